@@ -1,0 +1,37 @@
+import type { Detail } from '../refusal.ts'
+
+type Strings<K extends string> = { [key in K]?: string }
+
+/** One occurrence as posted; its shape (types, patterns, lengths) was checked by the description. */
+export type EventInput = {
+  event_id: string
+  event_name: string
+  happened_at: string
+  customer_uid?: string
+  identity_id?: string
+  platform?: 'iOS' | 'Android' | 'Stripe' | 'Paddle'
+  product_id?: string
+  old_product_id?: string
+  new_product_id?: string
+  subscription_group?: string
+  screen_id?: string
+  transaction?: Strings<'transaction_id' | 'original_transaction_id' | 'transaction_date' | 'expires_at' | 'grace_period_expires_at'>
+  price?: string
+  currency?: string
+  proceeds?: string
+  price_usd?: string
+  proceeds_usd?: string
+  device?: Strings<'id' | 'model' | 'advertiser_id' | 'os_version' | 'locale' | 'country' | 'ip'>
+  app?: Strings<'id' | 'name' | 'version' | 'sdk_version'>
+  attribution?: Strings<'media_source' | 'campaign' | 'ad_set' | 'ad'>
+  properties?: Record<string, string | number | boolean>
+}
+
+export type ItemError = { code: 'invalid_data' | 'not_found' | 'idempotency_conflict'; message: string; details?: Detail[] }
+export type ItemResult = { status: 'created' | 'duplicate'; id: string } | { status: 'rejected'; error: ItemError }
+
+export const invalidItem = (details: Detail[]): ItemError => ({
+  code: 'invalid_data',
+  message: details.map(d => `${d.field} ${d.message}`).join('; '),
+  details,
+})

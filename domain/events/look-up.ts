@@ -1,0 +1,60 @@
+import type { Tx } from '../../store/connect.ts'
+import type { Environment } from '../environment.ts'
+import type { EventInput } from './item.ts'
+import { KNOWN_COLUMNS, type Known } from './known.ts'
+
+export type FoundUser = Known & { id: string; identity_id: string | null }
+export type StoredEvent = { id: string; event_id: string; name: string; user_id: string | null; happened_at: number }
+
+/** What a batch refers to: `now` in µs on the environment's clock, users by id and by identity, events that are there already. */
+export type LookUp = {
+  now: number
+  users: Map<string, FoundUser>
+  identities: Map<string, FoundUser>
+  events: Map<string, StoredEvent>
+}
+
+const distinct = (values: (string | undefined)[]) => [...new Set(values.filter(value => value !== undefined))]
+
+export async function nowMicros(tx: Tx, environment: Environment): Promise<number> {
+  const { rows } = await tx.query<{ now: number }>({
+    name: 'now-micros',
+    text: 'select (extract(epoch from environment_now($1)) * 1000000)::bigint as now',
+    values: [environment],
+  })
+  return rows[0]!.now
+}
+
+export async function findUsers(tx: Tx, environment: Environment, column: 'id' | 'identity_id', values: string[]): Promise<Map<string, FoundUser>> {
+  if (values.length === 0) return new Map()
+  const { rows } = await tx.query<FoundUser>({
+    name: `find-users-by-${column}`,
+    text: `select u.id, u.identity_id, ${KNOWN_COLUMNS} from users u where u.environment = $1 and u.${column} = any($2)`,
+    values: [environment, values],
+  })
+  return new Map(rows.map(row => [row[column]!, row]))
+}
+
+export async function lookUp(tx: Tx, environment: Environment, items: EventInput[]): Promise<LookUp> {
+  const now = await nowMicros(tx, environment)
+  const users = await findUsers(tx, environment, 'id', distinct(items.map(item => item.customer_uid)))
+  const identities = await findUsers(tx, environment, 'identity_id', distinct(items.map(item => item.identity_id)))
+  const { rows } = await tx.query<StoredEvent>({
+    name: 'find-events',
+    text: `select id, event_id, name, user_id, (extract(epoch from happened_at) * 1000000)::bigint as happened_at
+           from events where environment = $1 and event_id = any($2)`,
+    values: [environment, distinct(items.map(item => item.event_id))],
+  })
+  return { now, users, identities, events: new Map(rows.map(row => [row.event_id, row])) }
+}
+
+/** Which of the transactions have begun already: key -> the event that told of it. */
+export async function findTransactions(tx: Tx, environment: Environment, keys: string[]): Promise<Map<string, string>> {
+  if (keys.length === 0) return new Map()
+  const { rows } = await tx.query<{ key: string; id: string }>({
+    name: 'find-transactions',
+    text: 'select transaction_key as key, id from events where environment = $1 and transaction_key = any($2)',
+    values: [environment, keys],
+  })
+  return new Map(rows.map(row => [row.key, row.id]))
+}

@@ -1,0 +1,69 @@
+import { CATALOGUE, REFUND_SLUGS } from '../events/catalogue.ts'
+
+/** `sql` is the value; `kind` says how it looks in each format. */
+export type Column = { header: string; sql: string; kind: 'text' | 'amount' | 'time' | 'boolean' | 'integer' | 'json' }
+
+/** Grows when a column is added; columns are only added at the end. */
+export const COLUMNS_VERSION = 1
+
+const text = (header: string, sql: string): Column => ({ header, sql, kind: 'text' })
+const amount = (header: string, sql: string): Column => ({ header, sql, kind: 'amount' })
+const time = (header: string, sql: string): Column => ({ header, sql, kind: 'time' })
+
+const quoted = (value: string) => `'${value.replaceAll("'", "''")}'`
+const TITLE = `case e.name ${CATALOGUE.map(type => `when ${quoted(type.slug)} then ${quoted(type.title)}`).join(' ')} else e.name end`
+const IDENTITY = `coalesce(u.identity_id, nullif(u.properties ->> '_q_custom_user_id', ''))`
+
+/** Columns of events and purchases, version 1. `e` is the occurrence, `u` its user, `p` the project. */
+export const EVENT_COLUMNS: readonly Column[] = [
+  time('Event Date', 'e.happened_at'),
+  text('Transaction ID', 'e.transaction_id'),
+  time('Transaction Date', 'e.transaction_date'),
+  text('Event Name', TITLE),
+  text('App Name', 'coalesce(e.app_name, p.name)'),
+  text('Platform', 'e.platform'),
+  text('App ID', 'e.app_id'),
+  text('Product ID', 'e.product_id'),
+  text('Subscription Group', 'e.subscription_group'),
+  text('Currency', 'e.currency'),
+  amount('Price', 'e.price'),
+  amount('Proceeds', 'e.proceeds'),
+  amount('Price USD', 'e.price_usd'),
+  amount('Proceeds USD', 'e.proceeds_usd'),
+  { header: 'Refund', sql: `e.name in (${REFUND_SLUGS.map(quoted).join(', ')})`, kind: 'boolean' },
+  text('Q User ID', 'e.user_id'),
+  text('User ID', IDENTITY),
+  text('Device', 'coalesce(e.device_model, u.device_model)'),
+  text('Device ID', 'coalesce(e.device_id, u.device_id)'),
+  text('Locale', 'coalesce(e.locale, u.locale)'),
+  text('Country', 'coalesce(e.country, u.country)'),
+  text('OS version', 'coalesce(e.os_version, u.os_version)'),
+  time('Install Date', 'u.created_at'),
+  text('Media source', 'coalesce(e.media_source, u.media_source)'),
+  text('Campaign', 'coalesce(e.campaign, u.campaign)'),
+  text('Ad Set', 'coalesce(e.ad_set, u.ad_set)'),
+  text('Ad', 'coalesce(e.ad, u.ad)'),
+  text('App version', 'coalesce(e.app_version, u.app_version)'),
+  text('SDK version', 'coalesce(e.sdk_version, u.sdk_version)'),
+  { header: 'User properties', sql: 'u.properties_sorted', kind: 'json' },
+  time('Event Receive Date', 'e.received_at'),
+]
+
+/** Columns of customers, version 1. `u` is the user, `f` what the log says of the user, `v` the environment. */
+export const CUSTOMER_COLUMNS: readonly Column[] = [
+  text('Q User ID', 'u.id'),
+  text('User ID', IDENTITY),
+  text('Environment', 'v.kind'),
+  time('Install Date', 'u.created_at'),
+  time('Last Seen', 'u.last_seen_at'),
+  text('Platform', 'u.platform'),
+  text('Country', 'u.country'),
+  text('Locale', 'u.locale'),
+  text('App version', 'u.app_version'),
+  text('Media source', 'u.media_source'),
+  text('Campaign', 'u.campaign'),
+  text('Subscription State', 'f.subscription_state'),
+  { header: 'Purchases Count', sql: 'f.purchases', kind: 'integer' },
+  amount('Revenue USD', 'f.revenue_usd'),
+  { header: 'User properties', sql: 'u.properties_sorted', kind: 'json' },
+]

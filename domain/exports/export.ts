@@ -1,0 +1,46 @@
+import type { Db } from '../../store/connect.ts'
+import type { Environment } from '../environment.ts'
+import { notFound } from '../refusal.ts'
+
+export type ExportType = 'events' | 'customers' | 'purchases'
+export type ExportFormat = 'csv' | 'json' | 'ndjson'
+export type ExportStatus = 'new' | 'processing' | 'done' | 'failed'
+export type Part = { name: string; rows: number; bytes: number }
+export type ExportFailure = { code: 'storage_error' | 'upstream_timeout' | 'unknown_error'; message: string }
+
+export type ExportRow = {
+  id: string
+  status: ExportStatus
+  type: ExportType
+  format: ExportFormat
+  compression: 'none' | 'gzip'
+  platform: 'iOS' | 'Android' | 'Stripe' | null
+  segment_id: string | null
+  from_timestamp: string
+  to_timestamp: string
+  from_offsets: number[]
+  to_offsets: number[]
+  rows_written: number
+  bytes: number | null
+  sha256: string | null
+  parts: Part[] | null
+  error: ExportFailure | null
+  created_at: string
+  expires_at: string | null
+  is_expired: boolean
+}
+
+export const EXPORT_COLUMNS = `id, status, type, format, compression, platform, segment_id, from_timestamp, to_timestamp, from_offsets, to_offsets,
+  rows_written, bytes, sha256, parts, error, created_at, expires_at, coalesce(expires_at <= environment_now(environment), false) as is_expired`
+
+export async function getExport(db: Db, environment: Environment, id: string): Promise<ExportRow> {
+  const { rows } = await db.query<ExportRow>(`select ${EXPORT_COLUMNS} from exports where environment = $1 and id = $2`, [environment, id])
+  if (!rows[0]) throw notFound('export')
+  return rows[0]
+}
+
+/** For the signed address, which names no environment: ids are unique over all of them. Null when unknown, unfinished or expired. */
+export async function findDownload(db: Db, id: string): Promise<ExportRow | null> {
+  const { rows } = await db.query<ExportRow>(`select ${EXPORT_COLUMNS} from exports where id = $1 and status = 'done'`, [id])
+  return rows[0] && !rows[0].is_expired ? rows[0] : null
+}

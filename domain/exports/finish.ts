@@ -1,0 +1,36 @@
+import type { Tx } from '../../store/connect.ts'
+import type { Environment } from '../environment.ts'
+import { createRun } from '../runs/create.ts'
+import type { ExportFailure, Part } from './export.ts'
+
+export const FILE_DAYS = 7
+export const RECORD_DAYS = 90
+const DAY_SECONDS = 86_400
+export const RETENTION_WORKFLOW = { workflow: 'export-retention', version: 1 } as const
+
+export type Finished = { parts: Part[]; bytes: number; sha256: string }
+
+const promiseRetention = (tx: Tx, environment: Environment, id: string) =>
+  createRun(tx, environment, { ...RETENTION_WORKFLOW, subject: id, afterSeconds: FILE_DAYS * DAY_SECONDS })
+
+/** The file becomes visible, and its removal is promised, at once. */
+export async function publishExport(tx: Tx, environment: Environment, id: string, { parts, bytes, sha256 }: Finished): Promise<void> {
+  await tx.query(
+    `update exports set status = 'done', parts = $3, bytes = $4, sha256 = $5, rows_written = $6,
+       expires_at = environment_now($1) + make_interval(days => $7) where environment = $1 and id = $2`,
+    [environment, id, JSON.stringify(parts), bytes, sha256, parts.reduce((sum, part) => sum + part.rows, 0), FILE_DAYS],
+  )
+  await promiseRetention(tx, environment, id)
+}
+
+export async function failExport(tx: Tx, environment: Environment, id: string, error: ExportFailure): Promise<void> {
+  await tx.query(`update exports set status = 'failed', error = $3 where environment = $1 and id = $2`, [environment, id, JSON.stringify(error)])
+  await promiseRetention(tx, environment, id)
+}
+
+/** Seconds that the record outlives its file. */
+export const RECORD_AFTER_FILE_SECONDS = (RECORD_DAYS - FILE_DAYS) * DAY_SECONDS
+
+export async function forgetExport(tx: Tx, environment: Environment, id: string): Promise<void> {
+  await tx.query('delete from exports where environment = $1 and id = $2', [environment, id])
+}

@@ -1,0 +1,86 @@
+import { VALUE_SLUGS } from '../events/catalogue.ts'
+import { type Column, CUSTOMER_COLUMNS, EVENT_COLUMNS } from './columns.ts'
+import type { ExportFormat, ExportType } from './export.ts'
+
+// COPY takes no parameters. What varies comes from settings of the transaction (set_config), never from the text. Each is read once,
+// in a subquery: in the condition itself it would be parsed for every row.
+export const SETTINGS = ['environment', 'platforms', 'from_offsets', 'to_offsets', 'after_at', 'after_1', 'after_2', 'upto_at', 'upto_1', 'upto_2'] as const
+export type Settings = Record<(typeof SETTINGS)[number], string>
+const setting = (name: (typeof SETTINGS)[number], type: string) => `(select current_setting('perennial.${name}')::${type})`
+const plain = (name: (typeof SETTINGS)[number], type: string) => `current_setting('perennial.${name}')::${type}`
+
+const csvValue = ({ sql, kind }: Column): string => {
+  if (kind === 'time') return `date_trunc('second', ${sql} at time zone 'UTC')`
+  return kind === 'boolean' ? `(${sql})::text` : sql
+}
+
+const jsonValue = ({ sql, kind }: Column): string => {
+  if (kind === 'time') return `to_char(${sql} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"')`
+  if (kind === 'amount') return `(${sql})::text`
+  return kind === 'json' ? `(${sql})::json` : sql
+}
+
+/** `Price USD` -> `price_usd` */
+export const jsonKey = ({ header }: Column): string => header.toLowerCase().replaceAll(' ', '_')
+
+const EVENTS_FROM = (onlyValues: boolean) => `
+  from events e
+  left join users u on u.environment = e.environment and u.id = e.user_id
+  cross join (select p.name from projects p join environments v on v.project = p.id where v.id = ${plain('environment', 'int')}) p
+  where e.environment = ${plain('environment', 'int')}
+    and (e.received_at, e.partition, e.log_offset)
+      > (${plain('after_at', 'timestamptz')}, ${plain('after_1', 'smallint')}, ${plain('after_2', 'bigint')})
+    and (e.received_at, e.partition, e.log_offset)
+      <= (${plain('upto_at', 'timestamptz')}, ${plain('upto_1', 'smallint')}, ${plain('upto_2', 'bigint')})
+    and e.log_offset >= (${setting('from_offsets', 'bigint[]')})[e.partition + 1]
+    and e.log_offset < (${setting('to_offsets', 'bigint[]')})[e.partition + 1]
+    and (${setting('platforms', 'text')} = '' or e.platform = any (string_to_array(${setting('platforms', 'text')}, ',')))
+    ${onlyValues ? `and e.name in (${VALUE_SLUGS.map(slug => `'${slug}'`).join(', ')})` : ''}
+  order by e.received_at, e.partition, e.log_offset`
+
+// Until purchases are recorded by themselves, a user's subscriptions are what the posted catalogue events say: one per lineage, its
+// state told by the newest event that changes one; of several the best counts.
+const CUSTOMER_FACTS = `
+  select coalesce(sum(e.price_usd), 0)::numeric(20, 2) as revenue_usd,
+    count(*) filter (where e.price > 0) as purchases,
+    coalesce((select s.state from (
+      select distinct on (coalesce(l.original_transaction_id, l.product_id, '')) case
+          when l.name in ('trial_started', 'trial_canceled', 'trial_still_active') then 'trial'
+          when l.name like '%billing_retry_entered' then 'billing_retry'
+          when l.name = 'subscription_expired' then 'expired'
+          when l.name = 'trial_expired' then 'none'
+          else 'active' end as state
+      from events l where l.environment = u.environment and l.user_id = u.id
+        and l.name in ('trial_started', 'trial_converted', 'trial_canceled', 'trial_still_active', 'trial_billing_retry_entered', 'trial_expired',
+          'subscription_started', 'subscription_renewed', 'subscription_canceled', 'subscription_billing_retry_entered', 'subscription_expired')
+      order by coalesce(l.original_transaction_id, l.product_id, ''), l.happened_at desc, l.id desc) s
+      order by array_position(array['active', 'billing_retry', 'trial', 'expired', 'none'], s.state) limit 1), 'none') as subscription_state
+  from events e where e.environment = u.environment and e.user_id = u.id and e.price is not null`
+
+const CUSTOMERS_FROM = `
+  from users u
+  join environments v on v.id = u.environment
+  cross join lateral (${CUSTOMER_FACTS}) f
+  where u.environment = ${plain('environment', 'int')}
+    and (u.created_at, u.id) > (${plain('after_at', 'timestamptz')}, ${plain('after_1', 'text')})
+    and (u.created_at, u.id) <= (${plain('upto_at', 'timestamptz')}, ${plain('upto_1', 'text')})
+    and (${setting('platforms', 'text')} = '' or u.platform = any (string_to_array(${setting('platforms', 'text')}, ',')))
+  order by u.created_at, u.id`
+
+export const columnsOf = (type: ExportType): readonly Column[] => (type === 'customers' ? CUSTOMER_COLUMNS : EVENT_COLUMNS)
+
+/** The rows of one part, in the file's order, as a plain select (also what the bench gives to psql). */
+export function selectRows(type: ExportType, format: ExportFormat): string {
+  const columns = columnsOf(type)
+  const from = type === 'customers' ? CUSTOMERS_FROM : EVENTS_FROM(type === 'purchases')
+  if (format === 'csv') return `select ${columns.map(c => `${csvValue(c)} as "${c.header}"`).join(', ')} ${from}`
+  // json: every row brings the comma before it; the writer drops the very first.
+  return `select ${format === 'json' ? `',' || ` : ''}row_to_json(r)::text from (select ${columns.map(c => `${jsonValue(c)} as ${jsonKey(c)}`).join(', ')} ${from}) r`
+}
+
+// JSON goes through the CSV format with a quote and a delimiter that cannot stand in JSON text (control characters are escaped
+// there), so it passes unchanged; COPY's own text format would double every backslash.
+const COPY_OPTIONS = { csv: 'format csv', json: `format csv, quote e'\\x01', delimiter e'\\x02'` }
+
+export const copyRows = (type: ExportType, format: ExportFormat): string =>
+  `copy (${selectRows(type, format)}) to stdout with (${format === 'csv' ? COPY_OPTIONS.csv : COPY_OPTIONS.json})`

@@ -1,0 +1,28 @@
+/** Every reason for which the domain refuses a request; `api/errors.ts` says which status and type each one has. */
+export type RefusalCode =
+  | 'invalid_data'
+  | 'invalid_request'
+  | 'not_found'
+  | 'already_exists'
+  | 'conflict'
+  | 'control_forbidden'
+  | 'not_available'
+
+export type Detail = { field: string; message: string }
+
+/** Thrown when a request cannot be done; the transaction around it is undone. */
+export class Refusal extends Error {
+  readonly code: RefusalCode
+  readonly details: Detail[] | undefined
+
+  constructor(code: RefusalCode, message: string, details?: Detail[]) {
+    super(message)
+    this.code = code
+    this.details = details
+  }
+}
+
+export const notFound = (what: string): Refusal => new Refusal('not_found', `${what} not found`)
+export const alreadyExists = (message: string): Refusal => new Refusal('already_exists', message)
+export const invalidField = (field: string, message: string): Refusal =>
+  new Refusal('invalid_data', `${field} ${message}`, [{ field, message }])

@@ -1,0 +1,46 @@
+import type { Db } from '../../store/connect.ts'
+
+/** Runs to be announced to the workers. */
+export type Ring = { kind: string; id: number }
+
+/** How long a ring counts as out: lost ones come again after that. */
+export const RING_SECONDS = 10
+
+// Per (kind, environment) only the first `share` promises that are due and free are looked at: those rung already count, so the
+// window of outstanding rings stays short and the backlog stays here. rn interleaves the environments: round robin.
+const TAKE = `
+with recursive groups(kind, environment) as (
+  (select kind, environment from due order by kind, environment limit 1)
+  union all
+  select n.kind, n.environment from groups g cross join lateral (
+    select kind, environment from due where (kind, environment) > (g.kind, g.environment) order by kind, environment limit 1) n
+), open as materialized (
+  select d.kind, d.id, d.ring_until, row_number() over (partition by g.kind, g.environment order by d.due_at, d.id) as rn
+  from groups g join environments e on e.id = g.environment cross join lateral (
+    select kind, id, due_at, ring_until from due
+    where kind = g.kind and environment = g.environment and due_at <= clock_timestamp() + e.clock_offset
+      and (lease_until is null or lease_until < clock_timestamp())
+    order by due_at, id limit $1) d
+), chosen as materialized (
+  select d.kind, d.id from due d join open o on o.kind = d.kind and o.id = d.id
+  where o.ring_until is null or o.ring_until < clock_timestamp()
+  order by o.rn, d.id limit $2 for no key update of d skip locked
+)
+update due d set ring_until = clock_timestamp() + interval '${RING_SECONDS} seconds' from chosen c where d.kind = c.kind and d.id = c.id
+returning d.kind, d.id`
+
+/** Marks up to `window` due promises as rung and returns them: no environment gets more than half of the window. */
+export async function takeRings(db: Db, window: number): Promise<Ring[]> {
+  const { rows } = await db.query<Ring>({ name: 'take-rings', text: TAKE, values: [Math.max(1, Math.floor(window / 2)), window] })
+  return rows
+}
+
+/** Promises due for more than a minute that no worker holds, and how long the oldest has waited (readiness, metrics). */
+export async function countOverdue(db: Db): Promise<{ overdue: number; oldest_seconds: number }> {
+  const { rows } = await db.query<{ overdue: number; oldest_seconds: number }>(
+    `select count(*)::int as overdue, coalesce(max(extract(epoch from clock_timestamp() + e.clock_offset - d.due_at)), 0)::float8 as oldest_seconds
+     from due d join environments e on e.id = d.environment
+     where d.due_at < clock_timestamp() + e.clock_offset - interval '60 seconds' and (d.lease_until is null or d.lease_until < clock_timestamp())`,
+  )
+  return rows[0]!
+}

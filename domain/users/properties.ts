@@ -1,0 +1,79 @@
+import type { Db, Tx } from '../../store/connect.ts'
+import type { Environment } from '../environment.ts'
+import { notFound, Refusal } from '../refusal.ts'
+
+export type Property = { key: string; value: string }
+export type PropertyError = { key: string; error: string }
+type Properties = Record<string, string>
+
+const MAX_KEYS = 100
+const MAX_VALUE_BYTES = 120
+const KEY = /^(?=.*[A-Za-z])[-a-zA-Z0-9_.:]{1,80}$/
+const FORBIDDEN_IN_VALUE = /[\n\r"'\0]/
+
+const REGISTERED = new Set(
+  `email name custom_user_id kochava_device_id appsflyer_user_id adjust_adid fb_attribution firebase_instance_id app_set_id
+   advertising_id appmetrica_device_id appmetrica_user_profile_id pushwoosh_hwid pushwoosh_user_id tenjin_aiid app_version`
+    .split(/\s+/)
+    .map(name => `_q_${name}`),
+)
+
+/** The user's properties, by key in code point order. */
+export async function listProperties(db: Db, environment: Environment, user: string): Promise<Property[]> {
+  const { rows } = await db.query<{ properties: string }>({
+    name: 'list-properties',
+    text: 'select properties_sorted as properties from users where environment = $1 and id = $2',
+    values: [environment, user],
+  })
+  if (!rows[0]) throw notFound('user')
+  return Object.entries(JSON.parse(rows[0].properties) as Properties)
+    .map(([key, value]) => ({ key, value }))
+    .sort((a, b) => (a.key < b.key ? -1 : 1)) // JSON.parse moves keys like "1" to the front
+}
+
+function fault({ key, value }: Property): string | null {
+  if (!KEY.test(key)) return 'invalid key format'
+  if (key.startsWith('_') && !REGISTERED.has(key)) return 'reserved key'
+  if (Buffer.byteLength(value) > MAX_VALUE_BYTES || FORBIDDEN_IN_VALUE.test(value)) return 'invalid value format'
+  return null
+}
+
+/**
+ * Judges each row alone, in order, and writes the good ones together. Of equal keys the last good one counts and is listed once.
+ * Throws `invalid_data` when no row is good; then nothing is written.
+ */
+export async function setProperties(
+  tx: Tx,
+  environment: Environment,
+  user: string,
+  given: Property[],
+): Promise<{ saved: Property[]; errors: PropertyError[] }> {
+  const locked = await tx.query<{ properties: Properties }>(
+    'select properties from users where environment = $1 and id = $2 for no key update',
+    [environment, user],
+  )
+  if (!locked.rows[0]) throw notFound('user')
+  const keys = new Set(Object.keys(locked.rows[0].properties))
+  const saved = new Map<string, Property>()
+  const errors: PropertyError[] = []
+  for (const property of given) {
+    const { key } = property
+    const reason = fault(property) ?? (keys.has(key) || keys.size < MAX_KEYS ? null : 'too many properties')
+    if (reason) {
+      errors.push({ key, error: `property key: ${key}. Error: ${reason}` })
+      continue
+    }
+    keys.add(key)
+    saved.delete(key)
+    saved.set(key, property)
+  }
+  if (saved.size === 0) {
+    throw new Refusal('invalid_data', 'no property could be saved', [{ field: 'properties', message: errors.map(e => e.error).join('; ').slice(0, 1000) }])
+  }
+  await tx.query(
+    `update users set properties = properties || $3::jsonb, last_seen_at = greatest(last_seen_at, environment_now($1))
+     where environment = $1 and id = $2`,
+    [environment, user, JSON.stringify(Object.fromEntries([...saved.values()].map(p => [p.key, p.value])))],
+  )
+  return { saved: [...saved.values()], errors }
+}

@@ -1,0 +1,56 @@
+import pg from 'pg'
+
+export type Pool = pg.Pool
+/** Anything that runs a query: the pool, or the client of an open transaction. */
+export type Db = pg.Pool | pg.PoolClient
+/** The client of an open transaction. */
+export type Tx = pg.PoolClient
+
+const TIMESTAMPTZ = pg.types.builtins.TIMESTAMPTZ
+const INT8 = pg.types.builtins.INT8
+
+/** `2026-03-01 09:00:00.123+00` -> `2026-03-01T09:00:00Z`: the wire's form, fractions cut off (never rounded into the next second). */
+export const wireTime = (text: string): string => `${text.slice(0, 10)}T${text.slice(11, 19)}Z`
+
+// Per pool, not global: pg-boss lives in the same process and expects Date objects.
+const types: pg.CustomTypesConfig = {
+  getTypeParser: ((oid: number, format?: 'text' | 'binary') => {
+    if (format === 'binary') return pg.types.getTypeParser(oid, 'binary')
+    if (oid === TIMESTAMPTZ) return wireTime
+    if (oid === INT8) return Number
+    return pg.types.getTypeParser(oid, 'text')
+  }) as typeof pg.types.getTypeParser,
+}
+
+/** A statement that takes longer is ended by the server and answered 504 `upstream_timeout`. */
+export const STATEMENT_TIMEOUT_MS = 30_000
+
+export type PoolOptions = { url: string; max?: number; name?: string; statementTimeoutMs?: number }
+
+/**
+ * The pool that every query goes through. Times come back as ISO strings in UTC, bigint as number (ids and offsets stay below 2^53).
+ * A transaction whose process hangs is ended after 60 s, so that its advisory locks (idempotency keys) do not outlive it.
+ */
+export function connect({ url, max = 10, name = 'perennial', statementTimeoutMs = STATEMENT_TIMEOUT_MS }: PoolOptions): Pool {
+  const pool = new pg.Pool({
+    connectionString: url,
+    max,
+    types,
+    application_name: name,
+    connectionTimeoutMillis: 10_000,
+    idleTimeoutMillis: 60_000,
+    keepAlive: true,
+    options: [
+      '-c timezone=UTC',
+      '-c datestyle=ISO',
+      '-c intervalstyle=iso_8601',
+      `-c statement_timeout=${statementTimeoutMs}`,
+      '-c idle_in_transaction_session_timeout=60000',
+      // A hot statement is planned once; without this the first five runs of every connection plan anew.
+      '-c plan_cache_mode=auto',
+    ].join(' '),
+  })
+  // An idle connection that the server closes (restart, failover) must not end the process: the pool opens another one.
+  pool.on('error', () => {})
+  return pool
+}

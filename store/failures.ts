@@ -1,0 +1,27 @@
+/** What went wrong between us and the database or the file storage, as far as a caller must tell cases apart. */
+export type StoreFailure = 'unavailable' | 'timeout' | 'conflict' | 'other'
+
+const code = (error: unknown): string => {
+  const value = (error as { code?: unknown } | null)?.code
+  return typeof value === 'string' ? value : ''
+}
+
+const NETWORK = new Set(['ECONNREFUSED', 'ECONNRESET', 'ENOTFOUND', 'EPIPE', 'EHOSTUNREACH', 'ETIMEDOUT', 'ENOENT', 'EAI_AGAIN', 'CONNECTION_ENDED'])
+const FILES = new Set(['ENOSPC', 'EDQUOT', 'EROFS', 'EACCES', 'EPERM', 'EIO', 'ENOTDIR', 'EMFILE', 'EFBIG'])
+const BROKEN_CONNECTION = /Connection terminated|Client has encountered a connection error|timeout exceeded when trying to connect|not queryable/
+
+/** SQLSTATE classes: https://www.postgresql.org/docs/current/errcodes-appendix.html */
+export function classify(error: unknown): StoreFailure {
+  const c = code(error)
+  if (c === '57014' || c === '55P03' || c === '25P03') return 'timeout'
+  if (c === '40001' || c === '40P01') return 'conflict'
+  if (/^(08|53|57P|58|XX)/.test(c) || c === '25006' || NETWORK.has(c) || FILES.has(c)) return 'unavailable'
+  if (error instanceof Error && BROKEN_CONNECTION.test(error.message)) return 'unavailable'
+  return 'other'
+}
+
+export const isRetryable = (error: unknown): boolean => classify(error) === 'conflict'
+
+/** A unique key is taken; `constraint` narrows it to one index. */
+export const isUniqueViolation = (error: unknown, constraint?: string): boolean =>
+  code(error) === '23505' && (constraint === undefined || (error as { constraint?: string }).constraint === constraint)

@@ -1,0 +1,83 @@
+import { createReadStream } from 'node:fs'
+import { mkdir, open, readdir, rm, stat } from 'node:fs/promises'
+import { join } from 'node:path'
+import { Readable } from 'node:stream'
+import type { FileStorage, Range, Section } from './storage.ts'
+
+const NAME = /^[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)*$/
+
+/** A write to disk costs a system call; the database sends pieces of a few kilobytes. */
+const WRITE_BYTES = 256 * 1024
+
+/** Files under `folder`, one folder each with its parts in it. */
+export function diskStorage(folder: string): FileStorage {
+  const path = (file: string, name = '') => {
+    if (!NAME.test(file) || (name !== '' && !NAME.test(name))) throw new RangeError(`not a file name: ${file}/${name}`)
+    return join(folder, file, name)
+  }
+
+  return {
+    async writePart(file, name, content, signal) {
+      // Not recursive: when the whole storage folder has gone (unmounted), a new empty one must not take its place.
+      await mkdir(path(file), { mode: 0o700 }).catch(error => {
+        if (error.code !== 'EEXIST') throw error
+      })
+      const handle = await open(path(file, name), 'w', 0o600)
+      try {
+        let bytes = 0
+        let held: Uint8Array[] = []
+        let size = 0
+        const flush = async () => {
+          for (let rest = Buffer.concat(held); rest.length > 0; ) rest = rest.subarray((await handle.write(rest)).bytesWritten)
+          bytes += size
+          held = []
+          size = 0
+        }
+        for await (const chunk of content) {
+          signal.throwIfAborted()
+          held.push(chunk)
+          size += chunk.length
+          if (size >= WRITE_BYTES) await flush()
+        }
+        await flush()
+        await handle.sync()
+        return { bytes }
+      } finally {
+        await handle.close()
+      }
+    },
+
+    read(file, parts, range) {
+      return Readable.from(sections(parts, range, (name, start, end) => createReadStream(path(file, name), { start, end })), { objectMode: false })
+    },
+
+    async sizes(file) {
+      const names = await readdir(path(file))
+      return new Map(await Promise.all(names.map(async name => [name, (await stat(path(file, name))).size] as const)))
+    },
+
+    async keepOnly(file, names) {
+      const present = await readdir(path(file)).catch(() => [])
+      await Promise.all(present.filter(name => !names.includes(name)).map(name => rm(path(file, name), { force: true })))
+    },
+
+    async remove(file) {
+      await rm(path(file), { recursive: true, force: true })
+    },
+  }
+}
+
+async function* sections(
+  parts: Section[],
+  range: Range | undefined,
+  open: (name: string, start: number, end: number) => AsyncIterable<Uint8Array>,
+): AsyncGenerator<Uint8Array> {
+  const { start, end } = range ?? { start: 0, end: Number.POSITIVE_INFINITY }
+  let at = 0
+  for (const { name, bytes } of parts) {
+    const from = Math.max(start - at, 0)
+    const to = Math.min(end - at, bytes - 1)
+    if (from <= to) yield* open(name, from, to)
+    at += bytes
+  }
+}

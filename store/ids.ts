@@ -1,0 +1,46 @@
+import { randomBytes } from 'node:crypto'
+
+// The one file that draws random ids.
+
+const ALPHABET = '0123456789abcdefghijklmnopqrstuvwxyz'
+const base36 = (value: number, width: number) => value.toString(36).padStart(width, '0')
+
+function random36(length: number): string {
+  let text = ''
+  // 252 = 7 × 36: larger bytes are thrown away, so that every letter is equally likely.
+  while (text.length < length) for (const byte of randomBytes(length * 2)) if (byte < 252 && text.length < length) text += ALPHABET[byte % 36]
+  return text
+}
+
+let lastMs = 0
+let sequence = 0
+let tail = random36(8)
+
+/**
+ * `{prefix}_` + 20 letters or digits: 9 of time, 3 of sequence, 8 at random. Ids of one process grow in byte order, so new rows
+ * land at the right edge of an index and the items of one batch keep their order in a tie.
+ */
+export function orderedId(prefix: string): string {
+  const ms = Math.max(Date.now(), lastMs)
+  if (ms !== lastMs) {
+    lastMs = ms
+    sequence = 0
+    tail = random36(8)
+  } else if (++sequence === 46_656) {
+    lastMs += 1
+    sequence = 0
+  }
+  return `${prefix}_${base36(lastMs, 9)}${base36(sequence, 3)}${tail}`
+}
+
+/** `QON_` + 32 lower-case hex digits. */
+export const userId = (): string => `QON_${randomBytes(16).toString('hex')}`
+
+/** 32 characters of `[A-Za-z0-9_-]`, not guessable. */
+export const opaqueId = (): string => randomBytes(24).toString('base64url')
+
+/** 40 characters after the prefix: 240 random bits. */
+export const secretKey = (): string => `sk_${randomBytes(30).toString('base64url')}`
+
+/** 32 characters: 192 random bits. */
+export const projectKey = (): string => randomBytes(24).toString('base64url')

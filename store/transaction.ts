@@ -1,0 +1,43 @@
+import type { Pool, Tx } from './connect.ts'
+import { isRetryable } from './failures.ts'
+
+const TRIES = 5
+
+/**
+ * Runs `work` in one READ COMMITTED transaction. Deadlocks and serialisation failures are the database's way of saying "again":
+ * the whole of `work` is run anew, up to five times, so it must not act on the outside.
+ * `again` names further errors that a repeat resolves (a unique key taken by a concurrent writer).
+ */
+export async function transaction<T>(pool: Pool, work: (tx: Tx) => Promise<T>, again: (error: unknown) => boolean = () => false): Promise<T> {
+  for (let attempt = 1; ; attempt++) {
+    const tx = await pool.connect()
+    let broken: Error | undefined
+    try {
+      await tx.query('begin')
+      const result = await work(tx)
+      await tx.query('commit')
+      return result
+    } catch (error) {
+      await tx.query('rollback').catch(rollbackError => {
+        broken = rollbackError as Error
+      })
+      if (attempt < TRIES && (isRetryable(error) || again(error))) continue
+      throw error
+    } finally {
+      tx.release(broken)
+    }
+  }
+}
+
+/** Runs `work` so that its failure undoes only what it did itself; the transaction around it lives on. */
+export async function savepoint<T>(tx: Tx, work: () => Promise<T>): Promise<T> {
+  await tx.query('savepoint attempt')
+  try {
+    const result = await work()
+    await tx.query('release savepoint attempt')
+    return result
+  } catch (error) {
+    await tx.query('rollback to savepoint attempt')
+    throw error
+  }
+}

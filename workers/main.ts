@@ -1,0 +1,38 @@
+import type { Logger } from 'pino'
+import type { Pool } from '../store/connect.ts'
+import type { Outcome } from '../workflows/engine/execute.ts'
+import { POLICIES, type Policies } from '../workflows/engine/policy.ts'
+import type { Workflow } from '../workflows/engine/workflow.ts'
+import { holder } from './holder.ts'
+import type { Queue } from './queue.ts'
+import { startSweep } from './sweep.ts'
+
+export type WorkerOptions = {
+  pool: Pool
+  /** For the connection that hears of new promises. */
+  url: string
+  queue: Queue
+  workflows: Workflow[]
+  policies?: Policies
+  leaseMs?: number
+  log: Logger
+  onOutcome?: (kind: string, outcome: Outcome['is'] | 'error') => void
+}
+
+export const LEASE_MS = 30_000
+
+export type Worker = { stop(): Promise<void> }
+
+/** Turns the workflows: sweeps, hears rings, claims, executes, until stopped. */
+export async function startWorker({ pool, url, queue, workflows, policies = POLICIES, leaseMs = LEASE_MS, log, onOutcome }: WorkerOptions): Promise<Worker> {
+  const runs = holder({ pool, workflows, policies, leaseMs, log, ...(onOutcome && { onOutcome }) })
+  for (const kind of runs.kinds) await queue.listen(kind, ids => runs.take(kind, ids))
+  const sweep = startSweep({ pool, url, queue, take: runs.take, log })
+  return {
+    async stop() {
+      await sweep.stop()
+      await runs.stop()
+      await queue.close()
+    },
+  }
+}

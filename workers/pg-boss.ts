@@ -1,0 +1,41 @@
+import { PgBoss } from 'pg-boss'
+import { type Queue, RING_SIZE } from './queue.ts'
+
+const SCHEMA = 'pgboss'
+/** Without notice (connection lost) a ring waits this long. */
+const POLL_SECONDS = 1
+
+export type PgBossOptions = { url: string; onError: (error: unknown) => void }
+
+/** Rings over pg-boss on the product's own database. */
+export async function pgBossQueue({ url, onError }: PgBossOptions): Promise<Queue> {
+  const boss = new PgBoss({ connectionString: url, schema: SCHEMA, max: 4, application_name: 'perennial-rings', useListenNotify: true, schedule: false })
+  boss.on('error', onError)
+  await boss.start()
+  const known = new Map<string, Promise<string>>()
+
+  // A ring is worth nothing after a minute and is never retried: the sweep rings again.
+  const queueOf = (kind: string): Promise<string> => {
+    const name = `rings-${kind}`
+    const made =
+      known.get(kind) ??
+      boss.createQueue(name, { retryLimit: 0, retentionSeconds: 60, deleteAfterSeconds: 60, expireInSeconds: 60, notify: true }).then(() => name)
+    // A failure must not be kept: the next ring tries again.
+    made.catch(() => known.delete(kind))
+    known.set(kind, made)
+    return made
+  }
+
+  return {
+    async ring(kind, ids) {
+      const jobs: { data: { ids: number[] } }[] = []
+      for (let i = 0; i < ids.length; i += RING_SIZE) jobs.push({ data: { ids: ids.slice(i, i + RING_SIZE) } })
+      await boss.insert(await queueOf(kind), jobs)
+    },
+    async listen(kind, onRing) {
+      const options = { batchSize: 4, burstWhenBatchFull: true, pollingIntervalSeconds: POLL_SECONDS }
+      await boss.work<{ ids: number[] }>(await queueOf(kind), options, jobs => onRing(jobs.flatMap(job => job.data.ids)))
+    },
+    close: () => boss.stop({ graceful: true, timeout: 2_000 }),
+  }
+}

@@ -1,0 +1,20 @@
+/** How an effect is repeated: waits in seconds before the 2nd, 3rd … attempt; one more attempt than waits. */
+export type RetryPolicy = { waits: readonly number[]; attemptLimitMs: number }
+
+export type Policies = { step: RetryPolicy }
+
+/** Waits vary by ±10 %, so that what failed together does not come back together. */
+const JITTER = 0.1
+
+export const POLICIES: Policies = {
+  step: { waits: [10, 60, 300, 1800], attemptLimitMs: 30_000 },
+}
+
+/** Seconds until the attempt after `failed` failed ones; null when there is none left. `random` in [0, 1). */
+export function waitAfter(policy: RetryPolicy, failed: number, random: number = Math.random()): number | null {
+  const wait = policy.waits[failed - 1]
+  return wait === undefined ? null : wait * (1 - JITTER + 2 * JITTER * random)
+}
+
+/** Thrown by a step whose failure no repeat will mend. */
+export class StopRetrying extends Error {}

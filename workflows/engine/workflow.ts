@@ -1,0 +1,43 @@
+import type { Environment } from '../../domain/environment.ts'
+import type { Tx } from '../../store/connect.ts'
+
+export type StepScope = {
+  /** Aborts when the lease is lost, the attempt's time is over, or the process stops. */
+  signal: AbortSignal
+  /** The same at every attempt: what an outward effect carries so that its receiver can drop repeats. */
+  key: string
+  /** Different for every holder of the run: names for what two holders must not share. */
+  fence: number
+}
+
+export type StepOptions<T> = {
+  /** Writes along with the step's record, in the same transaction. */
+  record?: (tx: Tx, result: T) => Promise<void>
+  /** Milliseconds that one attempt may take, where the policy's limit is too short. */
+  limitMs?: number
+}
+
+export type RunContext = {
+  readonly environment: Environment
+  readonly subject: string
+  /** An effect in Postgres: its writes and its record in one transaction that holds the fence. */
+  transact<T>(name: string, work: (tx: Tx) => Promise<T>): Promise<T>
+  /** An effect outside: at least once, with a stable key. */
+  step<T>(name: string, effect: (scope: StepScope) => Promise<T>, options?: StepOptions<T>): Promise<T>
+  /** Waits that many seconds of the environment's clock; the deadline is stored, no worker is held. */
+  sleep(name: string, seconds: number): Promise<void>
+}
+
+/**
+ * Steps are told apart by their order and checked by their names: on a later execution each recorded one returns what was recorded.
+ * So `run` may decide by nothing but its context and the results of its steps.
+ */
+export type Workflow = {
+  kind: string
+  version: number
+  /** Runs that one worker process holds at the same time. */
+  concurrency: number
+  run(context: RunContext): Promise<void>
+  /** A step failed for good: says so on the run's subject, in the transaction that ends the run. */
+  failed(tx: Tx, environment: Environment, subject: string, error: unknown): Promise<void>
+}

@@ -1,0 +1,97 @@
+import { createHash } from 'node:crypto'
+import { EXPORT_WORKFLOW } from '../../domain/exports/create.ts'
+import type { ExportFailure, Part } from '../../domain/exports/export.ts'
+import { failExport, publishExport } from '../../domain/exports/finish.ts'
+import { addRows, beginExport, firstBound, lastBound, nextBound } from '../../domain/exports/parts.ts'
+import type { Pool } from '../../store/connect.ts'
+import { classify } from '../../store/failures.ts'
+import type { FileStorage } from '../../store/files/storage.ts'
+import type { Workflow } from '../engine/workflow.ts'
+import { writePart } from './write-part.ts'
+
+export type ExportDeps = {
+  pool: Pool
+  storage: FileStorage
+  /** Rows looked at per part: the memory of one COPY, and what a crash repeats at most. */
+  partRows: number
+}
+
+/** Two at a time: each keeps a connection, a core of Postgres and one of ours busy. */
+const CONCURRENCY = 2
+
+/** Reading a file of 50 GB back takes minutes. */
+const VERIFY_LIMIT_MS = 600_000
+
+/**
+ * Makes the file part by part. A part's edge is recorded before the part, so a repeat writes the same rows; its file carries the
+ * fence in its name, so two holders of the run never write into the same file; and which parts make up the file is recorded with
+ * each of them.
+ */
+export const exportWorkflow = ({ pool, storage, partRows }: ExportDeps): Workflow => ({
+  kind: EXPORT_WORKFLOW.workflow,
+  version: EXPORT_WORKFLOW.version,
+  concurrency: CONCURRENCY,
+
+  async run(context) {
+    const { environment, subject: file } = context
+    const job = await context.transact('begin', tx => beginExport(tx, environment, file))
+    const parts: Part[] = []
+    const hash = createHash('sha256')
+    let hashedParts = 0
+    let after = firstBound(job)
+    for (let n = 1, isLast = false; !isLast; n++) {
+      const bound = await context.transact(`edge-${n}`, tx => nextBound(tx, job, after, partRows))
+      isLast = bound === null
+      const upto = bound ?? lastBound(job)
+      const isContinued = parts.some(written => written.rows > 0)
+      const part = await context.step(
+        `part-${n}`,
+        async ({ signal, fence }) => {
+          hashedParts++
+          return writePart({ pool, storage, job, file, name: `${n}.${fence}`, after, upto, isFirst: n === 1, isLast, isContinued, hash, signal })
+        },
+        { record: (tx, { rows }) => addRows(tx, environment, file, rows) },
+      )
+      parts.push(part)
+      after = upto
+    }
+    const bytes = parts.reduce((sum, part) => sum + part.bytes, 0)
+    const sha256 = await context.step(
+      'verify',
+      async ({ signal }) => {
+        await verifySizes(storage, file, parts)
+        // Parts of an earlier execution were not hashed here: the manifest's sum is then taken from what is stored.
+        return hashedParts === parts.length ? hash.digest('hex') : hashStored(storage, file, parts, signal)
+      },
+      { limitMs: VERIFY_LIMIT_MS },
+    )
+    await context.transact('publish', tx => publishExport(tx, environment, file, { parts, bytes, sha256 }))
+  },
+
+  failed: (tx, environment, subject, error) => failExport(tx, environment, subject, reasonOf(error)),
+})
+
+/** A folder that vanished under the export, or a part that was cut short, must not be published. */
+async function verifySizes(storage: FileStorage, file: string, parts: Part[]): Promise<void> {
+  await storage.keepOnly(file, parts.map(part => part.name))
+  const sizes = await storage.sizes(file)
+  const missing = parts.find(part => sizes.get(part.name) !== part.bytes)
+  if (missing) throw Object.assign(new Error(`part ${missing.name} is not stored as it was written`), { code: 'EIO' })
+}
+
+async function hashStored(storage: FileStorage, file: string, parts: Part[], signal: AbortSignal): Promise<string> {
+  const hash = createHash('sha256')
+  for await (const chunk of storage.read(file, parts)) {
+    signal.throwIfAborted()
+    hash.update(chunk)
+  }
+  return hash.digest('hex')
+}
+
+/** What the caller is told: never a path, a statement or an address. */
+function reasonOf(error: unknown): ExportFailure {
+  const failure = classify(error)
+  if (failure === 'unavailable') return { code: 'storage_error', message: 'the database or the file storage did not work, after all attempts' }
+  if (failure === 'timeout') return { code: 'upstream_timeout', message: 'the database took too long, after all attempts' }
+  return { code: 'unknown_error', message: 'the export failed after all attempts; the log of the service says why' }
+}

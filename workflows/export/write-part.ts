@@ -1,0 +1,74 @@
+import type { Hash } from 'node:crypto'
+import { Readable } from 'node:stream'
+import { pipeline } from 'node:stream/promises'
+import { createGzip } from 'node:zlib'
+import { to as copyTo } from 'pg-copy-streams'
+import { columnsOf, copyRows } from '../../domain/exports/statement.ts'
+import { type Bound, type Job, setPart } from '../../domain/exports/parts.ts'
+import type { Part } from '../../domain/exports/export.ts'
+import type { Pool } from '../../store/connect.ts'
+import type { FileStorage } from '../../store/files/storage.ts'
+
+export type PartOptions = {
+  pool: Pool
+  storage: FileStorage
+  job: Job
+  file: string
+  name: string
+  after: Bound
+  upto: Bound
+  /** Whether a row was written before this part (json: whether a comma comes first). */
+  isContinued: boolean
+  isFirst: boolean
+  isLast: boolean
+  /** Hash of the file so far; the part's bytes are added. */
+  hash: Hash
+  signal: AbortSignal
+}
+
+const csvHeader = (job: Job) => `${columnsOf(job.type).map(column => column.header).join(',')}\n`
+
+/** The part's bytes before compression: what opens the file, the rows as Postgres formats them, what closes it. */
+async function* content(rows: AsyncIterable<Buffer>, { job, isFirst, isLast, isContinued }: PartOptions): AsyncGenerator<Buffer> {
+  if (isFirst && job.format === 'csv') yield Buffer.from(csvHeader(job))
+  if (isFirst && job.format === 'json') yield Buffer.from('[')
+  let drop = job.format === 'json' && !isContinued ? 1 : 0
+  for await (const chunk of rows) {
+    yield drop > 0 ? chunk.subarray(drop) : chunk
+    drop = 0
+  }
+  if (isLast && job.format === 'json') yield Buffer.from(']\n')
+}
+
+async function* hashed(source: AsyncIterable<Buffer>, hash: Hash): AsyncGenerator<Buffer> {
+  for await (const chunk of source) {
+    hash.update(chunk)
+    yield chunk
+  }
+}
+
+/** Copies the rows of one part into storage, in a transaction of its own; with gzip the part is a member by itself. */
+export async function writePart(options: PartOptions): Promise<Part> {
+  const { pool, storage, job, file, name, hash, signal } = options
+  const client = await pool.connect()
+  let failure: Error | undefined
+  // Ends the statement on the server too: the connection is closed with it.
+  const abandon = () => client.release(true)
+  try {
+    await client.query('begin read only')
+    await setPart(client, job, options.after, options.upto)
+    const copy = client.query(copyTo(copyRows(job.type, job.format), { highWaterMark: 64 * 1024 }))
+    const plain = Readable.from(content(copy, options), { objectMode: false, highWaterMark: 64 * 1024 })
+    const zipped = job.compression === 'gzip' ? createGzip({ level: 6 }) : undefined
+    const zipping = zipped ? pipeline(plain, zipped, { signal }) : undefined
+    const [{ bytes }] = await Promise.all([storage.writePart(file, name, hashed(zipped ?? plain, hash), signal), zipping])
+    await client.query('commit')
+    return { name, rows: copy.rowCount, bytes }
+  } catch (error) {
+    failure = error as Error
+    throw error
+  } finally {
+    if (failure) abandon()
+    else client.release()
+  }
+}
