@@ -8,9 +8,12 @@ export type Tx = pg.PoolClient
 
 const TIMESTAMPTZ = pg.types.builtins.TIMESTAMPTZ
 const INT8 = pg.types.builtins.INT8
+const INT8_ARRAY = 1016
 
 /** `2026-03-01 09:00:00.123+00` -> `2026-03-01T09:00:00Z`: the wire's form, fractions cut off (never rounded into the next second). */
 export const wireTime = (text: string): string => `${text.slice(0, 10)}T${text.slice(11, 19)}Z`
+
+const numbers = (text: string): number[] => (text === '{}' ? [] : text.slice(1, -1).split(',').map(Number))
 
 // Per pool, not global: pg-boss lives in the same process and expects Date objects.
 const types: pg.CustomTypesConfig = {
@@ -18,6 +21,7 @@ const types: pg.CustomTypesConfig = {
     if (format === 'binary') return pg.types.getTypeParser(oid, 'binary')
     if (oid === TIMESTAMPTZ) return wireTime
     if (oid === INT8) return Number
+    if (oid === INT8_ARRAY) return numbers
     return pg.types.getTypeParser(oid, 'text')
   }) as typeof pg.types.getTypeParser,
 }

@@ -6,9 +6,20 @@ const code = (error: unknown): string => {
   return typeof value === 'string' ? value : ''
 }
 
-const NETWORK = new Set(['ECONNREFUSED', 'ECONNRESET', 'ENOTFOUND', 'EPIPE', 'EHOSTUNREACH', 'ETIMEDOUT', 'ENOENT', 'EAI_AGAIN', 'CONNECTION_ENDED'])
+const NETWORK = new Set([
+  'ECONNREFUSED',
+  'ECONNRESET',
+  'ENOTFOUND',
+  'EPIPE',
+  'EHOSTUNREACH',
+  'ETIMEDOUT',
+  'ENOENT',
+  'EAI_AGAIN',
+  'CONNECTION_ENDED',
+])
 const FILES = new Set(['ENOSPC', 'EDQUOT', 'EROFS', 'EACCES', 'EPERM', 'EIO', 'ENOTDIR', 'EMFILE', 'EFBIG'])
-const BROKEN_CONNECTION = /Connection terminated|Client has encountered a connection error|timeout exceeded when trying to connect|not queryable/
+const BROKEN_CONNECTION =
+  /Connection terminated|Client has encountered a connection error|timeout exceeded when trying to connect|not queryable/
 
 /** SQLSTATE classes: https://www.postgresql.org/docs/current/errcodes-appendix.html */
 export function classify(error: unknown): StoreFailure {

@@ -8,7 +8,8 @@ const base36 = (value: number, width: number) => value.toString(36).padStart(wid
 function random36(length: number): string {
   let text = ''
   // 252 = 7 × 36: larger bytes are thrown away, so that every letter is equally likely.
-  while (text.length < length) for (const byte of randomBytes(length * 2)) if (byte < 252 && text.length < length) text += ALPHABET[byte % 36]
+  while (text.length < length)
+    for (const byte of randomBytes(length * 2)) if (byte < 252 && text.length < length) text += ALPHABET[byte % 36]
   return text
 }
 

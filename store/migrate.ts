@@ -12,7 +12,9 @@ type Migration = { version: number; name: string; sql: string }
 /** All migrations that this version of the program knows, in order. */
 export async function knownMigrations(): Promise<Migration[]> {
   const names = (await readdir(FOLDER)).filter(name => name.endsWith('.sql')).sort()
-  return Promise.all(names.map(async name => ({ version: Number(name.slice(0, 3)), name, sql: await readFile(new URL(name, FOLDER), 'utf8') })))
+  return Promise.all(
+    names.map(async name => ({ version: Number(name.slice(0, 3)), name, sql: await readFile(new URL(name, FOLDER), 'utf8') })),
+  )
 }
 
 /**
@@ -33,7 +35,9 @@ async function migrateWith(pool: Pool): Promise<{ applied: number }> {
   const db = await pool.connect()
   try {
     await db.query('select pg_advisory_lock($1)', [MIGRATION_LOCK])
-    await db.query(`create table if not exists migrations (version int primary key, name text not null, applied_at timestamptz not null default now())`)
+    await db.query(
+      `create table if not exists migrations (version int primary key, name text not null, applied_at timestamptz not null default now())`,
+    )
     const done = new Set((await db.query<{ version: number }>('select version from migrations')).rows.map(row => row.version))
     const known = await knownMigrations()
     const newest = Math.max(...known.map(m => m.version))

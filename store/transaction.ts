@@ -8,7 +8,11 @@ const TRIES = 5
  * the whole of `work` is run anew, up to five times, so it must not act on the outside.
  * `again` names further errors that a repeat resolves (a unique key taken by a concurrent writer).
  */
-export async function transaction<T>(pool: Pool, work: (tx: Tx) => Promise<T>, again: (error: unknown) => boolean = () => false): Promise<T> {
+export async function transaction<T>(
+  pool: Pool,
+  work: (tx: Tx) => Promise<T>,
+  again: (error: unknown) => boolean = () => false,
+): Promise<T> {
   for (let attempt = 1; ; attempt++) {
     const tx = await pool.connect()
     let broken: Error | undefined

@@ -24,7 +24,16 @@ export const LEASE_MS = 30_000
 export type Worker = { stop(): Promise<void> }
 
 /** Turns the workflows: sweeps, hears rings, claims, executes, until stopped. */
-export async function startWorker({ pool, url, queue, workflows, policies = POLICIES, leaseMs = LEASE_MS, log, onOutcome }: WorkerOptions): Promise<Worker> {
+export async function startWorker({
+  pool,
+  url,
+  queue,
+  workflows,
+  policies = POLICIES,
+  leaseMs = LEASE_MS,
+  log,
+  onOutcome,
+}: WorkerOptions): Promise<Worker> {
   const runs = holder({ pool, workflows, policies, leaseMs, log, ...(onOutcome && { onOutcome }) })
   for (const kind of runs.kinds) await queue.listen(kind, ids => runs.take(kind, ids))
   const sweep = startSweep({ pool, url, queue, take: runs.take, log })

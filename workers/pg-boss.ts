@@ -9,7 +9,14 @@ export type PgBossOptions = { url: string; onError: (error: unknown) => void }
 
 /** Rings over pg-boss on the product's own database. */
 export async function pgBossQueue({ url, onError }: PgBossOptions): Promise<Queue> {
-  const boss = new PgBoss({ connectionString: url, schema: SCHEMA, max: 4, application_name: 'perennial-rings', useListenNotify: true, schedule: false })
+  const boss = new PgBoss({
+    connectionString: url,
+    schema: SCHEMA,
+    max: 4,
+    application_name: 'perennial-rings',
+    useListenNotify: true,
+    schedule: false,
+  })
   boss.on('error', onError)
   await boss.start()
   const known = new Map<string, Promise<string>>()
@@ -19,7 +26,9 @@ export async function pgBossQueue({ url, onError }: PgBossOptions): Promise<Queu
     const name = `rings-${kind}`
     const made =
       known.get(kind) ??
-      boss.createQueue(name, { retryLimit: 0, retentionSeconds: 60, deleteAfterSeconds: 60, expireInSeconds: 60, notify: true }).then(() => name)
+      boss
+        .createQueue(name, { retryLimit: 0, retentionSeconds: 60, deleteAfterSeconds: 60, expireInSeconds: 60, notify: true })
+        .then(() => name)
     // A failure must not be kept: the next ring tries again.
     made.catch(() => known.delete(kind))
     known.set(kind, made)

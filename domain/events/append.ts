@@ -5,7 +5,7 @@ import type { Environment } from '../environment.ts'
 import { createIdentifiedUsers } from '../users/create.ts'
 import type { EventInput, ItemError, ItemResult } from './item.ts'
 import { type Known, learn, remember } from './known.ts'
-import { findTransactions, findUsers, type FoundUser, lookUp } from './look-up.ts'
+import { type FoundUser, findTransactions, findUsers, lookUp } from './look-up.ts'
 import { type EventRow, toRow } from './row.ts'
 import { type Candidate, sortOut } from './sort-out.ts'
 import { appendRows } from './write.ts'
@@ -46,12 +46,7 @@ async function dropKnownTransactions(
   })
 }
 
-async function append(
-  tx: Tx,
-  environment: Environment,
-  items: (EventInput | ItemError)[],
-  triggers: boolean,
-): Promise<ItemResult[]> {
+async function append(tx: Tx, environment: Environment, items: (EventInput | ItemError)[], triggers: boolean): Promise<ItemResult[]> {
   const look = await lookUp(
     tx,
     environment,

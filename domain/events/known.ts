@@ -3,7 +3,17 @@ import type { Environment } from '../environment.ts'
 import { isoMicros, micros } from './instant.ts'
 import type { EventInput } from './item.ts'
 
-const LATEST = ['platform', 'device_id', 'device_model', 'advertiser_id', 'os_version', 'locale', 'country', 'app_version', 'sdk_version'] as const
+const LATEST = [
+  'platform',
+  'device_id',
+  'device_model',
+  'advertiser_id',
+  'os_version',
+  'locale',
+  'country',
+  'app_version',
+  'sdk_version',
+] as const
 const FIRST = ['media_source', 'campaign', 'ad_set', 'ad'] as const
 type Field = (typeof LATEST)[number] | (typeof FIRST)[number]
 

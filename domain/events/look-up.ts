@@ -25,7 +25,12 @@ export async function nowMicros(tx: Tx, environment: Environment): Promise<numbe
   return rows[0]!.now
 }
 
-export async function findUsers(tx: Tx, environment: Environment, column: 'id' | 'identity_id', values: string[]): Promise<Map<string, FoundUser>> {
+export async function findUsers(
+  tx: Tx,
+  environment: Environment,
+  column: 'id' | 'identity_id',
+  values: string[],
+): Promise<Map<string, FoundUser>> {
   if (values.length === 0) return new Map()
   const { rows } = await tx.query<FoundUser>({
     name: `find-users-by-${column}`,

@@ -1,5 +1,5 @@
 import { micros } from './instant.ts'
-import { type EventInput, invalidItem, type ItemError, type ItemResult } from './item.ts'
+import { type EventInput, type ItemError, type ItemResult, invalidItem } from './item.ts'
 import { judge } from './judge.ts'
 import type { FoundUser, LookUp } from './look-up.ts'
 import { transactionKey } from './row.ts'
@@ -34,7 +34,11 @@ const conflict: ItemError = {
   message: 'event_id is there already with another event_name, user or happened_at',
   details: [{ field: 'event_id', message: 'is there already with another event_name, user or happened_at' }],
 }
-const unknownUser: ItemError = { code: 'not_found', message: 'customer_uid not found', details: [{ field: 'customer_uid', message: 'not found' }] }
+const unknownUser: ItemError = {
+  code: 'not_found',
+  message: 'customer_uid not found',
+  details: [{ field: 'customer_uid', message: 'not found' }],
+}
 
 /** Judges each item alone, in order, against the log and against the items before it. */
 export function sortOut(items: (EventInput | ItemError)[], look: LookUp): Sorted {
@@ -73,7 +77,8 @@ export function sortOut(items: (EventInput | ItemError)[], look: LookUp): Sorted
     }
     const stored = look.events.get(item.event_id)
     if (stored) {
-      const same = stored.name === item.event_name && stored.user_id === (user?.id ?? null) && stored.happened_at === micros(item.happened_at)
+      const same =
+        stored.name === item.event_name && stored.user_id === (user?.id ?? null) && stored.happened_at === micros(item.happened_at)
       if (same) results[index] = { status: 'duplicate', id: stored.id }
       else reject(conflict)
       continue

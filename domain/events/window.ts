@@ -19,7 +19,10 @@ export async function cutWindow(tx: Tx, environment: Environment, from: string, 
     [environment, from, to],
   )
   const edge = edges.rows[0]!
-  await tx.query('update log_positions set last_received_at = greatest(last_received_at, $2) where environment = $1', [environment, edge.to])
+  await tx.query('update log_positions set last_received_at = greatest(last_received_at, $2) where environment = $1', [
+    environment,
+    edge.to,
+  ])
   const { rows } = await tx.query<{ from_offset: number; to_offset: number }>(
     `select offset_at($1, partition, $2) as from_offset, offset_at($1, partition, $3) as to_offset
      from log_positions where environment = $1 order by partition`,

@@ -62,6 +62,11 @@ function arrayOf(rows: EventRow[], name: string): string | null {
 
 /** Appends rows to the log, in order: the last statement of its transaction. Throws the database's unique violation when an id is taken. */
 export async function appendRows(tx: Tx, environment: Environment, rows: EventRow[], triggers: boolean): Promise<void> {
-  const written = await tx.query({ name: 'append-events', text: APPEND, values: [environment, triggers, ...names.map(n => arrayOf(rows, n))] })
-  if (written.rowCount !== rows.length) throw new Error(`the log took ${written.rowCount} of ${rows.length} events: its positions are incomplete`)
+  const written = await tx.query({
+    name: 'append-events',
+    text: APPEND,
+    values: [environment, triggers, ...names.map(n => arrayOf(rows, n))],
+  })
+  if (written.rowCount !== rows.length)
+    throw new Error(`the log took ${written.rowCount} of ${rows.length} events: its positions are incomplete`)
 }

@@ -9,7 +9,8 @@ export async function listExports(
   limit: number,
   after: string | undefined,
 ): Promise<{ rows: ExportRow[]; restarted: boolean }> {
-  const known = after === undefined ? undefined : await db.query('select 1 from exports where environment = $1 and id = $2', [environment, after])
+  const known =
+    after === undefined ? undefined : await db.query('select 1 from exports where environment = $1 and id = $2', [environment, after])
   const restarted = known?.rowCount === 0
   const { rows } = await db.query<ExportRow>(
     `select ${EXPORT_COLUMNS} from exports where environment = $1

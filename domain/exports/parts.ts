@@ -1,7 +1,7 @@
 import type { Tx } from '../../store/connect.ts'
 import type { Environment } from '../environment.ts'
 import type { ExportFormat, ExportType } from './export.ts'
-import { type Settings, SETTINGS } from './statement.ts'
+import { SETTINGS, type Settings } from './statement.ts'
 
 /** A row's place in the file's order: events (received_at, partition, offset), customers (created_at, id); times with microseconds. */
 export type Bound = [at: string, first: string, second: string]

@@ -4,7 +4,18 @@ import type { ExportFormat, ExportType } from './export.ts'
 
 // COPY takes no parameters. What varies comes from settings of the transaction (set_config), never from the text. Each is read once,
 // in a subquery: in the condition itself it would be parsed for every row.
-export const SETTINGS = ['environment', 'platforms', 'from_offsets', 'to_offsets', 'after_at', 'after_1', 'after_2', 'upto_at', 'upto_1', 'upto_2'] as const
+export const SETTINGS = [
+  'environment',
+  'platforms',
+  'from_offsets',
+  'to_offsets',
+  'after_at',
+  'after_1',
+  'after_2',
+  'upto_at',
+  'upto_1',
+  'upto_2',
+] as const
 export type Settings = Record<(typeof SETTINGS)[number], string>
 const setting = (name: (typeof SETTINGS)[number], type: string) => `(select current_setting('perennial.${name}')::${type})`
 const plain = (name: (typeof SETTINGS)[number], type: string) => `current_setting('perennial.${name}')::${type}`

@@ -4,7 +4,13 @@ import type { Environment, EnvironmentKind } from '../environment.ts'
 import { KEY_FORMS } from './create.ts'
 import { hashKey } from './seal.ts'
 
-export type KeyOwner = { keyId: number; kind: 'secret' | 'project'; project: number; environment: Environment; environmentKind: EnvironmentKind }
+export type KeyOwner = {
+  keyId: number
+  kind: 'secret' | 'project'
+  project: number
+  environment: Environment
+  environmentKind: EnvironmentKind
+}
 
 const SANDBOX = 'test_'
 

@@ -8,7 +8,11 @@ export const DUE_CHANNEL = 'due'
 export type NewRun = { workflow: string; version: number; subject: string; afterSeconds?: number }
 
 /** A run and its claimable row. The workers hear of it when, and only when, the transaction commits. */
-export async function createRun(tx: Tx, environment: Environment, { workflow, version, subject, afterSeconds = 0 }: NewRun): Promise<number> {
+export async function createRun(
+  tx: Tx,
+  environment: Environment,
+  { workflow, version, subject, afterSeconds = 0 }: NewRun,
+): Promise<number> {
   const { rows } = await tx.query<{ id: number }>({
     name: 'create-run',
     text: `with made as (

@@ -19,6 +19,9 @@ export async function prolongLeases(db: Db, held: Held[], leaseMs: number): Prom
 /** Gives runs back unfinished (the process stops): another worker may take them at once. */
 export async function releaseLeases(db: Db, held: Held[]): Promise<void> {
   if (held.length === 0) return
-  await db.query(`with freed as (update due d set lease_until = null, ring_until = null ${MATCH} returning d.kind)
-    select pg_notify('${DUE_CHANNEL}', kind) from freed`, columns(held))
+  await db.query(
+    `with freed as (update due d set lease_until = null, ring_until = null ${MATCH} returning d.kind)
+    select pg_notify('${DUE_CHANNEL}', kind) from freed`,
+    columns(held),
+  )
 }

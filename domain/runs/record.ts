@@ -64,5 +64,10 @@ export async function suspendRun(tx: Tx, run: ClaimedRun, status: 'running' | 'w
 /** The run's end: it can no longer be claimed. */
 export async function finishRun(tx: Tx, run: ClaimedRun, status: 'succeeded' | 'failed', reason: string | null): Promise<void> {
   await tx.query('delete from due where kind = $1 and id = $2', [run.kind, run.id])
-  await tx.query('update runs set status = $2, reason = $3, finished_at = environment_now($4) where id = $1', [run.id, status, reason, run.environment])
+  await tx.query('update runs set status = $2, reason = $3, finished_at = environment_now($4) where id = $1', [
+    run.id,
+    status,
+    reason,
+    run.environment,
+  ])
 }

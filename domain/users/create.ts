@@ -13,7 +13,8 @@ export type User = { id: string; created_at: string; identity_id: string | null 
 export const shareCreation = (tx: Tx, environment: Environment) =>
   tx.query('select pg_advisory_xact_lock_shared($1, $2)', [CREATION_LOCK, environment])
 
-export const closeCreation = (tx: Tx, environment: Environment) => tx.query('select pg_advisory_xact_lock($1, $2)', [CREATION_LOCK, environment])
+export const closeCreation = (tx: Tx, environment: Environment) =>
+  tx.query('select pg_advisory_xact_lock($1, $2)', [CREATION_LOCK, environment])
 
 /** A new user with a server-issued id, without identity. */
 export async function createUser(tx: Tx, environment: Environment): Promise<User> {

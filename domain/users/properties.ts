@@ -68,7 +68,15 @@ export async function setProperties(
     saved.set(key, property)
   }
   if (saved.size === 0) {
-    throw new Refusal('invalid_data', 'no property could be saved', [{ field: 'properties', message: errors.map(e => e.error).join('; ').slice(0, 1000) }])
+    throw new Refusal('invalid_data', 'no property could be saved', [
+      {
+        field: 'properties',
+        message: errors
+          .map(e => e.error)
+          .join('; ')
+          .slice(0, 1000),
+      },
+    ])
   }
   await tx.query(
     `update users set properties = properties || $3::jsonb, last_seen_at = greatest(last_seen_at, environment_now($1))

@@ -48,7 +48,10 @@ export function diskStorage(folder: string): FileStorage {
     },
 
     read(file, parts, range) {
-      return Readable.from(sections(parts, range, (name, start, end) => createReadStream(path(file, name), { start, end })), { objectMode: false })
+      return Readable.from(
+        sections(parts, range, (name, start, end) => createReadStream(path(file, name), { start, end })),
+        { objectMode: false },
+      )
     },
 
     async sizes(file) {

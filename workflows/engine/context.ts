@@ -66,7 +66,11 @@ export function runContext({ pool, policies, run, recorded, signals }: ContextOp
     throw new Suspended(`step ${name} failed, next attempt in ${Math.round(wait)} s: ${messageOf(error)}`)
   }
 
-  async function perform<T>(name: string, act: (scope: StepScope, done: Done<T>) => Promise<T>, limitMs = policy.attemptLimitMs): Promise<T> {
+  async function perform<T>(
+    name: string,
+    act: (scope: StepScope, done: Done<T>) => Promise<T>,
+    limitMs = policy.attemptLimitMs,
+  ): Promise<T> {
     const place = take(name)
     if (place.step?.status === 'succeeded') return place.step.result as T
     const startedAt = await now(pool, run.environment)
@@ -80,7 +84,9 @@ export function runContext({ pool, policies, run, recorded, signals }: ContextOp
     const timer = setTimeout(() => overtime.abort(new Error(`took longer than ${limitMs} ms`)), limitMs)
     const scope = { signal: AbortSignal.any([lease, halt, overtime.signal]), key: `${run.id}:${name}`, fence: run.fence }
     try {
-      return await act(scope, (tx, result) => writeStep(tx, run, { n: place.n, name, status: 'succeeded', result, attempts: attempts(null), startedAt }))
+      return await act(scope, (tx, result) =>
+        writeStep(tx, run, { n: place.n, name, status: 'succeeded', result, attempts: attempts(null), startedAt }),
+      )
     } catch (error) {
       if (error instanceof LeaseLost || lease.aborted) throw new LeaseLost(messageOf(error))
       if (halt.aborted) throw new Interrupted(messageOf(error))

@@ -48,7 +48,20 @@ export const exportWorkflow = ({ pool, storage, partRows }: ExportDeps): Workflo
         `part-${n}`,
         async ({ signal, fence }) => {
           hashedParts++
-          return writePart({ pool, storage, job, file, name: `${n}.${fence}`, after, upto, isFirst: n === 1, isLast, isContinued, hash, signal })
+          return writePart({
+            pool,
+            storage,
+            job,
+            file,
+            name: `${n}.${fence}`,
+            after,
+            upto,
+            isFirst: n === 1,
+            isLast,
+            isContinued,
+            hash,
+            signal,
+          })
         },
         { record: (tx, { rows }) => addRows(tx, environment, file, rows) },
       )
@@ -73,7 +86,10 @@ export const exportWorkflow = ({ pool, storage, partRows }: ExportDeps): Workflo
 
 /** A folder that vanished under the export, or a part that was cut short, must not be published. */
 async function verifySizes(storage: FileStorage, file: string, parts: Part[]): Promise<void> {
-  await storage.keepOnly(file, parts.map(part => part.name))
+  await storage.keepOnly(
+    file,
+    parts.map(part => part.name),
+  )
   const sizes = await storage.sizes(file)
   const missing = parts.find(part => sizes.get(part.name) !== part.bytes)
   if (missing) throw Object.assign(new Error(`part ${missing.name} is not stored as it was written`), { code: 'EIO' })
@@ -91,7 +107,8 @@ async function hashStored(storage: FileStorage, file: string, parts: Part[], sig
 /** What the caller is told: never a path, a statement or an address. */
 function reasonOf(error: unknown): ExportFailure {
   const failure = classify(error)
-  if (failure === 'unavailable') return { code: 'storage_error', message: 'the database or the file storage did not work, after all attempts' }
+  if (failure === 'unavailable')
+    return { code: 'storage_error', message: 'the database or the file storage did not work, after all attempts' }
   if (failure === 'timeout') return { code: 'upstream_timeout', message: 'the database took too long, after all attempts' }
   return { code: 'unknown_error', message: 'the export failed after all attempts; the log of the service says why' }
 }

@@ -3,9 +3,9 @@ import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { createGzip } from 'node:zlib'
 import { to as copyTo } from 'pg-copy-streams'
-import { columnsOf, copyRows } from '../../domain/exports/statement.ts'
-import { type Bound, type Job, setPart } from '../../domain/exports/parts.ts'
 import type { Part } from '../../domain/exports/export.ts'
+import { type Bound, type Job, setPart } from '../../domain/exports/parts.ts'
+import { columnsOf, copyRows } from '../../domain/exports/statement.ts'
 import type { Pool } from '../../store/connect.ts'
 import type { FileStorage } from '../../store/files/storage.ts'
 
@@ -26,7 +26,10 @@ export type PartOptions = {
   signal: AbortSignal
 }
 
-const csvHeader = (job: Job) => `${columnsOf(job.type).map(column => column.header).join(',')}\n`
+const csvHeader = (job: Job) =>
+  `${columnsOf(job.type)
+    .map(column => column.header)
+    .join(',')}\n`
 
 /** The part's bytes before compression: what opens the file, the rows as Postgres formats them, what closes it. */
 async function* content(rows: AsyncIterable<Buffer>, { job, isFirst, isLast, isContinued }: PartOptions): AsyncGenerator<Buffer> {

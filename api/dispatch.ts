@@ -1,0 +1,84 @@
+import type { IncomingMessage } from 'node:http'
+import type { KeyOwner } from '../domain/projects/find-key.ts'
+import { details } from '../schemas/details.ts'
+import type { OperationDescription, OperationId } from '../schemas/generated/operations.ts'
+import { transaction } from '../store/transaction.ts'
+import { invalidData, Problem } from './errors.ts'
+import { type Answered, idempotencyKey, once, requestHash } from './idempotency.ts'
+import type { ApiDeps, Operation, Reply } from './operation.ts'
+import { parseQuery } from './query.ts'
+import { readBody } from './read-body.ts'
+
+export type Route = { description: OperationDescription; operation: Operation }
+export type Incoming = { request: IncomingMessage; path: string; parameters: Record<string, string>; search: string; owner: KeyOwner }
+export type Outgoing = { status: number; headers: Record<string, string>; body: string | null }
+
+/** Whether an answer agrees with the description; gives the reason when not. */
+export type AnswerCheck = (description: OperationDescription, status: number, body: unknown) => void
+
+/** From a route and a caller to an answer: permission, body, validation, the operation, in the order of the conventions. */
+export async function dispatch(
+  { description, operation }: Route,
+  incoming: Incoming,
+  deps: ApiDeps,
+  check: AnswerCheck,
+): Promise<Outgoing> {
+  const { request, path, parameters, search, owner } = incoming
+  if (owner.kind !== 'secret') throw new Problem('control_forbidden', 'this needs the Secret Key; the Project Key opens v3 only')
+  if (description.auth === 'oauth-only') throw new Problem('control_forbidden', 'this operation is open through the MCP server only')
+
+  const body = description.body ? await readBody(request, description.body.limit) : undefined
+  const key = description.idempotent ? idempotencyKey(request.headers['idempotency-key'] as string | undefined) : undefined
+  const { values: query, faults } = parseQuery(search, description.query)
+  // Before validation fills in defaults: a repeat is the same request only when it was sent the same.
+  const hash = key === undefined ? undefined : requestHash(path, query, body)
+  validate(description, parameters, query, body, faults)
+
+  const { environment, environmentKind } = owner
+  const call = { path: parameters, query, body, environment, environmentKind, deps }
+  const answer = async (handle: () => Promise<Reply<OperationId>>): Promise<Answered> => {
+    const reply = await handle()
+    check(description, description.status, reply.body)
+    const url = (reply.body as { url?: string } | undefined)?.url
+    return {
+      status: description.status,
+      body: reply.body === undefined ? null : JSON.stringify(reply.body),
+      // 201 and 202 say where the object is.
+      location: (description.status === 201 || description.status === 202) && url ? url : null,
+      headers: reply.headers ?? {},
+    }
+  }
+
+  async function perform(): Promise<Answered> {
+    if (operation.mode === 'pool') return answer(() => operation.handle({ ...call, db: deps.pool } as never))
+    return transaction(deps.pool, tx => {
+      const run = () => answer(() => operation.handle({ ...call, tx } as never))
+      return key === undefined || hash === undefined ? run() : once(tx, { environment, operation: description.id, key, hash }, run)
+    })
+  }
+
+  const { status, body: text, location, headers } = await perform()
+  return { status, body: text, headers: { ...(status < 300 && operation.headers), ...headers, ...(location && { Location: location }) } }
+}
+
+/** All faults of path, query and body at once. */
+function validate(
+  description: OperationDescription,
+  path: unknown,
+  query: unknown,
+  body: unknown,
+  faults: { field: string; message: string }[],
+): void {
+  const { validate } = description
+  const all = [...faults]
+  const seen = new Set(faults.map(fault => fault.field))
+  const collect = (place: 'path' | 'query' | 'body', value: unknown) => {
+    const validator = validate[place]
+    if (validator && !validator(value))
+      all.push(...details(validator.errors, place, value).filter(fault => place === 'body' || !seen.has(fault.field)))
+  }
+  collect('path', path)
+  collect('query', query)
+  if (body !== undefined) collect('body', body)
+  if (all.length > 0) throw invalidData(all)
+}

@@ -1,0 +1,67 @@
+import { timingSafeEqual } from 'node:crypto'
+import type Koa from 'koa'
+import parseRange from 'range-parser'
+import { type ExportRow, findDownload } from '../domain/exports/export.ts'
+import type { Secrets } from '../domain/projects/seal.ts'
+import type { Pool } from '../store/connect.ts'
+import type { FileStorage } from '../store/files/storage.ts'
+import { Problem } from './errors.ts'
+
+const TYPES = { csv: 'text/csv; charset=utf-8', json: 'application/json', ndjson: 'application/x-ndjson' } as const
+const ADDRESS = /^\/files\/exports\/([A-Za-z0-9_-]{32})$/
+
+type Signed = Pick<ExportRow, 'id' | 'expires_at'>
+const signature = (secrets: Secrets, { id, expires_at }: Signed) => secrets.sign(`export:${id}:${expires_at}`)
+
+/** The address under which a finished export is fetched, without any key, until it expires. */
+export const downloadUrl = (secrets: Secrets, publicUrl: string, file: Signed): string =>
+  `${publicUrl}/files/exports/${file.id}?signature=${signature(secrets, file)}`
+
+const equal = (a: string, b: string) => a.length === b.length && timingSafeEqual(Buffer.from(a), Buffer.from(b))
+const compact = (time: string) => time.replaceAll(/[-:]/g, '')
+
+function fileName({ type, format, compression, from_timestamp, to_timestamp }: ExportRow): string {
+  return `${type}-${compact(from_timestamp)}-${compact(to_timestamp)}.${format}${compression === 'gzip' ? '.gz' : ''}`
+}
+
+/** Wrong signature, unknown file and expired file look alike: 404. */
+export async function download(ctx: Koa.Context, deps: { pool: Pool; secrets: Secrets; storage: FileStorage }): Promise<void> {
+  const id = ADDRESS.exec(ctx.path)?.[1]
+  const file = id === undefined ? null : await findDownload(deps.pool, id)
+  const given = new URLSearchParams(ctx.querystring).get('signature') ?? ''
+  if (!file?.parts || file.bytes === null || !equal(given, signature(deps.secrets, file))) throw new Problem('not_found', 'file not found')
+  const etag = `"${file.sha256}"`
+  ctx.set({
+    ETag: etag,
+    'Accept-Ranges': 'bytes',
+    'Content-Disposition': `attachment; filename="${fileName(file)}"`,
+    'X-Content-Type-Options': 'nosniff',
+  })
+  if (ctx.get('If-None-Match') === etag) {
+    ctx.status = 304
+    return
+  }
+  const range = rangeOf(ctx, file.bytes, etag)
+  if (range === 'unsatisfiable') {
+    throw new Problem('invalid_request', 'the range lies outside the file', {
+      status: 416,
+      headers: { 'Content-Range': `bytes */${file.bytes}` },
+    })
+  }
+  ctx.status = range ? 206 : 200
+  if (range) ctx.set('Content-Range', `bytes ${range.start}-${range.end}/${file.bytes}`)
+  ctx.type = file.compression === 'gzip' ? 'application/gzip' : TYPES[file.format]
+  ctx.body = deps.storage.read(file.id, file.parts, range)
+  ctx.length = range ? range.end - range.start + 1 : file.bytes
+}
+
+/** One range only; several, or one for another version of the file, get the whole. */
+function rangeOf(ctx: Koa.Context, bytes: number, etag: string): { start: number; end: number } | undefined | 'unsatisfiable' {
+  const header = ctx.get('Range')
+  const condition = ctx.get('If-Range')
+  if (header === '' || (condition !== '' && condition !== etag)) return undefined
+  const ranges = parseRange(bytes, header)
+  if (ranges === -1) return 'unsatisfiable'
+  if (ranges === -2 || ranges.type !== 'bytes' || ranges.length !== 1) return undefined
+  return ranges[0]
+}

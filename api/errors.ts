@@ -1,0 +1,73 @@
+import type { Detail } from '../domain/refusal.ts'
+import { Refusal } from '../domain/refusal.ts'
+import { classify } from '../store/failures.ts'
+
+export type ErrorType = 'request' | 'resource' | 'logical' | 'internal'
+
+/** Every error code of v4 with its usual status. 404, 405, 413 and 415 of the transport are `invalid_request` with another status. */
+const CATALOGUE = {
+  invalid_data: [400, 'request'],
+  invalid_request: [400, 'request'],
+  control_unauthorized: [401, 'request'],
+  control_forbidden: [403, 'request'],
+  not_found: [404, 'resource'],
+  already_exists: [409, 'resource'],
+  conflict: [409, 'resource'],
+  idempotency_conflict: [409, 'logical'],
+  idempotency_in_progress: [409, 'logical'],
+  not_available: [422, 'logical'],
+  rate_limit_exceeded: [429, 'request'],
+  unknown_error: [500, 'internal'],
+  storage_error: [502, 'internal'],
+  upstream_timeout: [504, 'internal'],
+} as const satisfies Record<string, readonly [number, ErrorType]>
+
+export type ErrorCode = keyof typeof CATALOGUE
+export type ErrorBody = { error: { type: ErrorType; code: ErrorCode; message: string; details?: Detail[] } }
+
+const MAX_DETAILS = 100
+
+/** An answer that is an error. Thrown anywhere in the onion, answered in one place. */
+export class Problem extends Error {
+  readonly status: number
+  readonly body: ErrorBody
+  readonly headers: Record<string, string>
+
+  constructor(
+    code: ErrorCode,
+    message: string,
+    options: { status?: number; details?: Detail[] | undefined; headers?: Record<string, string> } = {},
+  ) {
+    super(message)
+    const [status, type] = CATALOGUE[code]
+    this.status = options.status ?? status
+    this.headers = options.headers ?? {}
+    this.body = { error: { type, code, message, ...(options.details?.length && { details: options.details.slice(0, MAX_DETAILS) }) } }
+  }
+}
+
+export const invalidData = (details: Detail[]): Problem =>
+  new Problem(
+    'invalid_data',
+    details
+      .map(({ field, message }) => `${field} ${message}`)
+      .join('; ')
+      .slice(0, 1000),
+    { details },
+  )
+
+/** What the caller is told of anything that was thrown: of our own failures only the class, never a statement, stack or address. */
+export function problemOf(error: unknown): Problem {
+  if (error instanceof Problem) return error
+  if (error instanceof Refusal) return new Problem(error.code, error.message, { details: error.details })
+  switch (classify(error)) {
+    case 'unavailable':
+      return new Problem('storage_error', 'the database or the file storage does not work at the moment')
+    case 'timeout':
+      return new Problem('upstream_timeout', 'the database took too long')
+    case 'conflict':
+      return new Problem('storage_error', 'too many writers at the same rows: repeat the request')
+    case 'other':
+      return new Problem('unknown_error', 'an unexpected failure; the log of the service has it under the request id')
+  }
+}

@@ -1,0 +1,43 @@
+import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
+import { countOverdue } from '../domain/runs/ring.ts'
+import type { Pool } from '../store/connect.ts'
+
+export type HttpMetrics = { answered(operation: string, status: number, seconds: number): void }
+export type RunMetrics = { outcome(kind: string, outcome: string): void }
+export type Metrics = HttpMetrics & RunMetrics & { text(): Promise<string>; contentType: string }
+
+const BUCKETS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30]
+
+/** One registry a process: HTTP, runs, promises overdue, the runtime. */
+export function metrics(pool: Pool): Metrics {
+  const registry = new Registry()
+  collectDefaultMetrics({ register: registry })
+  const registers = [registry]
+  const requests = new Counter({ name: 'http_requests_total', help: 'Requests answered', labelNames: ['operation', 'status'], registers })
+  const duration = new Histogram({
+    name: 'http_request_duration_seconds',
+    help: 'Time to answer',
+    labelNames: ['operation'],
+    buckets: BUCKETS,
+    registers,
+  })
+  const outcomes = new Counter({ name: 'runs_total', help: 'Executions of runs by outcome', labelNames: ['kind', 'outcome'], registers })
+  const overdue = new Gauge({ name: 'promises_overdue', help: 'Promises due for more than 60 s that no worker holds', registers })
+  const oldest = new Gauge({ name: 'promises_oldest_overdue_seconds', help: 'How long the oldest of them has been due', registers })
+  return {
+    answered(operation, status, seconds) {
+      requests.inc({ operation, status })
+      duration.observe({ operation }, seconds)
+    },
+    outcome: (kind, outcome) => outcomes.inc({ kind, outcome }),
+    async text() {
+      const late = await countOverdue(pool).catch(() => null)
+      if (late) {
+        overdue.set(late.overdue)
+        oldest.set(late.oldest_seconds)
+      }
+      return registry.metrics()
+    },
+    contentType: registry.contentType,
+  }
+}

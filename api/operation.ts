@@ -1,0 +1,34 @@
+import type { KeyOwner } from '../domain/projects/find-key.ts'
+import type { Secrets } from '../domain/projects/seal.ts'
+import type { OperationId } from '../schemas/generated/operations.ts'
+import type { Answer, Input } from '../schemas/operation-types.ts'
+import type { Pool, Tx } from '../store/connect.ts'
+
+/** What handlers need beside the request. */
+export type ApiDeps = { pool: Pool; secrets: Secrets; publicUrl: string }
+
+export type Reply<Id extends OperationId> = { body: Answer<Id>; headers?: Record<string, string> }
+type Caller = Pick<KeyOwner, 'environment' | 'environmentKind'>
+type Handler<Id extends OperationId, Db> = (call: Input<Id> & Caller & { deps: ApiDeps } & Db) => Promise<Reply<Id>>
+
+export type Operation<Id extends OperationId = OperationId> =
+  | { id: Id; mode: 'pool'; handle: Handler<Id, { db: Pool }>; headers: Record<string, string> }
+  | { id: Id; mode: 'transaction'; handle: Handler<Id, { tx: Tx }>; headers: Record<string, string> }
+
+/** An operation that reads, or sees to its own transaction. */
+export const onPool = <Id extends OperationId>(id: Id, handle: Handler<Id, { db: Pool }>): Operation<Id> => ({
+  id,
+  mode: 'pool',
+  handle,
+  headers: {},
+})
+
+/**
+ * An operation whose effects are one transaction, the stored idempotent answer included. `headers` go out with every success,
+ * replays too.
+ */
+export const inTransaction = <Id extends OperationId>(
+  id: Id,
+  handle: Handler<Id, { tx: Tx }>,
+  headers: Record<string, string> = {},
+): Operation<Id> => ({ id, mode: 'transaction', handle, headers })

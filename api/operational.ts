@@ -1,0 +1,77 @@
+import { createReadStream } from 'node:fs'
+import { readFile } from 'node:fs/promises'
+import { extname } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import type Koa from 'koa'
+import type { Secrets } from '../domain/projects/seal.ts'
+import { countOverdue } from '../domain/runs/ring.ts'
+import type { Pool } from '../store/connect.ts'
+import type { FileStorage } from '../store/files/storage.ts'
+import { isMigrated } from '../store/migrate.ts'
+import { download } from './download.ts'
+import type { Metrics } from './metrics.ts'
+
+export type OperationalDeps = { pool: Pool; secrets: Secrets; storage: FileStorage; metrics: Pick<Metrics, 'text' | 'contentType'> }
+
+const DESCRIPTION = new URL('../schemas/generated/openapi.json', import.meta.url)
+const DOCS = new URL('../web/docs/', import.meta.url)
+const SWAGGER = new URL('./', import.meta.resolve('swagger-ui-dist/swagger-ui.css'))
+/** Everything that the reference page loads; nothing comes from elsewhere. */
+const PAGE: Record<string, URL> = {
+  '/docs': new URL('index.html', DOCS),
+  '/docs/page.js': new URL('page.js', DOCS),
+  '/docs/swagger-ui.css': new URL('swagger-ui.css', SWAGGER),
+  '/docs/swagger-ui-bundle.js': new URL('swagger-ui-bundle.js', SWAGGER),
+}
+const TYPES: Record<string, string> = {
+  '.html': 'text/html; charset=utf-8',
+  '.js': 'text/javascript; charset=utf-8',
+  '.css': 'text/css; charset=utf-8',
+}
+const POLICY = "default-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; frame-ancestors 'none'"
+
+type Handler = (ctx: Koa.Context) => Promise<void>
+
+/** Addresses that are no operations and need no key; everything else goes on to the API. */
+export function operationalRoutes(deps: OperationalDeps): Koa.Middleware {
+  const { pool, metrics } = deps
+  const description = readFile(DESCRIPTION, 'utf8')
+
+  const fixed: Record<string, Handler> = {
+    '/healthz': async ctx => {
+      ctx.body = { status: 'ok' }
+    },
+    '/readyz': async ctx => {
+      const migrated = await isMigrated(pool).catch(() => false)
+      const late = migrated ? await countOverdue(pool).catch(() => null) : null
+      ctx.status = late ? 200 : 503
+      ctx.body = late
+        ? { status: late.overdue > 0 ? 'degraded' : 'ok', overdue: late.overdue, oldest_overdue_seconds: Math.round(late.oldest_seconds) }
+        : { status: 'unavailable' }
+    },
+    '/metrics': async ctx => {
+      ctx.type = metrics.contentType
+      ctx.body = await metrics.text()
+    },
+    '/v4/openapi.json': async ctx => {
+      ctx.type = 'application/json; charset=utf-8'
+      ctx.body = await description
+    },
+  }
+  const page =
+    (file: URL): Handler =>
+    async ctx => {
+      ctx.type = TYPES[extname(file.pathname)] ?? 'application/octet-stream'
+      ctx.set('Content-Security-Policy', POLICY)
+      ctx.body = createReadStream(fileURLToPath(file))
+    }
+
+  return async (ctx, next) => {
+    const asked = ctx.method === 'GET' || ctx.method === 'HEAD'
+    const file = PAGE[ctx.path]
+    const handler = Object.hasOwn(fixed, ctx.path) ? fixed[ctx.path] : file && page(file)
+    if (asked && handler) await handler(ctx)
+    else if (asked && ctx.path.startsWith('/files/')) await download(ctx, deps)
+    else await next()
+  }
+}

@@ -1,0 +1,24 @@
+/** The three ways in which v4 lists end a page; each handler asks for one row more than it shows. */
+
+type Page<Url, Item, Row> = { url: Url; rows: Row[]; limit: number; item: (row: Row) => Item }
+
+/** `limit` with `offset`: has_more, never next_cursor. */
+export const offsetPage = <const Url extends string, Item, Row>({ url, rows, limit, item }: Page<Url, Item, Row>) => ({
+  object: 'list' as const,
+  url,
+  data: rows.slice(0, limit).map(item),
+  has_more: rows.length > limit,
+})
+
+/** `limit` with `starting_after`: next_cursor, only when there is more, is the id of the last row. */
+export function cursorPage<const Url extends string, Item extends { id: string }, Row>(page: Page<Url, Item, Row>) {
+  const list = offsetPage(page)
+  const last = list.data.at(-1)
+  return list.has_more && last ? { ...list, next_cursor: last.id } : list
+}
+
+/** Everything at once. */
+export const fullList = <Item>(url: string, data: Item[]) => ({ object: 'list' as const, url, data, has_more: false as const })
+
+/** A cursor that names no row of the list: the first page was given. */
+export const restartedHeader = (restarted: boolean): Record<string, string> => (restarted ? { 'X-Qon-Pagination-Restarted': 'true' } : {})

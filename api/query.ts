@@ -1,0 +1,48 @@
+import type { Detail } from '../domain/refusal.ts'
+import type { OperationDescription } from '../schemas/generated/operations.ts'
+
+type Parameter = OperationDescription['query'][number]
+
+const INTEGER = /^-?\d{1,16}$/
+const NUMBER = /^-?\d{1,16}(\.\d+)?$/
+
+/** Text -> the declared type; what does not read as it stays text, and the validator says so. */
+function typed(text: string, type: Parameter['type']): unknown {
+  if (type === 'integer' && INTEGER.test(text)) return Number(text)
+  if (type === 'number' && NUMBER.test(text)) return Number(text)
+  if (type === 'boolean' && (text === 'true' || text === 'false')) return text === 'true'
+  return text
+}
+
+const decode = (text: string) => decodeURIComponent(text.replaceAll('+', ' '))
+
+/** Query string -> values for the validator, and the faults that it cannot see (repeats, broken encoding, NUL). */
+export function parseQuery(search: string, parameters: readonly Parameter[]): { values: Record<string, unknown>; faults: Detail[] } {
+  const values: Record<string, unknown> = {}
+  const faults: Detail[] = []
+  if (search === '') return { values, faults }
+  const known = new Map(parameters.map(parameter => [parameter.name, parameter]))
+  for (const pair of search.split('&')) {
+    if (pair === '') continue
+    const [rawName = '', ...rest] = pair.split('=')
+    let name = rawName.slice(0, 256)
+    try {
+      name = decode(rawName)
+      const text = decode(rest.join('='))
+      const parameter = known.get(name)
+      if (text.includes('\0')) faults.push({ field: name, message: 'must not hold NUL' })
+      else if (parameter?.array) values[name] = [...((values[name] as unknown[]) ?? []), typed(text, parameter.type)]
+      else if (Object.hasOwn(values, name)) faults.push({ field: name, message: 'is given more than once' })
+      else
+        Object.defineProperty(values, name, {
+          value: parameter ? typed(text, parameter.type) : text,
+          enumerable: true,
+          configurable: true,
+          writable: true,
+        })
+    } catch {
+      faults.push({ field: name, message: 'is not valid percent-encoded UTF-8' })
+    }
+  }
+  return { values, faults }
+}

@@ -1,0 +1,42 @@
+import { Problem } from './errors.ts'
+
+/** `perSecond` 0: off. */
+export type RateLimit = { perSecond: number; burst: number }
+
+type Bucket = { tokens: number; at: number }
+
+/** Whole numbers as the headers want them: size, tokens left, seconds until full. */
+export type Allowance = { limit: number; remaining: number; reset: number }
+
+/**
+ * Token buckets, one per key, of this process. Throws 429 when the bucket is empty; null while the limit is off.
+ * `clock` in milliseconds, monotonic.
+ */
+export function rateLimiter(
+  { perSecond, burst }: RateLimit,
+  clock: () => number = () => performance.now(),
+): (key: string) => Allowance | null {
+  const buckets = new Map<string, Bucket>()
+  return key => {
+    if (perSecond === 0) return null
+    const now = clock()
+    const bucket = buckets.get(key) ?? { tokens: burst, at: now }
+    bucket.tokens = Math.min(burst, bucket.tokens + ((now - bucket.at) / 1000) * perSecond)
+    bucket.at = now
+    buckets.set(key, bucket)
+    const taken = bucket.tokens >= 1
+    if (taken) bucket.tokens -= 1
+    const allowance = { limit: burst, remaining: Math.floor(bucket.tokens), reset: Math.ceil((burst - bucket.tokens) / perSecond) }
+    if (taken) return allowance
+    const retryAfter = Math.max(1, Math.ceil((1 - bucket.tokens) / perSecond))
+    throw new Problem('rate_limit_exceeded', `more than ${perSecond} requests a second; try again in ${retryAfter} s`, {
+      headers: { 'Retry-After': String(retryAfter), ...allowanceHeaders(allowance) },
+    })
+  }
+}
+
+export const allowanceHeaders = ({ limit, remaining, reset }: Allowance): Record<string, string> => ({
+  'RateLimit-Limit': String(limit),
+  'RateLimit-Remaining': String(remaining),
+  'RateLimit-Reset': String(reset),
+})

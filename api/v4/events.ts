@@ -1,0 +1,66 @@
+import { appendBatch } from '../../domain/events/append.ts'
+import { type EventInput, type ItemError, type ItemResult, invalidItem } from '../../domain/events/item.ts'
+import { listEvents, type Occurrence } from '../../domain/events/list.ts'
+import { details } from '../../schemas/details.ts'
+import { validateEventInput } from '../../schemas/generated/operations.ts'
+import { invalidData } from '../errors.ts'
+import { onPool } from '../operation.ts'
+import { offsetPage } from '../pagination.ts'
+
+const event = ([id, name, user, happenedAt]: Occurrence) => ({
+  object: 'event' as const,
+  id,
+  url: `/v4/events/${id}`,
+  event_name: name,
+  customer_uid: user,
+  happened_at: happenedAt,
+})
+
+export const v4ListEvents = onPool('v4ListEvents', async ({ query: { limit, offset, sort_order }, environment, db }) => {
+  const rows = await listEvents(db, environment, { limit, offset, order: sort_order })
+  return { body: offsetPage({ url: '/v4/events', rows, limit, item: event }) }
+})
+
+/** An item of the right shape, or why it is not. */
+const shaped = (item: Record<string, unknown>): EventInput | ItemError =>
+  validateEventInput(item) ? (item as EventInput) : invalidItem(details(validateEventInput.errors, 'body', item))
+
+function result(item: Record<string, unknown>, index: number, outcome: ItemResult) {
+  const { event_id } = item
+  return {
+    index,
+    event_id: typeof event_id === 'string' ? event_id : null,
+    status: outcome.status,
+    id: outcome.status === 'rejected' ? null : outcome.id,
+    error: outcome.status === 'rejected' ? outcome.error : null,
+  }
+}
+
+export const v4CreateEvents = onPool('v4CreateEvents', async ({ body, environment, db }) => {
+  const items = body.events
+  const outcomes = await appendBatch(db, environment, items.map(shaped), body.trigger ?? true)
+  const count = (status: ItemResult['status']) => outcomes.filter(outcome => outcome.status === status).length
+  const rejected = count('rejected')
+  if (rejected === items.length) {
+    throw invalidData(
+      outcomes.flatMap((outcome, i) =>
+        outcome.status === 'rejected'
+          ? (outcome.error.details ?? []).map(({ field, message }) => ({
+              field: field === 'body' ? `events[${i}]` : `events[${i}].${field}`,
+              message,
+            }))
+          : [],
+      ),
+    )
+  }
+  return {
+    body: {
+      object: 'event_batch' as const,
+      url: '/v4/events' as const,
+      created: count('created'),
+      duplicates: count('duplicate'),
+      rejected,
+      results: outcomes.map((outcome, i) => result(items[i]!, i, outcome)),
+    },
+  }
+})

@@ -1,0 +1,75 @@
+import { COLUMNS_VERSION } from '../../domain/exports/columns.ts'
+import { createExport } from '../../domain/exports/create.ts'
+import { type ExportFormat, type ExportRow, getExport } from '../../domain/exports/export.ts'
+import { listExports } from '../../domain/exports/list.ts'
+import { invalidField, Refusal } from '../../domain/refusal.ts'
+import { downloadUrl } from '../download.ts'
+import { type ApiDeps, inTransaction, onPool } from '../operation.ts'
+import { cursorPage, restartedHeader } from '../pagination.ts'
+
+/** Longest window, as its two ends are given. */
+const MAX_WINDOW_MS = 366 * 24 * 3600 * 1000
+const RETRY_AFTER = { 'Retry-After': '2' }
+
+function manifest(row: ExportRow) {
+  if (row.status !== 'done' || row.sha256 === null || row.bytes === null) return null
+  const { rows_written: rows, bytes, sha256, from_offsets, to_offsets } = row
+  return { rows, bytes, sha256, from_offsets, to_offsets, columns_version: COLUMNS_VERSION }
+}
+
+const exported = (row: ExportRow, { secrets, publicUrl }: ApiDeps) => ({
+  object: 'export' as const,
+  id: row.id,
+  url: `/v4/exports/${row.id}`,
+  status: row.status,
+  platform: row.platform,
+  from_timestamp: row.from_timestamp,
+  to_timestamp: row.to_timestamp,
+  created_at: row.created_at,
+  expires_at: row.expires_at,
+  file_url: row.status === 'done' && !row.is_expired ? downloadUrl(secrets, publicUrl, row) : null,
+  type: row.type,
+  format: row.format,
+  compression: row.compression,
+  segment_id: row.segment_id,
+  rows_written: row.rows_written,
+  error: row.error,
+  manifest: manifest(row),
+})
+
+export const v4CreateExport = inTransaction(
+  'v4CreateExport',
+  async ({ body, environment, tx, deps }) => {
+    const {
+      from_timestamp: from,
+      to_timestamp: to,
+      type = 'events',
+      format = 'csv',
+      compression = 'none',
+      platform = null,
+      segment_id = null,
+    } = body
+    const length = Date.parse(to) - Date.parse(from)
+    if (length <= 0) throw invalidField('to_timestamp', 'must be later than from_timestamp')
+    if (length > MAX_WINDOW_MS) throw invalidField('to_timestamp', 'must be at most 366 days after from_timestamp')
+    if (format === 'parquet' && compression !== 'none') throw invalidField('compression', 'must be none for parquet')
+    if (format === 'parquet') throw new Refusal('not_available', 'parquet is not available yet: ask for csv, json or ndjson')
+    if (segment_id !== null) throw new Refusal('not_available', 'segments are not available yet: leave segment_id out')
+    const row = await createExport(tx, environment, { type, format: format as ExportFormat, compression, platform, from, to })
+    return { body: exported(row, deps) }
+  },
+  RETRY_AFTER,
+)
+
+export const v4ListExports = onPool('v4ListExports', async ({ query: { limit, starting_after }, environment, db, deps }) => {
+  const { rows, restarted } = await listExports(db, environment, limit, starting_after)
+  return {
+    body: cursorPage({ url: '/v4/exports/history', rows, limit, item: row => exported(row, deps) }),
+    headers: restartedHeader(restarted),
+  }
+})
+
+export const v4GetExport = onPool('v4GetExport', async ({ path, environment, db, deps }) => {
+  const row = await getExport(db, environment, path.export_id)
+  return { body: exported(row, deps), headers: row.status === 'new' || row.status === 'processing' ? RETRY_AFTER : {} }
+})

@@ -1,0 +1,38 @@
+import type { Db, Tx } from '../store/connect.ts'
+import type { Environment } from './environment.ts'
+
+export type KeptAnswer = { request_hash: Buffer; status: number; location: string | null; body: string | null }
+
+const KEPT = `interval '24 hours'`
+
+/** Takes the key for this transaction; false while another one has it. */
+export async function tryLockKey(tx: Tx, environment: Environment, operation: string, key: string): Promise<boolean> {
+  const { rows } = await tx.query<{ locked: boolean }>('select pg_try_advisory_xact_lock(hashtextextended($1, 0)) as locked', [
+    `${environment}:${operation}:${key}`,
+  ])
+  return rows[0]!.locked
+}
+
+export async function findAnswer(tx: Tx, environment: Environment, operation: string, key: string): Promise<KeptAnswer | undefined> {
+  const { rows } = await tx.query<KeptAnswer>(
+    `select request_hash, status, location, body from idempotent_answers
+     where environment = $1 and operation = $2 and key = $3 and created_at > clock_timestamp() - ${KEPT}`,
+    [environment, operation, key],
+  )
+  return rows[0]
+}
+
+/** Replaces an answer that is older than 24 h: the key is new then. */
+export async function keepAnswer(tx: Tx, environment: Environment, operation: string, key: string, answer: KeptAnswer): Promise<void> {
+  await tx.query(
+    `insert into idempotent_answers (environment, operation, key, request_hash, status, location, body) values ($1, $2, $3, $4, $5, $6, $7)
+     on conflict (environment, operation, key) do update set request_hash = excluded.request_hash, status = excluded.status,
+       location = excluded.location, body = excluded.body, created_at = excluded.created_at`,
+    [environment, operation, key, answer.request_hash, answer.status, answer.location, answer.body],
+  )
+}
+
+export async function dropOldAnswers(db: Db): Promise<number> {
+  const { rowCount } = await db.query(`delete from idempotent_answers where created_at < clock_timestamp() - ${KEPT}`)
+  return rowCount ?? 0
+}

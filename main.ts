@@ -1,0 +1,60 @@
+import { ConfigError, readConfig } from './config.ts'
+import { logger } from './logger.ts'
+import { type Perennial, startPerennial } from './perennial.ts'
+import { DataDirRefused } from './store/embedded/start.ts'
+import { DatabaseTooNew } from './store/migrate.ts'
+
+/** Said to the operator in one line, without a stack. */
+function lineOf(error: unknown): string | undefined {
+  if (error instanceof ConfigError || error instanceof DataDirRefused || error instanceof DatabaseTooNew) return error.message
+  const { code, port, message } = error as { code?: string; port?: number; message?: string }
+  if (code === 'EADDRINUSE') return `port ${port} is taken: set PORT to another one (0 picks a free one)`
+  if (code === 'EACCES' || code === 'EROFS' || code === 'ENOSPC') return message
+  if (code && /^(ECONNREFUSED|ENOTFOUND|EAI_AGAIN|ETIMEDOUT|28P01|28000|3D000)$/.test(code))
+    return `the database does not take us: ${message}`
+  return undefined
+}
+
+function greet({ url, keys }: Perennial, role: string): void {
+  const say = (...lines: string[]) => void process.stdout.write(`${lines.join('\n')}\n`)
+  if (url === null) {
+    say(`Perennial ${role} is ready.`)
+    return
+  }
+  say('', `Perennial is ready at ${url}`, `  API reference   ${url}/docs`)
+  if (keys) {
+    say(
+      `  Secret Key      ${keys.secretKey}`,
+      `  Sandbox key     test_${keys.secretKey}`,
+      `  Project Key     ${keys.projectKey}`,
+      '  (shown this once: keep them)',
+    )
+  }
+  say('', 'First request:', `  curl -H 'Authorization: Bearer ${keys?.secretKey ?? 'YOUR_SECRET_KEY'}' ${url}/v4/events`, '')
+}
+
+async function main(): Promise<void> {
+  const config = readConfig(process.env)
+  const log = logger(config.logLevel)
+  const stopped = new AbortController()
+  let perennial: Perennial | undefined
+  const stop = (signal: string) => {
+    // Asked twice: whoever waits at the keyboard wants it now. Leases run out by themselves.
+    if (stopped.signal.aborted) process.exit(130)
+    stopped.abort()
+    log.info({ signal }, 'stopping')
+    void perennial?.stop().then(() => finish(0))
+  }
+  const finish = (code: number) => log.flush(() => process.exit(code))
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => stop(signal))
+  perennial = await startPerennial(config, log)
+  // The signal came while we started.
+  if (stopped.signal.aborted) return void perennial.stop().then(() => finish(0))
+  greet(perennial, config.role)
+}
+
+main().catch(error => {
+  const line = lineOf(error)
+  console.error(line === undefined ? error : `perennial: ${line}`)
+  process.exit(1)
+})

@@ -1,0 +1,107 @@
+// What a refused request is told: one line per faulty field, out of the errors of a compiled validator.
+import type { ErrorObject } from 'ajv'
+import type { formats } from './formats.ts'
+
+export type Detail = { field: string; message: string }
+export type Place = 'path' | 'query' | 'body'
+
+const most = 100
+const longest = 256
+
+const listed = (words: readonly unknown[], last: string) => {
+  const texts = words.map(String)
+  return texts.length < 2 ? texts.join('') : `${texts.slice(0, -1).join(', ')} ${last} ${texts.at(-1)}`
+}
+const counted = (n: number, word: string) => `${n} ${word}${n === 1 ? '' : 's'}`
+
+const formatMessages: Record<keyof typeof formats, string> = {
+  'date-time': 'must be a date-time of RFC 3339, such as 2026-03-01T09:00:00Z',
+  text: 'must hold no NUL and no lone surrogate',
+}
+
+const message = ({ keyword, params }: ErrorObject, place: Place): string => {
+  switch (keyword) {
+    case 'required':
+      return 'is required'
+    case 'additionalProperties':
+      return place === 'body' ? 'unknown field' : 'unknown parameter'
+    case 'type':
+      return `must be ${listed(String(params.type).split(','), 'or')}`
+    case 'enum':
+      return params.allowedValues.length === 1 ? `must be ${params.allowedValues[0]}` : `must be one of ${params.allowedValues.join(', ')}`
+    case 'minimum':
+    case 'maximum':
+    case 'exclusiveMinimum':
+    case 'exclusiveMaximum':
+      return `must be ${params.comparison} ${params.limit}`
+    case 'multipleOf':
+      return `must be a multiple of ${params.multipleOf}`
+    case 'minLength':
+      return `must have at least ${counted(params.limit, 'character')}`
+    case 'maxLength':
+      return `must have at most ${counted(params.limit, 'character')}`
+    case 'minItems':
+      return `must have at least ${counted(params.limit, 'item')}`
+    case 'maxItems':
+      return `must have at most ${counted(params.limit, 'item')}`
+    case 'minProperties':
+      return `must have at least ${counted(params.limit, 'key')}`
+    case 'maxProperties':
+      return `must have at most ${counted(params.limit, 'key')}`
+    case 'uniqueItems':
+      return `must have no duplicates: items ${params.j} and ${params.i} are equal`
+    case 'pattern':
+      return `must match ${params.pattern}`
+    case 'format':
+      return formatMessages[params.format as keyof typeof formats]
+    default:
+      return 'is not valid'
+  }
+}
+
+// Keys come from outside and may be as long as the body.
+const cut = (field: string) => (field.length <= longest ? field : `${[...field.slice(0, longest)].slice(0, -1).join('')}…`)
+
+const segments = (pointer: string) =>
+  pointer
+    .split('/')
+    .slice(1)
+    .map(segment => segment.replaceAll('~1', '/').replaceAll('~0', '~'))
+
+// Only the value tells an index from a key that is a number.
+const pathOf = (names: string[], value: unknown, start: string) => {
+  let path = start
+  let at = value
+  for (const name of names) {
+    path += Array.isArray(at) ? `[${name}]` : path ? `.${name}` : name
+    at = typeof at === 'object' && at !== null ? (at as Record<string, unknown>)[name] : undefined
+  }
+  return path
+}
+
+const named = ({ keyword, params, propertyName }: ErrorObject) => {
+  if (keyword === 'required') return [params.missingProperty as string]
+  if (keyword === 'additionalProperties') return [params.additionalProperty as string]
+  return propertyName === undefined ? [] : [propertyName]
+}
+
+// These only say that something below them failed, which has its own line.
+const summaries = new Set(['propertyNames', 'if'])
+
+/**
+ * At most 100 lines in the order in which the validator found them, none twice. `value` is what was validated. `start` is the path of the
+ * value, where it is itself part of a body (`events[3]`).
+ */
+export const details = (errors: readonly ErrorObject[] | null | undefined, place: Place, value: unknown, start = ''): Detail[] => {
+  const lines = new Map<string, Detail>()
+  for (const error of errors ?? []) {
+    if (lines.size === most) break
+    if (summaries.has(error.keyword)) continue
+    const names = [...segments(error.instancePath), ...named(error)]
+    // A parameter is one field, whichever of its repeats is at fault.
+    const field = cut(place === 'body' ? pathOf(names, value, start) || 'body' : (names[0] ?? place))
+    const line = { field, message: message(error, place) }
+    lines.set(`${line.field}\n${line.message}`, line)
+  }
+  return [...lines.values()]
+}

@@ -1,0 +1,74 @@
+// OpenAPI 3.0.3 schemas as AJV compiles them: validation keywords only, so that strict mode catches every misspelt one.
+import type { Schema } from './schema.ts'
+
+/** Defaults are filled in for requests; an answer must hold its fields by itself. The two sides are therefore compiled apart. */
+export type Side = 'input' | 'answer'
+
+const plain = new Set(
+  `type nullable enum minimum maximum exclusiveMinimum exclusiveMaximum multipleOf minLength maxLength pattern format minItems maxItems
+  uniqueItems required minProperties maxProperties`.split(/\s+/),
+)
+const annotations = new Set(['description', 'title', 'example', 'deprecated', 'externalDocs', 'readOnly', 'writeOnly'])
+
+export const idOf = (side: Side, ref: string) => `${side}:${ref.slice(ref.lastIndexOf('/') + 1)}`
+
+// JSON Schema applies a keyword only to its own type, so a choice between scalars is one type list: one pass, and one message
+// instead of one per branch.
+const scalars = (branches: Schema[]): Schema | undefined => {
+  if (!branches.every(branch => typeof branch.type === 'string' && branch.type !== 'object' && branch.type !== 'array')) return undefined
+  const types = branches.map(branch => branch.type as string)
+  if (new Set(types).size < types.length || branches.some(branch => branch.enum)) return undefined
+  return Object.assign({}, ...branches, { type: types })
+}
+
+// All errors are collected: 300,000 wrong items in one MiB would cost a quarter of a second, and 8 MiB the memory of the process.
+const looksInsideOnlyWhenShort = (array: Schema) => {
+  const { items, uniqueItems, maxItems } = array
+  delete array.items
+  delete array.uniqueItems
+  array.if = { maxItems }
+  // biome-ignore lint/suspicious/noThenProperty: the word of JSON Schema
+  array.then = { items, ...(uniqueItems === undefined ? {} : { uniqueItems }) }
+}
+
+const isString = ({ type }: Schema) => type === 'string' || (Array.isArray(type) && type.includes('string'))
+
+const map = <A, B>(members: Record<string, A>, to: (member: A) => B) =>
+  Object.fromEntries(Object.entries(members).map(([name, member]) => [name, to(member)]))
+
+/** Throws on a keyword it does not know: a typing error in the YAML must not silently validate nothing. */
+export const prepare = (schema: Schema, side: Side): Schema => {
+  // OpenAPI 3.0 ignores what stands beside a reference; who wrote it there meant something.
+  if (schema.$ref && Object.keys(schema).length > 1) throw new Error(`${schema.$ref} has neighbours`)
+  if (schema.$ref) return { $ref: idOf(side, schema.$ref) }
+  const child = (value: Schema) => prepare(value, side)
+  const out: Schema = {}
+  for (const [keyword, value] of Object.entries(schema)) {
+    if (plain.has(keyword)) out[keyword] = value
+    else if (keyword === 'default') {
+      if (side === 'input') out.default = value
+    } else if (keyword === 'properties') out.properties = map(value as Record<string, Schema>, child)
+    else if (keyword === 'items') out.items = child(value as Schema)
+    else if (keyword === 'additionalProperties') out.additionalProperties = typeof value === 'boolean' ? value : child(value as Schema)
+    else if (keyword === 'x-property-names') out.propertyNames = child({ type: 'string', ...(value as Schema) })
+    else if (keyword === 'anyOf' || keyword === 'oneOf' || keyword === 'allOf') {
+      const flat = keyword === 'allOf' ? undefined : scalars(value as Schema[])
+      if (flat) Object.assign(out, child(flat))
+      else out[keyword] = (value as Schema[]).map(child)
+    } else if (!annotations.has(keyword) && !keyword.startsWith('x-')) throw new Error(`unknown keyword ${keyword}`)
+  }
+  if (side === 'input' && out.maxItems !== undefined) looksInsideOnlyWhenShort(out)
+  // A pattern is no proof: `^https://` lets a NUL pass.
+  if (side === 'input' && isString(out) && !out.enum) out.format ??= 'text'
+  // AJV knows `nullable`, but its message would then say only "must be string".
+  if (out.nullable) {
+    out.type = [out.type as string, 'null']
+    delete out.nullable
+  }
+  // Beyond 2^53 JSON.parse has rounded already.
+  if (schema.type === 'integer') {
+    out.minimum ??= Number.MIN_SAFE_INTEGER
+    out.maximum ??= Number.MAX_SAFE_INTEGER
+  }
+  return out
+}

@@ -1,0 +1,88 @@
+// The text of `operations.ts`: what the dispatcher needs to know about each operation, with its validators at hand.
+import type { Facts } from './facts.ts'
+import { note } from './types.ts'
+import type { Names } from './validators.ts'
+
+const head = `${note}import type { ValidateFunction } from 'ajv'
+import type { operations } from './api.ts'
+import * as v from './validators.js'
+
+export type OperationId = keyof operations
+export type OperationDescription = {
+  id: OperationId
+  method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
+  path: string
+  tag: string
+  /** Status of success. */
+  status: number
+  auth: 'secret' | 'project' | 'oauth-only'
+  idempotent: boolean
+  pagination: 'none' | 'cursor' | 'offset' | 'page'
+  /** \`limit\` in bytes. */
+  body: null | { limit: number; required: boolean; itemsJudgedAlone: boolean }
+  query: readonly { name: string; type: 'string' | 'integer' | 'number' | 'boolean'; array: boolean }[]
+  /** Those of query and body fill in defaults. \`answer\` by documented status; the others are \`validateError\`. */
+  validate: {
+    path: ValidateFunction | null
+    query: ValidateFunction
+    body: ValidateFunction | null
+    answer: Record<number, ValidateFunction>
+  }
+}
+`
+
+const quoted = (text: string) => `'${text.replaceAll("'", "\\'")}'`
+
+const fields = (entries: Record<string, string | number | boolean>) =>
+  `{ ${Object.entries(entries)
+    .map(([key, value]) => `${key}: ${value}`)
+    .join(', ')} }`
+
+const row = (operation: Facts, names: Names) => {
+  const { body, query } = operation
+  const validator = (name: string | null) => (name === null ? 'null' : `v.${name}`)
+  const answers = Object.entries(names.answers).map(([status, name]) => `${status}: v.${name}`)
+  const parameters = query.map(({ name, type, array }) => `      ${fields({ name: quoted(name), type: quoted(type), array })},\n`).join('')
+  return `  {
+    id: '${operation.id}',
+    method: '${operation.method}',
+    path: '${operation.path}',
+    tag: ${quoted(operation.tag)},
+    status: ${operation.status},
+    auth: '${operation.auth}',
+    idempotent: ${operation.idempotent},
+    pagination: '${operation.pagination}',
+    body: ${body ? fields(body) : 'null'},
+    query: [${parameters && `\n${parameters}    `}],
+    validate: {
+      path: ${validator(names.path)},
+      query: ${validator(names.query)},
+      body: ${validator(names.body)},
+      answer: { ${answers.join(', ')} },
+    },
+  },
+`
+}
+
+// Types do not say which parameters have a default, or that a batch's items come unchecked; these two interfaces do.
+const typeFacts = (operations: Facts[]) => {
+  const defaulted = operations.flatMap(({ id, query }) => {
+    const names = query.filter(parameter => parameter.default).map(({ name }) => quoted(name))
+    return names.length > 0 ? [`  ${id}: ${names.join(' | ')}\n`] : []
+  })
+  const judged = operations.filter(({ body }) => body?.itemsJudgedAlone).map(({ id }) => quoted(id))
+  return `/** Query parameters that always have a value after validation. */
+export interface QueryDefaults {
+${defaulted.join('')}}
+/** Operations whose items are still to be checked one by one. */
+export type ItemsJudgedAlone = ${judged.join(' | ') || 'never'}
+`
+}
+
+export const table = (operations: Facts[], names: Record<string, Names>, judged: string[]) => `${head}
+${typeFacts(operations)}
+export { ${['answerError as validateError', ...judged.map(name => `validate${name}`)].join(', ')} } from './validators.js'
+
+export const descriptions: readonly OperationDescription[] = [
+${operations.map(operation => row(operation, names[operation.id]!)).join('')}]
+`

@@ -1,0 +1,55 @@
+import { randomBytes } from 'node:crypto'
+import { link, mkdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { startEmbedded } from './embedded/start.ts'
+import { migrate } from './migrate.ts'
+
+export type OpenOptions = {
+  dataDir: string
+  databaseUrl: string | undefined
+  appSecret: string | undefined
+  log: (message: string) => void
+}
+
+/** `close` ends the embedded server if this process is the last one that uses it. */
+export type Opened = { url: string; appSecret: string; isEmbedded: boolean; close(): Promise<void> }
+
+const SECRET_FILE = 'app_secret'
+
+/**
+ * The database of this installation, migrated: the one at `databaseUrl`, or the embedded one in `dataDir`.
+ * @throws DataDirRefused, DatabaseTooNew: their message is what the operator is told.
+ */
+export async function openDatabase({ dataDir, databaseUrl, appSecret, log }: OpenOptions): Promise<Opened> {
+  if (databaseUrl !== undefined) {
+    if (appSecret === undefined) throw new TypeError('a database of its own needs an appSecret')
+    await migrate(databaseUrl)
+    return { url: databaseUrl, appSecret, isEmbedded: false, close: async () => {} }
+  }
+  const embedded = await startEmbedded({ dataDir, log })
+  try {
+    await migrate(embedded.url)
+    return { url: embedded.url, appSecret: appSecret ?? (await keptSecret(dataDir)), isEmbedded: true, close: () => embedded.stop() }
+  } catch (error) {
+    await embedded.stop()
+    throw error
+  }
+}
+
+/** The secret that the embedded mode makes and keeps. Linked into place: of two services that start at once both use the first. */
+async function keptSecret(dataDir: string): Promise<string> {
+  const file = join(dataDir, SECRET_FILE)
+  const own = `${file}.${process.pid}`
+  await writeFile(own, randomBytes(32).toString('base64url'), { mode: 0o600, flush: true })
+  await link(own, file).catch(error => {
+    if (error.code !== 'EEXIST') throw error
+  })
+  await rm(own, { force: true })
+  return (await readFile(file, 'utf8')).trim()
+}
+
+/** Puts a restored secret in the place of the kept one. */
+export async function keepSecret(dataDir: string, secret: string): Promise<void> {
+  await mkdir(dataDir, { recursive: true })
+  await writeFile(join(dataDir, SECRET_FILE), secret, { mode: 0o600, flush: true })
+}

@@ -1,0 +1,115 @@
+// What must hold of every operation, whichever file it stands in.
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { bundle } from '../../schemas/generate/bundle.ts'
+import { type Document, follow, methods, type Operation, type Parameter, type Schema } from '../../schemas/generate/schema.ts'
+
+type Response = { headers: Record<string, unknown>; content?: { 'application/json': { schema: Schema } } }
+
+const folder = join(import.meta.dirname, '../../schemas')
+const document: Document = bundle(folder)
+const rows = Object.entries(document.paths).flatMap(([path, item]) =>
+  methods.flatMap(method => {
+    const operation = item[method]
+    if (!operation) return []
+    const parameters = [...(item.parameters ?? []), ...(operation.parameters ?? [])].map(p => follow<Parameter>(document, p))
+    return [{ id: operation.operationId, method, path, operation, parameters }]
+  }),
+)
+const response = (operation: Operation, status: string) => follow(document, operation.responses[status]!) as Response
+const successOf = (operation: Operation) => Object.keys(operation.responses).find(status => status.startsWith('2'))!
+
+const objects = (schema: unknown, found: Schema[] = []): Schema[] => {
+  if (typeof schema !== 'object' || schema === null) return found
+  if ('type' in schema && schema.type === 'object') found.push(schema as Schema)
+  for (const [key, child] of Object.entries(schema)) if (key !== 'example' && key !== 'enum') objects(child, found)
+  return found
+}
+
+describe.each(rows)('$id', ({ id, method, path, operation, parameters }) => {
+  const v3 = path.startsWith('/v3/')
+  const success = successOf(operation)
+
+  test('is named, told and filed', () => {
+    expect(id).toMatch(v3 ? /^v3[A-Z][a-z]+[A-Z]/ : /^v4[A-Z][a-z]+[A-Z]/)
+    expect(operation.summary).toMatch(/^[A-Z].*[^.]$/)
+    expect(operation.description!.length).toBeGreaterThan(40)
+    expect(operation.tags).toHaveLength(1)
+    expect(document.tags.map(tag => tag.name)).toContain(operation.tags[0])
+    for (const parameter of parameters) expect(parameter, parameter.name).toHaveProperty('example')
+  })
+
+  test.skipIf(v3)('describes all its answers', () => {
+    const statuses = ['400', '401', '429', '502', '504', 'default']
+    if (path.includes('{')) statuses.push('404')
+    if (operation['x-idempotency-key']) statuses.push('409')
+    for (const status of statuses) expect(Object.keys(operation.responses)).toContain(status)
+    for (const status of Object.keys(operation.responses).filter(status => status !== success))
+      expect(response(operation, status).content?.['application/json'].schema, status).toEqual({ $ref: '#/components/schemas/Error' })
+  })
+
+  test.skipIf(v3)('names the headers of its success', () => {
+    const headers = Object.keys(response(operation, success).headers)
+    const expected = ['X-Request-Id', 'Cache-Control', 'RateLimit-Limit', 'RateLimit-Remaining', 'RateLimit-Reset']
+    if (success === '201') expected.push('Location')
+    if (operation['x-idempotency-key']) expected.push('Idempotency-Replayed')
+    if (operation['x-pagination'] === 'cursor') expected.push('X-Qon-Pagination-Restarted')
+    expect(headers).toEqual(expect.arrayContaining(expected))
+  })
+
+  test.skipIf(v3)('takes the parameters its marks promise', () => {
+    const names = parameters.map(parameter => parameter.name)
+    expect(typeof operation['x-idempotency-key']).toBe('boolean')
+    expect(names.includes('Idempotency-Key')).toBe(operation['x-idempotency-key'])
+    expect(['none', 'cursor', 'offset']).toContain(operation['x-pagination'])
+    expect(names.includes('starting_after')).toBe(operation['x-pagination'] === 'cursor')
+    expect(names.includes('offset')).toBe(operation['x-pagination'] === 'offset')
+    for (const [, name] of path.matchAll(/\{(\w+)\}/g)) expect(names).toContain(name)
+  })
+
+  test('has a body only where one is looked at', () => {
+    if (method === 'get' || method === 'delete') expect(operation.requestBody).toBeUndefined()
+    else if (operation.requestBody) expect(operation.requestBody.content?.['application/json']?.schema).toBeDefined()
+  })
+
+  test.skipIf(success === '204' || v3)('has a cursor in the answer just where it pages by it', () => {
+    const answer = follow(document, response(operation, success).content!['application/json'].schema)
+    expect('next_cursor' in (answer.properties ?? {})).toBe(operation['x-pagination'] === 'cursor')
+    expect(answer.required).not.toContain('next_cursor')
+  })
+})
+
+test('ids of operations are unique', () => {
+  expect(new Set(rows.map(row => row.id)).size).toBe(rows.length)
+})
+
+test('no object is open, except maps with typed values', () => {
+  for (const schema of objects([document.components, document.paths])) {
+    const open = schema.additionalProperties === undefined || schema.additionalProperties === true
+    expect(open, JSON.stringify(schema).slice(0, 200)).toBe(false)
+  }
+})
+
+test('`object` has one value, and answers require it', () => {
+  for (const schema of objects(document.components.schemas)) {
+    const word = schema.properties?.object
+    if (!word) continue
+    expect(follow(document, word).enum).toHaveLength(1)
+    expect(schema.required).toContain('object')
+  }
+})
+
+test('every component is used', () => {
+  const text = JSON.stringify(document)
+  for (const [kind, members] of Object.entries(document.components))
+    for (const name of Object.keys(members))
+      expect(kind === 'securitySchemes' || text.includes(`"#/components/${kind}/${name}"`), `${kind}/${name}`).toBe(true)
+})
+
+test('the served document is OpenAPI 3.0.3, version 4.0', () => {
+  const served = JSON.parse(readFileSync(join(folder, 'generated/openapi.json'), 'utf8'))
+  expect(served).toEqual(JSON.parse(JSON.stringify(document)))
+  expect(served.openapi).toBe('3.0.3')
+  expect(served.info.version).toBe('4.0')
+})
