@@ -1,0 +1,125 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { pino } from 'pino'
+import { answerCheck } from '../../api/answer-check.ts'
+import { metrics } from '../../api/metrics.ts'
+import type { RateLimit } from '../../api/rate-limit.ts'
+import { listen } from '../../api/server.ts'
+import { createProject } from '../../domain/projects/create.ts'
+import { type Secrets, secretsFrom } from '../../domain/projects/seal.ts'
+import type { Pool } from '../../store/connect.ts'
+import { diskStorage } from '../../store/files/disk.ts'
+import type { FileStorage } from '../../store/files/storage.ts'
+import { transaction } from '../../store/transaction.ts'
+import { startWorker } from '../../workers/main.ts'
+import { pgBossQueue } from '../../workers/pg-boss.ts'
+import type { Policies } from '../../workflows/engine/policy.ts'
+import { exportWorkflow } from '../../workflows/export/export.ts'
+import { exportRetention } from '../../workflows/export/retention.ts'
+import { type Client, client } from './client.ts'
+import { freshDatabase } from './database.ts'
+
+export const APP_SECRET = 'a secret for tests only'
+
+/** A project made for the test. `production` and `sandbox` are the ids of its environments. */
+export type TestProjectKeys = {
+  id: number
+  secret: string
+  sandbox: string
+  projectKey: string
+  production: number
+  sandboxEnvironment: number
+}
+
+export type TestApi = {
+  url: string
+  databaseUrl: string
+  pool: Pool
+  secrets: Secrets
+  storage: FileStorage
+  /** Folder of the export files. */
+  files: string
+  project: TestProjectKeys
+  /** Calls with the production key of the first project. */
+  call: Client
+  newProject(): Promise<TestProjectKeys>
+  stop(): Promise<void>
+}
+
+export type TestApiOptions = {
+  rateLimit?: RateLimit
+  projectRateLimit?: RateLimit
+  /** Also turns the workflows, in this process. */
+  worker?: boolean
+  policies?: Policies
+  partRows?: number
+}
+
+export async function newProject(pool: Pool, secrets: Secrets): Promise<TestProjectKeys> {
+  const made = await transaction(pool, tx => createProject(tx, secrets, { name: 'Test' }))
+  const { rows } = await pool.query<{ id: number; kind: string }>('select id, kind from environments where project = $1', [made.id])
+  const environment = (kind: string) => rows.find(row => row.kind === kind)!.id
+  return {
+    id: made.id,
+    secret: made.secretKey,
+    sandbox: `test_${made.secretKey}`,
+    projectKey: made.projectKey,
+    production: environment('production'),
+    sandboxEnvironment: environment('sandbox'),
+  }
+}
+
+/** The API on a database of its own, in this process; every answer is held against the description. */
+export async function startApi(options: TestApiOptions = {}): Promise<TestApi> {
+  const database = await freshDatabase()
+  const { pool } = database
+  const files = await mkdtemp(join(tmpdir(), 'perennial-files-'))
+  const storage = diskStorage(files)
+  const secrets = secretsFrom(APP_SECRET)
+  const log = pino({ level: 'silent' })
+  const off = { perSecond: 0, burst: 1 }
+  const deps = {
+    pool,
+    secrets,
+    storage,
+    log,
+    metrics: metrics(pool),
+    rateLimit: options.rateLimit ?? off,
+    projectRateLimit: options.projectRateLimit ?? off,
+    checkAnswer: answerCheck({ share: 1, onMismatch: 'fail', log }),
+    publicUrl: '',
+  }
+  const server = await listen(deps, 0, '127.0.0.1')
+  const url = `http://127.0.0.1:${server.port}`
+  deps.publicUrl = url
+  const worker = options.worker
+    ? await startWorker({
+        pool,
+        url: database.url,
+        queue: await pgBossQueue({ url: database.url, onError: () => {} }),
+        workflows: [exportWorkflow({ pool, storage, partRows: options.partRows ?? 1000 }), exportRetention({ storage })],
+        leaseMs: 1000,
+        log,
+        ...(options.policies && { policies: options.policies }),
+      })
+    : undefined
+  const project = await newProject(pool, secrets)
+  return {
+    url,
+    databaseUrl: database.url,
+    pool,
+    secrets,
+    storage,
+    files,
+    project,
+    call: client(url, project.secret),
+    newProject: () => newProject(pool, secrets),
+    async stop() {
+      await server.close()
+      await worker?.stop()
+      await database.drop()
+      await rm(files, { recursive: true, force: true })
+    },
+  }
+}

@@ -1,0 +1,30 @@
+export type Answer = {
+  status: number
+  headers: Headers
+  // biome-ignore lint/suspicious/noExplicitAny: answers of every shape; the description's validators check them on the server
+  body: any
+  text: string
+}
+export type RequestOptions = { key?: string | null; body?: unknown; raw?: string | Uint8Array; headers?: Record<string, string> }
+export type Client = (method: string, path: string, options?: RequestOptions) => Promise<Answer>
+
+/** Calls the API at `url`; `key` null sends no Authorization, `raw` sends a body as it is. */
+export function client(url: string, key: string): Client {
+  return async (method, path, options = {}) => {
+    const token = options.key === undefined ? key : options.key
+    const body = options.raw ?? (options.body === undefined ? undefined : JSON.stringify(options.body))
+    const response = await fetch(url + path, {
+      method,
+      headers: {
+        ...(token !== null && { Authorization: `Bearer ${token}` }),
+        ...(body !== undefined && { 'Content-Type': 'application/json' }),
+        ...options.headers,
+      },
+      ...(body !== undefined && { body: body as string }),
+      redirect: 'manual',
+    })
+    const text = await response.text()
+    const isJson = response.headers.get('content-type')?.startsWith('application/json') ?? false
+    return { status: response.status, headers: response.headers, body: isJson && text !== '' ? JSON.parse(text) : undefined, text }
+  }
+}

@@ -1,0 +1,53 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { fileURLToPath } from 'node:url'
+
+export type Running = {
+  child: ChildProcess
+  /** Address that the process printed; '' for a worker. */
+  url: string
+  /** All that it has printed so far. */
+  output(): string
+  /** Sends the signal and waits for the end. Code of the exit, null when killed by the signal. */
+  end(signal?: NodeJS.Signals): Promise<number | null>
+}
+
+const ROOT = fileURLToPath(new URL('../../', import.meta.url))
+/** The product runs on the runtime that runs the test. */
+const COMMAND = 'Deno' in globalThis ? [process.execPath, 'run', '-A', 'main.ts'] : [process.execPath, 'start.mjs']
+
+/** What a process inherits; nothing that configures the product or the test runner. */
+const inherited = () =>
+  Object.fromEntries(['PATH', 'HOME', 'TMPDIR', 'LANG', 'DENO_DIR'].flatMap(name => (process.env[name] ? [[name, process.env[name]]] : [])))
+
+export type SpawnOptions = { env: Record<string, string>; args?: string[]; cwd?: string }
+
+/** Starts the product as a process of its own, without waiting for anything. */
+export function launch({ env, args = [], cwd = ROOT }: SpawnOptions): Omit<Running, 'url'> & { ended: Promise<number | null> } {
+  const [command = '', ...rest] = COMMAND
+  const child = spawn(command, [...rest, ...args], { cwd, env: { ...inherited(), ...env }, stdio: ['ignore', 'pipe', 'pipe'] })
+  let text = ''
+  for (const stream of [child.stdout, child.stderr]) stream?.on('data', chunk => (text += chunk))
+  const ended = new Promise<number | null>(resolve => child.once('close', code => resolve(code)))
+  return {
+    child,
+    ended,
+    output: () => text,
+    async end(signal = 'SIGTERM') {
+      if (child.exitCode === null && child.signalCode === null) child.kill(signal)
+      return ended
+    },
+  }
+}
+
+const READY = /Perennial (?:is ready at (\S+)|worker is ready)/
+
+/** Starts the product and waits until it says that it is ready. Throws what it printed when it ends instead. */
+export async function run(options: SpawnOptions): Promise<Running> {
+  const process = launch(options)
+  await new Promise<void>((resolve, reject) => {
+    const look = () => READY.test(process.output()) && resolve()
+    process.child.stdout?.on('data', look)
+    void process.ended.then(code => reject(new Error(`ended with ${code}: ${process.output()}`)))
+  })
+  return { ...process, url: READY.exec(process.output())?.[1] ?? '' }
+}

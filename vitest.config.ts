@@ -1,0 +1,12 @@
+import { defineConfig } from 'vitest/config'
+
+export default defineConfig({
+  test: {
+    include: ['test/**/*.test.ts'],
+    globalSetup: ['test/harness/postgres.ts'],
+    reporters: ['default'],
+    silent: 'passed-only',
+    testTimeout: 30_000,
+    hookTimeout: 60_000,
+  },
+})
