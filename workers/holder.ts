@@ -13,7 +13,7 @@ export type HolderOptions = {
   /** Real time for which a claim holds; prolonged every third of it. */
   leaseMs: number
   log: Logger
-  onOutcome?: (kind: string, outcome: Outcome['is'] | 'error') => void
+  onOutcome: (kind: string, outcome: Outcome['is'] | 'error') => void
 }
 
 /** Runs that the process waits for when it stops, before it gives them back. */
@@ -37,7 +37,7 @@ export function holder({ pool, workflows, policies, leaseMs, log, onOutcome }: H
     const lease = new AbortController()
     const signals = { lease: lease.signal, stopping: stopping.signal, halt: halt.signal }
     const report = (outcome: Outcome['is'] | 'error', detail: object) => {
-      onOutcome?.(run.kind, outcome)
+      onOutcome(run.kind, outcome)
       const level = outcome === 'failed' || outcome === 'error' ? 'error' : outcome === 'suspended' || outcome === 'lost' ? 'warn' : 'info'
       log[level]({ kind: run.kind, run: run.id, subject: run.subject, ...detail }, `run ${outcome}`)
     }

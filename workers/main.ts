@@ -34,13 +34,26 @@ export async function startWorker({
   log,
   onOutcome,
 }: WorkerOptions): Promise<Worker> {
-  const runs = holder({ pool, workflows, policies, leaseMs, log, ...(onOutcome && { onOutcome }) })
-  for (const kind of runs.kinds) await queue.listen(kind, ids => runs.take(kind, ids))
+  const runs = holder({
+    pool,
+    workflows,
+    policies,
+    leaseMs,
+    log,
+    onOutcome(kind, outcome) {
+      // Its next deadline may be nearer than the sweep's next look.
+      if (outcome === 'suspended') sweep.wake()
+      onOutcome?.(kind, outcome)
+    },
+  })
   const sweep = startSweep({ pool, url, queue, take: runs.take, log })
+  for (const kind of runs.kinds) await queue.listen(kind, ids => runs.take(kind, ids))
   return {
     async stop() {
+      // First, so that no run under way begins another step while the rest winds down.
+      const given = runs.stop()
       await sweep.stop()
-      await runs.stop()
+      await given
       await queue.close()
     },
   }

@@ -1,7 +1,7 @@
 import pg from 'pg'
 import type { Logger } from 'pino'
 import { DUE_CHANNEL } from '../domain/runs/create.ts'
-import { type Ring, takeRings } from '../domain/runs/ring.ts'
+import { nextDue, type Ring, takeRings } from '../domain/runs/ring.ts'
 import type { Pool } from '../store/connect.ts'
 import type { Queue } from './queue.ts'
 
@@ -24,6 +24,7 @@ export function startSweep({ pool, url, queue, take, log }: SweepOptions) {
   let stopped = false
   let again = false
   let current: Promise<void> | undefined
+  let alarm: NodeJS.Timeout | undefined
 
   async function ringAll(): Promise<void> {
     const due = await takeRings(pool, WINDOW)
@@ -36,10 +37,19 @@ export function startSweep({ pool, url, queue, take, log }: SweepOptions) {
     }
   }
 
+  /** What falls due before the next regular look is not left waiting for it. */
+  async function setAlarm(): Promise<void> {
+    const ms = await nextDue(pool)
+    clearTimeout(alarm)
+    if (ms !== null && ms < PERIOD_MS && !stopped) alarm = setTimeout(wake, Math.max(1, Math.ceil(ms)))
+  }
+
   async function sweep(): Promise<void> {
     do {
       again = false
-      await ringAll().catch(error => log.warn({ err: error }, 'sweep failed'))
+      await ringAll()
+        .then(() => setAlarm())
+        .catch(error => log.warn({ err: error }, 'sweep failed'))
     } while (again && !stopped)
   }
 
@@ -76,9 +86,11 @@ export function startSweep({ pool, url, queue, take, log }: SweepOptions) {
   void listen()
 
   return {
+    wake,
     async stop(): Promise<void> {
       stopped = true
       clearInterval(timer)
+      clearTimeout(alarm)
       await current
       const client = listener
       listener = undefined

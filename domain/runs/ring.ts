@@ -6,15 +6,18 @@ export type Ring = { kind: string; id: number }
 /** How long a ring counts as out: lost ones come again after that. */
 export const RING_SECONDS = 10
 
-// Per (kind, environment) only the first `share` promises that are due and free are looked at: those rung already count, so the
-// window of outstanding rings stays short and the backlog stays here. rn interleaves the environments: round robin.
-const TAKE = `
-with recursive groups(kind, environment) as (
+// The distinct (kind, environment) of the table, by one index probe each.
+const GROUPS = `groups(kind, environment) as (
   (select kind, environment from due order by kind, environment limit 1)
   union all
   select n.kind, n.environment from groups g cross join lateral (
     select kind, environment from due where (kind, environment) > (g.kind, g.environment) order by kind, environment limit 1) n
-), open as materialized (
+)`
+
+// Per (kind, environment) only the first `share` promises that are due and free are looked at: those rung already count, so the
+// window of outstanding rings stays short and the backlog stays here. rn interleaves the environments: round robin.
+const TAKE = `
+with recursive ${GROUPS}, open as materialized (
   select d.kind, d.id, d.ring_until, row_number() over (partition by g.kind, g.environment order by d.due_at, d.id) as rn
   from groups g join environments e on e.id = g.environment cross join lateral (
     select kind, id, due_at, ring_until from due
@@ -33,6 +36,19 @@ returning d.kind, d.id`
 export async function takeRings(db: Db, window: number): Promise<Ring[]> {
   const { rows } = await db.query<Ring>({ name: 'take-rings', text: TAKE, values: [Math.max(1, Math.floor(window / 2)), window] })
   return rows
+}
+
+/** Milliseconds until the next promise falls due; null when none does. */
+export async function nextDue(db: Db): Promise<number | null> {
+  const { rows } = await db.query<{ ms: number | null }>({
+    name: 'next-due',
+    text: `with recursive ${GROUPS}
+           select (min(extract(epoch from d.due_at - e.clock_offset - clock_timestamp())) * 1000)::float8 as ms
+           from groups g join environments e on e.id = g.environment cross join lateral (
+             select due_at from due where kind = g.kind and environment = g.environment and due_at > clock_timestamp() + e.clock_offset
+             order by due_at limit 1) d`,
+  })
+  return rows[0]?.ms ?? null
 }
 
 /** Promises due for more than a minute that no worker holds, and how long the oldest has waited (readiness, metrics). */

@@ -13,7 +13,7 @@ beforeAll(async () => {
 afterAll(() => api.stop())
 
 const post = (events: unknown[]) => api.call('POST', '/v4/events', { body: { events } })
-const idsOf = (text: string) => parse(text, { columns: true }).map((row: Record<string, string>) => row['Transaction ID'])
+const idsOf = (text: string) => (parse(text, { columns: true }) as Record<string, string>[]).map(row => row['Transaction ID'])
 
 test('adjoining windows cut under load share no row and lose none', async () => {
   let writing = true

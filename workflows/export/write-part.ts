@@ -54,24 +54,24 @@ async function* hashed(source: AsyncIterable<Buffer>, hash: Hash): AsyncGenerato
 export async function writePart(options: PartOptions): Promise<Part> {
   const { pool, storage, job, file, name, hash, signal } = options
   const client = await pool.connect()
-  let failure: Error | undefined
-  // Ends the statement on the server too: the connection is closed with it.
-  const abandon = () => client.release(true)
+  let failure: unknown
   try {
     await client.query('begin read only')
     await setPart(client, job, options.after, options.upto)
     const copy = client.query(copyTo(copyRows(job.type, job.format), { highWaterMark: 64 * 1024 }))
     const plain = Readable.from(content(copy, options), { objectMode: false, highWaterMark: 64 * 1024 })
     const zipped = job.compression === 'gzip' ? createGzip({ level: 6 }) : undefined
+    // Whoever reads a stream hears of its failure; a stream that nobody reads any more (the storage failed first) must not end the process.
+    for (const stream of [copy, plain, zipped]) stream?.on('error', () => {})
     const zipping = zipped ? pipeline(plain, zipped, { signal }) : undefined
     const [{ bytes }] = await Promise.all([storage.writePart(file, name, hashed(zipped ?? plain, hash), signal), zipping])
     await client.query('commit')
     return { name, rows: copy.rowCount, bytes }
   } catch (error) {
-    failure = error as Error
+    failure = error
     throw error
   } finally {
-    if (failure) abandon()
-    else client.release()
+    // After a failure the connection may be in the middle of the COPY: closing it ends the statement on the server too.
+    client.release(failure !== undefined)
   }
 }

@@ -1,0 +1,103 @@
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { pgBossQueue } from '../../workers/pg-boss.ts'
+import { type Queue, RING_SIZE } from '../../workers/queue.ts'
+import { type FreshDatabase, freshDatabase } from '../harness/database.ts'
+import { until } from '../harness/until.ts'
+
+/** Every driver of the seam, made anew on the same installation at each call. */
+const DRIVERS: [name: string, make: (database: FreshDatabase) => Promise<Queue>][] = [
+  ['pg-boss', database => pgBossQueue({ url: database.url, onError: () => {} })],
+]
+
+describe.each(DRIVERS)('%s', (_name, make) => {
+  let database: FreshDatabase
+  const open: Queue[] = []
+  const queue = async () => {
+    const made = await make(database)
+    open.push(made)
+    return made
+  }
+  beforeEach(async () => {
+    database = await freshDatabase()
+  })
+  afterEach(async () => {
+    await Promise.all(open.splice(0).map(made => made.close()))
+    await database.drop()
+  })
+
+  const collect = async (listener: Queue, kind: string) => {
+    const heard: number[] = []
+    await listener.listen(kind, async ids => {
+      heard.push(...ids)
+    })
+    return heard
+  }
+  const hears = (heard: number[], count: number) => until(`${count} ids`, () => (heard.length >= count ? heard : undefined))
+
+  test('ids that are rung are heard, also by another process', async () => {
+    const [bell, listener] = [await queue(), await queue()]
+    const heard = await collect(listener, 'a')
+    await bell.ring('a', [1, 2, 3])
+    expect([...(await hears(heard, 3))].sort()).toEqual([1, 2, 3])
+  })
+
+  test('kinds are kept apart', async () => {
+    const one = await queue()
+    const [a, b] = [await collect(one, 'a'), await collect(one, 'b')]
+    await one.ring('b', [9])
+    await hears(b, 1)
+    expect(a).toEqual([])
+  })
+
+  test('a ring of many ids is heard whole', async () => {
+    const one = await queue()
+    const heard = await collect(one, 'a')
+    const ids = Array.from({ length: RING_SIZE * 3 + 1 }, (_, i) => i)
+    await one.ring('a', ids)
+    await hears(heard, ids.length)
+    expect([...heard].sort((x, y) => x - y)).toEqual(ids)
+  })
+
+  test('rings from before anybody listened are heard', async () => {
+    const one = await queue()
+    await one.ring('early', [5])
+    expect(await hears(await collect(one, 'early'), 1)).toEqual([5])
+  })
+
+  test('a listener that throws does not stop later rings', async () => {
+    const one = await queue()
+    const heard: number[] = []
+    await one.listen('a', async ids => {
+      heard.push(...ids)
+      if (ids.includes(1)) throw new Error('claiming failed')
+    })
+    await one.ring('a', [1])
+    await hears(heard, 1)
+    await one.ring('a', [2])
+    await until('the second ring', () => (heard.includes(2) ? true : undefined))
+  })
+
+  test('a listener that is full holds up its own kind only', async () => {
+    const one = await queue()
+    let open = () => {}
+    const gate = new Promise<void>(resolve => {
+      open = resolve
+    })
+    await one.listen('full', () => gate)
+    const heard = await collect(one, 'free')
+    await one.ring('full', [1])
+    await one.ring('free', [2])
+    await hears(heard, 1)
+    open()
+  })
+
+  test('after close nothing is heard any more', async () => {
+    const [bell, listener] = [await queue(), await make(database)]
+    const heard = await collect(listener, 'a')
+    await listener.close()
+    await bell.ring('a', [1])
+    const other = await collect(bell, 'a')
+    await hears(other, 1)
+    expect(heard).toEqual([])
+  })
+})

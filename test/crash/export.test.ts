@@ -1,0 +1,123 @@
+import { createHash } from 'node:crypto'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { parse } from 'csv-parse/sync'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { type Client, client } from '../harness/client.ts'
+import { type FreshDatabase, freshDatabase } from '../harness/database.ts'
+import { item } from '../harness/events.ts'
+import { finished, WHOLE_YEAR } from '../harness/exports.ts'
+import { type Running, run } from '../harness/process.ts'
+import { until } from '../harness/until.ts'
+
+const KEY = `sk_${'k'.repeat(40)}`
+const EVENTS = 3000
+const PART_ROWS = 25
+const PARTS = EVENTS / PART_ROWS + 1
+
+let database: FreshDatabase
+let folder: string
+let api: Running
+let call: Client
+beforeAll(async () => {
+  database = await freshDatabase()
+  folder = await mkdtemp(join(tmpdir(), 'perennial-crash-'))
+  api = await run({ env: env('api') })
+  call = client(api.url, KEY)
+  for (let i = 0; i < EVENTS; i += 1000) {
+    const events = Array.from({ length: 1000 }, (_, n) =>
+      item({ identity_id: `u${n % 100}`, transaction: { transaction_id: `t${i + n}` } }),
+    )
+    expect((await call('POST', '/v4/events', { body: { events } })).body.created).toBe(1000)
+  }
+})
+afterAll(async () => {
+  await api.end()
+  await database.drop()
+  await rm(folder, { recursive: true, force: true })
+})
+
+const env = (role: string) => ({
+  DATABASE_URL: database.url,
+  APP_SECRET: 'a secret for tests only',
+  BOOTSTRAP_SECRET_KEY: KEY,
+  DATA_DIR: folder,
+  ROLE: role,
+  PORT: '0',
+  LEASE_SECONDS: '1',
+  EXPORT_PART_ROWS: String(PART_ROWS),
+  LOG_LEVEL: 'warn',
+})
+
+async function expectWhole(id: string): Promise<void> {
+  const object = await finished(call, id, undefined, 60_000)
+  expect(object).toMatchObject({ status: 'done', rows_written: EVENTS, error: null })
+  const bytes = Buffer.from(await (await fetch(object.file_url)).arrayBuffer())
+  expect(createHash('sha256').update(bytes).digest('hex')).toBe(object.manifest.sha256)
+  const ids = (parse(bytes, { columns: true }) as Record<string, string>[]).map(row => row['Transaction ID'])
+  expect([ids.length, new Set(ids).size]).toEqual([EVENTS, EVENTS])
+}
+
+const partsOf = async (id: string) =>
+  (
+    await database.pool.query(
+      `select count(*)::int as n from steps s join runs r on r.id = s.run where r.subject = $1 and s.name like 'part-%'`,
+      [id],
+    )
+  ).rows[0].n as number
+
+describe('kill -9 of the worker', () => {
+  // Seeded by the attempt, so a failure can be repeated: after that many parts the process is killed without warning.
+  test.each([
+    [[1, 7, 40]],
+    [[0, 20, 21]],
+    [[3, 60, 119]],
+  ])('after %j parts: the export is whole, no row missing or doubled', async kills => {
+    const { body } = await call('POST', '/v4/exports', { body: WHOLE_YEAR })
+    for (const after of kills) {
+      const worker = await run({ env: env('worker') })
+      await until(`${after} parts`, async () => ((await partsOf(body.id)) >= Math.min(after, PARTS) ? true : undefined))
+      await worker.end('SIGKILL')
+    }
+    const last = await run({ env: env('worker') })
+    await expectWhole(body.id)
+    await last.end()
+  })
+
+  test('with a second worker beside it: that one takes over', async () => {
+    const { body } = await call('POST', '/v4/exports', { body: { ...WHOLE_YEAR } })
+    const workers = [await run({ env: env('worker') }), await run({ env: env('worker') })]
+    await until('some parts', async () => ((await partsOf(body.id)) > 5 ? true : undefined))
+    await workers[0]!.end('SIGKILL')
+    await expectWhole(body.id)
+    await workers[1]!.end()
+  })
+})
+
+test('a stopped worker whose lease was taken over spoils nothing when it goes on', async () => {
+  const { body } = await call('POST', '/v4/exports', { body: WHOLE_YEAR })
+  const frozen = await run({ env: env('worker') })
+  await until('some parts', async () => ((await partsOf(body.id)) > 5 ? true : undefined))
+  frozen.child.kill('SIGSTOP')
+  const other = await run({ env: env('worker') })
+  await until(
+    'a takeover',
+    async () => (await database.pool.query(`select 1 from due where kind = 'export' and fence > 1`)).rowCount || undefined,
+  )
+  frozen.child.kill('SIGCONT')
+  await expectWhole(body.id)
+  expect([await frozen.end(), await other.end()]).toEqual([0, 0])
+})
+
+test('SIGTERM gives the lease back: the next worker goes on at once', async () => {
+  const { body } = await call('POST', '/v4/exports', { body: WHOLE_YEAR })
+  const first = await run({ env: { ...env('worker'), LEASE_SECONDS: '600' } })
+  await until('some parts', async () => ((await partsOf(body.id)) > 2 ? true : undefined))
+  expect(await first.end('SIGTERM')).toBe(0)
+  const { rows } = await database.pool.query(`select lease_until from due where kind = 'export'`)
+  expect(rows).toEqual([{ lease_until: null }])
+  const next = await run({ env: { ...env('worker'), LEASE_SECONDS: '600' } })
+  await expectWhole(body.id)
+  expect(await next.end('SIGINT')).toBe(0)
+})

@@ -1,0 +1,52 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { claimRuns } from '../../domain/runs/claim.ts'
+import { holdFence, LeaseLost, writeStep } from '../../domain/runs/record.ts'
+import { transaction } from '../../store/transaction.ts'
+import { type Bench, engineBench } from '../harness/engine.ts'
+import { until } from '../harness/until.ts'
+
+// No worker runs here: a sweep that marks a row just then would make a claim pass it by.
+let bench: Bench
+beforeAll(async () => {
+  bench = await engineBench()
+})
+afterAll(() => bench.drop())
+
+test('of 20 concurrent claims one gets the run', async () => {
+  const run = await bench.begin('nobody-listens', 's10')
+  const claims = await Promise.all(Array.from({ length: 20 }, () => claimRuns(bench.pool, 'nobody-listens', [run], 60_000)))
+  expect(claims.flat()).toHaveLength(1)
+})
+
+test('after a takeover the former holder can record nothing', async () => {
+  const run = await bench.begin('contested', 's11')
+  const [former] = await claimRuns(bench.pool, 'contested', [run], 1)
+  const [owner] = await until('the lease runs out', async () => {
+    const claimed = await claimRuns(bench.pool, 'contested', [run], 60_000)
+    return claimed.length > 0 ? claimed : undefined
+  })
+  expect(owner!.fence).toBe(former!.fence + 1)
+  const record = (holder: typeof owner) =>
+    transaction(bench.pool, async tx => {
+      await holdFence(tx, holder!)
+      await writeStep(tx, holder!, { n: 0, name: 'x', status: 'succeeded', result: holder!.fence, startedAt: '2026-01-01T00:00:00Z' })
+    })
+  await expect(record(former)).rejects.toThrow(LeaseLost)
+  await record(owner)
+  expect(await bench.steps(run)).toMatchObject([{ result: owner!.fence }])
+})
+
+test('a takeover waits for a record under way and then sees it', async () => {
+  const run = await bench.begin('handover', 's12')
+  const [holder] = await claimRuns(bench.pool, 'handover', [run], 60_000)
+  const tx = await bench.pool.connect()
+  await tx.query('begin')
+  await holdFence(tx, holder!)
+  await bench.pool.query('select 1')
+  const expire = bench.pool.query('update due set fence = fence + 1 where id = $1', [run])
+  await writeStep(tx, holder!, { n: 0, name: 'x', status: 'succeeded', startedAt: '2026-01-01T00:00:00Z' })
+  await tx.query('commit')
+  tx.release()
+  await expire
+  expect(await bench.steps(run)).toHaveLength(1)
+})
