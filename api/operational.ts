@@ -1,7 +1,8 @@
 import { createReadStream } from 'node:fs'
 import { readFile } from 'node:fs/promises'
+import { createRequire } from 'node:module'
 import { extname } from 'node:path'
-import { fileURLToPath } from 'node:url'
+import { fileURLToPath, pathToFileURL } from 'node:url'
 import type Koa from 'koa'
 import type { Secrets } from '../domain/projects/seal.ts'
 import { countOverdue } from '../domain/runs/ring.ts'
@@ -15,7 +16,7 @@ export type OperationalDeps = { pool: Pool; secrets: Secrets; storage: FileStora
 
 const DESCRIPTION = new URL('../schemas/generated/openapi.json', import.meta.url)
 const DOCS = new URL('../web/docs/', import.meta.url)
-const SWAGGER = new URL('./', import.meta.resolve('swagger-ui-dist/swagger-ui.css'))
+const SWAGGER = pathToFileURL(createRequire(import.meta.url).resolve('swagger-ui-dist/swagger-ui.css'))
 /** Everything that the reference page loads; nothing comes from elsewhere. */
 const PAGE: Record<string, URL> = {
   '/docs': new URL('index.html', DOCS),

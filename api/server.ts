@@ -4,6 +4,7 @@ import Koa from 'koa'
 import type { Logger } from 'pino'
 import type { KeyOwner } from '../domain/projects/find-key.ts'
 import { authenticator } from './authenticate.ts'
+import { discardBody } from './discard-body.ts'
 import { type AnswerCheck, dispatch } from './dispatch.ts'
 import { invalidData, Problem, problemOf } from './errors.ts'
 import type { HttpMetrics } from './metrics.ts'
@@ -78,6 +79,7 @@ const failures =
       ctx.status = problem.status
       ctx.set(problem.headers)
       json(ctx, JSON.stringify(problem.body))
+      if (!(await discardBody(ctx.req))) ctx.set('Connection', 'close')
     }
   }
 

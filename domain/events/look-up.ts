@@ -42,14 +42,16 @@ export async function findUsers(
 
 export async function lookUp(tx: Tx, environment: Environment, items: EventInput[]): Promise<LookUp> {
   const now = await nowMicros(tx, environment)
-  const users = await findUsers(tx, environment, 'id', distinct(items.map(item => item.customer_uid)))
-  const identities = await findUsers(tx, environment, 'identity_id', distinct(items.map(item => item.identity_id)))
+  // Events before users: whoever commits a batch in between has made its users too, so an event that is found finds its user. The
+  // other way round a repeat would look like another user's event.
   const { rows } = await tx.query<StoredEvent>({
     name: 'find-events',
     text: `select id, event_id, name, user_id, (extract(epoch from happened_at) * 1000000)::bigint as happened_at
            from events where environment = $1 and event_id = any($2)`,
     values: [environment, distinct(items.map(item => item.event_id))],
   })
+  const users = await findUsers(tx, environment, 'id', distinct(items.map(item => item.customer_uid)))
+  const identities = await findUsers(tx, environment, 'identity_id', distinct(items.map(item => item.identity_id)))
   return { now, users, identities, events: new Map(rows.map(row => [row.event_id, row])) }
 }
 

@@ -99,13 +99,13 @@ test('a stopped worker whose lease was taken over spoils nothing when it goes on
   const { body } = await call('POST', '/v4/exports', { body: WHOLE_YEAR })
   const frozen = await run({ env: env('worker') })
   await until('some parts', async () => ((await partsOf(body.id)) > 5 ? true : undefined))
-  frozen.child.kill('SIGSTOP')
+  process.kill(frozen.child.pid!, 'SIGSTOP')
   const other = await run({ env: env('worker') })
   await until(
     'a takeover',
     async () => (await database.pool.query(`select 1 from due where kind = 'export' and fence > 1`)).rowCount || undefined,
   )
-  frozen.child.kill('SIGCONT')
+  process.kill(frozen.child.pid!, 'SIGCONT')
   await expectWhole(body.id)
   expect([await frozen.end(), await other.end()]).toEqual([0, 0])
 })

@@ -33,7 +33,7 @@ export function launch({ env, args = [], cwd = ROOT }: SpawnOptions): Omit<Runni
     ended,
     output: () => text,
     async end(signal = 'SIGTERM') {
-      if (child.exitCode === null && child.signalCode === null) child.kill(signal)
+      if (child.exitCode === null && child.signalCode === null) process.kill(child.pid!, signal)
       return ended
     },
   }
@@ -43,11 +43,11 @@ const READY = /Perennial (?:is ready at (\S+)|worker is ready)/
 
 /** Starts the product and waits until it says that it is ready. Throws what it printed when it ends instead. */
 export async function run(options: SpawnOptions): Promise<Running> {
-  const process = launch(options)
+  const product = launch(options)
   await new Promise<void>((resolve, reject) => {
-    const look = () => READY.test(process.output()) && resolve()
-    process.child.stdout?.on('data', look)
-    void process.ended.then(code => reject(new Error(`ended with ${code}: ${process.output()}`)))
+    const look = () => READY.test(product.output()) && resolve()
+    product.child.stdout?.on('data', look)
+    void product.ended.then(code => reject(new Error(`ended with ${code}: ${product.output()}`)))
   })
-  return { ...process, url: READY.exec(process.output())?.[1] ?? '' }
+  return { ...product, url: READY.exec(product.output())?.[1] ?? '' }
 }
