@@ -1,0 +1,113 @@
+import { randomBytes } from 'node:crypto'
+import { chown, mkdir, readFile, rename, rm, stat } from 'node:fs/promises'
+import { join } from 'node:path'
+import { getuid } from 'node:process'
+import { handOver } from './account.ts'
+import type { Binaries } from './binaries.ts'
+import { sameMajor, sync, write } from './folder.ts'
+import { pathFor } from './reach.ts'
+import { DataDirRefused, errno, refused } from './refuse.ts'
+import { type Account, commandAs, run } from './run.ts'
+import { sweep, temporaryName } from './temporary.ts'
+
+const prefix = 'postgres.tmp-'
+
+/**
+ * Makes `dataDir/postgres` unless it is there, and returns the password of its user "perennial".
+ * It appears whole or not at all: it is made under another name and renamed, with its password inside. Of two services that make
+ * one at the same moment, one loses the rename and takes the other's.
+ * @throws DataDirRefused when it cannot be made, or the one that is there cannot be used.
+ */
+export async function initialise(
+  dataDir: string,
+  binaries: Binaries,
+  account: Account | undefined,
+  log: (message: string) => void,
+): Promise<string> {
+  await sweep(dataDir, prefix)
+  const cluster = join(dataDir, 'postgres')
+  try {
+    const there = await stat(cluster).catch(error => {
+      if (errno(error) !== 'ENOENT') throw error
+    })
+    if (there === undefined) {
+      log(`making a database in ${cluster}`)
+      await make(dataDir, binaries, account)
+    } else if (account !== undefined && there.uid === 0) await handOver(cluster, account) // a backup that root brought back
+  } catch (error) {
+    throw refused(dataDir, error)
+  }
+  return inspectCluster(cluster, binaries)
+}
+
+async function make(dataDir: string, binaries: Binaries, account: Account | undefined) {
+  const draft = join(dataDir, temporaryName(prefix))
+  const cluster = join(draft, 'cluster')
+  const password = join(draft, 'password')
+  try {
+    await mkdir(draft, { mode: 0o700 })
+    await mkdir(cluster, { mode: 0o700 })
+    await write(password, `${randomBytes(24).toString('base64url')}\n`)
+    if (account !== undefined) for (const path of [draft, cluster, password]) await chown(path, account.uid, account.gid)
+    const failure = await fill(cluster, binaries, account)
+    if (failure !== undefined) throw new DataDirRefused(`No database could be made in ${dataDir}: ${failure}.`)
+    await rename(password, join(cluster, 'password'))
+    await sync(cluster)
+    await rename(cluster, join(dataDir, 'postgres')).catch(error => {
+      if (!['ENOTEMPTY', 'EEXIST'].includes(errno(error))) throw error
+    })
+    await sync(dataDir)
+  } finally {
+    await rm(draft, { recursive: true, force: true })
+  }
+}
+
+// Nothing is synced until all is there. With the database made by the single-user server this takes as long as initdb alone; made by the
+// running one it takes 0.3 s more.
+async function fill(cluster: string, { initdb, postgres }: Binaries, account: Account | undefined): Promise<string | undefined> {
+  const path = await pathFor(account, cluster)
+  const steps: [string, string[], string?][] = [
+    [initdb, [`--pgdata=${path}`, ...description, '--no-sync', '--no-instructions']],
+    [postgres, ['--single', '-F', '-D', path, 'postgres'], 'create database perennial strategy file_copy'],
+    [initdb, [`--pgdata=${path}`, '--sync-only']],
+  ]
+  for (const [file, args, input] of steps) {
+    const { code, output } = await run(commandAs(account, cluster, file, args), input)
+    if (code !== 0 || / (ERROR|FATAL|PANIC): /.test(output)) return reasonOf(output)
+  }
+  return undefined
+}
+
+const description = [
+  '--username=perennial',
+  '--pwfile=../password', // the user may be unable to pass the folders above
+  '--auth=scram-sha-256',
+  '--encoding=UTF8',
+  '--locale=C',
+  '--locale-provider=builtin',
+  '--builtin-locale=C.UTF-8',
+]
+
+function reasonOf(output: string): string {
+  const reason =
+    output.match(/(?:error|ERROR|FATAL|PANIC): .*/)?.[0] ?? output.match(/initdb: .*/)?.[0] ?? output.trim().replaceAll('\n', ' ')
+  // Seen in containers that run under a number of nobody's.
+  if (!reason.includes('could not look up effective user ID')) return reason
+  return `${reason}. Run as a user that /etc/passwd knows, or set DATABASE_URL to a Postgres of your own`
+}
+
+async function inspectCluster(cluster: string, binaries: Binaries): Promise<string> {
+  const parts = ['PG_VERSION', 'password'].map(name => readFile(join(cluster, name), 'utf8'))
+  const [version = '', password = ''] = await Promise.all(parts).catch(async error => {
+    if (errno(error) === 'ENOENT')
+      throw new DataDirRefused(
+        `The database in ${cluster} is not whole (${error.path} is missing): restore it from a backup, or remove ${cluster}.`,
+      )
+    throw refused(cluster, error)
+  })
+  sameMajor(cluster, Number.parseInt(version, 10), binaries.major)
+  const { uid } = await stat(cluster)
+  if (getuid?.() !== 0 && uid !== getuid?.())
+    throw new DataDirRefused(`The database in ${cluster} belongs to another user (uid ${uid}): start as that user or as root.`)
+  return password.trim()
+}
