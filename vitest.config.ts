@@ -6,6 +6,7 @@ export default defineConfig({
     globalSetup: ['test/harness/postgres.ts'],
     reporters: ['default'],
     silent: 'passed-only',
+    maxWorkers: 2,
     testTimeout: 30_000,
     hookTimeout: 60_000,
   },

@@ -1,12 +1,12 @@
 import type { IncomingMessage } from 'node:http'
 
-/** What a refused request may still send before its connection is closed on it. */
+/** What a request may still send, after its answer is known, before its connection is closed on it. */
 const MAX_BYTES = 64 * 1024 * 1024
 const MAX_MS = 10_000
 
 /**
- * Reads and drops the rest of a refused request's body, so that its sender gets to read the answer and the connection can carry the
- * next request. False when there is too much of it: the connection must be closed.
+ * Reads and drops what nobody wanted of a request's body (refused, or none expected), so that its sender gets to read the answer and
+ * the connection can carry the next request. False when there is too much of it: the connection must be closed.
  */
 export function discardBody(request: IncomingMessage): Promise<boolean> {
   const announced = request.headers['content-length']

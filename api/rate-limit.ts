@@ -9,23 +9,23 @@ type Bucket = { tokens: number; at: number }
 export type Allowance = { limit: number; remaining: number; reset: number }
 
 /**
- * Token buckets, one per key, of this process. Throws 429 when the bucket is empty; null while the limit is off.
- * `clock` in milliseconds, monotonic.
+ * Token buckets, one per key, of this process. Throws 429 when the bucket has less than `tokens` (0: only looks); null while the limit
+ * is off. `clock` in milliseconds, monotonic.
  */
 export function rateLimiter(
   { perSecond, burst }: RateLimit,
   clock: () => number = () => performance.now(),
-): (key: string) => Allowance | null {
+): (key: string, tokens: 0 | 1) => Allowance | null {
   const buckets = new Map<string, Bucket>()
-  return key => {
+  return (key, tokens) => {
     if (perSecond === 0) return null
     const now = clock()
     const bucket = buckets.get(key) ?? { tokens: burst, at: now }
     bucket.tokens = Math.min(burst, bucket.tokens + ((now - bucket.at) / 1000) * perSecond)
     bucket.at = now
     buckets.set(key, bucket)
-    const taken = bucket.tokens >= 1
-    if (taken) bucket.tokens -= 1
+    const taken = bucket.tokens >= tokens
+    if (taken) bucket.tokens -= tokens
     const allowance = { limit: burst, remaining: Math.floor(bucket.tokens), reset: Math.ceil((burst - bucket.tokens) / perSecond) }
     if (taken) return allowance
     const retryAfter = Math.max(1, Math.ceil((1 - bucket.tokens) / perSecond))

@@ -50,6 +50,7 @@ const observe =
     ctx.set('X-Request-Id', ctx.state.requestId)
     ctx.set('Cache-Control', 'no-cache')
     await next()
+    if (!(await discardBody(ctx.req))) ctx.set('Connection', 'close')
     const ms = performance.now() - began
     const { operation, requestId, owner } = ctx.state
     metrics.answered(operation, ctx.status, ms / 1000)
@@ -79,7 +80,6 @@ const failures =
       ctx.status = problem.status
       ctx.set(problem.headers)
       json(ctx, JSON.stringify(problem.body))
-      if (!(await discardBody(ctx.req))) ctx.set('Connection', 'close')
     }
   }
 
@@ -98,13 +98,14 @@ function api(deps: ServerDeps) {
     const owner = await authenticate(ctx.req.headers.authorization)
     ctx.state.owner = owner
     const found = find(ctx.method, ctx.path)
+    // An unknown route takes no token, but tells what is left like every authenticated answer.
+    const allowance = take[owner.kind](`${owner.keyId}:${owner.environmentKind}`, found.is === 'found' ? 1 : 0)
+    if (allowance) ctx.set(allowanceHeaders(allowance))
     if (found.is === 'malformed') throw invalidData([{ field: 'path', message: 'is not valid percent-encoded UTF-8' }])
     if (found.is === 'none') throw new Problem('invalid_request', 'no such route', { status: 404 })
     if (found.is === 'method')
       throw new Problem('invalid_request', 'the route does not know this method', { status: 405, headers: { Allow: found.allow } })
     ctx.state.operation = found.route.description.id
-    const allowance = take[owner.kind](`${owner.keyId}:${owner.environmentKind}`)
-    if (allowance) ctx.set(allowanceHeaders(allowance))
     const { status, headers, body } = await dispatch(
       found.route,
       { request: ctx.req, path: ctx.path, parameters: found.parameters, search: ctx.querystring, owner },

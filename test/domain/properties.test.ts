@@ -135,7 +135,7 @@ describe('limits', () => {
           for (const gap of gaps) {
             now += gap
             try {
-              take('key')
+              take('key', 1)
               taken++
             } catch {}
           }

@@ -39,7 +39,8 @@ export function launch({ env, args = [], cwd = ROOT }: SpawnOptions): Omit<Runni
   }
 }
 
-const READY = /Perennial (?:is ready at (\S+)|worker is ready)/
+/** The last line of the greeting, so that everything before it has been read. */
+const READY = /curl -H .* (\S+)\/v4\/events\n|Perennial worker is ready/
 
 /** Starts the product and waits until it says that it is ready. Throws what it printed when it ends instead. */
 export async function run(options: SpawnOptions): Promise<Running> {
