@@ -1,19 +1,7 @@
-import { ConfigError, readConfig } from './config.ts'
+import { readConfig } from './config.ts'
 import { logger } from './logger.ts'
+import { operatorLine } from './operator-line.ts'
 import { type Perennial, startPerennial } from './perennial.ts'
-import { DataDirRefused } from './store/embedded/start.ts'
-import { DatabaseTooNew } from './store/migrate.ts'
-
-/** Said to the operator in one line, without a stack. */
-function lineOf(error: unknown): string | undefined {
-  if (error instanceof ConfigError || error instanceof DataDirRefused || error instanceof DatabaseTooNew) return error.message
-  const { code, port, message } = error as { code?: string; port?: number; message?: string }
-  if (code === 'EADDRINUSE') return `port ${port} is taken: set PORT to another one (0 picks a free one)`
-  if (code === 'EACCES' || code === 'EROFS' || code === 'ENOSPC') return message
-  if (code && /^(ECONNREFUSED|ENOTFOUND|EAI_AGAIN|ETIMEDOUT|28P01|28000|3D000)$/.test(code))
-    return `the database does not take us: ${message}`
-  return undefined
-}
 
 function greet({ url, keys }: Perennial, role: string): void {
   const say = (...lines: string[]) => void process.stdout.write(`${lines.join('\n')}\n`)
@@ -54,7 +42,7 @@ async function main(): Promise<void> {
 }
 
 main().catch(error => {
-  const line = lineOf(error)
+  const line = operatorLine(error)
   console.error(line === undefined ? error : `perennial: ${line}`)
   process.exit(1)
 })

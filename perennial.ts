@@ -4,8 +4,9 @@ import type { Logger } from 'pino'
 import { answerCheck } from './api/answer-check.ts'
 import { type Metrics, metrics } from './api/metrics.ts'
 import { type Listening, listen } from './api/server.ts'
-import type { Config } from './config.ts'
+import { type Config, ConfigError } from './config.ts'
 import { bootstrap } from './domain/projects/bootstrap.ts'
+import { opensKeys, WRONG_SECRET } from './domain/projects/check-secret.ts'
 import type { ProjectKeys } from './domain/projects/create.ts'
 import { secretsFrom } from './domain/projects/seal.ts'
 import { connect, type Pool } from './store/connect.ts'
@@ -33,6 +34,7 @@ export async function startPerennial(config: Config, log: Logger): Promise<Peren
     const pool = connect({ url: opened.url, name: `perennial-${config.role}` })
     closing.push(() => pool.end())
     const secrets = secretsFrom(opened.appSecret)
+    if (!(await opensKeys(pool, secrets))) throw new ConfigError(WRONG_SECRET)
     const keys = await bootstrap(pool, secrets, config.bootstrap)
     const files = join(config.dataDir, 'exports')
     await mkdir(files, { recursive: true, mode: 0o700 })

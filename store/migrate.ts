@@ -1,13 +1,15 @@
 import { readdir, readFile } from 'node:fs/promises'
-import { connect, type Pool } from './connect.ts'
+import { connect, type Db, type Pool, type Tx } from './connect.ts'
 
 const FOLDER = new URL('./migrations/', import.meta.url)
-/** Any constant will do, as long as every version uses the same one. */
-const MIGRATION_LOCK = 7_301_994
+/** Whoever holds it keeps the schema as it is. Any constant will do, as long as every version uses the same one. */
+export const MIGRATION_LOCK = 7_301_994
+/** Kept by the migrations themselves: a dump leaves it out, a restore fills it by applying them. */
+export const MIGRATIONS_TABLE = 'migrations'
 
 export class DatabaseTooNew extends Error {}
 
-type Migration = { version: number; name: string; sql: string }
+export type Migration = { version: number; name: string; sql: string }
 
 /** All migrations that this version of the program knows, in order. */
 export async function knownMigrations(): Promise<Migration[]> {
@@ -15,6 +17,28 @@ export async function knownMigrations(): Promise<Migration[]> {
   return Promise.all(
     names.map(async name => ({ version: Number(name.slice(0, 3)), name, sql: await readFile(new URL(name, FOLDER), 'utf8') })),
   )
+}
+
+/** Version of the newest migration that this program knows. */
+export const programVersion = async (): Promise<number> => Math.max(...(await knownMigrations()).map(({ version }) => version))
+
+/** Version of the newest migration that the database has seen; 0 for none. */
+export async function schemaVersion(db: Db): Promise<number> {
+  const there = await db.query<{ there: boolean }>(`select to_regclass('public.${MIGRATIONS_TABLE}') is not null as there`)
+  if (!there.rows[0]!.there) return 0
+  const { rows } = await db.query<{ version: number }>(`select coalesce(max(version), 0) as version from ${MIGRATIONS_TABLE}`)
+  return rows[0]!.version
+}
+
+/** Applies them in the caller's transaction. */
+export async function applyMigrations(tx: Tx, migrations: Migration[]): Promise<void> {
+  await tx.query(
+    `create table if not exists ${MIGRATIONS_TABLE} (version int primary key, name text not null, applied_at timestamptz not null default now())`,
+  )
+  for (const { version, name, sql } of migrations) {
+    await tx.query(sql)
+    await tx.query(`insert into ${MIGRATIONS_TABLE} (version, name) values ($1, $2)`, [version, name])
+  }
 }
 
 /**
@@ -35,24 +59,18 @@ async function migrateWith(pool: Pool): Promise<{ applied: number }> {
   const db = await pool.connect()
   try {
     await db.query('select pg_advisory_lock($1)', [MIGRATION_LOCK])
-    await db.query(
-      `create table if not exists migrations (version int primary key, name text not null, applied_at timestamptz not null default now())`,
-    )
-    const done = new Set((await db.query<{ version: number }>('select version from migrations')).rows.map(row => row.version))
-    const known = await knownMigrations()
-    const newest = Math.max(...known.map(m => m.version))
-    const ahead = [...done].filter(version => version > newest)
-    if (ahead.length > 0) {
+    const version = await schemaVersion(db)
+    const newest = await programVersion()
+    if (version > newest) {
       throw new DatabaseTooNew(
-        `the database is at version ${Math.max(...ahead)}, this program knows version ${newest}: start the newer program that made it`,
+        `the database is at version ${version}, this program knows version ${newest}: start the newer program that made it`,
       )
     }
-    const open = known.filter(m => !done.has(m.version))
-    for (const { version, name, sql } of open) {
+    const open = (await knownMigrations()).filter(migration => migration.version > version)
+    for (const migration of open) {
       await db.query('begin')
       try {
-        await db.query(sql)
-        await db.query('insert into migrations (version, name) values ($1, $2)', [version, name])
+        await applyMigrations(db, [migration])
         await db.query('commit')
       } catch (error) {
         await db.query('rollback')
@@ -65,9 +83,5 @@ async function migrateWith(pool: Pool): Promise<{ applied: number }> {
   }
 }
 
-/** Whether the schema is the one that this program was written for (readiness). */
-export async function isMigrated(pool: Pool): Promise<boolean> {
-  const known = await knownMigrations()
-  const { rows } = await pool.query<{ n: number }>('select count(*)::int n from migrations')
-  return (rows[0]?.n ?? 0) >= known.length
-}
+/** Whether the schema is at least the one that this program was written for (readiness). */
+export const isMigrated = async (pool: Pool): Promise<boolean> => (await schemaVersion(pool)) >= (await programVersion())

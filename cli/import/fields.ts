@@ -1,0 +1,42 @@
+import { readFile } from 'node:fs/promises'
+import { CliError } from '../failure.ts'
+
+const DESCRIPTION = new URL('../../schemas/generated/openapi.json', import.meta.url)
+
+type Schema = { $ref?: string; properties?: Record<string, Schema>; required?: string[]; additionalProperties?: unknown }
+
+/** What an item of POST /v4/events may hold: paths such as `price` and `device.model`; below `open` ones anything. */
+export type Fields = { known: Set<string>; open: Set<string>; required: string[] }
+
+/** Read from the service's own description, so that it stands in one place. */
+export async function itemFields(): Promise<Fields> {
+  const { components } = JSON.parse(await readFile(DESCRIPTION, 'utf8')) as { components: { schemas: Record<string, Schema> } }
+  const resolved = (schema: Schema): Schema => (schema.$ref ? components.schemas[schema.$ref.split('/').at(-1)!]! : schema)
+  const item = resolved({ $ref: '#/EventInput' })
+  const known = new Set<string>()
+  const open = new Set<string>()
+  for (const [name, schema] of Object.entries(item.properties ?? {})) {
+    const { properties, additionalProperties } = resolved(schema)
+    if (properties) for (const inner of Object.keys(properties)) known.add(`${name}.${inner}`)
+    else if (additionalProperties) open.add(name)
+    else known.add(name)
+  }
+  return { known, open, required: item.required ?? [] }
+}
+
+/** `device.model` -> [device, model], `price` -> [price]; a property's own name may have dots. */
+export function pathOf(field: string): [string] | [string, string] {
+  const dot = field.indexOf('.')
+  return dot < 0 ? [field] : [field.slice(0, dot), field.slice(dot + 1)]
+}
+
+export const isOpen = (field: string, { open }: Fields): boolean => {
+  const [first, rest] = pathOf(field)
+  return open.has(first) && rest !== undefined && rest !== ''
+}
+
+export function refuseUnknown(field: string, fields: Fields): void {
+  if (fields.known.has(field) || isOpen(field, fields)) return
+  const names = [...fields.known, ...[...fields.open].map(name => `${name}.…`)]
+  throw new CliError(`there is no field ${JSON.stringify(field)}: an event has ${names.join(', ')}`)
+}

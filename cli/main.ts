@@ -1,0 +1,66 @@
+import process from 'node:process'
+import { backup } from './backup.ts'
+import type { Command, Context } from './command.ts'
+import { isUsageError, lineOf, UsageError } from './failure.ts'
+import { importCsv } from './import/command.ts'
+import { project } from './project.ts'
+import { restore } from './restore.ts'
+import { IMPORT_USAGE, USAGE } from './usage.ts'
+
+const help: Command = async ([topic], { out }) => {
+  out(topic === 'import' ? IMPORT_USAGE : USAGE)
+  return 0
+}
+
+const COMMANDS = new Map<string, Command>([
+  ['project', project],
+  ['import', importCsv],
+  ['backup', backup],
+  ['restore', restore],
+  ['help', help],
+  ['--help', help],
+  ['-h', help],
+])
+
+async function run([name = '', ...args]: string[], context: Context): Promise<number> {
+  const command = COMMANDS.get(name)
+  if (command === undefined) throw new UsageError(name === '' ? 'which command?' : `there is no command ${JSON.stringify(name)}`)
+  return command(args, context)
+}
+
+/** Ctrl-C once: stop in good order. Twice: whoever waits at the keyboard wants it now. */
+function interruption(): AbortSignal {
+  const stopping = new AbortController()
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+    process.on(signal, () => {
+      if (stopping.signal.aborted) process.exit(130)
+      stopping.abort()
+    })
+  }
+  return stopping.signal
+}
+
+async function main(): Promise<number> {
+  // `node start.mjs cli …` or this file itself.
+  const args = process.argv.slice(2)
+  if (args[0] === 'cli') args.shift()
+  const signal = interruption()
+  const out = (line: string) => void process.stdout.write(`${line}\n`)
+  const note = (line: string) => void process.stderr.write(`${line}\n`)
+  try {
+    return await run(args, { env: process.env, signal, out, note })
+  } catch (error) {
+    const line = lineOf(error)
+    if (signal.aborted) {
+      note(`perennial: ${line ?? 'stopped'}`)
+      return 130
+    }
+    if (line === undefined) console.error(error)
+    else note(`perennial: ${line}`)
+    if (isUsageError(error)) note(args[0] === 'import' ? '"help import" says how.' : `\n${USAGE}`)
+    return 1
+  }
+}
+
+// Not exit(): what was printed may still be on its way into a pipe. Handlers of signals do not keep a process alive.
+process.exitCode = await main()

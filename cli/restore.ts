@@ -1,0 +1,59 @@
+import { mkdir, readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { type Config, readConfig } from '../config.ts'
+import { secretsFrom } from '../domain/projects/seal.ts'
+import { loadExports } from '../store/dump/export-files.ts'
+import { loadDump, refuseNewer } from '../store/dump/load.ts'
+import { type Manifest, readManifest, SECRET_FILE, verifyFiles } from '../store/dump/manifest.ts'
+import { openUnmigrated } from '../store/dump/open.ts'
+import { keepSecret } from '../store/open.ts'
+import { folderOf } from './backup.ts'
+import type { Command } from './command.ts'
+import { CliError } from './failure.ts'
+
+/** Fills an empty installation from a backup: all of it or nothing. */
+export const restore: Command = async (args, { env, signal, out }) => {
+  const dir = folderOf(args)
+  const config = readConfig(env)
+  // All that can be refused without touching the target comes first.
+  const manifest = await readManifest(dir)
+  await refuseNewer(dir, manifest)
+  const secret = await secretFor(dir, manifest, config)
+  await verifyFiles(dir, manifest, signal)
+
+  const target = await openUnmigrated({ ...config, log: () => {} })
+  let undo = async () => {}
+  try {
+    await loadDump(target.url, dir, manifest, {
+      signal,
+      place: async () => {
+        await mkdir(config.dataDir, { recursive: true, mode: 0o700 })
+        undo = await loadExports(join(dir, 'exports'), join(config.dataDir, 'exports'), manifest.files, signal)
+        if (secret !== undefined) await keepSecret(config.dataDir, secret)
+      },
+    })
+  } catch (error) {
+    await undo()
+    throw error
+  } finally {
+    await target.close()
+  }
+  const rows = manifest.tables.reduce((sum, table) => sum + table.rows, 0)
+  out(`Restored ${rows} rows and ${manifest.files.length} export files as of ${manifest.created_at}.`)
+  out('Open work goes on here as soon as the service starts: do not let the old installation run on.')
+  return 0
+}
+
+/** The secret to be kept in the target; undefined when the target is given the right one by APP_SECRET. */
+async function secretFor(dir: string, { fingerprint, has_secret }: Manifest, config: Config): Promise<string | undefined> {
+  const isRight = (secret: string) => secretsFrom(secret).fingerprint === fingerprint
+  const where = has_secret ? `the content of ${join(dir, SECRET_FILE)}` : 'the one of the installation that was backed up'
+  if (config.appSecret !== undefined) {
+    if (!isRight(config.appSecret)) throw new CliError(`APP_SECRET cannot open the secrets of this backup: set it to ${where}`)
+    return undefined
+  }
+  if (!has_secret) throw new CliError(`the secrets of this backup are sealed: set APP_SECRET to ${where}`)
+  const secret = (await readFile(join(dir, SECRET_FILE), 'utf8')).trim()
+  if (!isRight(secret)) throw new CliError(`${dir} is damaged: ${SECRET_FILE} is not as it was written`)
+  return secret
+}

@@ -1,0 +1,58 @@
+import { spawn } from 'node:child_process'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { onTestFinished } from 'vitest'
+import type { Command } from '../../cli/command.ts'
+import { lineOf } from '../../cli/failure.ts'
+
+export type Said = { code: number | null; out: string; notes: string }
+
+/** Calls a command in this process, as main.ts would; an error that it has no line for is thrown on. */
+export async function call(
+  command: Command,
+  args: string[],
+  env: Record<string, string>,
+  signal = new AbortController().signal,
+): Promise<Said> {
+  const out: string[] = []
+  const notes: string[] = []
+  const said = (code: number) => ({ code, out: out.join('\n'), notes: notes.join('\n') })
+  try {
+    return said(await command(args, { env, signal, out: line => out.push(line), note: line => notes.push(line) }))
+  } catch (error) {
+    const line = lineOf(error)
+    if (line === undefined) throw error
+    notes.push(line)
+    return said(1)
+  }
+}
+
+const ROOT = fileURLToPath(new URL('../../', import.meta.url))
+const ENTRY = 'Deno' in globalThis ? ['run', '-A', 'cli/main.ts'] : ['start.mjs', 'cli']
+
+/** Starts the command line as a process of its own, on the runtime of the test. */
+export function start(args: string[], env: Record<string, string> = {}) {
+  const { PATH = '', HOME = '', DENO_DIR } = process.env
+  const child = spawn(process.execPath, [...ENTRY, ...args], {
+    cwd: ROOT,
+    env: { PATH, HOME, ...(DENO_DIR && { DENO_DIR }), ...env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  let out = ''
+  let notes = ''
+  child.stdout.on('data', chunk => (out += chunk))
+  child.stderr.on('data', chunk => (notes += chunk))
+  // Deno takes the exit code 130 for the signal that it stands for.
+  const codeOf = (code: number | null, signal: string | null) => ('Deno' in globalThis && signal === 'SIGINT' ? 130 : code)
+  const ended = new Promise<Said>(resolve => child.once('close', (code, signal) => resolve({ code: codeOf(code, signal), out, notes })))
+  return { child, ended }
+}
+
+/** A folder that ends with the test. */
+export async function temporaryFolder(): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), 'perennial-cli-'))
+  onTestFinished(() => rm(folder, { recursive: true, force: true }))
+  return folder
+}

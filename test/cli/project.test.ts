@@ -1,0 +1,63 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { project } from '../../cli/project.ts'
+import { APP_SECRET, startApi, type TestApi } from '../harness/api.ts'
+import { call } from './call.ts'
+
+let api: TestApi
+let env: Record<string, string>
+beforeAll(async () => {
+  api = await startApi()
+  env = { DATABASE_URL: api.databaseUrl, APP_SECRET }
+})
+afterAll(() => api.stop())
+
+const keyIn = (text: string, name: string) => new RegExp(`${name} +(\\S+)`).exec(text)?.[1] ?? ''
+const status = async (key: string) => (await api.call('GET', '/v4/events', { key })).status
+
+test('a new project has an id and keys that open its environments', async () => {
+  const { code, out } = await call(project, ['create', '--name', 'Shop'], env)
+  expect(code).toBe(0)
+  expect(out).toMatch(/^Project \d+\n/)
+  const secret = keyIn(out, 'Secret Key')
+  expect(keyIn(out, 'Sandbox key')).toBe(`test_${secret}`)
+  expect(keyIn(out, 'Project Key')).toMatch(/^[\w-]{32}$/)
+  expect([await status(secret), await status(`test_${secret}`)]).toEqual([200, 200])
+})
+
+test('the list shows every project in a row and lets no name move the cursor', async () => {
+  await call(project, ['create', '--name', 'Ünï \u202e evil'], env)
+  const { out } = await call(project, ['list'], env)
+  const [head, ...rows] = out.split('\n')
+  expect(head).toBe('id  name        created               users  raw data  last event')
+  expect(rows[0]).toMatch(/^ 1 {2}Test {8}\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ {6}0 {2}on {8}-$/)
+  expect(rows.at(-1)).toContain('Ünï � evil')
+})
+
+test('a rotation gives a new key, and the old one still works for a moment', async () => {
+  const { secret, id } = await api.newProject()
+  const { code, out } = await call(project, ['rotate', String(id)], env)
+  expect(code).toBe(0)
+  expect(out).toContain('works for at most 10 s more')
+  expect([await status(keyIn(out, 'Secret Key')), await status(secret)]).toEqual([200, 200])
+  const { rows } = await api.pool.query('select 1 from keys where project = $1 and expires_at is not null', [id])
+  expect(rows).toHaveLength(1)
+})
+
+test('where raw data is off, new exports are forbidden', async () => {
+  const { secret, id } = await api.newProject()
+  const create = () =>
+    api.call('POST', '/v4/exports', { key: secret, body: { from_timestamp: '2026-01-01T00:00:00Z', to_timestamp: '2026-01-02T00:00:00Z' } })
+  await call(project, ['raw-data', 'off', String(id)], env)
+  expect(await create()).toMatchObject({ status: 403, body: { error: { code: 'control_forbidden' } } })
+  await call(project, ['raw-data', 'on', String(id)], env)
+  expect((await create()).status).toBe(202)
+})
+
+test('an unknown project is told in one line', async () => {
+  expect(await call(project, ['rotate', '4711'], env)).toEqual({ code: 1, out: '', notes: 'project 4711 not found' })
+})
+
+test('a key sealed with another APP_SECRET could not be shown again: refused', async () => {
+  const said = await call(project, ['create', '--name', 'Lost'], { ...env, APP_SECRET: 'not the secret of this place' })
+  expect(said).toMatchObject({ code: 1, notes: expect.stringContaining('APP_SECRET is not the one') })
+})

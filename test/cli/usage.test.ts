@@ -1,0 +1,51 @@
+import { expect, test } from 'vitest'
+import { backup } from '../../cli/backup.ts'
+import { importCsv } from '../../cli/import/command.ts'
+import { project } from '../../cli/project.ts'
+import { call, start } from './call.ts'
+
+test.concurrent.each([
+  { args: [], code: 1, says: /which command\?\n\nUsage: npm run cli/ },
+  { args: ['migrat'], code: 1, says: /there is no command "migrat"\n\nUsage/ },
+  { args: ['import', '--key'], code: 1, says: /^perennial: .*'--key.*\n"help import" says how\.\n$/ },
+  { args: ['project', 'list'], code: 1, says: /^perennial: DATABASE_URL needs APP_SECRET[^\n]*\n$/ },
+])('a wrong call of $args is told in one line and exit 1', async ({ args, code, says }) => {
+  const said = await start(args, { DATABASE_URL: 'postgres://127.0.0.1:1/none' }).ended
+  expect(said).toMatchObject({ code, out: '' })
+  expect(said.notes).toMatch(says)
+})
+
+test.concurrent('help goes to standard output', async () => {
+  const said = await start(['help', 'import']).ended
+  expect(said).toMatchObject({ code: 0, notes: '' })
+  expect(said.out).toContain('Templates: {column}')
+})
+
+test.concurrent('a database that is not there is told in one line', async () => {
+  const said = await start(['project', 'list'], { DATABASE_URL: 'postgres://127.0.0.1:1/none', APP_SECRET: 'a secret for tests only' })
+    .ended
+  expect(said).toMatchObject({ code: 1, out: '', notes: expect.stringMatching(/^perennial: the database does not take us: .*\n$/) })
+})
+
+test.each([
+  [project, ['create'], /--name NAME is missing/],
+  [project, ['create', '--name', ' '], /--name NAME is missing/],
+  [project, ['create', '--name', 'a\nb'], /printable/],
+  [project, ['rotate'], /which project/],
+  [project, ['rotate', '1x'], /"1x" is no project id/],
+  [project, ['rotate', '99999999999'], /is no project id/],
+  [project, ['rotate', '1', '2'], /too many arguments: 2/],
+  [project, ['raw-data', '1'], /on or off/],
+  [project, ['drop'], /create, list, rotate or raw-data/],
+  [backup, [], /one folder is needed/],
+  [importCsv, ['a.csv', '--key', 'sk_1'], /--map is missing/],
+  [importCsv, ['a.csv', '--map', 'a=b'], /--key is missing/],
+  [importCsv, ['a.csv', '--map', 'a=b', '--key', 'pk 1'], /--key must be a Secret Key/],
+  [importCsv, ['a.csv', '--map', 'a=b', '--key', 'sk_1', '--batch', '1001'], /--batch must be a whole number from 1 to 1000/],
+  [importCsv, ['a.csv', '--map', 'a=b', '--key', 'sk_1', '--url', 'localhost'], /--url must be an address/],
+  [importCsv, ['none.csv', '--map', 'a=b', '--key', 'sk_1'], /none\.csv cannot be read/],
+])('%o %j is refused before anything is opened', async (command, args, says) => {
+  const said = await call(command, args, { DATA_DIR: '/nonexistent/perennial' })
+  expect(said).toMatchObject({ code: 1, out: '' })
+  expect(said.notes).toMatch(says)
+})
