@@ -14,6 +14,9 @@ export type LookUp = {
   events: Map<string, StoredEvent>
 }
 
+// Values are joined, not compared with `= any`: planned while the tables were empty, a list of values made the planner take an index on
+// the environment alone and read all of it, for every batch until the next analyze.
+
 const distinct = (values: (string | undefined)[]) => [...new Set(values.filter(value => value !== undefined))]
 
 export async function nowMicros(tx: Tx, environment: Environment): Promise<number> {
@@ -34,7 +37,7 @@ export async function findUsers(
   if (values.length === 0) return new Map()
   const { rows } = await tx.query<FoundUser>({
     name: `find-users-by-${column}`,
-    text: `select u.id, u.identity_id, ${KNOWN_COLUMNS} from users u where u.environment = $1 and u.${column} = any($2)`,
+    text: `select u.id, u.identity_id, ${KNOWN_COLUMNS} from unnest($2::text[]) k(value) join users u on u.environment = $1 and u.${column} = k.value`,
     values: [environment, values],
   })
   return new Map(rows.map(row => [row[column]!, row]))
@@ -46,8 +49,8 @@ export async function lookUp(tx: Tx, environment: Environment, items: EventInput
   // other way round a repeat would look like another user's event.
   const { rows } = await tx.query<StoredEvent>({
     name: 'find-events',
-    text: `select id, event_id, name, user_id, (extract(epoch from happened_at) * 1000000)::bigint as happened_at
-           from events where environment = $1 and event_id = any($2)`,
+    text: `select e.id, e.event_id, e.name, e.user_id, (extract(epoch from e.happened_at) * 1000000)::bigint as happened_at
+           from unnest($2::text[]) k(event_id) join events e on e.environment = $1 and e.event_id = k.event_id`,
     values: [environment, distinct(items.map(item => item.event_id))],
   })
   const users = await findUsers(tx, environment, 'id', distinct(items.map(item => item.customer_uid)))
@@ -60,7 +63,7 @@ export async function findTransactions(tx: Tx, environment: Environment, keys: s
   if (keys.length === 0) return new Map()
   const { rows } = await tx.query<{ key: string; id: string }>({
     name: 'find-transactions',
-    text: 'select transaction_key as key, id from events where environment = $1 and transaction_key = any($2)',
+    text: `select e.transaction_key as key, e.id from unnest($2::text[]) k(key) join events e on e.environment = $1 and e.transaction_key = k.key`,
     values: [environment, keys],
   })
   return new Map(rows.map(row => [row.key, row.id]))
