@@ -35,7 +35,8 @@ export function holder({ pool, workflows, policies, leaseMs, log, onOutcome }: H
   function hold(workflow: Workflow, run: ClaimedRun, claimedAt: number): void {
     const key = `${run.kind}:${run.id}`
     const lease = new AbortController()
-    const signals = { lease: lease.signal, stopping: stopping.signal, halt: halt.signal }
+    const isHeld = () => performance.now() < (held.get(key)?.until ?? claimedAt + leaseMs)
+    const signals = { lease: lease.signal, isHeld, stopping: stopping.signal, halt: halt.signal }
     const report = (outcome: Outcome['is'] | 'error', detail: object) => {
       onOutcome(run.kind, outcome)
       const level = outcome === 'failed' || outcome === 'error' ? 'error' : outcome === 'suspended' || outcome === 'lost' ? 'warn' : 'info'

@@ -15,7 +15,8 @@ const GROUPS = `groups(kind, environment) as (
 )`
 
 // Per (kind, environment) only the first `share` promises that are due and free are looked at: those rung already count, so the
-// window of outstanding rings stays short and the backlog stays here. rn interleaves the environments: round robin.
+// window of outstanding rings stays short and the backlog stays here. rn interleaves the environments: round robin. What makes a row
+// free is asked of the locked row once more: another sweep may have rung it since it was looked at.
 const TAKE = `
 with recursive ${GROUPS}, open as materialized (
   select d.kind, d.id, d.ring_until, row_number() over (partition by g.kind, g.environment order by d.due_at, d.id) as rn
@@ -26,7 +27,7 @@ with recursive ${GROUPS}, open as materialized (
     order by due_at, id limit $1) d
 ), chosen as materialized (
   select d.kind, d.id from due d join open o on o.kind = d.kind and o.id = d.id
-  where o.ring_until is null or o.ring_until < clock_timestamp()
+  where (d.ring_until is null or d.ring_until < clock_timestamp()) and (d.lease_until is null or d.lease_until < clock_timestamp())
   order by o.rn, d.id limit $2 for no key update of d skip locked
 )
 update due d set ring_until = clock_timestamp() + interval '${RING_SECONDS} seconds' from chosen c where d.kind = c.kind and d.id = c.id

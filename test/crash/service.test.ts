@@ -6,6 +6,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { bornAt } from '../../store/embedded/process.ts'
 import { client } from '../harness/client.ts'
 import { item } from '../harness/events.ts'
+import { finished, WHOLE_YEAR } from '../harness/exports.ts'
 import { launch, type Running, run } from '../harness/process.ts'
 import { until } from '../harness/until.ts'
 
@@ -78,6 +79,9 @@ describe('on the embedded database', () => {
     expect(failed.body).toEqual({ error: { type: 'internal', code: 'storage_error', message: expect.any(String) } })
     await until('requests work again', async () => ((await call('GET', '/v4/events')).status === 200 ? true : undefined))
     await until('it is ready again', async () => ((await call('GET', '/readyz')).status === 200 ? true : undefined))
+    // The workers are back too.
+    const { body } = await call('POST', '/v4/exports', { body: WHOLE_YEAR })
+    expect(await finished(call, body.id)).toMatchObject({ status: 'done' })
   })
 })
 

@@ -36,10 +36,13 @@ describe('the window', () => {
     expect(await takeRings(bench.pool, 10)).toHaveLength(0)
   })
 
-  test('two sweeps at once ring nothing twice', async () => {
+  test('sweeps at the same time ring nothing twice', async () => {
     await beginMany(50, bench.environment)
-    const rings = (await Promise.all(Array.from({ length: 8 }, () => takeRings(bench.pool, 100)))).flat().map(ring => ring.id)
-    expect([rings.length, new Set(rings).size]).toEqual([50, 50])
+    for (let round = 0; round < 20; round++) {
+      await bench.pool.query('update due set ring_until = null')
+      const rings = (await Promise.all(Array.from({ length: 5 }, () => takeRings(bench.pool, 100)))).flat().map(ring => ring.id)
+      expect([rings.length, new Set(rings).size]).toEqual([50, 50])
+    }
   })
 })
 

@@ -16,6 +16,8 @@ export class StepFailed extends Error {}
 export type Signals = {
   /** The lease is lost. */
   lease: AbortSignal
+  /** Asked right before each effect: a process that was stopped for a while may wake up before its timers tell it of the loss. */
+  isHeld(): boolean
   /** The process stops: the step under way may finish, no other begins. */
   stopping: AbortSignal
   /** The process can wait no longer for the step under way. */
@@ -44,7 +46,7 @@ export function runContext({ pool, policies, run, recorded, signals }: ContextOp
     }
     if (step?.status === 'failed') throw new StepFailed(step.attempts.at(-1)?.error ?? 'failed')
     if (step?.status !== 'succeeded') {
-      if (lease.aborted) throw new LeaseLost(`run ${run.id} belongs to another worker`)
+      if (lease.aborted || !signals.isHeld()) throw new LeaseLost(`run ${run.id} belongs to another worker`)
       if (stopping.aborted) throw new Interrupted('the process stops')
     }
     return { n, step }
