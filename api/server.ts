@@ -4,6 +4,7 @@ import Koa from 'koa'
 import type { Logger } from 'pino'
 import type { KeyOwner } from '../domain/projects/find-key.ts'
 import { authenticator } from './authenticate.ts'
+import { promptClose } from './close.ts'
 import { discardBody } from './discard-body.ts'
 import { type AnswerCheck, dispatch } from './dispatch.ts'
 import { invalidData, Problem, problemOf } from './errors.ts'
@@ -143,6 +144,7 @@ export async function listen(deps: ServerDeps, port: number, host?: string): Pro
   const handle = application(deps).callback()
   const server = createServer({ maxHeaderSize: HEADER_BYTES, requestTimeout: 120_000, keepAliveTimeout: 65_000 }, handle)
   refuseRaw(server)
+  const close = promptClose(server)
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject)
     server.listen({ port, ...(host && { host }) }, resolve)
@@ -150,10 +152,6 @@ export async function listen(deps: ServerDeps, port: number, host?: string): Pro
   const address = server.address()
   return {
     port: typeof address === 'object' && address ? address.port : port,
-    close: () =>
-      new Promise<void>((resolve, reject) => {
-        server.close(error => (error ? reject(error) : resolve()))
-        server.closeIdleConnections()
-      }),
+    close,
   }
 }

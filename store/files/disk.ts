@@ -24,20 +24,24 @@ export function diskStorage(folder: string): FileStorage {
       })
       const handle = await open(path(file, name), 'w', 0o600)
       try {
+        // One buffer for the whole part: chunks joined anew for each write would pile up until the next collection.
+        const buffer = Buffer.allocUnsafeSlow(WRITE_BYTES)
         let bytes = 0
-        let held: Uint8Array[] = []
-        let size = 0
+        let filled = 0
         const flush = async () => {
-          for (let rest = Buffer.concat(held); rest.length > 0; ) rest = rest.subarray((await handle.write(rest)).bytesWritten)
-          bytes += size
-          held = []
-          size = 0
+          for (let from = 0; from < filled; ) from += (await handle.write(buffer, from, filled - from)).bytesWritten
+          bytes += filled
+          filled = 0
         }
         for await (const chunk of content) {
           signal.throwIfAborted()
-          held.push(chunk)
-          size += chunk.length
-          if (size >= WRITE_BYTES) await flush()
+          for (let from = 0; from < chunk.length; ) {
+            const some = chunk.subarray(from, from + WRITE_BYTES - filled)
+            buffer.set(some, filled)
+            filled += some.length
+            from += some.length
+            if (filled === WRITE_BYTES) await flush()
+          }
         }
         await flush()
         await handle.sync()

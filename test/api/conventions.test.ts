@@ -1,9 +1,11 @@
 import { request } from 'node:http'
+import { connect } from 'node:net'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { rotateSecretKey } from '../../domain/projects/rotate.ts'
 import { transaction } from '../../store/transaction.ts'
 import { startApi, type TestApi } from '../harness/api.ts'
 import { item } from '../harness/events.ts'
+import { until } from '../harness/until.ts'
 
 let api: TestApi
 beforeAll(async () => {
@@ -265,6 +267,27 @@ describe('operational addresses', () => {
     for (const [, asset] of page.text.matchAll(/(?:src|href)="(\/[^"]+)"/g))
       expect([asset, (await get(asset!)).status]).toEqual([asset, 200])
     expect(page.text).not.toMatch(/https?:\/\//)
+  })
+})
+
+describe('stopping', () => {
+  test('a connection that never carried a request does not hold it up; a request under way is answered', async () => {
+    const short = await startApi()
+    const silent = connect(Number(new URL(short.url).port), '127.0.0.1')
+    await new Promise(resolve => silent.once('connect', resolve))
+    const closed = new Promise(resolve => silent.once('close', resolve))
+    const holder = await short.pool.connect()
+    await holder.query('begin; lock table users')
+    const answered = short.call('POST', '/v4/users', user)
+    await until('the request waits', async () =>
+      (await short.pool.query('select 1 from pg_locks where not granted')).rowCount ? true : undefined,
+    )
+    const stopped = short.stop()
+    await closed
+    await holder.query('commit')
+    holder.release()
+    expect((await answered).status).toBe(201)
+    await stopped
   })
 })
 
