@@ -4,16 +4,19 @@ import { metrics } from './api/metrics.ts'
 import { type Listening, listen } from './api/server.ts'
 import type { Config } from './config.ts'
 import type { Ground } from './perennial.ts'
+import { connect } from './store/connect.ts'
 
 export type Served = Listening & { url: string; countOutcome: (kind: string, outcome: string) => void }
 
 /** The API of this process, on a port. */
-export async function serve(config: Config, log: Logger, { pool, secrets, storage }: Ground): Promise<Served> {
+export async function serve(config: Config, log: Logger, { url: databaseUrl, pool, secrets, storage }: Ground): Promise<Served> {
   const measured = metrics(pool)
   const checkAnswer = answerCheck({ share: config.answerCheckShare, onMismatch: 'log', log })
   const { rateLimit, projectRateLimit } = config
+  const listing = connect({ url: databaseUrl, name: 'perennial-listing', plansOnce: true })
   const deps = {
     pool,
+    listing,
     secrets,
     storage,
     log,
@@ -23,9 +26,20 @@ export async function serve(config: Config, log: Logger, { pool, secrets, storag
     checkAnswer,
     publicUrl: config.publicUrl ?? '',
   }
-  const server = await listen(deps, config.port)
+  const server = await listen(deps, config.port).catch(async error => {
+    await listing.end()
+    throw error
+  })
   const url = `http://localhost:${server.port}`
   // The port may have been chosen by the system.
   deps.publicUrl ||= url
-  return { ...server, url, countOutcome: measured.outcome }
+  return {
+    port: server.port,
+    url,
+    countOutcome: measured.outcome,
+    async close() {
+      await server.close()
+      await listing.end()
+    },
+  }
 }

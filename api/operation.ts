@@ -5,7 +5,13 @@ import type { Answer, Input } from '../schemas/operation-types.ts'
 import type { Pool, Tx } from '../store/connect.ts'
 
 /** What handlers need beside the request. */
-export type ApiDeps = { pool: Pool; secrets: Secrets; publicUrl: string }
+export type ApiDeps = {
+  pool: Pool
+  /** Connections that plan a statement once (`plansOnce`), for the hottest lists. */
+  listing: Pool
+  secrets: Secrets
+  publicUrl: string
+}
 
 export type Reply<Id extends OperationId> = { body: Answer<Id>; headers?: Record<string, string> }
 type Caller = Pick<KeyOwner, 'environment' | 'environmentKind'>

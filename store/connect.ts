@@ -29,13 +29,26 @@ const types: pg.CustomTypesConfig = {
 /** A statement that takes longer is ended by the server and answered 504 `upstream_timeout`. */
 export const STATEMENT_TIMEOUT_MS = 30_000
 
-export type PoolOptions = { url: string; max?: number; name?: string; statementTimeoutMs?: number }
+export type PoolOptions = {
+  url: string
+  max?: number
+  name?: string
+  statementTimeoutMs?: number
+  /** Statements are planned once: only for those that have one sensible plan, whatever is in the tables. */
+  plansOnce?: boolean
+}
 
 /**
  * The pool that every query goes through. Times come back as ISO strings in UTC, bigint as number (ids and offsets stay below 2^53).
  * A transaction whose process hangs is ended after 60 s, so that its advisory locks (idempotency keys) do not outlive it.
  */
-export function connect({ url, max = 10, name = 'perennial', statementTimeoutMs = STATEMENT_TIMEOUT_MS }: PoolOptions): Pool {
+export function connect({
+  url,
+  max = 10,
+  name = 'perennial',
+  statementTimeoutMs = STATEMENT_TIMEOUT_MS,
+  plansOnce = false,
+}: PoolOptions): Pool {
   const pool = new pg.Pool({
     connectionString: url,
     max,
@@ -54,7 +67,7 @@ export function connect({ url, max = 10, name = 'perennial', statementTimeoutMs 
       // reads a whole environment for one row: 37 s instead of 5 s for a first import; planning costs 2 % of a list). And until the
       // first analyze the planner takes an environment for a handful of rows, best read whole and sorted: every statement here has
       // an index that gives its rows in order.
-      '-c plan_cache_mode=force_custom_plan',
+      plansOnce ? '-c plan_cache_mode=force_generic_plan -c enable_sort=off' : '-c plan_cache_mode=force_custom_plan',
       '-c enable_seqscan=off',
       '-c enable_bitmapscan=off',
       // The export of a large part would be compiled first, which takes longer than running it.

@@ -16,8 +16,8 @@ const event = ([id, name, user, happenedAt]: Occurrence) => ({
   happened_at: happenedAt,
 })
 
-export const v4ListEvents = onPool('v4ListEvents', async ({ query: { limit, offset, sort_order }, environment, db }) => {
-  const rows = await listEvents(db, environment, { limit, offset, order: sort_order })
+export const v4ListEvents = onPool('v4ListEvents', async ({ query: { limit, offset, sort_order }, environment, deps }) => {
+  const rows = await listEvents(deps.listing, environment, { limit, offset, order: sort_order })
   return { body: offsetPage({ url: '/v4/events', rows, limit, item: event }) }
 })
 

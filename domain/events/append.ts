@@ -3,12 +3,12 @@ import { isUniqueViolation } from '../../store/failures.ts'
 import { transaction } from '../../store/transaction.ts'
 import type { Environment } from '../environment.ts'
 import { createIdentifiedUsers } from '../users/create.ts'
+import { type Entry, toEntry } from './entry.ts'
 import type { EventInput, ItemError, ItemResult } from './item.ts'
 import { type Known, learn, remember } from './known.ts'
-import { type FoundUser, findTransactions, findUsers, lookUp } from './look-up.ts'
-import { type EventRow, toRow } from './row.ts'
+import { findTransactions, findUsers, lookUp } from './look-up.ts'
 import { type Candidate, sortOut } from './sort-out.ts'
-import { appendRows } from './write.ts'
+import { appendEntries } from './write.ts'
 
 /** Gives the newcomers their ids: makes the users, or takes those that a concurrent writer has made meanwhile. */
 async function admit(tx: Tx, environment: Environment, candidates: Candidate[]): Promise<void> {
@@ -57,19 +57,19 @@ async function append(tx: Tx, environment: Environment, items: (EventInput | Ite
   await admit(tx, environment, fresh)
 
   const learned = new Map<string, Known>()
-  const rows: EventRow[] = []
-  for (const { index, item, user, platform } of fresh) {
-    if (user && learn(user as FoundUser, item)) learned.set(user.id, user)
-    const row = toRow(environment, item, user?.id ?? null, platform)
-    rows.push(row)
-    results[index] = { status: 'created', id: row.id }
+  const entries: Entry[] = []
+  for (const { index, item, at, user, platform, transactionKey } of fresh) {
+    if (user && learn(user, item, at)) learned.set(user.id, user)
+    const entry = toEntry(environment, { item, at, user: user?.id ?? null, platform, transactionKey })
+    entries.push(entry)
+    results[index] = { status: 'created', id: entry.id }
   }
   for (const [index, first] of repeats) {
     const told = results[first]
     results[index] = told && told.status !== 'rejected' ? { status: 'duplicate', id: told.id } : told
   }
   await remember(tx, environment, learned)
-  if (rows.length > 0) await appendRows(tx, environment, rows, triggers)
+  if (entries.length > 0) await appendEntries(tx, environment, entries, triggers)
   return results as ItemResult[]
 }
 

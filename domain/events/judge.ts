@@ -1,19 +1,18 @@
 import type { Detail } from '../refusal.ts'
 import { eventType } from './catalogue.ts'
-import { micros } from './instant.ts'
 import type { EventInput } from './item.ts'
 import { isCurrency } from './money.ts'
 
 /** An occurrence may lie this far ahead: clocks of servers differ. */
 const FUTURE_MICROS = 5 * 60 * 1_000_000
 
-/** The rules for one item that a schema cannot say; empty when it may be stored. `now` in µs, on the environment's clock. */
-export function judge(item: EventInput, now: number): Detail[] {
+/** The rules for one item that a schema cannot say; empty when it may be stored. `at` (when it happened) and `now` in µs. */
+export function judge(item: EventInput, at: number, now: number): Detail[] {
   const faults: Detail[] = []
   const fault = (field: string, message: string) => faults.push({ field, message })
   const value = eventType(item.event_name)?.value ?? 'custom'
   if (item.customer_uid !== undefined && item.identity_id !== undefined) fault('identity_id', 'is not allowed together with customer_uid')
-  if (micros(item.happened_at) > now + FUTURE_MICROS) fault('happened_at', 'lies more than 5 minutes in the future')
+  if (at > now + FUTURE_MICROS) fault('happened_at', 'lies more than 5 minutes in the future')
   if (item.price !== undefined) {
     if (value === 'none') fault('price', `is not allowed for ${item.event_name}`)
     else if (value !== 'out' && item.price.startsWith('-') && /[1-9]/.test(item.price)) fault('price', 'must be >= 0')

@@ -1,6 +1,6 @@
 import type { Tx } from '../../store/connect.ts'
 import type { Environment } from '../environment.ts'
-import { isoMicros, micros } from './instant.ts'
+import { isoMicros } from './instant.ts'
 import type { EventInput } from './item.ts'
 
 const LATEST = [
@@ -41,13 +41,14 @@ const told = ({ platform, device = {}, app = {} }: EventInput) => ({
 })
 
 /**
- * Folds one occurrence into what is known; true when something changed. An occurrence older than what is known fills gaps only, so
+ * Folds one occurrence (of `at`, in µs) into what is known; true when something changed. An occurrence older than what is known fills gaps only, so
  * an import of history does not overwrite today's device; attribution works the other way round.
  */
-export function learn(known: Known, item: EventInput): boolean {
+export function learn(known: Known, item: EventInput, at: number): boolean {
   let changed = false
-  const at = micros(item.happened_at)
   const newer = known.known_at === null || at >= known.known_at
+  const { platform, device, app, attribution } = item
+  if (!platform && !device && !app && !attribution) return false
   for (const [field, value] of Object.entries(told(item)) as [Field, string | undefined][]) {
     if (value === undefined || known[field] === value || (!newer && known[field] !== null)) continue
     known[field] = value

@@ -1,11 +1,18 @@
+import { transactionKey } from './entry.ts'
 import { micros } from './instant.ts'
 import { type EventInput, type ItemError, type ItemResult, invalidItem } from './item.ts'
 import { judge } from './judge.ts'
 import type { FoundUser, LookUp } from './look-up.ts'
-import { transactionKey } from './row.ts'
 
 /** An item that breaks no rule and is not in the log: `user` has an empty id while it is still to be made. */
-export type Candidate = { index: number; item: EventInput; user: FoundUser | null; platform: string | null; transactionKey: string | null }
+export type Candidate = {
+  index: number
+  item: EventInput
+  at: number
+  user: FoundUser | null
+  platform: string | null
+  transactionKey: string | null
+}
 /** Repeats within the batch point at the index of the item that they repeat. */
 export type Sorted = { results: (ItemResult | undefined)[]; repeats: Map<number, number>; candidates: Candidate[] }
 
@@ -65,7 +72,8 @@ export function sortOut(items: (EventInput | ItemError)[], look: LookUp): Sorted
       reject(item)
       continue
     }
-    const faults = judge(item, look.now)
+    const at = micros(item.happened_at)
+    const faults = judge(item, at, look.now)
     if (faults.length > 0) {
       reject(invalidItem(faults))
       continue
@@ -77,23 +85,21 @@ export function sortOut(items: (EventInput | ItemError)[], look: LookUp): Sorted
     }
     const stored = look.events.get(item.event_id)
     if (stored) {
-      const same =
-        stored.name === item.event_name && stored.user_id === (user?.id ?? null) && stored.happened_at === micros(item.happened_at)
+      const same = stored.name === item.event_name && stored.user_id === (user?.id ?? null) && stored.happened_at === at
       if (same) results[index] = { status: 'duplicate', id: stored.id }
       else reject(conflict)
       continue
     }
     const before = seen.get(item.event_id)
     if (before) {
-      const same =
-        before.item.event_name === item.event_name && before.user === user && micros(before.item.happened_at) === micros(item.happened_at)
+      const same = before.item.event_name === item.event_name && before.user === user && before.at === at
       if (same) repeats.set(index, before.index)
       else reject(conflict)
       continue
     }
     const platform = item.platform ?? (user && (platforms.get(user) ?? user.platform))
     if (user && item.platform) platforms.set(user, item.platform)
-    const candidate: Candidate = { index, item, user, platform, transactionKey: transactionKey(item, platform) }
+    const candidate: Candidate = { index, item, at, user, platform, transactionKey: transactionKey(item, platform) }
     seen.set(item.event_id, candidate)
     candidates.push(candidate)
   }

@@ -1,32 +1,65 @@
 import type { Tx } from '../../store/connect.ts'
 import type { Environment } from '../environment.ts'
-import type { EventRow } from './row.ts'
+import type { Entry } from './entry.ts'
+import { isoMicros } from './instant.ts'
 
-const COLUMNS: [name: string, type: string][] = [
-  ['partition', 'smallint'],
-  ['happened_at', 'timestamptz'],
-  ['transaction_date', 'timestamptz'],
-  ['transaction_expires_at', 'timestamptz'],
-  ['grace_period_expires_at', 'timestamptz'],
-  ['price', 'numeric'],
-  ['proceeds', 'numeric'],
-  ['price_usd', 'numeric'],
-  ['proceeds_usd', 'numeric'],
-  ['properties', 'jsonb'],
-  ...`id event_id name user_id transaction_key platform product_id old_product_id new_product_id subscription_group screen_id transaction_id
-      original_transaction_id currency device_id device_model advertiser_id os_version locale country ip app_id app_name app_version sdk_version
-      media_source campaign ad_set ad`
-    .split(/\s+/)
-    .map((name): [string, string] => [name, 'text']),
+type Value = string | number | null | undefined
+type Column = [name: string, type: string, value: (entry: Entry) => Value]
+
+const text = (name: string, value: Column[2]): Column => [name, 'text', value]
+const time = (name: string, value: Column[2]): Column => [name, 'timestamptz', value]
+const amount = (name: string, value: Column[2]): Column => [name, 'numeric', value]
+
+/** What an entry fills of a row of the log; `environment`, `log_offset`, `received_at` and `triggers` come with the statement. */
+export const ENTRY_COLUMNS: readonly Column[] = [
+  ['partition', 'smallint', e => e.partition],
+  text('id', e => e.id),
+  text('event_id', e => e.item.event_id),
+  text('name', e => e.item.event_name),
+  text('user_id', e => e.user),
+  time('happened_at', e => isoMicros(e.at)),
+  text('transaction_key', e => e.transactionKey),
+  text('platform', e => e.platform),
+  text('product_id', e => e.item.product_id),
+  text('old_product_id', e => e.item.old_product_id),
+  text('new_product_id', e => e.item.new_product_id),
+  text('subscription_group', e => e.item.subscription_group),
+  text('screen_id', e => e.item.screen_id),
+  text('transaction_id', e => e.item.transaction?.transaction_id),
+  text('original_transaction_id', e => e.item.transaction?.original_transaction_id),
+  time('transaction_date', e => e.item.transaction?.transaction_date),
+  time('transaction_expires_at', e => e.item.transaction?.expires_at),
+  time('grace_period_expires_at', e => e.item.transaction?.grace_period_expires_at),
+  amount('price', e => e.money.price),
+  text('currency', e => e.money.currency),
+  amount('proceeds', e => e.money.proceeds),
+  amount('price_usd', e => e.money.priceUsd),
+  amount('proceeds_usd', e => e.money.proceedsUsd),
+  text('device_id', e => e.item.device?.id),
+  text('device_model', e => e.item.device?.model),
+  text('advertiser_id', e => e.item.device?.advertiser_id),
+  text('os_version', e => e.item.device?.os_version),
+  text('locale', e => e.item.device?.locale),
+  text('country', e => e.item.device?.country),
+  text('ip', e => e.item.device?.ip),
+  text('app_id', e => e.item.app?.id),
+  text('app_name', e => e.item.app?.name),
+  text('app_version', e => e.item.app?.version),
+  text('sdk_version', e => e.item.app?.sdk_version),
+  text('media_source', e => e.item.attribution?.media_source),
+  text('campaign', e => e.item.attribution?.campaign),
+  text('ad_set', e => e.item.attribution?.ad_set),
+  text('ad', e => e.item.attribution?.ad),
+  ['properties', 'jsonb', e => e.item.properties && JSON.stringify(e.item.properties)],
 ]
 const FIRST = 3 // $1 environment, $2 triggers
-const names = COLUMNS.map(([name]) => name)
+const names = ENTRY_COLUMNS.map(([name]) => name)
 
 // The counters are locked in the order of their partitions, bumped, and held for this one statement and the commit that follows.
 // Offsets are given in array order. A taken event id or transaction fails the statement and, with it, the counters: no gap.
 const APPEND = `
 with input as materialized (
-  select * from unnest(${COLUMNS.map(([, type], i) => `$${i + FIRST}::${type}[]`).join(', ')}) with ordinality as i(${names.join(', ')}, n)
+  select * from unnest(${ENTRY_COLUMNS.map(([, type], i) => `$${i + FIRST}::${type}[]`).join(', ')}) with ordinality as i(${names.join(', ')}, n)
 ), wanted as (
   select partition, count(*) as rows from input group by partition
 ), locked as materialized (
@@ -42,31 +75,31 @@ insert into events (environment, log_offset, received_at, triggers, ${names.join
 select $1, t.base + row_number() over (partition by i.partition order by i.n) - 1, t.received_at, $2, ${names.map(n => `i.${n}`).join(', ')}
 from input i join taken t on t.partition = i.partition`
 
-/** A Postgres array literal. By hand: the driver's own takes four times as long on a batch of 1,000 rows. */
-function arrayOf(rows: EventRow[], name: string): string | null {
-  let text = '{'
+/**
+ * One column of all entries as a Postgres array literal; null when no entry has a value there (unnest fills it up, so such a column
+ * costs nothing). Column by column and by hand: rows of objects and the driver's own conversion take four times as long.
+ */
+export function arrayOf(entries: Entry[], value: Column[2]): string | null {
+  let literal = '{'
   let any = false
-  for (let i = 0; i < rows.length; i++) {
-    const value = rows[i]![name]
-    if (i > 0) text += ','
-    if (value === null || value === undefined) text += 'NULL'
+  for (let i = 0; i < entries.length; i++) {
+    const one = value(entries[i]!)
+    if (i > 0) literal += ','
+    // An empty text says no more than none.
+    if (one === null || one === undefined || one === '') literal += 'NULL'
     else {
       any = true
-      if (typeof value === 'number') text += value
-      else text += /["\\]/.test(value) ? `"${value.replace(/["\\]/g, '\\$&')}"` : `"${value}"`
+      if (typeof one === 'number') literal += one
+      else literal += one.includes('"') || one.includes('\\') ? `"${one.replace(/["\\]/g, '\\$&')}"` : `"${one}"`
     }
   }
-  // unnest fills a missing array with nulls, so a column that no row has costs nothing.
-  return any ? `${text}}` : null
+  return any ? `${literal}}` : null
 }
 
-/** Appends rows to the log, in order: the last statement of its transaction. Throws the database's unique violation when an id is taken. */
-export async function appendRows(tx: Tx, environment: Environment, rows: EventRow[], triggers: boolean): Promise<void> {
-  const written = await tx.query({
-    name: 'append-events',
-    text: APPEND,
-    values: [environment, triggers, ...names.map(n => arrayOf(rows, n))],
-  })
-  if (written.rowCount !== rows.length)
-    throw new Error(`the log took ${written.rowCount} of ${rows.length} events: its positions are incomplete`)
+/** Appends entries to the log, in order: the last statement of its transaction. Throws the database's unique violation when an id is taken. */
+export async function appendEntries(tx: Tx, environment: Environment, entries: Entry[], triggers: boolean): Promise<void> {
+  const values = [environment, triggers, ...ENTRY_COLUMNS.map(([, , value]) => arrayOf(entries, value))]
+  const written = await tx.query({ name: 'append-events', text: APPEND, values })
+  if (written.rowCount !== entries.length)
+    throw new Error(`the log took ${written.rowCount} of ${entries.length} events: its positions are incomplete`)
 }

@@ -8,7 +8,7 @@ import type { RateLimit } from '../../api/rate-limit.ts'
 import { listen } from '../../api/server.ts'
 import { createProject } from '../../domain/projects/create.ts'
 import { type Secrets, secretsFrom } from '../../domain/projects/seal.ts'
-import type { Pool } from '../../store/connect.ts'
+import { connect, type Pool } from '../../store/connect.ts'
 import { diskStorage } from '../../store/files/disk.ts'
 import type { FileStorage } from '../../store/files/storage.ts'
 import { transaction } from '../../store/transaction.ts'
@@ -79,8 +79,10 @@ export async function startApi(options: TestApiOptions = {}): Promise<TestApi> {
   const secrets = secretsFrom(APP_SECRET)
   const log = pino({ level: 'silent' })
   const off = { perSecond: 0, burst: 1 }
+  const listing = connect({ url: database.url, plansOnce: true })
   const deps = {
     pool,
+    listing,
     secrets,
     storage,
     log,
@@ -117,6 +119,7 @@ export async function startApi(options: TestApiOptions = {}): Promise<TestApi> {
     newProject: () => newProject(pool, secrets),
     async stop() {
       await server.close()
+      await listing.end()
       await worker?.stop()
       await database.drop()
       await rm(files, { recursive: true, force: true })
