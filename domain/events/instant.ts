@@ -5,8 +5,9 @@ const FORM = /^(\d{4}-\d\d-\d\d)[Tt](\d\d:\d\d:\d\d)(?:\.(\d+))?([Zz]|[+-]\d\d:\
  * (below 2^53 µs, the year 2255). The form was checked by the description's `date-time` format.
  */
 export function micros(dateTime: string): number {
-  // The common form, without a fraction: four times faster, and every item passes here.
-  if (dateTime.length === 20 && dateTime.endsWith('Z')) return Date.parse(dateTime) * 1000
+  // The common forms, without a fraction or with milliseconds: four times faster, and every item passes here.
+  if (dateTime.endsWith('Z') && (dateTime.length === 20 || (dateTime.length === 24 && dateTime[19] === '.')))
+    return Date.parse(dateTime) * 1000
   const match = FORM.exec(dateTime)
   if (!match) throw new RangeError(`not an RFC 3339 date-time: ${dateTime}`)
   const [, date, time, fraction = '', zone] = match

@@ -28,35 +28,36 @@ export const KNOWN_COLUMNS = [
   .map(column => (column.startsWith('(') ? column : `u.${column}`))
   .join(', ')
 
-const told = ({ platform, device = {}, app = {} }: EventInput) => ({
-  platform,
-  device_id: device.id,
-  device_model: device.model,
-  advertiser_id: device.advertiser_id,
-  os_version: device.os_version,
-  locale: device.locale,
-  country: device.country,
-  app_version: app.version,
-  sdk_version: app.sdk_version,
-})
+const TOLD: [field: (typeof LATEST)[number], value: (item: EventInput) => string | undefined][] = [
+  ['platform', item => item.platform],
+  ['device_id', item => item.device?.id],
+  ['device_model', item => item.device?.model],
+  ['advertiser_id', item => item.device?.advertiser_id],
+  ['os_version', item => item.device?.os_version],
+  ['locale', item => item.device?.locale],
+  ['country', item => item.device?.country],
+  ['app_version', item => item.app?.version],
+  ['sdk_version', item => item.app?.sdk_version],
+]
 
 /**
- * Folds one occurrence (of `at`, in µs) into what is known; true when something changed. An occurrence older than what is known fills gaps only, so
- * an import of history does not overwrite today's device; attribution works the other way round.
+ * Folds one occurrence (of `at`, in µs) into what is known; true when something changed. An occurrence older than what is known fills
+ * gaps only, so an import of history does not overwrite today's device; attribution works the other way round.
  */
 export function learn(known: Known, item: EventInput, at: number): boolean {
   let changed = false
   const newer = known.known_at === null || at >= known.known_at
-  const { platform, device, app, attribution } = item
-  if (!platform && !device && !app && !attribution) return false
-  for (const [field, value] of Object.entries(told(item)) as [Field, string | undefined][]) {
+  for (const [field, told] of TOLD) {
+    const value = told(item)
     if (value === undefined || known[field] === value || (!newer && known[field] !== null)) continue
     known[field] = value
     if (newer) known.known_at = at
     changed = true
   }
+  if (!item.attribution) return changed
   const older = known.attributed_at === null || at < known.attributed_at
-  for (const [field, value] of Object.entries(item.attribution ?? {}) as [Field, string | undefined][]) {
+  for (const field of FIRST) {
+    const value = item.attribution[field]
     if (value === undefined || known[field] === value || (!older && known[field] !== null)) continue
     known[field] = value
     if (older) known.attributed_at = at
@@ -67,20 +68,25 @@ export function learn(known: Known, item: EventInput, at: number): boolean {
 
 const SET = [...LATEST, ...FIRST, 'known_at', 'attributed_at']
 
-/** Writes what was learned, users in order of their ids so that two batches cannot wait for each other in a circle. */
+// The users are locked in the order of their ids, so that two batches cannot wait for each other in a circle.
+const REMEMBER = `
+with locked as materialized (
+  select id from users where environment = $1 and id = any($2) order by id for no key update
+)
+update users u set ${SET.map(name => `${name} = l.${name}`).join(', ')}
+from locked
+join unnest($2::text[], ${SET.map((name, i) => `$${i + 3}::${name.endsWith('_at') ? 'timestamptz' : 'text'}[]`).join(', ')}) l(id, ${SET.join(', ')})
+  on l.id = locked.id
+where u.environment = $1 and u.id = locked.id`
+
+/** Writes what was learned of users. */
 export async function remember(tx: Tx, environment: Environment, learned: Map<string, Known>): Promise<void> {
-  const users = [...learned.keys()].sort()
+  const users = [...learned.keys()]
   if (users.length === 0) return
-  await tx.query('select 1 from users where environment = $1 and id = any($2) order by id for no key update', [environment, users])
   const column = (name: string) =>
     users.map(user => {
       const value = learned.get(user)![name as keyof Known]
       return typeof value === 'number' ? isoMicros(value) : value
     })
-  await tx.query(
-    `update users u set ${SET.map(name => `${name} = l.${name}`).join(', ')}
-     from unnest($2::text[], ${SET.map((name, i) => `$${i + 3}::${name.endsWith('_at') ? 'timestamptz' : 'text'}[]`).join(', ')}) l(id, ${SET.join(', ')})
-     where u.environment = $1 and u.id = l.id`,
-    [environment, users, ...SET.map(column)],
-  )
+  await tx.query({ name: 'remember-users', text: REMEMBER, values: [environment, users, ...SET.map(column)] })
 }

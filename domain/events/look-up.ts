@@ -19,15 +19,6 @@ export type LookUp = {
 
 const distinct = (values: (string | undefined)[]) => [...new Set(values.filter(value => value !== undefined))]
 
-export async function nowMicros(tx: Tx, environment: Environment): Promise<number> {
-  const { rows } = await tx.query<{ now: number }>({
-    name: 'now-micros',
-    text: 'select (extract(epoch from environment_now($1)) * 1000000)::bigint as now',
-    values: [environment],
-  })
-  return rows[0]!.now
-}
-
 export async function findUsers(
   tx: Tx,
   environment: Environment,
@@ -45,19 +36,22 @@ export async function findUsers(
 }
 
 export async function lookUp(tx: Tx, environment: Environment, items: EventInput[]): Promise<LookUp> {
-  const now = await nowMicros(tx, environment)
   // Events before users: whoever commits a batch in between has made its users too, so an event that is found finds its user. The
-  // other way round a repeat would look like another user's event.
-  const { rows } = await tx.query<StoredEvent>({
+  // other way round a repeat would look like another user's event. The first row is there in any case, to tell the time.
+  const { rows } = await tx.query<StoredEvent & { now: number }>({
     name: 'find-events',
-    text: `select e.id, e.event_id, e.name, e.user_id, (extract(epoch from e.happened_at) * 1000000)::bigint as happened_at
-           from unnest($2::text[]) k(event_id)
-           cross join lateral (select * from events where environment = $1 and event_id = k.event_id limit 1) e`,
+    text: `select (extract(epoch from n.now) * 1000000)::bigint as now,
+             e.id, e.event_id, e.name, e.user_id, (extract(epoch from e.happened_at) * 1000000)::bigint as happened_at
+           from environment_now($1) n(now) left join (
+             select f.* from unnest($2::text[]) k(event_id)
+             cross join lateral (select * from events where environment = $1 and event_id = k.event_id limit 1) f
+           ) e on true`,
     values: [environment, distinct(items.map(item => item.event_id))],
   })
+  const events = new Map(rows.flatMap(row => (row.id === null ? [] : [[row.event_id, row]])))
   const users = await findUsers(tx, environment, 'id', distinct(items.map(item => item.customer_uid)))
   const identities = await findUsers(tx, environment, 'identity_id', distinct(items.map(item => item.identity_id)))
-  return { now, users, identities, events: new Map(rows.map(row => [row.event_id, row])) }
+  return { now: rows[0]!.now, users, identities, events }
 }
 
 /** Which of the transactions have begun already: key -> the event that told of it. */
