@@ -1,0 +1,40 @@
+import { createHash } from 'node:crypto'
+import type { EventInput } from '../../domain/events/item.ts'
+
+const CUSTOM = ['app_opened', 'screen_viewed', 'paywall_opened', 'button.pressed', 'lesson_finished', 'search_done']
+const VALUED = ['subscription_started', 'subscription_renewed', 'in_app_purchase']
+const COUNTRIES = ['US', 'DE', 'JP', 'BR']
+const SPREAD = 2_654_435_761
+
+/** Event number n of a stream as an app's server sends it: 3 of 10 with a price, 1 without, 6 custom; devices and apps as the users have them. */
+export function item(n: number, users: string[]): EventInput {
+  const k = (n * SPREAD) % users.length
+  const customer_uid = users[k]!
+  const kind = n % 10
+  const platform = k % 3 === 0 ? 'Android' : 'iOS'
+  const happened_at = new Date(Date.UTC(2026, 0, 1) + n * 37).toISOString()
+  const base: EventInput = { event_id: `order-${n}-event`, event_name: nameOf(kind), customer_uid, happened_at }
+  if (kind < 4) Object.assign(base, { platform, product_id: 'com.example.annual' })
+  if (kind < 3) {
+    const currency = n % 4 === 0 ? 'EUR' : 'USD'
+    const transaction = { transaction_id: `2000${n}`, original_transaction_id: `2000${k}`, transaction_date: happened_at }
+    Object.assign(base, { price: n % 3 === 0 ? '49.99' : '9.99', currency, transaction })
+  }
+  // As they are known already; one in fifty has a new version of the app, and the user's row is written anew.
+  if (n % 2 === 0)
+    base.device = {
+      id: deviceOf(customer_uid),
+      model: `iPhone17,${k % 5}`,
+      os_version: `19.${k % 4}`,
+      locale: 'en_US',
+      country: COUNTRIES[k % 4]!,
+    }
+  if (n % 3 > 0)
+    base.app = { id: 'com.example.app', name: 'Example', version: n % 50 === 1 ? `5.${n % 100}` : `4.${k % 30}`, sdk_version: '7.1.0' }
+  if (n % 20 === 7) base.attribution = { media_source: 'Apple Search Ads', campaign: 'spring' }
+  if (kind > 3 && n % 2 === 1) base.properties = { source: 'checkout', attempt: n % 5, gift: n % 7 === 0 }
+  return base
+}
+
+const nameOf = (kind: number): string => VALUED[kind] ?? (kind === 3 ? 'trial_canceled' : CUSTOM[kind - 4]!)
+const deviceOf = (user: string): string => createHash('md5').update(user).digest('hex')

@@ -1,0 +1,36 @@
+import { json } from 'node:stream/consumers'
+
+/** What a load process is told on stdin. `from`: number of the first event. */
+export type Job = {
+  url: string
+  key: string
+  database: string
+  environment: number
+  users: string[]
+  from: number
+  batches: number
+  batchRows: number
+  concurrency: number
+}
+
+/** What it says on stdout. */
+export type Timed = { seconds: number }
+
+/** Makes the batches, then times `send` over all of them, as many at once as the job says. */
+export async function timeBatches<T>(prepare: (job: Job, from: number) => T, open: (job: Job) => Promise<Sender<T>>): Promise<void> {
+  const job = (await json(process.stdin)) as Job
+  const batches = Array.from({ length: job.batches }, (_, i) => prepare(job, job.from + i * job.batchRows))
+  const { send, close } = await open(job)
+  const began = performance.now()
+  let next = 0
+  await Promise.all(
+    Array.from({ length: job.concurrency }, async () => {
+      while (next < batches.length) await send(batches[next++]!)
+    }),
+  )
+  const timed: Timed = { seconds: (performance.now() - began) / 1000 }
+  await close()
+  process.stdout.write(JSON.stringify(timed))
+}
+
+export type Sender<T> = { send: (batch: T) => Promise<void>; close: () => Promise<void> }

@@ -1,0 +1,127 @@
+import { durability, newDatabase } from './database.ts'
+import { type Ground, onGround } from './ground.ts'
+import { type Asked, type Figures, generate } from './load/generate.ts'
+import { trickle } from './load/trickle.ts'
+import { run } from './process.ts'
+import { createTenants, openPool, startProduct, type Tenant } from './product.ts'
+import { median, option, type Result, round, say, table, thousands } from './report.ts'
+import { seedEvents, seedUsers } from './seed.ts'
+
+const PROJECTS = 100
+const USERS = 20_000
+const CONNECTIONS = 32
+const WRITES_PER_SECOND = 20
+
+/** One side of the comparison: how it is asked for one page of a project's events. */
+type Side = { name: string; url: string; ask: (tenant: Tenant, offset: number) => Asked }
+type Seen = Map<string, Figures[]>
+
+const PEERS = { fastify: 'Fastify + pg', koa: 'Koa + router + pg', 'node-http': 'node:http + pg' }
+
+/** GET /v4/events with everything that it does, beside servers that do nothing but the plain statement, on the same rows. */
+export const bench = (): Promise<Result> =>
+  onGround(async ground => {
+    const rows = option('rows', 1_000_000)
+    const rounds = option('rounds', 5)
+    const seconds = option('seconds', 5)
+    const database = await newDatabase(ground)
+    const pool = openPool(ground, database)
+    const tenants = await createTenants(pool, PROJECTS)
+    await seedUsers(
+      pool,
+      tenants.map(tenant => tenant.environment),
+      USERS,
+    )
+    await seedEvents(pool, USERS, 0, rows)
+    const sides = await startSides(ground, database)
+
+    const writes = trickle(sides[0]!.url, tenants.slice(0, 2), WRITES_PER_SECOND)
+    // Of all pages of a project; the last few are left out, as projects have some events more or less than the average.
+    const deep = requestsFor(tenants, Math.floor((rows / PROJECTS) * 0.95))
+    const first = requestsFor(tenants, 0)
+    say('warming up')
+    await measure(ground, sides, deep, 1, 2)
+    const seen = await measure(ground, sides, deep, rounds, seconds)
+    const atStart = await measure(ground, sides, first, Math.min(rounds, 3), Math.min(seconds, 3))
+    const written = await writes.stop()
+
+    console.log(
+      `GET /v4/events?limit=20, ${thousands(rows)} events over ${PROJECTS} projects, ${CONNECTIONS} connections, ${rounds} rounds of ${seconds} s,`,
+    )
+    console.log(`${written} events posted meanwhile; ${await durability(database)}`)
+    return report(sides, seen, atStart)
+  })
+
+async function startSides(ground: Ground, database: string): Promise<Side[]> {
+  const product = await startProduct(ground, database, 'api')
+  const sides: Side[] = [
+    {
+      name: 'Perennial',
+      url: product.url,
+      ask: ({ secretKey }, offset) => ({
+        path: `/v4/events?limit=20&offset=${offset}`,
+        headers: { authorization: `Bearer ${secretKey}` },
+      }),
+    },
+  ]
+  for (const [file, name] of Object.entries(PEERS)) {
+    const peer = await run(ground, {
+      name: file,
+      script: new URL(`peers/${file}.mjs`, import.meta.url),
+      env: { DATABASE_URL: database },
+      ready: /ready on port (\d+)/,
+    })
+    sides.push({
+      name,
+      url: `http://127.0.0.1:${peer.match[1]}`,
+      ask: ({ environment }, offset) => ({ path: `/environments/${environment}/events?offset=${offset}`, headers: {} }),
+    })
+  }
+  return sides
+}
+
+/** Pages to ask for, the same for all sides: 40 of each project, from offset 0 to `deepest`. */
+const requestsFor = (tenants: Tenant[], deepest: number): [Tenant, number][] =>
+  tenants.flatMap(tenant =>
+    Array.from({ length: deepest > 0 ? 40 : 1 }, (): [Tenant, number] => [tenant, Math.floor(Math.random() * deepest)]),
+  )
+
+/** Side after side, round after round: what else the machine does meets all of them alike. */
+async function measure(ground: Ground, sides: Side[], pages: [Tenant, number][], rounds: number, seconds: number): Promise<Seen> {
+  const seen: Seen = new Map(sides.map(side => [side.name, []]))
+  for (let n = 1; n <= rounds; n++) {
+    for (const { name, url, ask } of sides) {
+      const requests = pages.map(([tenant, offset]) => ask(tenant, offset))
+      const figures = await generate(ground, { url, seconds, connections: CONNECTIONS, requests })
+      seen.get(name)!.push(figures)
+      say(`  round ${n}: ${name} ${thousands(figures.perSecond)} /s`)
+    }
+  }
+  return seen
+}
+
+function report(sides: Side[], seen: Seen, atStart: Seen): Result {
+  const of = (side: Side, what: keyof Figures, from = seen) => median(from.get(side.name)!.map(figures => figures[what]))
+  const [ours, peer] = [sides[0]!, sides[1]!]
+  const best = of(peer, 'perSecond')
+  table(
+    ['', 'req/s', 'p50 ms', 'p99 ms', 'of Fastify', 'req/s at offset 0', 'of Fastify'],
+    sides.map(side => [
+      side.name,
+      thousands(of(side, 'perSecond')),
+      of(side, 'p50').toFixed(1),
+      of(side, 'p99').toFixed(1),
+      (of(side, 'perSecond') / best).toFixed(2),
+      thousands(of(side, 'perSecond', atStart)),
+      (of(side, 'perSecond', atStart) / of(peer, 'perSecond', atStart)).toFixed(2),
+    ]),
+  )
+  return {
+    name: 'list-events',
+    ours: round(of(ours, 'perSecond')),
+    peer: round(best),
+    ratio: round(of(ours, 'perSecond') / best, 2),
+    unit: 'req/s',
+    ratio_at_offset_0: round(of(ours, 'perSecond', atStart) / of(peer, 'perSecond', atStart), 2),
+  }
+}

@@ -1,0 +1,53 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { closeSync, openSync } from 'node:fs'
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Ground } from './ground.ts'
+
+export type Program = { name: string; script: URL; args?: string[]; env?: Record<string, string>; ready: RegExp }
+
+/** A process that says it is ready, with what its line matched. `stop`: SIGTERM, and SIGKILL for who does not listen. */
+export type Running = { pid: number; match: RegExpMatchArray; stop(): Promise<void> }
+
+const READY_LIMIT_MS = 60_000
+const STOP_LIMIT_MS = 15_000
+
+/**
+ * Starts a script in a process of its own, output to a file as in production: a pipe would make the bench's own process work for
+ * every line that the other logs.
+ */
+export async function run(ground: Ground, { name, script, args = [], env = {}, ready }: Program): Promise<Running> {
+  const log = join(ground.folder, `${name}-${process.hrtime.bigint()}.log`)
+  const out = openSync(log, 'w')
+  const child = spawn(process.execPath, [script.pathname, ...args], {
+    env: { PATH: process.env.PATH, ...env },
+    stdio: ['ignore', out, out],
+  })
+  closeSync(out)
+  const ended = new Promise<void>(resolve => {
+    child.once('exit', () => resolve())
+    child.once('error', () => resolve())
+  })
+  let isGone = false
+  void ended.then(() => {
+    isGone = true
+  })
+  const stop = () => end(child, ended)
+  ground.undo(stop)
+  const limit = performance.now() + READY_LIMIT_MS
+  while (!isGone && performance.now() < limit) {
+    const match = (await readFile(log, 'utf8')).match(ready)
+    if (match) return { pid: child.pid!, match, stop }
+    await sleep(20)
+  }
+  throw new Error(`${name} did not get ready:\n${(await readFile(log, 'utf8')).slice(-2000)}`)
+}
+
+async function end(child: ChildProcess, ended: Promise<void>): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null || child.pid === undefined) return
+  child.kill('SIGTERM')
+  const timer = setTimeout(() => child.kill('SIGKILL'), STOP_LIMIT_MS)
+  await ended
+  clearTimeout(timer)
+}

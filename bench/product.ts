@@ -1,0 +1,52 @@
+import { join } from 'node:path'
+import type { Role } from '../config.ts'
+import { createProject, type ProjectKeys } from '../domain/projects/create.ts'
+import { secretsFrom } from '../domain/projects/seal.ts'
+import { connect, type Pool } from '../store/connect.ts'
+import { transaction } from '../store/transaction.ts'
+import type { Ground } from './ground.ts'
+import { type Running, run } from './process.ts'
+
+const APP_SECRET = 'a secret that nobody needs to guess'
+
+export type Product = Running & { url: string }
+
+/** One role of the product in a process of its own, as `npm start` runs it; the limit is on, and so high that nobody meets it. */
+export async function startProduct(ground: Ground, database: string, role: Role, env: Record<string, string> = {}): Promise<Product> {
+  const running = await run(ground, {
+    name: `perennial-${role}`,
+    script: new URL('../start.mjs', import.meta.url),
+    env: {
+      DATABASE_URL: database,
+      APP_SECRET,
+      ROLE: role,
+      PORT: '0',
+      DATA_DIR: join(ground.folder, 'data'),
+      RATE_LIMIT_PER_SECOND: '1000000',
+      RATE_LIMIT_BURST: '10000000',
+      ...env,
+    },
+    ready: role === 'worker' ? /Perennial worker is ready/ : /Perennial is ready at (\S+)/,
+  })
+  return { ...running, url: running.match[1]?.replace('localhost', '127.0.0.1') ?? '' }
+}
+
+/** A project, by its production environment. */
+export type Tenant = ProjectKeys & { environment: number }
+
+export const openPool = (ground: Ground, database: string, max = 4): Pool => {
+  const pool = connect({ url: database, max, name: 'bench', statementTimeoutMs: 0 })
+  ground.undo(() => pool.end())
+  return pool
+}
+
+export async function createTenants(pool: Pool, count: number): Promise<Tenant[]> {
+  const secrets = secretsFrom(APP_SECRET)
+  const tenants: Tenant[] = []
+  for (let n = 1; n <= count; n++) {
+    const keys = await transaction(pool, tx => createProject(tx, secrets, { name: `Project ${n}` }))
+    const { rows } = await pool.query<{ id: number }>(`select id from environments where project = $1 and kind = 'production'`, [keys.id])
+    tenants.push({ ...keys, environment: rows[0]!.id })
+  }
+  return tenants
+}

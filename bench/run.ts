@@ -1,0 +1,41 @@
+import { spawnSync } from 'node:child_process'
+import { existsSync } from 'node:fs'
+import { delimiter, dirname } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { flag, type Result } from './report.ts'
+
+const folder = fileURLToPath(new URL('.', import.meta.url))
+
+/** Each module has `bench`, imported only when asked for. */
+const BENCHES: Record<string, () => Promise<{ bench: () => Promise<Result> }>> = {
+  'list-events': () => import('./list-events.ts'),
+  ingest: () => import('./ingest.ts'),
+  export: () => import('./export.ts'),
+  start: () => import('./start.ts'),
+}
+
+/** The peers are not among the product's dependencies: fetched when first needed, as the lockfile has them. */
+function installPeers(): void {
+  if (existsSync(`${folder}node_modules/.package-lock.json`)) return
+  const path = `${dirname(process.execPath)}${delimiter}${process.env.PATH ?? ''}`
+  const { status } = spawnSync('npm', ['ci', '--no-audit', '--no-fund', '--prefix', folder], {
+    stdio: ['ignore', 2, 2],
+    env: { ...process.env, PATH: path },
+  })
+  if (status !== 0) throw new Error('the peers could not be installed: npm ci --prefix bench')
+}
+
+const name = process.argv[2] ?? ''
+const load = Object.hasOwn(BENCHES, name) ? BENCHES[name] : undefined
+if (load === undefined || flag('help')) {
+  console.error(`usage: npm run bench -- NAME [options]\nNAME: ${Object.keys(BENCHES).join(', ')}\nThe options stand in bench/README.md.`)
+  process.exit(2)
+}
+try {
+  installPeers()
+  const { bench } = await load()
+  console.log(JSON.stringify(await bench()))
+} catch (error) {
+  console.error(error instanceof Error && error.name === 'Missing' ? error.message : error)
+  process.exitCode = 1
+}
