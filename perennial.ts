@@ -6,7 +6,7 @@ import { bootstrap } from './domain/projects/bootstrap.ts'
 import { opensKeys, WRONG_SECRET } from './domain/projects/check-secret.ts'
 import type { ProjectKeys } from './domain/projects/create.ts'
 import { type Secrets, secretsFrom } from './domain/projects/seal.ts'
-import { connect, type Pool } from './store/connect.ts'
+import { connect, IDLE_IN_TRANSACTION_MS, type Pool } from './store/connect.ts'
 import { diskStorage } from './store/files/disk.ts'
 import type { FileStorage } from './store/files/storage.ts'
 import { openDatabase } from './store/open.ts'
@@ -29,7 +29,9 @@ export async function startPerennial(config: Config, log: Logger): Promise<Peren
   try {
     const opened = await openDatabase({ ...config, log: message => log.info(message) })
     closing.push(() => opened.close())
-    const pool = connect({ url: opened.url, name: `perennial-${config.role}` })
+    // A worker that was frozen in the middle of a record holds the row that its successor must lock: no longer than its lease.
+    const idleInTransactionMs = Math.min(IDLE_IN_TRANSACTION_MS, config.leaseMs)
+    const pool = connect({ url: opened.url, name: `perennial-${config.role}`, idleInTransactionMs })
     closing.push(() => pool.end())
     const secrets = secretsFrom(opened.appSecret)
     if (!(await opensKeys(pool, secrets))) throw new ConfigError(WRONG_SECRET)

@@ -29,24 +29,29 @@ const types: pg.CustomTypesConfig = {
 /** A statement that takes longer is ended by the server and answered 504 `upstream_timeout`. */
 export const STATEMENT_TIMEOUT_MS = 30_000
 
+/** A process that hangs in a transaction holds an idempotency key no longer than this. */
+export const IDLE_IN_TRANSACTION_MS = 60_000
+
 export type PoolOptions = {
   url: string
   max?: number
   name?: string
   statementTimeoutMs?: number
+  /** A transaction that nobody goes on with is ended after this long, and its locks with it. */
+  idleInTransactionMs?: number
   /** Statements are planned once: only for those that have one sensible plan, whatever is in the tables. */
   plansOnce?: boolean
 }
 
 /**
  * The pool that every query goes through. Times come back as ISO strings in UTC, bigint as number (ids and offsets stay below 2^53).
- * A transaction whose process hangs is ended after 60 s, so that its advisory locks (idempotency keys) do not outlive it.
  */
 export function connect({
   url,
   max = 10,
   name = 'perennial',
   statementTimeoutMs = STATEMENT_TIMEOUT_MS,
+  idleInTransactionMs = IDLE_IN_TRANSACTION_MS,
   plansOnce = false,
 }: PoolOptions): Pool {
   const pool = new pg.Pool({
@@ -62,7 +67,7 @@ export function connect({
       '-c datestyle=ISO',
       '-c intervalstyle=iso_8601',
       `-c statement_timeout=${statementTimeoutMs}`,
-      '-c idle_in_transaction_session_timeout=60000',
+      `-c idle_in_transaction_session_timeout=${idleInTransactionMs}`,
       // A prepared statement is planned for the tables as they are at each execution (a plan kept from when they were still empty
       // reads a whole environment for one row: 37 s instead of 5 s for a first import; planning costs 2 % of a list). And until the
       // first analyze the planner takes an environment for a handful of rows, best read whole and sorted: every statement here has
@@ -76,5 +81,7 @@ export function connect({
   })
   // An idle connection that the server closes (restart, failover) must not end the process: the pool opens another one.
   pool.on('error', () => {})
+  // Nor must one that is in somebody's hands: whoever has it hears of it by the next query.
+  pool.on('connect', client => client.on('error', () => {}))
   return pool
 }

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { claimRuns } from '../../domain/runs/claim.ts'
 import { holdFence, LeaseLost, writeStep } from '../../domain/runs/record.ts'
+import { connect } from '../../store/connect.ts'
 import { transaction } from '../../store/transaction.ts'
 import { type Bench, engineBench } from '../harness/engine.ts'
 import { until } from '../harness/until.ts'
@@ -49,4 +50,19 @@ test('a takeover waits for a record under way and then sees it', async () => {
   tx.release()
   await expire
   expect(await bench.steps(run)).toHaveLength(1)
+})
+
+test('a holder frozen in the middle of a record delays its successor no longer than the lease, and does not fall over itself', async () => {
+  const run = await bench.begin('frozen', 's15')
+  const impatient = connect({ url: bench.url, max: 1, idleInTransactionMs: 100 })
+  const [former] = await claimRuns(impatient, 'frozen', [run], 50)
+  const frozen = transaction(impatient, async tx => {
+    await holdFence(tx, former!)
+    // As if stopped here: the database ends the transaction, and the next statement fails.
+    await until('a takeover', async () => ((await claimRuns(bench.pool, 'frozen', [run], 60_000)).length > 0 ? true : undefined), 5_000)
+    await writeStep(tx, former!, { n: 0, name: 'x', status: 'succeeded', startedAt: '2026-01-01T00:00:00Z' })
+  })
+  await expect(frozen).rejects.toThrow()
+  expect(await bench.steps(run)).toEqual([])
+  await impatient.end()
 })
