@@ -67,6 +67,14 @@ const partsOf = async (id: string) =>
     )
   ).rows[0].n as number
 
+const dueOf = async (id: string) =>
+  (
+    await database.pool.query<{ fence: number; lease_until: string | null }>(
+      `select d.fence, d.lease_until from due d join runs r on r.id = d.id where d.kind = 'export' and r.subject = $1`,
+      [id],
+    )
+  ).rows
+
 describe('kill -9 of the worker', () => {
   // Seeded by the attempt, so a failure can be repeated: after that many parts the process is killed without warning.
   test.each([
@@ -101,10 +109,7 @@ test('a stopped worker whose lease was taken over spoils nothing when it goes on
   await until('some parts', async () => ((await partsOf(body.id)) > 5 ? true : undefined))
   process.kill(frozen.child.pid!, 'SIGSTOP')
   const other = await run({ env: env('worker') })
-  await until(
-    'a takeover',
-    async () => (await database.pool.query(`select 1 from due where kind = 'export' and fence > 1`)).rowCount || undefined,
-  )
+  await until('a takeover', async () => (await dueOf(body.id)).some(row => row.fence > 1) || undefined)
   process.kill(frozen.child.pid!, 'SIGCONT')
   await expectWhole(body.id)
   expect([await frozen.end(), await other.end()]).toEqual([0, 0])
@@ -115,8 +120,7 @@ test('SIGTERM gives the lease back: the next worker goes on at once', async () =
   const first = await run({ env: { ...env('worker'), LEASE_SECONDS: '600' } })
   await until('some parts', async () => ((await partsOf(body.id)) > 2 ? true : undefined))
   expect(await first.end('SIGTERM')).toBe(0)
-  const { rows } = await database.pool.query(`select lease_until from due where kind = 'export'`)
-  expect(rows).toEqual([{ lease_until: null }])
+  expect(await dueOf(body.id)).toMatchObject([{ lease_until: null }])
   const next = await run({ env: { ...env('worker'), LEASE_SECONDS: '600' } })
   await expectWhole(body.id)
   expect(await next.end('SIGINT')).toBe(0)
