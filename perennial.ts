@@ -11,6 +11,9 @@ import { diskStorage } from './store/files/disk.ts'
 import type { FileStorage } from './store/files/storage.ts'
 import { openDatabase } from './store/open.ts'
 
+/** A busy machine may take a moment between two statements. */
+const SHORTEST_IDLE_MS = 5_000
+
 /** What API and workers stand on. */
 export type Ground = { url: string; pool: Pool; secrets: Secrets; storage: FileStorage }
 
@@ -29,8 +32,8 @@ export async function startPerennial(config: Config, log: Logger): Promise<Peren
   try {
     const opened = await openDatabase({ ...config, log: message => log.info(message) })
     closing.push(() => opened.close())
-    // A worker that was frozen in the middle of a record holds the row that its successor must lock: no longer than its lease.
-    const idleInTransactionMs = Math.min(IDLE_IN_TRANSACTION_MS, config.leaseMs)
+    // A worker that was frozen in the middle of a record holds the row that its successor must lock: hardly longer than its lease.
+    const idleInTransactionMs = Math.min(IDLE_IN_TRANSACTION_MS, Math.max(SHORTEST_IDLE_MS, config.leaseMs))
     const pool = connect({ url: opened.url, name: `perennial-${config.role}`, idleInTransactionMs })
     closing.push(() => pool.end())
     const secrets = secretsFrom(opened.appSecret)

@@ -3,7 +3,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parse } from 'csv-parse/sync'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { type Client, client } from '../harness/client.ts'
 import { type FreshDatabase, freshDatabase } from '../harness/database.ts'
 import { item } from '../harness/events.ts'
@@ -15,6 +15,9 @@ const KEY = `sk_${'k'.repeat(40)}`
 const EVENTS = 3000
 const PART_ROWS = 25
 const PARTS = EVENTS / PART_ROWS + 1
+
+// Processes start and leases run out in real time, on a machine that runs other tests beside.
+vi.setConfig({ testTimeout: 120_000 })
 
 let database: FreshDatabase
 let folder: string

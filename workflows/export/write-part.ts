@@ -32,7 +32,11 @@ const csvHeader = (job: Job) =>
     .join(',')}\n`
 
 /** The part's bytes before compression: what opens the file, the rows as Postgres formats them, what closes it. */
-async function* content(rows: AsyncIterable<Buffer>, { job, isFirst, isLast, isContinued }: PartOptions): AsyncGenerator<Buffer> {
+async function* content(
+  rows: AsyncIterable<Buffer>,
+  { job, isFirst, isLast, isContinued }: PartOptions,
+  end: () => Promise<unknown>,
+): AsyncGenerator<Buffer> {
   if (isFirst && job.format === 'csv') yield Buffer.from(csvHeader(job))
   if (isFirst && job.format === 'json') yield Buffer.from('[')
   let drop = job.format === 'json' && !isContinued ? 1 : 0
@@ -40,6 +44,8 @@ async function* content(rows: AsyncIterable<Buffer>, { job, isFirst, isLast, isC
     yield drop > 0 ? chunk.subarray(drop) : chunk
     drop = 0
   }
+  // The snapshot is let go before the disk has everything: a slow disk must not keep a transaction open.
+  await end()
   if (isLast && job.format === 'json') yield Buffer.from(']\n')
 }
 
@@ -59,13 +65,15 @@ export async function writePart(options: PartOptions): Promise<Part> {
     await client.query('begin read only')
     await setPart(client, job, options.after, options.upto)
     const copy = client.query(copyTo(copyRows(job.type, job.format), { highWaterMark: 64 * 1024 }))
-    const plain = Readable.from(content(copy, options), { objectMode: false, highWaterMark: 64 * 1024 })
+    const plain = Readable.from(
+      content(copy, options, () => client.query('commit')),
+      { objectMode: false, highWaterMark: 64 * 1024 },
+    )
     const zipped = job.compression === 'gzip' ? createGzip({ level: 6 }) : undefined
     // Whoever reads a stream hears of its failure; a stream that nobody reads any more (the storage failed first) must not end the process.
     for (const stream of [copy, plain, zipped]) stream?.on('error', () => {})
     const zipping = zipped ? pipeline(plain, zipped, { signal }) : undefined
     const [{ bytes }] = await Promise.all([storage.writePart(file, name, hashed(zipped ?? plain, hash), signal), zipping])
-    await client.query('commit')
     return { name, rows: copy.rowCount, bytes }
   } catch (error) {
     failure = error
