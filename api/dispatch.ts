@@ -1,4 +1,5 @@
 import type { IncomingMessage } from 'node:http'
+import { isLogConflict } from '../domain/events/append.ts'
 import type { KeyOwner } from '../domain/projects/find-key.ts'
 import { details } from '../schemas/details.ts'
 import type { OperationDescription, OperationId } from '../schemas/generated/operations.ts'
@@ -10,7 +11,14 @@ import { parseQuery } from './query.ts'
 import { readBody } from './read-body.ts'
 
 export type Route = { description: OperationDescription; operation: Operation }
-export type Incoming = { request: IncomingMessage; path: string; parameters: Record<string, string>; search: string; owner: KeyOwner }
+export type Incoming = {
+  request: IncomingMessage
+  requestId: string
+  path: string
+  parameters: Record<string, string>
+  search: string
+  owner: KeyOwner
+}
 export type Outgoing = { status: number; headers: Record<string, string>; body: string | null }
 
 /** Whether an answer agrees with the description; gives the reason when not. */
@@ -23,7 +31,7 @@ export async function dispatch(
   deps: ApiDeps,
   check: AnswerCheck,
 ): Promise<Outgoing> {
-  const { request, path, parameters, search, owner } = incoming
+  const { request, requestId, path, parameters, search, owner } = incoming
   if (owner.kind !== 'secret') throw new Problem('control_forbidden', 'this needs the Secret Key; the Project Key opens v3 only')
   if (description.auth === 'oauth-only') throw new Problem('control_forbidden', 'this operation is open through the MCP server only')
 
@@ -34,8 +42,10 @@ export async function dispatch(
   const hash = key === undefined ? undefined : requestHash(path, query, body)
   validate(description, parameters, query, body, faults)
 
-  const { environment, environmentKind } = owner
-  const call = { path: parameters, query, body, environment, environmentKind, deps }
+  const { project, environment, environmentKind } = owner
+  const actor = { kind: 'secret_key' as const, id: owner.lastFour }
+  const trail = { project, environment, actor, operation: description.id, requestId }
+  const call = { path: parameters, query, body, project, environment, environmentKind, trail, deps }
   const answer = async (handle: () => Promise<Reply<OperationId>>): Promise<Answered> => {
     const reply = await handle()
     check(description, description.status, reply.body)
@@ -54,7 +64,7 @@ export async function dispatch(
     return transaction(deps.pool, tx => {
       const run = () => answer(() => operation.handle({ ...call, tx } as never))
       return key === undefined || hash === undefined ? run() : once(tx, { environment, operation: description.id, key, hash }, run)
-    })
+    }, isLogConflict)
   }
 
   const { status, body: text, location, headers } = await perform()

@@ -1,3 +1,4 @@
+import type { Trail } from '../domain/audit/record.ts'
 import type { KeyOwner } from '../domain/projects/find-key.ts'
 import type { Secrets } from '../domain/projects/seal.ts'
 import type { OperationId } from '../schemas/generated/operations.ts'
@@ -14,7 +15,8 @@ export type ApiDeps = {
 }
 
 export type Reply<Id extends OperationId> = { body: Answer<Id>; headers?: Record<string, string> }
-type Caller = Pick<KeyOwner, 'environment' | 'environmentKind'>
+/** `trail`: what the audit entry of this request says about who and where. */
+type Caller = Pick<KeyOwner, 'project' | 'environment' | 'environmentKind'> & { trail: Trail & { environment: number } }
 type Handler<Id extends OperationId, Db> = (call: Input<Id> & Caller & { deps: ApiDeps } & Db) => Promise<Reply<Id>>
 
 export type Operation<Id extends OperationId = OperationId> =

@@ -109,7 +109,7 @@ function api(deps: ServerDeps) {
     ctx.state.operation = found.route.description.id
     const { status, headers, body } = await dispatch(
       found.route,
-      { request: ctx.req, path: ctx.path, parameters: found.parameters, search: ctx.querystring, owner },
+      { request: ctx.req, requestId: ctx.state.requestId, path: ctx.path, parameters: found.parameters, search: ctx.querystring, owner },
       deps,
       deps.checkAnswer,
     )

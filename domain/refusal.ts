@@ -2,10 +2,24 @@
 export type RefusalCode =
   | 'invalid_data'
   | 'invalid_request'
+  | 'invalid_product_id'
+  | 'product_not_in_project'
+  | 'cannot_set_main_directly'
   | 'not_found'
   | 'already_exists'
+  | 'offering_already_exists'
   | 'conflict'
   | 'control_forbidden'
+  | 'paid_entitlement'
+  | 'purchase_fraud'
+  | 'cannot_demote_main'
+  | 'cannot_delete_main'
+  | 'cannot_patch_experiment_variant'
+  | 'cannot_delete_experiment_variant'
+  | 'cannot_setmain_experiment_variant'
+  | 'incomplete_credentials'
+  | 'network_error'
+  | 'upstream_timeout'
   | 'not_available'
 
 export type Detail = { field: string; message: string }
@@ -24,5 +38,6 @@ export class Refusal extends Error {
 
 export const notFound = (what: string): Refusal => new Refusal('not_found', `${what} not found`)
 export const alreadyExists = (message: string): Refusal => new Refusal('already_exists', message)
+export const conflict = (message: string): Refusal => new Refusal('conflict', message)
 export const invalidField = (field: string, message: string): Refusal =>
   new Refusal('invalid_data', `${field} ${message}`, [{ field, message }])

@@ -73,6 +73,10 @@ async function append(tx: Tx, environment: Environment, items: (EventInput | Ite
   return results as ItemResult[]
 }
 
+/** A concurrent writer has taken the event's id or its transaction: the repeat finds it. */
+export const isLogConflict = (error: unknown): boolean =>
+  isUniqueViolation(error, 'events_by_event_id') || isUniqueViolation(error, 'events_by_transaction')
+
 /**
  * Stores the good items of a batch in one transaction, in array order, and says of each what became of it. Items that did not pass
  * the description come as their error. `triggers` false: a backfill that starts nothing.

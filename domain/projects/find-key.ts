@@ -10,6 +10,8 @@ export type KeyOwner = {
   project: number
   environment: Environment
   environmentKind: EnvironmentKind
+  /** The key's last four characters: all that the audit log says of it. */
+  lastFour: string
 }
 
 const SANDBOX = 'test_'
@@ -33,5 +35,5 @@ export async function findKey(db: Db, token: string): Promise<KeyOwner | null> {
   })
   const row = rows[0]
   if (!row || !timingSafeEqual(row.hash, hash) || (row.kind !== 'secret' && row.kind !== 'project')) return null
-  return { keyId: row.id, kind: row.kind, project: row.project, environment: row.environment, environmentKind }
+  return { keyId: row.id, kind: row.kind, project: row.project, environment: row.environment, environmentKind, lastFour: key.slice(-4) }
 }
