@@ -61,10 +61,14 @@ export async function dispatch(
 
   async function perform(): Promise<Answered> {
     if (operation.mode === 'pool') return answer(() => operation.handle({ ...call, db: deps.pool } as never))
-    return transaction(deps.pool, tx => {
-      const run = () => answer(() => operation.handle({ ...call, tx } as never))
-      return key === undefined || hash === undefined ? run() : once(tx, { environment, operation: description.id, key, hash }, run)
-    }, isLogConflict)
+    return transaction(
+      deps.pool,
+      tx => {
+        const run = () => answer(() => operation.handle({ ...call, tx } as never))
+        return key === undefined || hash === undefined ? run() : once(tx, { environment, operation: description.id, key, hash }, run)
+      },
+      isLogConflict,
+    )
   }
 
   const { status, body: text, location, headers } = await perform()
