@@ -1,6 +1,7 @@
 import { resolve } from 'node:path'
 import type { RateLimit } from './api/rate-limit.ts'
 import { KEY_FORMS } from './domain/projects/create.ts'
+import type { UnverifiedPurchases } from './domain/purchases/verification.ts'
 
 export type Role = 'all' | 'api' | 'worker'
 
@@ -15,6 +16,7 @@ export type Config = {
   publicUrl: string | undefined
   rateLimit: RateLimit
   projectRateLimit: RateLimit
+  unverifiedPurchases: UnverifiedPurchases
   leaseMs: number
   exportPartRows: number
   answerCheckShare: number
@@ -88,6 +90,7 @@ export function readConfig(env: Env): Config {
       perSecond: projectPerSecond,
       burst: number('RATE_LIMIT_PROJECT_BURST', Math.max(1, Math.ceil(projectPerSecond * 2)), 1, 10_000_000),
     },
+    unverifiedPurchases: oneOf('UNVERIFIED_PURCHASES', ['secret', 'all', 'none'], 'secret'),
     leaseMs: number('LEASE_SECONDS', 30, 1, 3600) * 1000,
     exportPartRows: number('EXPORT_PART_ROWS', 100_000, 1, 10_000_000),
     answerCheckShare: number('ANSWER_CHECK_SHARE', 0.001, 0, 1, false),

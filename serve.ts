@@ -25,6 +25,7 @@ export async function serve(config: Config, log: Logger, { url: databaseUrl, poo
     projectRateLimit,
     checkAnswer,
     publicUrl: config.publicUrl ?? '',
+    unverifiedPurchases: config.unverifiedPurchases,
   }
   const server = await listen(deps, config.port).catch(async error => {
     await listing.end()

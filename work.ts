@@ -1,5 +1,7 @@
 import type { Logger } from 'pino'
 import type { Config } from './config.ts'
+import { passTime } from './domain/subscriptions/pass.ts'
+import { SUBSCRIPTION_DUE } from './domain/subscriptions/store.ts'
 import type { Ground } from './perennial.ts'
 import { startHousekeeping } from './workers/housekeeping.ts'
 import { startWorker } from './workers/main.ts'
@@ -20,6 +22,7 @@ export async function work(
     url,
     queue,
     workflows: [exportWorkflow({ pool, storage, partRows: config.exportPartRows }), exportRetention({ storage })],
+    timers: [{ kind: SUBSCRIPTION_DUE, fire: id => passTime(pool, id) }],
     leaseMs: config.leaseMs,
     log,
     ...(countOutcome && { onOutcome: countOutcome }),

@@ -1,6 +1,7 @@
 import type { Trail } from '../domain/audit/record.ts'
 import type { KeyOwner } from '../domain/projects/find-key.ts'
 import type { Secrets } from '../domain/projects/seal.ts'
+import type { UnverifiedPurchases } from '../domain/purchases/verification.ts'
 import type { OperationId } from '../schemas/generated/operations.ts'
 import type { Answer, Input } from '../schemas/operation-types.ts'
 import type { Pool, Tx } from '../store/connect.ts'
@@ -12,6 +13,7 @@ export type ApiDeps = {
   listing: Pool
   secrets: Secrets
   publicUrl: string
+  unverifiedPurchases: UnverifiedPurchases
 }
 
 export type Reply<Id extends OperationId> = { body: Answer<Id>; headers?: Record<string, string> }

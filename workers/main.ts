@@ -6,6 +6,7 @@ import type { Workflow } from '../workflows/engine/workflow.ts'
 import { holder } from './holder.ts'
 import type { Queue } from './queue.ts'
 import { startSweep } from './sweep.ts'
+import { fireAll, type Timer } from './timers.ts'
 
 export type WorkerOptions = {
   pool: Pool
@@ -13,6 +14,7 @@ export type WorkerOptions = {
   url: string
   queue: Queue
   workflows: Workflow[]
+  timers?: Timer[]
   policies?: Policies
   leaseMs?: number
   log: Logger
@@ -29,6 +31,7 @@ export async function startWorker({
   url,
   queue,
   workflows,
+  timers = [],
   policies = POLICIES,
   leaseMs = LEASE_MS,
   log,
@@ -46,8 +49,17 @@ export async function startWorker({
       onOutcome?.(kind, outcome)
     },
   })
-  const sweep = startSweep({ pool, url, queue, take: runs.take, log })
-  for (const kind of runs.kinds) await queue.listen(kind, ids => runs.take(kind, ids))
+  const byKind = new Map(timers.map(timer => [timer.kind, timer]))
+  const firing = new Set<Promise<void>>()
+  const take = async (kind: string, ids: number[]): Promise<void> => {
+    const timer = byKind.get(kind)
+    if (!timer) return runs.take(kind, ids)
+    const fired = fireAll(timer, ids, log).finally(() => firing.delete(fired))
+    firing.add(fired)
+    await fired
+  }
+  const sweep = startSweep({ pool, url, queue, take, log })
+  for (const kind of [...runs.kinds, ...byKind.keys()]) await queue.listen(kind, ids => take(kind, ids))
   return {
     async stop() {
       // First, so that no run under way begins another step while the rest winds down.
@@ -55,6 +67,7 @@ export async function startWorker({
       await sweep.stop()
       await given
       await queue.close()
+      await Promise.all(firing)
     },
   }
 }

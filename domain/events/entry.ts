@@ -25,6 +25,8 @@ export type Entry = {
   platform: string | null
   transactionKey: string | null
   money: Money
+  /** The purchase that emits it; absent on posted ones. */
+  purchase?: number
 }
 
 const NO_MONEY: Money = { price: null, currency: null, proceeds: null, priceUsd: null, proceedsUsd: null }

@@ -28,7 +28,7 @@ export const KNOWN_COLUMNS = [
   .map(column => (column.startsWith('(') ? column : `u.${column}`))
   .join(', ')
 
-const TOLD: [field: (typeof LATEST)[number], value: (item: EventInput) => string | undefined][] = [
+const TOLD: [field: (typeof LATEST)[number], value: (item: Pick<EventInput, 'platform' | 'device' | 'app'>) => string | undefined][] = [
   ['platform', item => item.platform],
   ['device_id', item => item.device?.id],
   ['device_model', item => item.device?.model],
@@ -44,7 +44,7 @@ const TOLD: [field: (typeof LATEST)[number], value: (item: EventInput) => string
  * Folds one occurrence (of `at`, in µs) into what is known; true when something changed. An occurrence older than what is known fills
  * gaps only, so an import of history does not overwrite today's device; attribution works the other way round.
  */
-export function learn(known: Known, item: EventInput, at: number): boolean {
+export function learn(known: Known, item: Pick<EventInput, 'platform' | 'device' | 'app' | 'attribution'>, at: number): boolean {
   let changed = false
   const newer = known.known_at === null || at >= known.known_at
   for (const [field, told] of TOLD) {

@@ -12,13 +12,37 @@ export function decimal(text: string): string {
 
 export const negated = (amount: string): string => (amount.startsWith('-') ? amount.slice(1) : /[1-9]/.test(amount) ? `-${amount}` : amount)
 
-/** amount × rate, exact: the rate has at most four places, so the result has four more than the amount, cut to six by rounding half away from zero. */
-export function times(amount: string, rate: number): string {
-  const negative = amount.startsWith('-')
+const PLACES = 6
+
+/** As a whole number of 10^-places. */
+function scaled(amount: string, places: number): bigint {
   const [whole, fraction = ''] = amount.replace(/^-/, '').split('.')
-  const scaled = BigInt(whole! + fraction.padEnd(6, '0').slice(0, 6)) * BigInt(Math.round(rate * 10_000))
-  const rounded = (scaled + 5_000n) / 10_000n
-  const digits = rounded.toString().padStart(7, '0')
-  const text = decimal(`${digits.slice(0, -6)}.${digits.slice(-6).replace(/0+$/, '')}`)
-  return negative && /[1-9]/.test(text) ? `-${text}` : text
+  const value = BigInt(whole! + fraction.slice(0, places).padEnd(places, '0'))
+  return amount.startsWith('-') ? -value : value
+}
+
+/** The other way round, at most six places: the rest is rounded half away from zero. */
+function unscaled(value: bigint, places: number): string {
+  const size = value < 0n ? -value : value
+  const cut = 10n ** BigInt(places - PLACES)
+  const digits = ((size + cut / 2n) / cut).toString().padStart(PLACES + 1, '0')
+  const text = decimal(`${digits.slice(0, -PLACES)}.${digits.slice(-PLACES).replace(/0+$/, '')}`)
+  return value < 0n && /[1-9]/.test(text) ? `-${text}` : text
+}
+
+const placesOf = (amount: string) => amount.split('.')[1]?.length ?? 0
+
+/** a × b, exact, then six places. */
+export function times(a: string, b: string): string {
+  const [p, q] = [Math.max(placesOf(a), PLACES), placesOf(b)]
+  return unscaled(scaled(a, p) * scaled(b, q), p + q)
+}
+
+/** a − b, exact up to six places. */
+export const minus = (a: string, b: string): string => unscaled(scaled(a, PLACES) - scaled(b, PLACES), PLACES)
+
+/** Negative, zero or positive, as a is less than, equal to or greater than b; at most six places count. */
+export function compareAmounts(a: string, b: string): number {
+  const difference = scaled(a, PLACES) - scaled(b, PLACES)
+  return difference < 0n ? -1 : difference > 0n ? 1 : 0
 }

@@ -50,6 +50,7 @@ export const ENTRY_COLUMNS: readonly Column[] = [
   text('campaign', e => e.item.attribution?.campaign),
   text('ad_set', e => e.item.attribution?.ad_set),
   text('ad', e => e.item.attribution?.ad),
+  ['purchase', 'bigint', e => e.purchase],
   ['properties', 'jsonb', e => e.item.properties && JSON.stringify(e.item.properties)],
 ]
 const FIRST = 3 // $1 environment, $2 triggers

@@ -157,6 +157,229 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v4/users/{user_id}/entitlements": {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+                 * @example checkout-7f3a
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path: {
+                /**
+                 * @description User id.
+                 * @example QON_5f0c1d2e3b4a59687766554433221100
+                 */
+                user_id: components["parameters"]["UserId"];
+            };
+            cookie?: never;
+        };
+        /**
+         * List entitlements of a user
+         * @description Every definition to which the user has a grant or a purchase, active and lapsed, by id. Computed from facts at the moment of the request.
+         */
+        get: operations["v4ListUserEntitlements"];
+        put?: never;
+        /**
+         * Grant an entitlement by hand
+         * @description Gives access until `expires_at`. A repeated grant replaces the expiry. 422 `paid_entitlement` while the entitlement is held through a purchase.
+         */
+        post: operations["v4GrantUserEntitlement"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v4/users/{user_id}/entitlements/{entitlement_id}": {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+                 * @example checkout-7f3a
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path: {
+                /**
+                 * @description User id.
+                 * @example QON_5f0c1d2e3b4a59687766554433221100
+                 */
+                user_id: components["parameters"]["UserId"];
+                /**
+                 * @description Id of the definition.
+                 * @example premium
+                 */
+                entitlement_id: components["parameters"]["HeldEntitlementId"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /**
+         * Revoke a manual grant
+         * @description Removes the active manual grant; a purchase that contributes too keeps giving access. 404 when it is not active for the user, 422 `paid_entitlement` when it is held through a purchase only.
+         */
+        delete: operations["v4RevokeUserEntitlement"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v4/users/{user_id}/purchases": {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+                 * @example checkout-7f3a
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path: {
+                /**
+                 * @description User id.
+                 * @example QON_5f0c1d2e3b4a59687766554433221100
+                 */
+                user_id: components["parameters"]["UserId"];
+            };
+            cookie?: never;
+        };
+        /**
+         * List purchases of a user
+         * @description Store transactions of the user, latest `purchased_at` first, ties by id descending. Under the transfer policy `share` those of other users that are shared with this one stand here too.
+         */
+        get: operations["v4ListUserPurchases"];
+        put?: never;
+        /**
+         * Record a purchase
+         * @description Records one store transaction, with exactly one of the four store objects. Access, events and the customer's figures follow in the same transaction. 409 `already_exists` when this user has the transaction; 409 `conflict` when it belongs to another user and the project keeps it there; 422 `purchase_fraud` when nobody confirms it.
+         */
+        post: operations["v4CreatePurchase"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v4/users/{user_id}/purchases/{purchase_id}": {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+                 * @example checkout-7f3a
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path: {
+                /**
+                 * @description User id.
+                 * @example QON_5f0c1d2e3b4a59687766554433221100
+                 */
+                user_id: components["parameters"]["UserId"];
+                /**
+                 * @description Id of the purchase.
+                 * @example 1042
+                 */
+                purchase_id: components["parameters"]["PurchaseId"];
+            };
+            cookie?: never;
+        };
+        /**
+         * Get a purchase
+         * @description One purchase of the user.
+         */
+        get: operations["v4GetUserPurchase"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        /**
+         * State what happened to a purchase
+         * @description Auto-renew, expiry, billing retry, grace period and refund of a purchase whose store is not connected. What was stated already says nothing again. 409 `conflict` for a verified purchase, for a shared one of another user, and for facts that belong to the last period of a subscription only.
+         */
+        patch: operations["v4UpdateUserPurchase"];
+        trace?: never;
+    };
+    "/v4/customers/{customer_id}/permissions": {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+                 * @example checkout-7f3a
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path: {
+                /**
+                 * @description Id of the customer, which is the id of the user.
+                 * @example QON_5f0c1d2e3b4a59687766554433221100
+                 */
+                customer_id: components["parameters"]["PermittedCustomerId"];
+            };
+            cookie?: never;
+        };
+        /**
+         * List permissions of a customer
+         * @description The customer's entitlements in the words of customers, active and lapsed, by id.
+         */
+        get: operations["v4ListCustomerPermissions"];
+        put?: never;
+        /**
+         * Grant a permission by hand
+         * @description The same grant as of a user entitlement. 422 `paid_entitlement` while it is held through a purchase.
+         */
+        post: operations["v4GrantCustomerPermission"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v4/customers/{customer_id}/permissions/{permission_id}": {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+                 * @example checkout-7f3a
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path: {
+                /**
+                 * @description Id of the customer, which is the id of the user.
+                 * @example QON_5f0c1d2e3b4a59687766554433221100
+                 */
+                customer_id: components["parameters"]["PermittedCustomerId"];
+                /**
+                 * @description Id of the entitlement's definition.
+                 * @example premium
+                 */
+                permission_id: components["parameters"]["PermissionId"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /**
+         * Revoke a permission
+         * @description Removes the active manual grant. 404 when it is not active for the customer, 422 `paid_entitlement` when it is held through a purchase only.
+         */
+        delete: operations["v4RevokeCustomerPermission"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v4/events": {
         parameters: {
             query?: never;
@@ -376,6 +599,48 @@ export interface components {
          */
         NullableTime: string | null;
         IdInPath: string;
+        /**
+         * @example {
+         *       "permission_id": "premium",
+         *       "expires_at": "2027-01-01T00:00:00Z"
+         *     }
+         */
+        CustomerPermissionGrant: {
+            /** @description Id of an entitlement's definition. */
+            permission_id: string;
+            /**
+             * Format: date-time
+             * @description Later than now; null is never.
+             * @default null
+             */
+            expires_at: string | null;
+        };
+        CustomerPermission: {
+            /** @enum {string} */
+            object: "customer_permission";
+            url: string;
+            permission_id: string;
+            expires_at: components["schemas"]["NullableTime"];
+        };
+        HeldPermission: {
+            /** @description Id of the definition. */
+            id: string;
+            /** @enum {string} */
+            source: "apple" | "google" | "stripe" | "paddle" | "manual" | "unknown";
+            active: boolean;
+            /** @description Unix seconds. */
+            started_at: number | null;
+            /** @description Unix seconds; null is never. */
+            expires_at: number | null;
+            /** @description Null for manual grants. */
+            product_id: string | null;
+        };
+        CustomerPermissionList: {
+            object: components["schemas"]["ListObject"];
+            url: string;
+            data: components["schemas"]["HeldPermission"][];
+            has_more: components["schemas"]["HasNoMore"];
+        };
         /**
          * @example {
          *       "object": "event",
@@ -834,6 +1099,304 @@ export interface components {
             url: string;
             user_id: string;
         };
+        /** @enum {string} */
+        Store: "app_store" | "play_store" | "stripe" | "paddle";
+        StoreId: string;
+        /** @example 9.99 */
+        DecimalPrice: string;
+        /** @enum {string} */
+        PeriodType: "normal" | "trial" | "intro";
+        /**
+         * @description Exactly one of the four store objects.
+         * @example {
+         *       "currency": "USD",
+         *       "price": "9.99",
+         *       "purchased_at": "2026-03-01T09:00:00Z",
+         *       "app_store_data": {
+         *         "transaction_id": "2000000123456789",
+         *         "product_id": "com.example.monthly"
+         *       }
+         *     }
+         */
+        PurchaseInput: {
+            /**
+             * @description ISO 4217, in any case. Required, except beside a signed transaction.
+             * @example USD
+             */
+            currency?: string;
+            /**
+             * @description As charged; `0` for a trial. Required, except beside a signed transaction.
+             * @example 9.99
+             */
+            price?: string;
+            /**
+             * Format: date-time
+             * @description Begin of the period, or time of the charge; at most 5 minutes ahead. Required, except beside a signed transaction.
+             * @example 2026-03-01T09:00:00Z
+             */
+            purchased_at?: string;
+            /**
+             * Format: date-time
+             * @description End of the period; by default `purchased_at` plus the duration of the product. Subscriptions only.
+             * @example 2026-04-01T09:00:00Z
+             */
+            expires_at?: string;
+            /** @description By default true for subscriptions; one-time purchases never renew. */
+            is_auto_renewing?: boolean;
+            /**
+             * @description Subscriptions only; `trial` exactly when `price` is 0, except for family-shared purchases.
+             * @enum {string}
+             */
+            period_type?: "normal" | "trial" | "intro";
+            /**
+             * @description Access through somebody else's purchase; it counts in no metric and emits no event.
+             * @default false
+             */
+            is_family_shared: boolean;
+            /**
+             * @default null
+             * @example DE
+             */
+            country: string | null;
+            /**
+             * @description The screen that sold it.
+             * @default null
+             */
+            screen_id: string | null;
+            app_store_data?: components["schemas"]["AppStoreInput"];
+            play_store_data?: components["schemas"]["PlayStoreInput"];
+            stripe_store_data?: components["schemas"]["StripeInput"];
+            paddle_store_data?: components["schemas"]["PaddleInput"];
+        };
+        /** @description `transaction_id` and `product_id`, or `signed_transaction` alone. */
+        AppStoreInput: {
+            transaction_id?: components["schemas"]["StoreId"];
+            /** @description By default the transaction itself. */
+            original_transaction_id?: string;
+            product_id?: components["schemas"]["StoreProductId"];
+            /** @description The store's signed transaction (JWS); what it says wins. */
+            signed_transaction?: string;
+        };
+        PlayStoreInput: {
+            purchase_token: string;
+            product_id: components["schemas"]["StoreProductId"];
+            order_id?: components["schemas"]["StoreId"];
+            base_plan_id?: components["schemas"]["StoreId"];
+        };
+        StripeInput: {
+            subscription_id: components["schemas"]["StoreId"];
+            product_id: components["schemas"]["StoreProductId"];
+        };
+        PaddleInput: {
+            transaction_id: components["schemas"]["StoreId"];
+            product_id: components["schemas"]["StoreProductId"];
+            /** @enum {string} */
+            type: "subscription" | "non_recurring";
+            subscription_id?: components["schemas"]["StoreId"];
+        };
+        /** @description The store's product id. 400 `invalid_product_id` when it is malformed, `product_not_in_project` when no product links it. */
+        StoreProductId: string;
+        /**
+         * @example {
+         *       "is_auto_renewing": false
+         *     }
+         */
+        PurchaseUpdate: {
+            /** @description Last period of a subscription only. */
+            is_auto_renewing?: boolean;
+            /**
+             * Format: date-time
+             * @description Subscriptions only; later than `purchased_at`.
+             */
+            expires_at?: string;
+            /**
+             * Format: date-time
+             * @description The renewal charge failed then; null says that it recovered without a new period.
+             */
+            billing_retry_at?: string | null;
+            /**
+             * Format: date-time
+             * @description End of the grace that the store grants in billing retry; later than `expires_at`.
+             */
+            grace_period_expires_at?: string | null;
+            /**
+             * Format: date-time
+             * @description Null takes the refund back.
+             */
+            refunded_at?: string | null;
+            /** @description At most `price`; by default all of it. */
+            refunded_amount?: string | null;
+        };
+        /**
+         * @example {
+         *       "object": "purchase",
+         *       "id": "1042",
+         *       "url": "/v4/users/QON_5f0c1d2e3b4a59687766554433221100/purchases/1042",
+         *       "user_id": "QON_5f0c1d2e3b4a59687766554433221100",
+         *       "platform": "app_store",
+         *       "product_id": "com.example.monthly",
+         *       "currency": "USD",
+         *       "price": "9.99",
+         *       "purchased_at": "2026-03-01T09:00:00Z",
+         *       "expires_at": "2026-04-01T09:00:00Z",
+         *       "is_auto_renewing": true,
+         *       "store_data": {
+         *         "transaction_id": "2000000123456789",
+         *         "original_transaction_id": "2000000123456789",
+         *         "product_id": "com.example.monthly"
+         *       },
+         *       "created_at": "2026-03-01T09:00:01Z",
+         *       "period_type": "normal",
+         *       "is_family_shared": false,
+         *       "country": null,
+         *       "screen_id": null,
+         *       "billing_retry_at": null,
+         *       "grace_period_expires_at": null,
+         *       "refunded_at": null,
+         *       "refunded_amount": null,
+         *       "verified_at": null
+         *     }
+         */
+        Purchase: {
+            /** @enum {string} */
+            object: "purchase";
+            /** @description Decimal digits, growing. */
+            id: string;
+            url: string;
+            user_id: string;
+            platform: components["schemas"]["Store"];
+            /** @description The store's product id; Play with base plan `{product_id}:{base_plan_id}`. */
+            product_id: string;
+            currency: string;
+            price: components["schemas"]["DecimalPrice"];
+            purchased_at: components["schemas"]["Time"];
+            expires_at: components["schemas"]["NullableTime"];
+            /** @description True on the last period of a subscription while auto-renew is on, false on all others. */
+            is_auto_renewing: boolean;
+            store_data: components["schemas"]["StoreData"];
+            created_at: components["schemas"]["Time"];
+            /**
+             * @description Null for one-time purchases.
+             * @enum {string|null}
+             */
+            period_type: "normal" | "trial" | "intro" | null;
+            is_family_shared: boolean;
+            country: string | null;
+            screen_id: string | null;
+            billing_retry_at: components["schemas"]["NullableExtensionTime"];
+            grace_period_expires_at: components["schemas"]["NullableExtensionTime"];
+            refunded_at: components["schemas"]["NullableExtensionTime"];
+            /** @description A full refund when it equals `price`. */
+            refunded_amount: string | null;
+            verified_at: components["schemas"]["NullableExtensionTime"];
+        };
+        /** Format: date-time */
+        NullableExtensionTime: string | null;
+        /** @description The store's ids of the transaction, by `platform`. */
+        StoreData: components["schemas"]["AppStoreData"] | components["schemas"]["PlayStoreData"] | components["schemas"]["StripeData"] | components["schemas"]["PaddleData"];
+        AppStoreData: {
+            transaction_id: string;
+            original_transaction_id: string;
+            product_id: string;
+        };
+        PlayStoreData: {
+            purchase_token: string;
+            order_id: string | null;
+            product_id: string;
+            base_plan_id: string | null;
+        };
+        StripeData: {
+            subscription_id: string;
+            product_id: string;
+        };
+        PaddleData: {
+            transaction_id: string;
+            product_id: string;
+            /** @enum {string} */
+            type: "subscription" | "non_recurring";
+            subscription_id: string | null;
+        };
+        PurchaseList: {
+            object: components["schemas"]["ListObject"];
+            url: string;
+            data: components["schemas"]["Purchase"][];
+            has_more: components["schemas"]["HasMore"];
+            next_cursor?: components["schemas"]["NextCursor"];
+        };
+        /**
+         * @example {
+         *       "entitlement_id": "premium",
+         *       "expires_at": 1798761600
+         *     }
+         */
+        UserEntitlementGrant: {
+            /**
+             * @description Id of the definition.
+             * @example premium
+             */
+            entitlement_id: string;
+            /**
+             * @description Unix seconds, later than now; 0 is never.
+             * @default 0
+             * @example 1798761600
+             */
+            expires_at: number;
+        };
+        /**
+         * @example {
+         *       "object": "user_entitlement",
+         *       "id": "premium",
+         *       "url": "/v4/users/QON_5f0c1d2e3b4a59687766554433221100/entitlements/premium",
+         *       "is_active": true,
+         *       "source": "appstore",
+         *       "started_at": "2026-03-01T09:00:00Z",
+         *       "expires_at": "2026-04-01T09:00:00Z",
+         *       "product": {
+         *         "product_id": "monthly",
+         *         "subscription": {
+         *           "renew_state": "will_renew",
+         *           "current_period_type": "normal"
+         *         }
+         *       }
+         *     }
+         */
+        UserEntitlement: {
+            /** @enum {string} */
+            object: "user_entitlement";
+            /** @description Id of the definition. */
+            id: string;
+            /** @description A name; there is no GET for it. */
+            url: string;
+            /** @description Access now. It has nothing to do with auto-renew. */
+            is_active: boolean;
+            /**
+             * @description Where the contribution shown comes from.
+             * @enum {string}
+             */
+            source: "appstore" | "playstore" | "stripe" | "paddle" | "manual" | "unknown";
+            started_at: components["schemas"]["NullableTime"];
+            expires_at: components["schemas"]["NullableTime"];
+            product?: components["schemas"]["UserEntitlementProduct"];
+        };
+        /** @description Left out for manual grants. */
+        UserEntitlementProduct: {
+            /** @description The product's id here, not the store's. */
+            product_id: string;
+            subscription?: components["schemas"]["UserEntitlementSubscription"];
+        };
+        /** @description Left out for one-time products. */
+        UserEntitlementSubscription: {
+            /** @enum {string} */
+            renew_state: "billing_issue" | "non_renewable" | "will_renew" | "canceled";
+            /** @enum {string} */
+            current_period_type: "normal" | "trial" | "intro";
+        };
+        UserEntitlementList: {
+            object: components["schemas"]["ListObject"];
+            url: string;
+            data: components["schemas"]["UserEntitlement"][];
+            has_more: components["schemas"]["HasNoMore"];
+        };
         /**
          * @example {
          *       "properties": [
@@ -1085,6 +1648,30 @@ export interface components {
                 "application/json": components["schemas"]["Error"];
             };
         };
+        /** @description Well-formed, but a rule of the domain forbids it; `code` says which. */
+        Unprocessable: {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                "Cache-Control": components["headers"]["Cache-Control"];
+                "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                "Idempotency-Replayed": components["headers"]["Idempotency-Replayed"];
+                [name: string]: unknown;
+            };
+            content: {
+                /**
+                 * @example {
+                 *       "error": {
+                 *         "type": "logical",
+                 *         "code": "paid_entitlement",
+                 *         "message": "The entitlement is held through a purchase"
+                 *       }
+                 *     }
+                 */
+                "application/json": components["schemas"]["Error"];
+            };
+        };
         /** @description The bucket of the key is empty, or a limit of this operation is reached. */
         TooManyRequests: {
             headers: {
@@ -1206,6 +1793,16 @@ export interface components {
          */
         Offset: number;
         /**
+         * @description Id of the customer, which is the id of the user.
+         * @example QON_5f0c1d2e3b4a59687766554433221100
+         */
+        PermittedCustomerId: components["schemas"]["IdInPath"];
+        /**
+         * @description Id of the entitlement's definition.
+         * @example premium
+         */
+        PermissionId: string;
+        /**
          * @description Export id.
          * @example 5kTq0eXhB9vWcRz2JmYp7LsDnGaUf3Ei
          */
@@ -1215,6 +1812,23 @@ export interface components {
          * @example customer-1042
          */
         IdentityId: string;
+        /**
+         * @description Id of the purchase.
+         * @example 1042
+         */
+        PurchaseId: string;
+        /**
+         * @description Only purchases of these stores; repeat the parameter for several.
+         * @example [
+         *       "app_store"
+         *     ]
+         */
+        PurchasePlatforms: components["schemas"]["Store"][];
+        /**
+         * @description Id of the definition.
+         * @example premium
+         */
+        HeldEntitlementId: string;
         /**
          * @description User id.
          * @example QON_5f0c1d2e3b4a59687766554433221100
@@ -1528,6 +2142,527 @@ export interface operations {
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             404: components["responses"]["NotFound"];
+            429: components["responses"]["TooManyRequests"];
+            502: components["responses"]["BadGateway"];
+            504: components["responses"]["GatewayTimeout"];
+            default: components["responses"]["Failure"];
+        };
+    };
+    v4ListUserEntitlements: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+                 * @example checkout-7f3a
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path: {
+                /**
+                 * @description User id.
+                 * @example QON_5f0c1d2e3b4a59687766554433221100
+                 */
+                user_id: components["parameters"]["UserId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description All of them. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["UserEntitlementList"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            404: components["responses"]["NotFound"];
+            429: components["responses"]["TooManyRequests"];
+            502: components["responses"]["BadGateway"];
+            504: components["responses"]["GatewayTimeout"];
+            default: components["responses"]["Failure"];
+        };
+    };
+    v4GrantUserEntitlement: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+                 * @example checkout-7f3a
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+                /**
+                 * @description Makes a repeat safe: within 24 hours the same key with the same request gives the stored answer and does nothing again. With another request it is 409 `idempotency_conflict`, while the first still runs 409 `idempotency_in_progress`.
+                 * @example 0b8c6a4e-create-1
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path: {
+                /**
+                 * @description User id.
+                 * @example QON_5f0c1d2e3b4a59687766554433221100
+                 */
+                user_id: components["parameters"]["UserId"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["UserEntitlementGrant"];
+            };
+        };
+        responses: {
+            /** @description The hold. */
+            201: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    Location: components["headers"]["Location"];
+                    "Idempotency-Replayed": components["headers"]["Idempotency-Replayed"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["UserEntitlement"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            422: components["responses"]["Unprocessable"];
+            429: components["responses"]["TooManyRequests"];
+            502: components["responses"]["BadGateway"];
+            504: components["responses"]["GatewayTimeout"];
+            default: components["responses"]["Failure"];
+        };
+    };
+    v4RevokeUserEntitlement: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+                 * @example checkout-7f3a
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path: {
+                /**
+                 * @description User id.
+                 * @example QON_5f0c1d2e3b4a59687766554433221100
+                 */
+                user_id: components["parameters"]["UserId"];
+                /**
+                 * @description Id of the definition.
+                 * @example premium
+                 */
+                entitlement_id: components["parameters"]["HeldEntitlementId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Revoked. */
+            204: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            404: components["responses"]["NotFound"];
+            422: components["responses"]["Unprocessable"];
+            429: components["responses"]["TooManyRequests"];
+            502: components["responses"]["BadGateway"];
+            504: components["responses"]["GatewayTimeout"];
+            default: components["responses"]["Failure"];
+        };
+    };
+    v4ListUserPurchases: {
+        parameters: {
+            query?: {
+                /**
+                 * @description Only purchases of these stores; repeat the parameter for several.
+                 * @example [
+                 *       "app_store"
+                 *     ]
+                 */
+                "filter[platform]"?: components["parameters"]["PurchasePlatforms"];
+                /**
+                 * @description Rows on the page.
+                 * @example 50
+                 */
+                limit?: components["parameters"]["Limit"];
+                /**
+                 * @description `next_cursor` of the page before, unchanged. A cursor whose row is gone gives the first page, with the header `X-Qon-Pagination-Restarted`.
+                 * @example 5kTq0eXhB9vWcRz2JmYp7LsDnGaUf3Ei
+                 */
+                starting_after?: components["parameters"]["StartingAfter"];
+            };
+            header?: {
+                /**
+                 * @description Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+                 * @example checkout-7f3a
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path: {
+                /**
+                 * @description User id.
+                 * @example QON_5f0c1d2e3b4a59687766554433221100
+                 */
+                user_id: components["parameters"]["UserId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of purchases. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    "X-Qon-Pagination-Restarted": components["headers"]["X-Qon-Pagination-Restarted"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PurchaseList"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            404: components["responses"]["NotFound"];
+            429: components["responses"]["TooManyRequests"];
+            502: components["responses"]["BadGateway"];
+            504: components["responses"]["GatewayTimeout"];
+            default: components["responses"]["Failure"];
+        };
+    };
+    v4CreatePurchase: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+                 * @example checkout-7f3a
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+                /**
+                 * @description Makes a repeat safe: within 24 hours the same key with the same request gives the stored answer and does nothing again. With another request it is 409 `idempotency_conflict`, while the first still runs 409 `idempotency_in_progress`.
+                 * @example 0b8c6a4e-create-1
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path: {
+                /**
+                 * @description User id.
+                 * @example QON_5f0c1d2e3b4a59687766554433221100
+                 */
+                user_id: components["parameters"]["UserId"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["PurchaseInput"];
+            };
+        };
+        responses: {
+            /** @description The recorded purchase. */
+            201: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    Location: components["headers"]["Location"];
+                    "Idempotency-Replayed": components["headers"]["Idempotency-Replayed"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Purchase"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            422: components["responses"]["Unprocessable"];
+            429: components["responses"]["TooManyRequests"];
+            502: components["responses"]["BadGateway"];
+            504: components["responses"]["GatewayTimeout"];
+            default: components["responses"]["Failure"];
+        };
+    };
+    v4GetUserPurchase: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+                 * @example checkout-7f3a
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path: {
+                /**
+                 * @description User id.
+                 * @example QON_5f0c1d2e3b4a59687766554433221100
+                 */
+                user_id: components["parameters"]["UserId"];
+                /**
+                 * @description Id of the purchase.
+                 * @example 1042
+                 */
+                purchase_id: components["parameters"]["PurchaseId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The purchase. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Purchase"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            404: components["responses"]["NotFound"];
+            429: components["responses"]["TooManyRequests"];
+            502: components["responses"]["BadGateway"];
+            504: components["responses"]["GatewayTimeout"];
+            default: components["responses"]["Failure"];
+        };
+    };
+    v4UpdateUserPurchase: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+                 * @example checkout-7f3a
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path: {
+                /**
+                 * @description User id.
+                 * @example QON_5f0c1d2e3b4a59687766554433221100
+                 */
+                user_id: components["parameters"]["UserId"];
+                /**
+                 * @description Id of the purchase.
+                 * @example 1042
+                 */
+                purchase_id: components["parameters"]["PurchaseId"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["PurchaseUpdate"];
+            };
+        };
+        responses: {
+            /** @description The purchase as it is now. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Purchase"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            429: components["responses"]["TooManyRequests"];
+            502: components["responses"]["BadGateway"];
+            504: components["responses"]["GatewayTimeout"];
+            default: components["responses"]["Failure"];
+        };
+    };
+    v4ListCustomerPermissions: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+                 * @example checkout-7f3a
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path: {
+                /**
+                 * @description Id of the customer, which is the id of the user.
+                 * @example QON_5f0c1d2e3b4a59687766554433221100
+                 */
+                customer_id: components["parameters"]["PermittedCustomerId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description All of them. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CustomerPermissionList"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            404: components["responses"]["NotFound"];
+            429: components["responses"]["TooManyRequests"];
+            502: components["responses"]["BadGateway"];
+            504: components["responses"]["GatewayTimeout"];
+            default: components["responses"]["Failure"];
+        };
+    };
+    v4GrantCustomerPermission: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+                 * @example checkout-7f3a
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+                /**
+                 * @description Makes a repeat safe: within 24 hours the same key with the same request gives the stored answer and does nothing again. With another request it is 409 `idempotency_conflict`, while the first still runs 409 `idempotency_in_progress`.
+                 * @example 0b8c6a4e-create-1
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path: {
+                /**
+                 * @description Id of the customer, which is the id of the user.
+                 * @example QON_5f0c1d2e3b4a59687766554433221100
+                 */
+                customer_id: components["parameters"]["PermittedCustomerId"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["CustomerPermissionGrant"];
+            };
+        };
+        responses: {
+            /** @description The permission. */
+            201: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    Location: components["headers"]["Location"];
+                    "Idempotency-Replayed": components["headers"]["Idempotency-Replayed"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CustomerPermission"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            422: components["responses"]["Unprocessable"];
+            429: components["responses"]["TooManyRequests"];
+            502: components["responses"]["BadGateway"];
+            504: components["responses"]["GatewayTimeout"];
+            default: components["responses"]["Failure"];
+        };
+    };
+    v4RevokeCustomerPermission: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+                 * @example checkout-7f3a
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path: {
+                /**
+                 * @description Id of the customer, which is the id of the user.
+                 * @example QON_5f0c1d2e3b4a59687766554433221100
+                 */
+                customer_id: components["parameters"]["PermittedCustomerId"];
+                /**
+                 * @description Id of the entitlement's definition.
+                 * @example premium
+                 */
+                permission_id: components["parameters"]["PermissionId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Revoked. */
+            204: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            404: components["responses"]["NotFound"];
+            422: components["responses"]["Unprocessable"];
             429: components["responses"]["TooManyRequests"];
             502: components["responses"]["BadGateway"];
             504: components["responses"]["GatewayTimeout"];

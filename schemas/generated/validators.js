@@ -1832,11 +1832,4407 @@ function validate24(data, { instancePath = "", parentData, parentDataProperty, r
   validate24.errors = vErrors;
   return errors === 0;
 }
-var answerEventList = validate25;
-var schema35 = { "type": "object", "required": ["object", "url", "data", "has_more"], "additionalProperties": false, "properties": { "object": { "$ref": "answer:ListObject" }, "url": { "type": "string", "enum": ["/v4/events"] }, "data": { "type": "array", "maxItems": 40, "items": { "$ref": "answer:Event" } }, "has_more": { "$ref": "answer:HasMore" } }, "$id": "answer:EventList" };
-var schema37 = { "type": "object", "required": ["object", "id", "url", "event_name", "customer_uid", "happened_at"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["event"] }, "id": { "type": "string", "minLength": 1 }, "url": { "type": "string", "pattern": "^/v4/events/.+$" }, "event_name": { "type": ["string", "null"] }, "customer_uid": { "type": ["string", "null"] }, "happened_at": { "$ref": "answer:Time" } }, "$id": "answer:Event" };
-var pattern10 = new RegExp("^/v4/events/.+$", "u");
+var answerUserEntitlementList = validate25;
+var pattern10 = new RegExp("^/v4/users/.+/entitlements$", "u");
+var schema37 = { "type": "object", "required": ["object", "id", "url", "is_active", "source", "started_at", "expires_at"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["user_entitlement"] }, "id": { "type": "string", "minLength": 1 }, "url": { "type": "string", "pattern": "^/v4/users/.+/entitlements/.+$" }, "is_active": { "type": "boolean" }, "source": { "type": "string", "enum": ["appstore", "playstore", "stripe", "paddle", "manual", "unknown"] }, "started_at": { "$ref": "answer:NullableTime" }, "expires_at": { "$ref": "answer:NullableTime" }, "product": { "$ref": "answer:UserEntitlementProduct" } }, "$id": "answer:UserEntitlement" };
+var schema38 = { "type": ["string", "null"], "format": "date-time", "pattern": "^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z$", "$id": "answer:NullableTime" };
+var pattern11 = new RegExp("^/v4/users/.+/entitlements/.+$", "u");
+var schema41 = { "type": "object", "required": ["renew_state", "current_period_type"], "additionalProperties": false, "properties": { "renew_state": { "type": "string", "enum": ["billing_issue", "non_renewable", "will_renew", "canceled"] }, "current_period_type": { "type": "string", "enum": ["normal", "trial", "intro"] } }, "$id": "answer:UserEntitlementSubscription" };
+function validate27(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+  ;
+  let vErrors = null;
+  let errors = 0;
+  if (data && typeof data == "object" && !Array.isArray(data)) {
+    if (data.product_id === void 0) {
+      const err0 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "product_id" } };
+      if (vErrors === null) {
+        vErrors = [err0];
+      } else {
+        vErrors.push(err0);
+      }
+      errors++;
+    }
+    for (const key0 in data) {
+      if (!(key0 === "product_id" || key0 === "subscription")) {
+        const err1 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
+        if (vErrors === null) {
+          vErrors = [err1];
+        } else {
+          vErrors.push(err1);
+        }
+        errors++;
+      }
+    }
+    if (data.product_id !== void 0) {
+      let data0 = data.product_id;
+      if (typeof data0 === "string") {
+        if (func2(data0) < 1) {
+          const err2 = { instancePath: instancePath + "/product_id", schemaPath: "#/properties/product_id/minLength", keyword: "minLength", params: { limit: 1 } };
+          if (vErrors === null) {
+            vErrors = [err2];
+          } else {
+            vErrors.push(err2);
+          }
+          errors++;
+        }
+      } else {
+        const err3 = { instancePath: instancePath + "/product_id", schemaPath: "#/properties/product_id/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err3];
+        } else {
+          vErrors.push(err3);
+        }
+        errors++;
+      }
+    }
+    if (data.subscription !== void 0) {
+      let data1 = data.subscription;
+      if (data1 && typeof data1 == "object" && !Array.isArray(data1)) {
+        if (data1.renew_state === void 0) {
+          const err4 = { instancePath: instancePath + "/subscription", schemaPath: "answer:UserEntitlementSubscription/required", keyword: "required", params: { missingProperty: "renew_state" } };
+          if (vErrors === null) {
+            vErrors = [err4];
+          } else {
+            vErrors.push(err4);
+          }
+          errors++;
+        }
+        if (data1.current_period_type === void 0) {
+          const err5 = { instancePath: instancePath + "/subscription", schemaPath: "answer:UserEntitlementSubscription/required", keyword: "required", params: { missingProperty: "current_period_type" } };
+          if (vErrors === null) {
+            vErrors = [err5];
+          } else {
+            vErrors.push(err5);
+          }
+          errors++;
+        }
+        for (const key1 in data1) {
+          if (!(key1 === "renew_state" || key1 === "current_period_type")) {
+            const err6 = { instancePath: instancePath + "/subscription", schemaPath: "answer:UserEntitlementSubscription/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key1 } };
+            if (vErrors === null) {
+              vErrors = [err6];
+            } else {
+              vErrors.push(err6);
+            }
+            errors++;
+          }
+        }
+        if (data1.renew_state !== void 0) {
+          let data2 = data1.renew_state;
+          if (typeof data2 !== "string") {
+            const err7 = { instancePath: instancePath + "/subscription/renew_state", schemaPath: "answer:UserEntitlementSubscription/properties/renew_state/type", keyword: "type", params: { type: "string" } };
+            if (vErrors === null) {
+              vErrors = [err7];
+            } else {
+              vErrors.push(err7);
+            }
+            errors++;
+          }
+          if (!(data2 === "billing_issue" || data2 === "non_renewable" || data2 === "will_renew" || data2 === "canceled")) {
+            const err8 = { instancePath: instancePath + "/subscription/renew_state", schemaPath: "answer:UserEntitlementSubscription/properties/renew_state/enum", keyword: "enum", params: { allowedValues: schema41.properties.renew_state.enum } };
+            if (vErrors === null) {
+              vErrors = [err8];
+            } else {
+              vErrors.push(err8);
+            }
+            errors++;
+          }
+        }
+        if (data1.current_period_type !== void 0) {
+          let data3 = data1.current_period_type;
+          if (typeof data3 !== "string") {
+            const err9 = { instancePath: instancePath + "/subscription/current_period_type", schemaPath: "answer:UserEntitlementSubscription/properties/current_period_type/type", keyword: "type", params: { type: "string" } };
+            if (vErrors === null) {
+              vErrors = [err9];
+            } else {
+              vErrors.push(err9);
+            }
+            errors++;
+          }
+          if (!(data3 === "normal" || data3 === "trial" || data3 === "intro")) {
+            const err10 = { instancePath: instancePath + "/subscription/current_period_type", schemaPath: "answer:UserEntitlementSubscription/properties/current_period_type/enum", keyword: "enum", params: { allowedValues: schema41.properties.current_period_type.enum } };
+            if (vErrors === null) {
+              vErrors = [err10];
+            } else {
+              vErrors.push(err10);
+            }
+            errors++;
+          }
+        }
+      } else {
+        const err11 = { instancePath: instancePath + "/subscription", schemaPath: "answer:UserEntitlementSubscription/type", keyword: "type", params: { type: "object" } };
+        if (vErrors === null) {
+          vErrors = [err11];
+        } else {
+          vErrors.push(err11);
+        }
+        errors++;
+      }
+    }
+  } else {
+    const err12 = { instancePath, schemaPath: "#/type", keyword: "type", params: { type: "object" } };
+    if (vErrors === null) {
+      vErrors = [err12];
+    } else {
+      vErrors.push(err12);
+    }
+    errors++;
+  }
+  validate27.errors = vErrors;
+  return errors === 0;
+}
 function validate26(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+  ;
+  let vErrors = null;
+  let errors = 0;
+  if (data && typeof data == "object" && !Array.isArray(data)) {
+    if (data.object === void 0) {
+      const err0 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "object" } };
+      if (vErrors === null) {
+        vErrors = [err0];
+      } else {
+        vErrors.push(err0);
+      }
+      errors++;
+    }
+    if (data.id === void 0) {
+      const err1 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "id" } };
+      if (vErrors === null) {
+        vErrors = [err1];
+      } else {
+        vErrors.push(err1);
+      }
+      errors++;
+    }
+    if (data.url === void 0) {
+      const err2 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "url" } };
+      if (vErrors === null) {
+        vErrors = [err2];
+      } else {
+        vErrors.push(err2);
+      }
+      errors++;
+    }
+    if (data.is_active === void 0) {
+      const err3 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "is_active" } };
+      if (vErrors === null) {
+        vErrors = [err3];
+      } else {
+        vErrors.push(err3);
+      }
+      errors++;
+    }
+    if (data.source === void 0) {
+      const err4 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "source" } };
+      if (vErrors === null) {
+        vErrors = [err4];
+      } else {
+        vErrors.push(err4);
+      }
+      errors++;
+    }
+    if (data.started_at === void 0) {
+      const err5 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "started_at" } };
+      if (vErrors === null) {
+        vErrors = [err5];
+      } else {
+        vErrors.push(err5);
+      }
+      errors++;
+    }
+    if (data.expires_at === void 0) {
+      const err6 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "expires_at" } };
+      if (vErrors === null) {
+        vErrors = [err6];
+      } else {
+        vErrors.push(err6);
+      }
+      errors++;
+    }
+    for (const key0 in data) {
+      if (!(key0 === "object" || key0 === "id" || key0 === "url" || key0 === "is_active" || key0 === "source" || key0 === "started_at" || key0 === "expires_at" || key0 === "product")) {
+        const err7 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
+        if (vErrors === null) {
+          vErrors = [err7];
+        } else {
+          vErrors.push(err7);
+        }
+        errors++;
+      }
+    }
+    if (data.object !== void 0) {
+      let data0 = data.object;
+      if (typeof data0 !== "string") {
+        const err8 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err8];
+        } else {
+          vErrors.push(err8);
+        }
+        errors++;
+      }
+      if (!(data0 === "user_entitlement")) {
+        const err9 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema37.properties.object.enum } };
+        if (vErrors === null) {
+          vErrors = [err9];
+        } else {
+          vErrors.push(err9);
+        }
+        errors++;
+      }
+    }
+    if (data.id !== void 0) {
+      let data1 = data.id;
+      if (typeof data1 === "string") {
+        if (func2(data1) < 1) {
+          const err10 = { instancePath: instancePath + "/id", schemaPath: "#/properties/id/minLength", keyword: "minLength", params: { limit: 1 } };
+          if (vErrors === null) {
+            vErrors = [err10];
+          } else {
+            vErrors.push(err10);
+          }
+          errors++;
+        }
+      } else {
+        const err11 = { instancePath: instancePath + "/id", schemaPath: "#/properties/id/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err11];
+        } else {
+          vErrors.push(err11);
+        }
+        errors++;
+      }
+    }
+    if (data.url !== void 0) {
+      let data2 = data.url;
+      if (typeof data2 === "string") {
+        if (!pattern11.test(data2)) {
+          const err12 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/pattern", keyword: "pattern", params: { pattern: "^/v4/users/.+/entitlements/.+$" } };
+          if (vErrors === null) {
+            vErrors = [err12];
+          } else {
+            vErrors.push(err12);
+          }
+          errors++;
+        }
+      } else {
+        const err13 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err13];
+        } else {
+          vErrors.push(err13);
+        }
+        errors++;
+      }
+    }
+    if (data.is_active !== void 0) {
+      if (typeof data.is_active !== "boolean") {
+        const err14 = { instancePath: instancePath + "/is_active", schemaPath: "#/properties/is_active/type", keyword: "type", params: { type: "boolean" } };
+        if (vErrors === null) {
+          vErrors = [err14];
+        } else {
+          vErrors.push(err14);
+        }
+        errors++;
+      }
+    }
+    if (data.source !== void 0) {
+      let data4 = data.source;
+      if (typeof data4 !== "string") {
+        const err15 = { instancePath: instancePath + "/source", schemaPath: "#/properties/source/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err15];
+        } else {
+          vErrors.push(err15);
+        }
+        errors++;
+      }
+      if (!(data4 === "appstore" || data4 === "playstore" || data4 === "stripe" || data4 === "paddle" || data4 === "manual" || data4 === "unknown")) {
+        const err16 = { instancePath: instancePath + "/source", schemaPath: "#/properties/source/enum", keyword: "enum", params: { allowedValues: schema37.properties.source.enum } };
+        if (vErrors === null) {
+          vErrors = [err16];
+        } else {
+          vErrors.push(err16);
+        }
+        errors++;
+      }
+    }
+    if (data.started_at !== void 0) {
+      let data5 = data.started_at;
+      if (typeof data5 !== "string" && data5 !== null) {
+        const err17 = { instancePath: instancePath + "/started_at", schemaPath: "answer:NullableTime/type", keyword: "type", params: { type: schema38.type } };
+        if (vErrors === null) {
+          vErrors = [err17];
+        } else {
+          vErrors.push(err17);
+        }
+        errors++;
+      }
+      if (typeof data5 === "string") {
+        if (!pattern1.test(data5)) {
+          const err18 = { instancePath: instancePath + "/started_at", schemaPath: "answer:NullableTime/pattern", keyword: "pattern", params: { pattern: "^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z$" } };
+          if (vErrors === null) {
+            vErrors = [err18];
+          } else {
+            vErrors.push(err18);
+          }
+          errors++;
+        }
+        if (!formats0(data5)) {
+          const err19 = { instancePath: instancePath + "/started_at", schemaPath: "answer:NullableTime/format", keyword: "format", params: { format: "date-time" } };
+          if (vErrors === null) {
+            vErrors = [err19];
+          } else {
+            vErrors.push(err19);
+          }
+          errors++;
+        }
+      }
+    }
+    if (data.expires_at !== void 0) {
+      let data6 = data.expires_at;
+      if (typeof data6 !== "string" && data6 !== null) {
+        const err20 = { instancePath: instancePath + "/expires_at", schemaPath: "answer:NullableTime/type", keyword: "type", params: { type: schema38.type } };
+        if (vErrors === null) {
+          vErrors = [err20];
+        } else {
+          vErrors.push(err20);
+        }
+        errors++;
+      }
+      if (typeof data6 === "string") {
+        if (!pattern1.test(data6)) {
+          const err21 = { instancePath: instancePath + "/expires_at", schemaPath: "answer:NullableTime/pattern", keyword: "pattern", params: { pattern: "^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z$" } };
+          if (vErrors === null) {
+            vErrors = [err21];
+          } else {
+            vErrors.push(err21);
+          }
+          errors++;
+        }
+        if (!formats0(data6)) {
+          const err22 = { instancePath: instancePath + "/expires_at", schemaPath: "answer:NullableTime/format", keyword: "format", params: { format: "date-time" } };
+          if (vErrors === null) {
+            vErrors = [err22];
+          } else {
+            vErrors.push(err22);
+          }
+          errors++;
+        }
+      }
+    }
+    if (data.product !== void 0) {
+      if (!validate27(data.product, { instancePath: instancePath + "/product", parentData: data, parentDataProperty: "product", rootData })) {
+        vErrors = vErrors === null ? validate27.errors : vErrors.concat(validate27.errors);
+        errors = vErrors.length;
+      }
+    }
+  } else {
+    const err23 = { instancePath, schemaPath: "#/type", keyword: "type", params: { type: "object" } };
+    if (vErrors === null) {
+      vErrors = [err23];
+    } else {
+      vErrors.push(err23);
+    }
+    errors++;
+  }
+  validate26.errors = vErrors;
+  return errors === 0;
+}
+function validate25(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+  ;
+  let vErrors = null;
+  let errors = 0;
+  if (data && typeof data == "object" && !Array.isArray(data)) {
+    if (data.object === void 0) {
+      const err0 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "object" } };
+      if (vErrors === null) {
+        vErrors = [err0];
+      } else {
+        vErrors.push(err0);
+      }
+      errors++;
+    }
+    if (data.url === void 0) {
+      const err1 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "url" } };
+      if (vErrors === null) {
+        vErrors = [err1];
+      } else {
+        vErrors.push(err1);
+      }
+      errors++;
+    }
+    if (data.data === void 0) {
+      const err2 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "data" } };
+      if (vErrors === null) {
+        vErrors = [err2];
+      } else {
+        vErrors.push(err2);
+      }
+      errors++;
+    }
+    if (data.has_more === void 0) {
+      const err3 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "has_more" } };
+      if (vErrors === null) {
+        vErrors = [err3];
+      } else {
+        vErrors.push(err3);
+      }
+      errors++;
+    }
+    for (const key0 in data) {
+      if (!(key0 === "object" || key0 === "url" || key0 === "data" || key0 === "has_more")) {
+        const err4 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
+        if (vErrors === null) {
+          vErrors = [err4];
+        } else {
+          vErrors.push(err4);
+        }
+        errors++;
+      }
+    }
+    if (data.object !== void 0) {
+      let data0 = data.object;
+      if (typeof data0 !== "string") {
+        const err5 = { instancePath: instancePath + "/object", schemaPath: "answer:ListObject/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err5];
+        } else {
+          vErrors.push(err5);
+        }
+        errors++;
+      }
+      if (!(data0 === "list")) {
+        const err6 = { instancePath: instancePath + "/object", schemaPath: "answer:ListObject/enum", keyword: "enum", params: { allowedValues: schema22.enum } };
+        if (vErrors === null) {
+          vErrors = [err6];
+        } else {
+          vErrors.push(err6);
+        }
+        errors++;
+      }
+    }
+    if (data.url !== void 0) {
+      let data1 = data.url;
+      if (typeof data1 === "string") {
+        if (!pattern10.test(data1)) {
+          const err7 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/pattern", keyword: "pattern", params: { pattern: "^/v4/users/.+/entitlements$" } };
+          if (vErrors === null) {
+            vErrors = [err7];
+          } else {
+            vErrors.push(err7);
+          }
+          errors++;
+        }
+      } else {
+        const err8 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err8];
+        } else {
+          vErrors.push(err8);
+        }
+        errors++;
+      }
+    }
+    if (data.data !== void 0) {
+      let data2 = data.data;
+      if (Array.isArray(data2)) {
+        const len0 = data2.length;
+        for (let i0 = 0; i0 < len0; i0++) {
+          if (!validate26(data2[i0], { instancePath: instancePath + "/data/" + i0, parentData: data2, parentDataProperty: i0, rootData })) {
+            vErrors = vErrors === null ? validate26.errors : vErrors.concat(validate26.errors);
+            errors = vErrors.length;
+          }
+        }
+      } else {
+        const err9 = { instancePath: instancePath + "/data", schemaPath: "#/properties/data/type", keyword: "type", params: { type: "array" } };
+        if (vErrors === null) {
+          vErrors = [err9];
+        } else {
+          vErrors.push(err9);
+        }
+        errors++;
+      }
+    }
+    if (data.has_more !== void 0) {
+      let data4 = data.has_more;
+      if (typeof data4 !== "boolean") {
+        const err10 = { instancePath: instancePath + "/has_more", schemaPath: "answer:HasNoMore/type", keyword: "type", params: { type: "boolean" } };
+        if (vErrors === null) {
+          vErrors = [err10];
+        } else {
+          vErrors.push(err10);
+        }
+        errors++;
+      }
+      if (!(data4 === false)) {
+        const err11 = { instancePath: instancePath + "/has_more", schemaPath: "answer:HasNoMore/enum", keyword: "enum", params: { allowedValues: schema24.enum } };
+        if (vErrors === null) {
+          vErrors = [err11];
+        } else {
+          vErrors.push(err11);
+        }
+        errors++;
+      }
+    }
+  } else {
+    const err12 = { instancePath, schemaPath: "#/type", keyword: "type", params: { type: "object" } };
+    if (vErrors === null) {
+      vErrors = [err12];
+    } else {
+      vErrors.push(err12);
+    }
+    errors++;
+  }
+  validate25.errors = vErrors;
+  return errors === 0;
+}
+var answerUserEntitlement = validate26;
+var v4GrantUserEntitlementBody = validate30;
+function validate30(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+  ;
+  let vErrors = null;
+  let errors = 0;
+  if (data && typeof data == "object" && !Array.isArray(data)) {
+    if (data.expires_at === void 0) {
+      data.expires_at = 0;
+    }
+    if (data.entitlement_id === void 0) {
+      const err0 = { instancePath, schemaPath: "input:UserEntitlementGrant/required", keyword: "required", params: { missingProperty: "entitlement_id" } };
+      if (vErrors === null) {
+        vErrors = [err0];
+      } else {
+        vErrors.push(err0);
+      }
+      errors++;
+    }
+    for (const key0 in data) {
+      if (!(key0 === "entitlement_id" || key0 === "expires_at")) {
+        const err1 = { instancePath, schemaPath: "input:UserEntitlementGrant/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
+        if (vErrors === null) {
+          vErrors = [err1];
+        } else {
+          vErrors.push(err1);
+        }
+        errors++;
+      }
+    }
+    if (data.entitlement_id !== void 0) {
+      let data0 = data.entitlement_id;
+      if (typeof data0 === "string") {
+        if (func2(data0) > 255) {
+          const err2 = { instancePath: instancePath + "/entitlement_id", schemaPath: "input:UserEntitlementGrant/properties/entitlement_id/maxLength", keyword: "maxLength", params: { limit: 255 } };
+          if (vErrors === null) {
+            vErrors = [err2];
+          } else {
+            vErrors.push(err2);
+          }
+          errors++;
+        }
+        if (func2(data0) < 1) {
+          const err3 = { instancePath: instancePath + "/entitlement_id", schemaPath: "input:UserEntitlementGrant/properties/entitlement_id/minLength", keyword: "minLength", params: { limit: 1 } };
+          if (vErrors === null) {
+            vErrors = [err3];
+          } else {
+            vErrors.push(err3);
+          }
+          errors++;
+        }
+        if (!formats2(data0)) {
+          const err4 = { instancePath: instancePath + "/entitlement_id", schemaPath: "input:UserEntitlementGrant/properties/entitlement_id/format", keyword: "format", params: { format: "text" } };
+          if (vErrors === null) {
+            vErrors = [err4];
+          } else {
+            vErrors.push(err4);
+          }
+          errors++;
+        }
+      } else {
+        const err5 = { instancePath: instancePath + "/entitlement_id", schemaPath: "input:UserEntitlementGrant/properties/entitlement_id/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err5];
+        } else {
+          vErrors.push(err5);
+        }
+        errors++;
+      }
+    }
+    let data1 = data.expires_at;
+    if (!(typeof data1 == "number" && (!(data1 % 1) && !isNaN(data1)) && isFinite(data1))) {
+      const err6 = { instancePath: instancePath + "/expires_at", schemaPath: "input:UserEntitlementGrant/properties/expires_at/type", keyword: "type", params: { type: "integer" } };
+      if (vErrors === null) {
+        vErrors = [err6];
+      } else {
+        vErrors.push(err6);
+      }
+      errors++;
+    }
+    if (typeof data1 == "number" && isFinite(data1)) {
+      if (data1 > 253402300799 || isNaN(data1)) {
+        const err7 = { instancePath: instancePath + "/expires_at", schemaPath: "input:UserEntitlementGrant/properties/expires_at/maximum", keyword: "maximum", params: { comparison: "<=", limit: 253402300799 } };
+        if (vErrors === null) {
+          vErrors = [err7];
+        } else {
+          vErrors.push(err7);
+        }
+        errors++;
+      }
+      if (data1 < 0 || isNaN(data1)) {
+        const err8 = { instancePath: instancePath + "/expires_at", schemaPath: "input:UserEntitlementGrant/properties/expires_at/minimum", keyword: "minimum", params: { comparison: ">=", limit: 0 } };
+        if (vErrors === null) {
+          vErrors = [err8];
+        } else {
+          vErrors.push(err8);
+        }
+        errors++;
+      }
+    }
+  } else {
+    const err9 = { instancePath, schemaPath: "input:UserEntitlementGrant/type", keyword: "type", params: { type: "object" } };
+    if (vErrors === null) {
+      vErrors = [err9];
+    } else {
+      vErrors.push(err9);
+    }
+    errors++;
+  }
+  validate30.errors = vErrors;
+  return errors === 0;
+}
+var v4RevokeUserEntitlementPath = validate31;
+function validate31(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+  ;
+  let vErrors = null;
+  let errors = 0;
+  if (data && typeof data == "object" && !Array.isArray(data)) {
+    if (data.user_id === void 0) {
+      const err0 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "user_id" } };
+      if (vErrors === null) {
+        vErrors = [err0];
+      } else {
+        vErrors.push(err0);
+      }
+      errors++;
+    }
+    if (data.entitlement_id === void 0) {
+      const err1 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "entitlement_id" } };
+      if (vErrors === null) {
+        vErrors = [err1];
+      } else {
+        vErrors.push(err1);
+      }
+      errors++;
+    }
+    for (const key0 in data) {
+      if (!(key0 === "user_id" || key0 === "entitlement_id")) {
+        const err2 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
+        if (vErrors === null) {
+          vErrors = [err2];
+        } else {
+          vErrors.push(err2);
+        }
+        errors++;
+      }
+    }
+    if (data.user_id !== void 0) {
+      let data0 = data.user_id;
+      if (typeof data0 === "string") {
+        if (func2(data0) > 256) {
+          const err3 = { instancePath: instancePath + "/user_id", schemaPath: "input:IdInPath/maxLength", keyword: "maxLength", params: { limit: 256 } };
+          if (vErrors === null) {
+            vErrors = [err3];
+          } else {
+            vErrors.push(err3);
+          }
+          errors++;
+        }
+        if (func2(data0) < 1) {
+          const err4 = { instancePath: instancePath + "/user_id", schemaPath: "input:IdInPath/minLength", keyword: "minLength", params: { limit: 1 } };
+          if (vErrors === null) {
+            vErrors = [err4];
+          } else {
+            vErrors.push(err4);
+          }
+          errors++;
+        }
+        if (!pattern3.test(data0)) {
+          const err5 = { instancePath: instancePath + "/user_id", schemaPath: "input:IdInPath/pattern", keyword: "pattern", params: { pattern: "^[a-zA-Z0-9._-]+$" } };
+          if (vErrors === null) {
+            vErrors = [err5];
+          } else {
+            vErrors.push(err5);
+          }
+          errors++;
+        }
+        if (!formats2(data0)) {
+          const err6 = { instancePath: instancePath + "/user_id", schemaPath: "input:IdInPath/format", keyword: "format", params: { format: "text" } };
+          if (vErrors === null) {
+            vErrors = [err6];
+          } else {
+            vErrors.push(err6);
+          }
+          errors++;
+        }
+      } else {
+        const err7 = { instancePath: instancePath + "/user_id", schemaPath: "input:IdInPath/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err7];
+        } else {
+          vErrors.push(err7);
+        }
+        errors++;
+      }
+    }
+    if (data.entitlement_id !== void 0) {
+      let data1 = data.entitlement_id;
+      if (typeof data1 === "string") {
+        if (func2(data1) > 255) {
+          const err8 = { instancePath: instancePath + "/entitlement_id", schemaPath: "#/properties/entitlement_id/maxLength", keyword: "maxLength", params: { limit: 255 } };
+          if (vErrors === null) {
+            vErrors = [err8];
+          } else {
+            vErrors.push(err8);
+          }
+          errors++;
+        }
+        if (func2(data1) < 1) {
+          const err9 = { instancePath: instancePath + "/entitlement_id", schemaPath: "#/properties/entitlement_id/minLength", keyword: "minLength", params: { limit: 1 } };
+          if (vErrors === null) {
+            vErrors = [err9];
+          } else {
+            vErrors.push(err9);
+          }
+          errors++;
+        }
+        if (!pattern3.test(data1)) {
+          const err10 = { instancePath: instancePath + "/entitlement_id", schemaPath: "#/properties/entitlement_id/pattern", keyword: "pattern", params: { pattern: "^[a-zA-Z0-9._-]+$" } };
+          if (vErrors === null) {
+            vErrors = [err10];
+          } else {
+            vErrors.push(err10);
+          }
+          errors++;
+        }
+        if (!formats2(data1)) {
+          const err11 = { instancePath: instancePath + "/entitlement_id", schemaPath: "#/properties/entitlement_id/format", keyword: "format", params: { format: "text" } };
+          if (vErrors === null) {
+            vErrors = [err11];
+          } else {
+            vErrors.push(err11);
+          }
+          errors++;
+        }
+      } else {
+        const err12 = { instancePath: instancePath + "/entitlement_id", schemaPath: "#/properties/entitlement_id/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err12];
+        } else {
+          vErrors.push(err12);
+        }
+        errors++;
+      }
+    }
+  } else {
+    const err13 = { instancePath, schemaPath: "#/type", keyword: "type", params: { type: "object" } };
+    if (vErrors === null) {
+      vErrors = [err13];
+    } else {
+      vErrors.push(err13);
+    }
+    errors++;
+  }
+  validate31.errors = vErrors;
+  return errors === 0;
+}
+var answerPurchaseList = validate32;
+var pattern16 = new RegExp("^/v4/users/.+/purchases$", "u");
+var schema49 = { "type": "object", "required": ["object", "id", "url", "user_id", "platform", "product_id", "currency", "price", "purchased_at", "expires_at", "is_auto_renewing", "store_data", "created_at", "period_type", "is_family_shared", "country", "screen_id", "billing_retry_at", "grace_period_expires_at", "refunded_at", "refunded_amount", "verified_at"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["purchase"] }, "id": { "type": "string", "pattern": "^[0-9]{1,19}$" }, "url": { "type": "string", "pattern": "^/v4/users/.+/purchases/[0-9]+$" }, "user_id": { "type": "string", "minLength": 1 }, "platform": { "$ref": "answer:Store" }, "product_id": { "type": "string", "minLength": 1 }, "currency": { "type": "string", "pattern": "^[A-Z]{3}$" }, "price": { "$ref": "answer:DecimalPrice" }, "purchased_at": { "$ref": "answer:Time" }, "expires_at": { "$ref": "answer:NullableTime" }, "is_auto_renewing": { "type": "boolean" }, "store_data": { "$ref": "answer:StoreData" }, "created_at": { "$ref": "answer:Time" }, "period_type": { "type": ["string", "null"], "enum": ["normal", "trial", "intro", null] }, "is_family_shared": { "type": "boolean" }, "country": { "type": ["string", "null"] }, "screen_id": { "type": ["string", "null"] }, "billing_retry_at": { "$ref": "answer:NullableExtensionTime" }, "grace_period_expires_at": { "$ref": "answer:NullableExtensionTime" }, "refunded_at": { "$ref": "answer:NullableExtensionTime" }, "refunded_amount": { "type": ["string", "null"] }, "verified_at": { "$ref": "answer:NullableExtensionTime" } }, "$id": "answer:Purchase" };
+var schema50 = { "type": "string", "enum": ["app_store", "play_store", "stripe", "paddle"], "$id": "answer:Store" };
+var schema60 = { "type": ["string", "null"], "format": "date-time", "pattern": "^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z$", "$id": "answer:NullableExtensionTime" };
+var func24 = Object.prototype.hasOwnProperty;
+var pattern17 = new RegExp("^[0-9]{1,19}$", "u");
+var pattern18 = new RegExp("^/v4/users/.+/purchases/[0-9]+$", "u");
+var pattern19 = new RegExp("^[A-Z]{3}$", "u");
+var pattern20 = new RegExp("^[0-9]{1,12}(\\.[0-9]{1,6})?$", "u");
+var schema56 = { "type": "object", "required": ["purchase_token", "order_id", "product_id", "base_plan_id"], "additionalProperties": false, "properties": { "purchase_token": { "type": "string" }, "order_id": { "type": ["string", "null"] }, "product_id": { "type": "string" }, "base_plan_id": { "type": ["string", "null"] } }, "$id": "answer:PlayStoreData" };
+var schema58 = { "type": "object", "required": ["transaction_id", "product_id", "type", "subscription_id"], "additionalProperties": false, "properties": { "transaction_id": { "type": "string" }, "product_id": { "type": "string" }, "type": { "type": "string", "enum": ["subscription", "non_recurring"] }, "subscription_id": { "type": ["string", "null"] } }, "$id": "answer:PaddleData" };
+function validate34(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+  ;
+  let vErrors = null;
+  let errors = 0;
+  const _errs0 = errors;
+  let valid0 = false;
+  const _errs1 = errors;
+  if (data && typeof data == "object" && !Array.isArray(data)) {
+    if (data.transaction_id === void 0) {
+      const err0 = { instancePath, schemaPath: "answer:AppStoreData/required", keyword: "required", params: { missingProperty: "transaction_id" } };
+      if (vErrors === null) {
+        vErrors = [err0];
+      } else {
+        vErrors.push(err0);
+      }
+      errors++;
+    }
+    if (data.original_transaction_id === void 0) {
+      const err1 = { instancePath, schemaPath: "answer:AppStoreData/required", keyword: "required", params: { missingProperty: "original_transaction_id" } };
+      if (vErrors === null) {
+        vErrors = [err1];
+      } else {
+        vErrors.push(err1);
+      }
+      errors++;
+    }
+    if (data.product_id === void 0) {
+      const err2 = { instancePath, schemaPath: "answer:AppStoreData/required", keyword: "required", params: { missingProperty: "product_id" } };
+      if (vErrors === null) {
+        vErrors = [err2];
+      } else {
+        vErrors.push(err2);
+      }
+      errors++;
+    }
+    for (const key0 in data) {
+      if (!(key0 === "transaction_id" || key0 === "original_transaction_id" || key0 === "product_id")) {
+        const err3 = { instancePath, schemaPath: "answer:AppStoreData/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
+        if (vErrors === null) {
+          vErrors = [err3];
+        } else {
+          vErrors.push(err3);
+        }
+        errors++;
+      }
+    }
+    if (data.transaction_id !== void 0) {
+      if (typeof data.transaction_id !== "string") {
+        const err4 = { instancePath: instancePath + "/transaction_id", schemaPath: "answer:AppStoreData/properties/transaction_id/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err4];
+        } else {
+          vErrors.push(err4);
+        }
+        errors++;
+      }
+    }
+    if (data.original_transaction_id !== void 0) {
+      if (typeof data.original_transaction_id !== "string") {
+        const err5 = { instancePath: instancePath + "/original_transaction_id", schemaPath: "answer:AppStoreData/properties/original_transaction_id/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err5];
+        } else {
+          vErrors.push(err5);
+        }
+        errors++;
+      }
+    }
+    if (data.product_id !== void 0) {
+      if (typeof data.product_id !== "string") {
+        const err6 = { instancePath: instancePath + "/product_id", schemaPath: "answer:AppStoreData/properties/product_id/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err6];
+        } else {
+          vErrors.push(err6);
+        }
+        errors++;
+      }
+    }
+  } else {
+    const err7 = { instancePath, schemaPath: "answer:AppStoreData/type", keyword: "type", params: { type: "object" } };
+    if (vErrors === null) {
+      vErrors = [err7];
+    } else {
+      vErrors.push(err7);
+    }
+    errors++;
+  }
+  var _valid0 = _errs1 === errors;
+  valid0 = valid0 || _valid0;
+  if (!valid0) {
+    const _errs11 = errors;
+    if (data && typeof data == "object" && !Array.isArray(data)) {
+      if (data.purchase_token === void 0) {
+        const err8 = { instancePath, schemaPath: "answer:PlayStoreData/required", keyword: "required", params: { missingProperty: "purchase_token" } };
+        if (vErrors === null) {
+          vErrors = [err8];
+        } else {
+          vErrors.push(err8);
+        }
+        errors++;
+      }
+      if (data.order_id === void 0) {
+        const err9 = { instancePath, schemaPath: "answer:PlayStoreData/required", keyword: "required", params: { missingProperty: "order_id" } };
+        if (vErrors === null) {
+          vErrors = [err9];
+        } else {
+          vErrors.push(err9);
+        }
+        errors++;
+      }
+      if (data.product_id === void 0) {
+        const err10 = { instancePath, schemaPath: "answer:PlayStoreData/required", keyword: "required", params: { missingProperty: "product_id" } };
+        if (vErrors === null) {
+          vErrors = [err10];
+        } else {
+          vErrors.push(err10);
+        }
+        errors++;
+      }
+      if (data.base_plan_id === void 0) {
+        const err11 = { instancePath, schemaPath: "answer:PlayStoreData/required", keyword: "required", params: { missingProperty: "base_plan_id" } };
+        if (vErrors === null) {
+          vErrors = [err11];
+        } else {
+          vErrors.push(err11);
+        }
+        errors++;
+      }
+      for (const key1 in data) {
+        if (!(key1 === "purchase_token" || key1 === "order_id" || key1 === "product_id" || key1 === "base_plan_id")) {
+          const err12 = { instancePath, schemaPath: "answer:PlayStoreData/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key1 } };
+          if (vErrors === null) {
+            vErrors = [err12];
+          } else {
+            vErrors.push(err12);
+          }
+          errors++;
+        }
+      }
+      if (data.purchase_token !== void 0) {
+        if (typeof data.purchase_token !== "string") {
+          const err13 = { instancePath: instancePath + "/purchase_token", schemaPath: "answer:PlayStoreData/properties/purchase_token/type", keyword: "type", params: { type: "string" } };
+          if (vErrors === null) {
+            vErrors = [err13];
+          } else {
+            vErrors.push(err13);
+          }
+          errors++;
+        }
+      }
+      if (data.order_id !== void 0) {
+        let data4 = data.order_id;
+        if (typeof data4 !== "string" && data4 !== null) {
+          const err14 = { instancePath: instancePath + "/order_id", schemaPath: "answer:PlayStoreData/properties/order_id/type", keyword: "type", params: { type: schema56.properties.order_id.type } };
+          if (vErrors === null) {
+            vErrors = [err14];
+          } else {
+            vErrors.push(err14);
+          }
+          errors++;
+        }
+      }
+      if (data.product_id !== void 0) {
+        if (typeof data.product_id !== "string") {
+          const err15 = { instancePath: instancePath + "/product_id", schemaPath: "answer:PlayStoreData/properties/product_id/type", keyword: "type", params: { type: "string" } };
+          if (vErrors === null) {
+            vErrors = [err15];
+          } else {
+            vErrors.push(err15);
+          }
+          errors++;
+        }
+      }
+      if (data.base_plan_id !== void 0) {
+        let data6 = data.base_plan_id;
+        if (typeof data6 !== "string" && data6 !== null) {
+          const err16 = { instancePath: instancePath + "/base_plan_id", schemaPath: "answer:PlayStoreData/properties/base_plan_id/type", keyword: "type", params: { type: schema56.properties.base_plan_id.type } };
+          if (vErrors === null) {
+            vErrors = [err16];
+          } else {
+            vErrors.push(err16);
+          }
+          errors++;
+        }
+      }
+    } else {
+      const err17 = { instancePath, schemaPath: "answer:PlayStoreData/type", keyword: "type", params: { type: "object" } };
+      if (vErrors === null) {
+        vErrors = [err17];
+      } else {
+        vErrors.push(err17);
+      }
+      errors++;
+    }
+    var _valid0 = _errs11 === errors;
+    valid0 = valid0 || _valid0;
+    if (!valid0) {
+      const _errs23 = errors;
+      if (data && typeof data == "object" && !Array.isArray(data)) {
+        if (data.subscription_id === void 0) {
+          const err18 = { instancePath, schemaPath: "answer:StripeData/required", keyword: "required", params: { missingProperty: "subscription_id" } };
+          if (vErrors === null) {
+            vErrors = [err18];
+          } else {
+            vErrors.push(err18);
+          }
+          errors++;
+        }
+        if (data.product_id === void 0) {
+          const err19 = { instancePath, schemaPath: "answer:StripeData/required", keyword: "required", params: { missingProperty: "product_id" } };
+          if (vErrors === null) {
+            vErrors = [err19];
+          } else {
+            vErrors.push(err19);
+          }
+          errors++;
+        }
+        for (const key2 in data) {
+          if (!(key2 === "subscription_id" || key2 === "product_id")) {
+            const err20 = { instancePath, schemaPath: "answer:StripeData/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key2 } };
+            if (vErrors === null) {
+              vErrors = [err20];
+            } else {
+              vErrors.push(err20);
+            }
+            errors++;
+          }
+        }
+        if (data.subscription_id !== void 0) {
+          if (typeof data.subscription_id !== "string") {
+            const err21 = { instancePath: instancePath + "/subscription_id", schemaPath: "answer:StripeData/properties/subscription_id/type", keyword: "type", params: { type: "string" } };
+            if (vErrors === null) {
+              vErrors = [err21];
+            } else {
+              vErrors.push(err21);
+            }
+            errors++;
+          }
+        }
+        if (data.product_id !== void 0) {
+          if (typeof data.product_id !== "string") {
+            const err22 = { instancePath: instancePath + "/product_id", schemaPath: "answer:StripeData/properties/product_id/type", keyword: "type", params: { type: "string" } };
+            if (vErrors === null) {
+              vErrors = [err22];
+            } else {
+              vErrors.push(err22);
+            }
+            errors++;
+          }
+        }
+      } else {
+        const err23 = { instancePath, schemaPath: "answer:StripeData/type", keyword: "type", params: { type: "object" } };
+        if (vErrors === null) {
+          vErrors = [err23];
+        } else {
+          vErrors.push(err23);
+        }
+        errors++;
+      }
+      var _valid0 = _errs23 === errors;
+      valid0 = valid0 || _valid0;
+      if (!valid0) {
+        const _errs31 = errors;
+        if (data && typeof data == "object" && !Array.isArray(data)) {
+          if (data.transaction_id === void 0) {
+            const err24 = { instancePath, schemaPath: "answer:PaddleData/required", keyword: "required", params: { missingProperty: "transaction_id" } };
+            if (vErrors === null) {
+              vErrors = [err24];
+            } else {
+              vErrors.push(err24);
+            }
+            errors++;
+          }
+          if (data.product_id === void 0) {
+            const err25 = { instancePath, schemaPath: "answer:PaddleData/required", keyword: "required", params: { missingProperty: "product_id" } };
+            if (vErrors === null) {
+              vErrors = [err25];
+            } else {
+              vErrors.push(err25);
+            }
+            errors++;
+          }
+          if (data.type === void 0) {
+            const err26 = { instancePath, schemaPath: "answer:PaddleData/required", keyword: "required", params: { missingProperty: "type" } };
+            if (vErrors === null) {
+              vErrors = [err26];
+            } else {
+              vErrors.push(err26);
+            }
+            errors++;
+          }
+          if (data.subscription_id === void 0) {
+            const err27 = { instancePath, schemaPath: "answer:PaddleData/required", keyword: "required", params: { missingProperty: "subscription_id" } };
+            if (vErrors === null) {
+              vErrors = [err27];
+            } else {
+              vErrors.push(err27);
+            }
+            errors++;
+          }
+          for (const key3 in data) {
+            if (!(key3 === "transaction_id" || key3 === "product_id" || key3 === "type" || key3 === "subscription_id")) {
+              const err28 = { instancePath, schemaPath: "answer:PaddleData/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key3 } };
+              if (vErrors === null) {
+                vErrors = [err28];
+              } else {
+                vErrors.push(err28);
+              }
+              errors++;
+            }
+          }
+          if (data.transaction_id !== void 0) {
+            if (typeof data.transaction_id !== "string") {
+              const err29 = { instancePath: instancePath + "/transaction_id", schemaPath: "answer:PaddleData/properties/transaction_id/type", keyword: "type", params: { type: "string" } };
+              if (vErrors === null) {
+                vErrors = [err29];
+              } else {
+                vErrors.push(err29);
+              }
+              errors++;
+            }
+          }
+          if (data.product_id !== void 0) {
+            if (typeof data.product_id !== "string") {
+              const err30 = { instancePath: instancePath + "/product_id", schemaPath: "answer:PaddleData/properties/product_id/type", keyword: "type", params: { type: "string" } };
+              if (vErrors === null) {
+                vErrors = [err30];
+              } else {
+                vErrors.push(err30);
+              }
+              errors++;
+            }
+          }
+          if (data.type !== void 0) {
+            let data11 = data.type;
+            if (typeof data11 !== "string") {
+              const err31 = { instancePath: instancePath + "/type", schemaPath: "answer:PaddleData/properties/type/type", keyword: "type", params: { type: "string" } };
+              if (vErrors === null) {
+                vErrors = [err31];
+              } else {
+                vErrors.push(err31);
+              }
+              errors++;
+            }
+            if (!(data11 === "subscription" || data11 === "non_recurring")) {
+              const err32 = { instancePath: instancePath + "/type", schemaPath: "answer:PaddleData/properties/type/enum", keyword: "enum", params: { allowedValues: schema58.properties.type.enum } };
+              if (vErrors === null) {
+                vErrors = [err32];
+              } else {
+                vErrors.push(err32);
+              }
+              errors++;
+            }
+          }
+          if (data.subscription_id !== void 0) {
+            let data12 = data.subscription_id;
+            if (typeof data12 !== "string" && data12 !== null) {
+              const err33 = { instancePath: instancePath + "/subscription_id", schemaPath: "answer:PaddleData/properties/subscription_id/type", keyword: "type", params: { type: schema58.properties.subscription_id.type } };
+              if (vErrors === null) {
+                vErrors = [err33];
+              } else {
+                vErrors.push(err33);
+              }
+              errors++;
+            }
+          }
+        } else {
+          const err34 = { instancePath, schemaPath: "answer:PaddleData/type", keyword: "type", params: { type: "object" } };
+          if (vErrors === null) {
+            vErrors = [err34];
+          } else {
+            vErrors.push(err34);
+          }
+          errors++;
+        }
+        var _valid0 = _errs31 === errors;
+        valid0 = valid0 || _valid0;
+      }
+    }
+  }
+  if (!valid0) {
+    const err35 = { instancePath, schemaPath: "#/anyOf", keyword: "anyOf", params: {} };
+    if (vErrors === null) {
+      vErrors = [err35];
+    } else {
+      vErrors.push(err35);
+    }
+    errors++;
+  } else {
+    errors = _errs0;
+    if (vErrors !== null) {
+      if (_errs0) {
+        vErrors.length = _errs0;
+      } else {
+        vErrors = null;
+      }
+    }
+  }
+  validate34.errors = vErrors;
+  return errors === 0;
+}
+function validate33(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+  ;
+  let vErrors = null;
+  let errors = 0;
+  if (data && typeof data == "object" && !Array.isArray(data)) {
+    if (data.object === void 0) {
+      const err0 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "object" } };
+      if (vErrors === null) {
+        vErrors = [err0];
+      } else {
+        vErrors.push(err0);
+      }
+      errors++;
+    }
+    if (data.id === void 0) {
+      const err1 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "id" } };
+      if (vErrors === null) {
+        vErrors = [err1];
+      } else {
+        vErrors.push(err1);
+      }
+      errors++;
+    }
+    if (data.url === void 0) {
+      const err2 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "url" } };
+      if (vErrors === null) {
+        vErrors = [err2];
+      } else {
+        vErrors.push(err2);
+      }
+      errors++;
+    }
+    if (data.user_id === void 0) {
+      const err3 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "user_id" } };
+      if (vErrors === null) {
+        vErrors = [err3];
+      } else {
+        vErrors.push(err3);
+      }
+      errors++;
+    }
+    if (data.platform === void 0) {
+      const err4 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "platform" } };
+      if (vErrors === null) {
+        vErrors = [err4];
+      } else {
+        vErrors.push(err4);
+      }
+      errors++;
+    }
+    if (data.product_id === void 0) {
+      const err5 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "product_id" } };
+      if (vErrors === null) {
+        vErrors = [err5];
+      } else {
+        vErrors.push(err5);
+      }
+      errors++;
+    }
+    if (data.currency === void 0) {
+      const err6 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "currency" } };
+      if (vErrors === null) {
+        vErrors = [err6];
+      } else {
+        vErrors.push(err6);
+      }
+      errors++;
+    }
+    if (data.price === void 0) {
+      const err7 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "price" } };
+      if (vErrors === null) {
+        vErrors = [err7];
+      } else {
+        vErrors.push(err7);
+      }
+      errors++;
+    }
+    if (data.purchased_at === void 0) {
+      const err8 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "purchased_at" } };
+      if (vErrors === null) {
+        vErrors = [err8];
+      } else {
+        vErrors.push(err8);
+      }
+      errors++;
+    }
+    if (data.expires_at === void 0) {
+      const err9 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "expires_at" } };
+      if (vErrors === null) {
+        vErrors = [err9];
+      } else {
+        vErrors.push(err9);
+      }
+      errors++;
+    }
+    if (data.is_auto_renewing === void 0) {
+      const err10 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "is_auto_renewing" } };
+      if (vErrors === null) {
+        vErrors = [err10];
+      } else {
+        vErrors.push(err10);
+      }
+      errors++;
+    }
+    if (data.store_data === void 0) {
+      const err11 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "store_data" } };
+      if (vErrors === null) {
+        vErrors = [err11];
+      } else {
+        vErrors.push(err11);
+      }
+      errors++;
+    }
+    if (data.created_at === void 0) {
+      const err12 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "created_at" } };
+      if (vErrors === null) {
+        vErrors = [err12];
+      } else {
+        vErrors.push(err12);
+      }
+      errors++;
+    }
+    if (data.period_type === void 0) {
+      const err13 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "period_type" } };
+      if (vErrors === null) {
+        vErrors = [err13];
+      } else {
+        vErrors.push(err13);
+      }
+      errors++;
+    }
+    if (data.is_family_shared === void 0) {
+      const err14 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "is_family_shared" } };
+      if (vErrors === null) {
+        vErrors = [err14];
+      } else {
+        vErrors.push(err14);
+      }
+      errors++;
+    }
+    if (data.country === void 0) {
+      const err15 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "country" } };
+      if (vErrors === null) {
+        vErrors = [err15];
+      } else {
+        vErrors.push(err15);
+      }
+      errors++;
+    }
+    if (data.screen_id === void 0) {
+      const err16 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "screen_id" } };
+      if (vErrors === null) {
+        vErrors = [err16];
+      } else {
+        vErrors.push(err16);
+      }
+      errors++;
+    }
+    if (data.billing_retry_at === void 0) {
+      const err17 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "billing_retry_at" } };
+      if (vErrors === null) {
+        vErrors = [err17];
+      } else {
+        vErrors.push(err17);
+      }
+      errors++;
+    }
+    if (data.grace_period_expires_at === void 0) {
+      const err18 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "grace_period_expires_at" } };
+      if (vErrors === null) {
+        vErrors = [err18];
+      } else {
+        vErrors.push(err18);
+      }
+      errors++;
+    }
+    if (data.refunded_at === void 0) {
+      const err19 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "refunded_at" } };
+      if (vErrors === null) {
+        vErrors = [err19];
+      } else {
+        vErrors.push(err19);
+      }
+      errors++;
+    }
+    if (data.refunded_amount === void 0) {
+      const err20 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "refunded_amount" } };
+      if (vErrors === null) {
+        vErrors = [err20];
+      } else {
+        vErrors.push(err20);
+      }
+      errors++;
+    }
+    if (data.verified_at === void 0) {
+      const err21 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "verified_at" } };
+      if (vErrors === null) {
+        vErrors = [err21];
+      } else {
+        vErrors.push(err21);
+      }
+      errors++;
+    }
+    for (const key0 in data) {
+      if (!func24.call(schema49.properties, key0)) {
+        const err22 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
+        if (vErrors === null) {
+          vErrors = [err22];
+        } else {
+          vErrors.push(err22);
+        }
+        errors++;
+      }
+    }
+    if (data.object !== void 0) {
+      let data0 = data.object;
+      if (typeof data0 !== "string") {
+        const err23 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err23];
+        } else {
+          vErrors.push(err23);
+        }
+        errors++;
+      }
+      if (!(data0 === "purchase")) {
+        const err24 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema49.properties.object.enum } };
+        if (vErrors === null) {
+          vErrors = [err24];
+        } else {
+          vErrors.push(err24);
+        }
+        errors++;
+      }
+    }
+    if (data.id !== void 0) {
+      let data1 = data.id;
+      if (typeof data1 === "string") {
+        if (!pattern17.test(data1)) {
+          const err25 = { instancePath: instancePath + "/id", schemaPath: "#/properties/id/pattern", keyword: "pattern", params: { pattern: "^[0-9]{1,19}$" } };
+          if (vErrors === null) {
+            vErrors = [err25];
+          } else {
+            vErrors.push(err25);
+          }
+          errors++;
+        }
+      } else {
+        const err26 = { instancePath: instancePath + "/id", schemaPath: "#/properties/id/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err26];
+        } else {
+          vErrors.push(err26);
+        }
+        errors++;
+      }
+    }
+    if (data.url !== void 0) {
+      let data2 = data.url;
+      if (typeof data2 === "string") {
+        if (!pattern18.test(data2)) {
+          const err27 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/pattern", keyword: "pattern", params: { pattern: "^/v4/users/.+/purchases/[0-9]+$" } };
+          if (vErrors === null) {
+            vErrors = [err27];
+          } else {
+            vErrors.push(err27);
+          }
+          errors++;
+        }
+      } else {
+        const err28 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err28];
+        } else {
+          vErrors.push(err28);
+        }
+        errors++;
+      }
+    }
+    if (data.user_id !== void 0) {
+      let data3 = data.user_id;
+      if (typeof data3 === "string") {
+        if (func2(data3) < 1) {
+          const err29 = { instancePath: instancePath + "/user_id", schemaPath: "#/properties/user_id/minLength", keyword: "minLength", params: { limit: 1 } };
+          if (vErrors === null) {
+            vErrors = [err29];
+          } else {
+            vErrors.push(err29);
+          }
+          errors++;
+        }
+      } else {
+        const err30 = { instancePath: instancePath + "/user_id", schemaPath: "#/properties/user_id/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err30];
+        } else {
+          vErrors.push(err30);
+        }
+        errors++;
+      }
+    }
+    if (data.platform !== void 0) {
+      let data4 = data.platform;
+      if (typeof data4 !== "string") {
+        const err31 = { instancePath: instancePath + "/platform", schemaPath: "answer:Store/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err31];
+        } else {
+          vErrors.push(err31);
+        }
+        errors++;
+      }
+      if (!(data4 === "app_store" || data4 === "play_store" || data4 === "stripe" || data4 === "paddle")) {
+        const err32 = { instancePath: instancePath + "/platform", schemaPath: "answer:Store/enum", keyword: "enum", params: { allowedValues: schema50.enum } };
+        if (vErrors === null) {
+          vErrors = [err32];
+        } else {
+          vErrors.push(err32);
+        }
+        errors++;
+      }
+    }
+    if (data.product_id !== void 0) {
+      let data5 = data.product_id;
+      if (typeof data5 === "string") {
+        if (func2(data5) < 1) {
+          const err33 = { instancePath: instancePath + "/product_id", schemaPath: "#/properties/product_id/minLength", keyword: "minLength", params: { limit: 1 } };
+          if (vErrors === null) {
+            vErrors = [err33];
+          } else {
+            vErrors.push(err33);
+          }
+          errors++;
+        }
+      } else {
+        const err34 = { instancePath: instancePath + "/product_id", schemaPath: "#/properties/product_id/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err34];
+        } else {
+          vErrors.push(err34);
+        }
+        errors++;
+      }
+    }
+    if (data.currency !== void 0) {
+      let data6 = data.currency;
+      if (typeof data6 === "string") {
+        if (!pattern19.test(data6)) {
+          const err35 = { instancePath: instancePath + "/currency", schemaPath: "#/properties/currency/pattern", keyword: "pattern", params: { pattern: "^[A-Z]{3}$" } };
+          if (vErrors === null) {
+            vErrors = [err35];
+          } else {
+            vErrors.push(err35);
+          }
+          errors++;
+        }
+      } else {
+        const err36 = { instancePath: instancePath + "/currency", schemaPath: "#/properties/currency/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err36];
+        } else {
+          vErrors.push(err36);
+        }
+        errors++;
+      }
+    }
+    if (data.price !== void 0) {
+      let data7 = data.price;
+      if (typeof data7 === "string") {
+        if (!pattern20.test(data7)) {
+          const err37 = { instancePath: instancePath + "/price", schemaPath: "answer:DecimalPrice/pattern", keyword: "pattern", params: { pattern: "^[0-9]{1,12}(\\.[0-9]{1,6})?$" } };
+          if (vErrors === null) {
+            vErrors = [err37];
+          } else {
+            vErrors.push(err37);
+          }
+          errors++;
+        }
+      } else {
+        const err38 = { instancePath: instancePath + "/price", schemaPath: "answer:DecimalPrice/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err38];
+        } else {
+          vErrors.push(err38);
+        }
+        errors++;
+      }
+    }
+    if (data.purchased_at !== void 0) {
+      let data8 = data.purchased_at;
+      if (typeof data8 === "string") {
+        if (!pattern1.test(data8)) {
+          const err39 = { instancePath: instancePath + "/purchased_at", schemaPath: "answer:Time/pattern", keyword: "pattern", params: { pattern: "^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z$" } };
+          if (vErrors === null) {
+            vErrors = [err39];
+          } else {
+            vErrors.push(err39);
+          }
+          errors++;
+        }
+        if (!formats0(data8)) {
+          const err40 = { instancePath: instancePath + "/purchased_at", schemaPath: "answer:Time/format", keyword: "format", params: { format: "date-time" } };
+          if (vErrors === null) {
+            vErrors = [err40];
+          } else {
+            vErrors.push(err40);
+          }
+          errors++;
+        }
+      } else {
+        const err41 = { instancePath: instancePath + "/purchased_at", schemaPath: "answer:Time/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err41];
+        } else {
+          vErrors.push(err41);
+        }
+        errors++;
+      }
+    }
+    if (data.expires_at !== void 0) {
+      let data9 = data.expires_at;
+      if (typeof data9 !== "string" && data9 !== null) {
+        const err42 = { instancePath: instancePath + "/expires_at", schemaPath: "answer:NullableTime/type", keyword: "type", params: { type: schema38.type } };
+        if (vErrors === null) {
+          vErrors = [err42];
+        } else {
+          vErrors.push(err42);
+        }
+        errors++;
+      }
+      if (typeof data9 === "string") {
+        if (!pattern1.test(data9)) {
+          const err43 = { instancePath: instancePath + "/expires_at", schemaPath: "answer:NullableTime/pattern", keyword: "pattern", params: { pattern: "^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z$" } };
+          if (vErrors === null) {
+            vErrors = [err43];
+          } else {
+            vErrors.push(err43);
+          }
+          errors++;
+        }
+        if (!formats0(data9)) {
+          const err44 = { instancePath: instancePath + "/expires_at", schemaPath: "answer:NullableTime/format", keyword: "format", params: { format: "date-time" } };
+          if (vErrors === null) {
+            vErrors = [err44];
+          } else {
+            vErrors.push(err44);
+          }
+          errors++;
+        }
+      }
+    }
+    if (data.is_auto_renewing !== void 0) {
+      if (typeof data.is_auto_renewing !== "boolean") {
+        const err45 = { instancePath: instancePath + "/is_auto_renewing", schemaPath: "#/properties/is_auto_renewing/type", keyword: "type", params: { type: "boolean" } };
+        if (vErrors === null) {
+          vErrors = [err45];
+        } else {
+          vErrors.push(err45);
+        }
+        errors++;
+      }
+    }
+    if (data.store_data !== void 0) {
+      if (!validate34(data.store_data, { instancePath: instancePath + "/store_data", parentData: data, parentDataProperty: "store_data", rootData })) {
+        vErrors = vErrors === null ? validate34.errors : vErrors.concat(validate34.errors);
+        errors = vErrors.length;
+      }
+    }
+    if (data.created_at !== void 0) {
+      let data12 = data.created_at;
+      if (typeof data12 === "string") {
+        if (!pattern1.test(data12)) {
+          const err46 = { instancePath: instancePath + "/created_at", schemaPath: "answer:Time/pattern", keyword: "pattern", params: { pattern: "^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z$" } };
+          if (vErrors === null) {
+            vErrors = [err46];
+          } else {
+            vErrors.push(err46);
+          }
+          errors++;
+        }
+        if (!formats0(data12)) {
+          const err47 = { instancePath: instancePath + "/created_at", schemaPath: "answer:Time/format", keyword: "format", params: { format: "date-time" } };
+          if (vErrors === null) {
+            vErrors = [err47];
+          } else {
+            vErrors.push(err47);
+          }
+          errors++;
+        }
+      } else {
+        const err48 = { instancePath: instancePath + "/created_at", schemaPath: "answer:Time/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err48];
+        } else {
+          vErrors.push(err48);
+        }
+        errors++;
+      }
+    }
+    if (data.period_type !== void 0) {
+      let data13 = data.period_type;
+      if (typeof data13 !== "string" && data13 !== null) {
+        const err49 = { instancePath: instancePath + "/period_type", schemaPath: "#/properties/period_type/type", keyword: "type", params: { type: schema49.properties.period_type.type } };
+        if (vErrors === null) {
+          vErrors = [err49];
+        } else {
+          vErrors.push(err49);
+        }
+        errors++;
+      }
+      if (!(data13 === "normal" || data13 === "trial" || data13 === "intro" || data13 === null)) {
+        const err50 = { instancePath: instancePath + "/period_type", schemaPath: "#/properties/period_type/enum", keyword: "enum", params: { allowedValues: schema49.properties.period_type.enum } };
+        if (vErrors === null) {
+          vErrors = [err50];
+        } else {
+          vErrors.push(err50);
+        }
+        errors++;
+      }
+    }
+    if (data.is_family_shared !== void 0) {
+      if (typeof data.is_family_shared !== "boolean") {
+        const err51 = { instancePath: instancePath + "/is_family_shared", schemaPath: "#/properties/is_family_shared/type", keyword: "type", params: { type: "boolean" } };
+        if (vErrors === null) {
+          vErrors = [err51];
+        } else {
+          vErrors.push(err51);
+        }
+        errors++;
+      }
+    }
+    if (data.country !== void 0) {
+      let data15 = data.country;
+      if (typeof data15 !== "string" && data15 !== null) {
+        const err52 = { instancePath: instancePath + "/country", schemaPath: "#/properties/country/type", keyword: "type", params: { type: schema49.properties.country.type } };
+        if (vErrors === null) {
+          vErrors = [err52];
+        } else {
+          vErrors.push(err52);
+        }
+        errors++;
+      }
+    }
+    if (data.screen_id !== void 0) {
+      let data16 = data.screen_id;
+      if (typeof data16 !== "string" && data16 !== null) {
+        const err53 = { instancePath: instancePath + "/screen_id", schemaPath: "#/properties/screen_id/type", keyword: "type", params: { type: schema49.properties.screen_id.type } };
+        if (vErrors === null) {
+          vErrors = [err53];
+        } else {
+          vErrors.push(err53);
+        }
+        errors++;
+      }
+    }
+    if (data.billing_retry_at !== void 0) {
+      let data17 = data.billing_retry_at;
+      if (typeof data17 !== "string" && data17 !== null) {
+        const err54 = { instancePath: instancePath + "/billing_retry_at", schemaPath: "answer:NullableExtensionTime/type", keyword: "type", params: { type: schema60.type } };
+        if (vErrors === null) {
+          vErrors = [err54];
+        } else {
+          vErrors.push(err54);
+        }
+        errors++;
+      }
+      if (typeof data17 === "string") {
+        if (!pattern1.test(data17)) {
+          const err55 = { instancePath: instancePath + "/billing_retry_at", schemaPath: "answer:NullableExtensionTime/pattern", keyword: "pattern", params: { pattern: "^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z$" } };
+          if (vErrors === null) {
+            vErrors = [err55];
+          } else {
+            vErrors.push(err55);
+          }
+          errors++;
+        }
+        if (!formats0(data17)) {
+          const err56 = { instancePath: instancePath + "/billing_retry_at", schemaPath: "answer:NullableExtensionTime/format", keyword: "format", params: { format: "date-time" } };
+          if (vErrors === null) {
+            vErrors = [err56];
+          } else {
+            vErrors.push(err56);
+          }
+          errors++;
+        }
+      }
+    }
+    if (data.grace_period_expires_at !== void 0) {
+      let data18 = data.grace_period_expires_at;
+      if (typeof data18 !== "string" && data18 !== null) {
+        const err57 = { instancePath: instancePath + "/grace_period_expires_at", schemaPath: "answer:NullableExtensionTime/type", keyword: "type", params: { type: schema60.type } };
+        if (vErrors === null) {
+          vErrors = [err57];
+        } else {
+          vErrors.push(err57);
+        }
+        errors++;
+      }
+      if (typeof data18 === "string") {
+        if (!pattern1.test(data18)) {
+          const err58 = { instancePath: instancePath + "/grace_period_expires_at", schemaPath: "answer:NullableExtensionTime/pattern", keyword: "pattern", params: { pattern: "^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z$" } };
+          if (vErrors === null) {
+            vErrors = [err58];
+          } else {
+            vErrors.push(err58);
+          }
+          errors++;
+        }
+        if (!formats0(data18)) {
+          const err59 = { instancePath: instancePath + "/grace_period_expires_at", schemaPath: "answer:NullableExtensionTime/format", keyword: "format", params: { format: "date-time" } };
+          if (vErrors === null) {
+            vErrors = [err59];
+          } else {
+            vErrors.push(err59);
+          }
+          errors++;
+        }
+      }
+    }
+    if (data.refunded_at !== void 0) {
+      let data19 = data.refunded_at;
+      if (typeof data19 !== "string" && data19 !== null) {
+        const err60 = { instancePath: instancePath + "/refunded_at", schemaPath: "answer:NullableExtensionTime/type", keyword: "type", params: { type: schema60.type } };
+        if (vErrors === null) {
+          vErrors = [err60];
+        } else {
+          vErrors.push(err60);
+        }
+        errors++;
+      }
+      if (typeof data19 === "string") {
+        if (!pattern1.test(data19)) {
+          const err61 = { instancePath: instancePath + "/refunded_at", schemaPath: "answer:NullableExtensionTime/pattern", keyword: "pattern", params: { pattern: "^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z$" } };
+          if (vErrors === null) {
+            vErrors = [err61];
+          } else {
+            vErrors.push(err61);
+          }
+          errors++;
+        }
+        if (!formats0(data19)) {
+          const err62 = { instancePath: instancePath + "/refunded_at", schemaPath: "answer:NullableExtensionTime/format", keyword: "format", params: { format: "date-time" } };
+          if (vErrors === null) {
+            vErrors = [err62];
+          } else {
+            vErrors.push(err62);
+          }
+          errors++;
+        }
+      }
+    }
+    if (data.refunded_amount !== void 0) {
+      let data20 = data.refunded_amount;
+      if (typeof data20 !== "string" && data20 !== null) {
+        const err63 = { instancePath: instancePath + "/refunded_amount", schemaPath: "#/properties/refunded_amount/type", keyword: "type", params: { type: schema49.properties.refunded_amount.type } };
+        if (vErrors === null) {
+          vErrors = [err63];
+        } else {
+          vErrors.push(err63);
+        }
+        errors++;
+      }
+    }
+    if (data.verified_at !== void 0) {
+      let data21 = data.verified_at;
+      if (typeof data21 !== "string" && data21 !== null) {
+        const err64 = { instancePath: instancePath + "/verified_at", schemaPath: "answer:NullableExtensionTime/type", keyword: "type", params: { type: schema60.type } };
+        if (vErrors === null) {
+          vErrors = [err64];
+        } else {
+          vErrors.push(err64);
+        }
+        errors++;
+      }
+      if (typeof data21 === "string") {
+        if (!pattern1.test(data21)) {
+          const err65 = { instancePath: instancePath + "/verified_at", schemaPath: "answer:NullableExtensionTime/pattern", keyword: "pattern", params: { pattern: "^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z$" } };
+          if (vErrors === null) {
+            vErrors = [err65];
+          } else {
+            vErrors.push(err65);
+          }
+          errors++;
+        }
+        if (!formats0(data21)) {
+          const err66 = { instancePath: instancePath + "/verified_at", schemaPath: "answer:NullableExtensionTime/format", keyword: "format", params: { format: "date-time" } };
+          if (vErrors === null) {
+            vErrors = [err66];
+          } else {
+            vErrors.push(err66);
+          }
+          errors++;
+        }
+      }
+    }
+  } else {
+    const err67 = { instancePath, schemaPath: "#/type", keyword: "type", params: { type: "object" } };
+    if (vErrors === null) {
+      vErrors = [err67];
+    } else {
+      vErrors.push(err67);
+    }
+    errors++;
+  }
+  validate33.errors = vErrors;
+  return errors === 0;
+}
+function validate32(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+  ;
+  let vErrors = null;
+  let errors = 0;
+  if (data && typeof data == "object" && !Array.isArray(data)) {
+    if (data.object === void 0) {
+      const err0 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "object" } };
+      if (vErrors === null) {
+        vErrors = [err0];
+      } else {
+        vErrors.push(err0);
+      }
+      errors++;
+    }
+    if (data.url === void 0) {
+      const err1 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "url" } };
+      if (vErrors === null) {
+        vErrors = [err1];
+      } else {
+        vErrors.push(err1);
+      }
+      errors++;
+    }
+    if (data.data === void 0) {
+      const err2 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "data" } };
+      if (vErrors === null) {
+        vErrors = [err2];
+      } else {
+        vErrors.push(err2);
+      }
+      errors++;
+    }
+    if (data.has_more === void 0) {
+      const err3 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "has_more" } };
+      if (vErrors === null) {
+        vErrors = [err3];
+      } else {
+        vErrors.push(err3);
+      }
+      errors++;
+    }
+    for (const key0 in data) {
+      if (!(key0 === "object" || key0 === "url" || key0 === "data" || key0 === "has_more" || key0 === "next_cursor")) {
+        const err4 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
+        if (vErrors === null) {
+          vErrors = [err4];
+        } else {
+          vErrors.push(err4);
+        }
+        errors++;
+      }
+    }
+    if (data.object !== void 0) {
+      let data0 = data.object;
+      if (typeof data0 !== "string") {
+        const err5 = { instancePath: instancePath + "/object", schemaPath: "answer:ListObject/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err5];
+        } else {
+          vErrors.push(err5);
+        }
+        errors++;
+      }
+      if (!(data0 === "list")) {
+        const err6 = { instancePath: instancePath + "/object", schemaPath: "answer:ListObject/enum", keyword: "enum", params: { allowedValues: schema22.enum } };
+        if (vErrors === null) {
+          vErrors = [err6];
+        } else {
+          vErrors.push(err6);
+        }
+        errors++;
+      }
+    }
+    if (data.url !== void 0) {
+      let data1 = data.url;
+      if (typeof data1 === "string") {
+        if (!pattern16.test(data1)) {
+          const err7 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/pattern", keyword: "pattern", params: { pattern: "^/v4/users/.+/purchases$" } };
+          if (vErrors === null) {
+            vErrors = [err7];
+          } else {
+            vErrors.push(err7);
+          }
+          errors++;
+        }
+      } else {
+        const err8 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err8];
+        } else {
+          vErrors.push(err8);
+        }
+        errors++;
+      }
+    }
+    if (data.data !== void 0) {
+      let data2 = data.data;
+      if (Array.isArray(data2)) {
+        if (data2.length > 100) {
+          const err9 = { instancePath: instancePath + "/data", schemaPath: "#/properties/data/maxItems", keyword: "maxItems", params: { limit: 100 } };
+          if (vErrors === null) {
+            vErrors = [err9];
+          } else {
+            vErrors.push(err9);
+          }
+          errors++;
+        }
+        const len0 = data2.length;
+        for (let i0 = 0; i0 < len0; i0++) {
+          if (!validate33(data2[i0], { instancePath: instancePath + "/data/" + i0, parentData: data2, parentDataProperty: i0, rootData })) {
+            vErrors = vErrors === null ? validate33.errors : vErrors.concat(validate33.errors);
+            errors = vErrors.length;
+          }
+        }
+      } else {
+        const err10 = { instancePath: instancePath + "/data", schemaPath: "#/properties/data/type", keyword: "type", params: { type: "array" } };
+        if (vErrors === null) {
+          vErrors = [err10];
+        } else {
+          vErrors.push(err10);
+        }
+        errors++;
+      }
+    }
+    if (data.has_more !== void 0) {
+      if (typeof data.has_more !== "boolean") {
+        const err11 = { instancePath: instancePath + "/has_more", schemaPath: "answer:HasMore/type", keyword: "type", params: { type: "boolean" } };
+        if (vErrors === null) {
+          vErrors = [err11];
+        } else {
+          vErrors.push(err11);
+        }
+        errors++;
+      }
+    }
+    if (data.next_cursor !== void 0) {
+      let data5 = data.next_cursor;
+      if (typeof data5 === "string") {
+        if (func2(data5) > 256) {
+          const err12 = { instancePath: instancePath + "/next_cursor", schemaPath: "answer:NextCursor/maxLength", keyword: "maxLength", params: { limit: 256 } };
+          if (vErrors === null) {
+            vErrors = [err12];
+          } else {
+            vErrors.push(err12);
+          }
+          errors++;
+        }
+        if (func2(data5) < 1) {
+          const err13 = { instancePath: instancePath + "/next_cursor", schemaPath: "answer:NextCursor/minLength", keyword: "minLength", params: { limit: 1 } };
+          if (vErrors === null) {
+            vErrors = [err13];
+          } else {
+            vErrors.push(err13);
+          }
+          errors++;
+        }
+      } else {
+        const err14 = { instancePath: instancePath + "/next_cursor", schemaPath: "answer:NextCursor/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err14];
+        } else {
+          vErrors.push(err14);
+        }
+        errors++;
+      }
+    }
+  } else {
+    const err15 = { instancePath, schemaPath: "#/type", keyword: "type", params: { type: "object" } };
+    if (vErrors === null) {
+      vErrors = [err15];
+    } else {
+      vErrors.push(err15);
+    }
+    errors++;
+  }
+  validate32.errors = vErrors;
+  return errors === 0;
+}
+var v4ListUserPurchasesQuery = validate37;
+var schema67 = { "type": "string", "enum": ["app_store", "play_store", "stripe", "paddle"], "$id": "input:Store" };
+function validate37(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+  ;
+  let vErrors = null;
+  let errors = 0;
+  if (data && typeof data == "object" && !Array.isArray(data)) {
+    if (data.limit === void 0) {
+      data.limit = 20;
+    }
+    for (const key0 in data) {
+      if (!(key0 === "filter[platform]" || key0 === "limit" || key0 === "starting_after")) {
+        const err0 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
+        if (vErrors === null) {
+          vErrors = [err0];
+        } else {
+          vErrors.push(err0);
+        }
+        errors++;
+      }
+    }
+    if (data["filter[platform]"] !== void 0) {
+      let data0 = data["filter[platform]"];
+      const _errs4 = errors;
+      let valid1 = true;
+      const _errs5 = errors;
+      if (Array.isArray(data0)) {
+        if (data0.length > 50) {
+          const err1 = {};
+          if (vErrors === null) {
+            vErrors = [err1];
+          } else {
+            vErrors.push(err1);
+          }
+          errors++;
+        }
+      }
+      var _valid0 = _errs5 === errors;
+      errors = _errs4;
+      if (vErrors !== null) {
+        if (_errs4) {
+          vErrors.length = _errs4;
+        } else {
+          vErrors = null;
+        }
+      }
+      if (_valid0) {
+        const _errs6 = errors;
+        if (Array.isArray(data0)) {
+          const len0 = data0.length;
+          for (let i0 = 0; i0 < len0; i0++) {
+            let data1 = data0[i0];
+            if (typeof data1 !== "string") {
+              const err2 = { instancePath: instancePath + "/filter[platform]/" + i0, schemaPath: "input:Store/type", keyword: "type", params: { type: "string" } };
+              if (vErrors === null) {
+                vErrors = [err2];
+              } else {
+                vErrors.push(err2);
+              }
+              errors++;
+            }
+            if (!(data1 === "app_store" || data1 === "play_store" || data1 === "stripe" || data1 === "paddle")) {
+              const err3 = { instancePath: instancePath + "/filter[platform]/" + i0, schemaPath: "input:Store/enum", keyword: "enum", params: { allowedValues: schema67.enum } };
+              if (vErrors === null) {
+                vErrors = [err3];
+              } else {
+                vErrors.push(err3);
+              }
+              errors++;
+            }
+          }
+        }
+        var _valid0 = _errs6 === errors;
+        valid1 = _valid0;
+      }
+      if (!valid1) {
+        const err4 = { instancePath: instancePath + "/filter[platform]", schemaPath: "#/properties/filter%5Bplatform%5D/if", keyword: "if", params: { failingKeyword: "then" } };
+        if (vErrors === null) {
+          vErrors = [err4];
+        } else {
+          vErrors.push(err4);
+        }
+        errors++;
+      }
+      if (Array.isArray(data0)) {
+        if (data0.length > 50) {
+          const err5 = { instancePath: instancePath + "/filter[platform]", schemaPath: "#/properties/filter%5Bplatform%5D/maxItems", keyword: "maxItems", params: { limit: 50 } };
+          if (vErrors === null) {
+            vErrors = [err5];
+          } else {
+            vErrors.push(err5);
+          }
+          errors++;
+        }
+      } else {
+        const err6 = { instancePath: instancePath + "/filter[platform]", schemaPath: "#/properties/filter%5Bplatform%5D/type", keyword: "type", params: { type: "array" } };
+        if (vErrors === null) {
+          vErrors = [err6];
+        } else {
+          vErrors.push(err6);
+        }
+        errors++;
+      }
+    }
+    let data2 = data.limit;
+    if (!(typeof data2 == "number" && (!(data2 % 1) && !isNaN(data2)) && isFinite(data2))) {
+      const err7 = { instancePath: instancePath + "/limit", schemaPath: "#/properties/limit/type", keyword: "type", params: { type: "integer" } };
+      if (vErrors === null) {
+        vErrors = [err7];
+      } else {
+        vErrors.push(err7);
+      }
+      errors++;
+    }
+    if (typeof data2 == "number" && isFinite(data2)) {
+      if (data2 > 100 || isNaN(data2)) {
+        const err8 = { instancePath: instancePath + "/limit", schemaPath: "#/properties/limit/maximum", keyword: "maximum", params: { comparison: "<=", limit: 100 } };
+        if (vErrors === null) {
+          vErrors = [err8];
+        } else {
+          vErrors.push(err8);
+        }
+        errors++;
+      }
+      if (data2 < 1 || isNaN(data2)) {
+        const err9 = { instancePath: instancePath + "/limit", schemaPath: "#/properties/limit/minimum", keyword: "minimum", params: { comparison: ">=", limit: 1 } };
+        if (vErrors === null) {
+          vErrors = [err9];
+        } else {
+          vErrors.push(err9);
+        }
+        errors++;
+      }
+    }
+    if (data.starting_after !== void 0) {
+      let data3 = data.starting_after;
+      if (typeof data3 === "string") {
+        if (func2(data3) > 256) {
+          const err10 = { instancePath: instancePath + "/starting_after", schemaPath: "#/properties/starting_after/maxLength", keyword: "maxLength", params: { limit: 256 } };
+          if (vErrors === null) {
+            vErrors = [err10];
+          } else {
+            vErrors.push(err10);
+          }
+          errors++;
+        }
+        if (func2(data3) < 1) {
+          const err11 = { instancePath: instancePath + "/starting_after", schemaPath: "#/properties/starting_after/minLength", keyword: "minLength", params: { limit: 1 } };
+          if (vErrors === null) {
+            vErrors = [err11];
+          } else {
+            vErrors.push(err11);
+          }
+          errors++;
+        }
+        if (!pattern3.test(data3)) {
+          const err12 = { instancePath: instancePath + "/starting_after", schemaPath: "#/properties/starting_after/pattern", keyword: "pattern", params: { pattern: "^[a-zA-Z0-9._-]+$" } };
+          if (vErrors === null) {
+            vErrors = [err12];
+          } else {
+            vErrors.push(err12);
+          }
+          errors++;
+        }
+        if (!formats2(data3)) {
+          const err13 = { instancePath: instancePath + "/starting_after", schemaPath: "#/properties/starting_after/format", keyword: "format", params: { format: "text" } };
+          if (vErrors === null) {
+            vErrors = [err13];
+          } else {
+            vErrors.push(err13);
+          }
+          errors++;
+        }
+      } else {
+        const err14 = { instancePath: instancePath + "/starting_after", schemaPath: "#/properties/starting_after/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err14];
+        } else {
+          vErrors.push(err14);
+        }
+        errors++;
+      }
+    }
+  } else {
+    const err15 = { instancePath, schemaPath: "#/type", keyword: "type", params: { type: "object" } };
+    if (vErrors === null) {
+      vErrors = [err15];
+    } else {
+      vErrors.push(err15);
+    }
+    errors++;
+  }
+  validate37.errors = vErrors;
+  return errors === 0;
+}
+var answerPurchase = validate33;
+var v4CreatePurchaseBody = validate38;
+var schema69 = { "type": "object", "additionalProperties": false, "properties": { "currency": { "type": "string", "pattern": "^[A-Za-z]{3}$", "format": "text" }, "price": { "type": "string", "pattern": "^[0-9]{1,12}(\\.[0-9]{1,6})?$", "format": "text" }, "purchased_at": { "type": "string", "format": "date-time" }, "expires_at": { "type": "string", "format": "date-time" }, "is_auto_renewing": { "type": "boolean" }, "period_type": { "type": "string", "enum": ["normal", "trial", "intro"] }, "is_family_shared": { "type": "boolean", "default": false }, "country": { "type": ["string", "null"], "default": null, "pattern": "^[A-Z]{2}$", "format": "text" }, "screen_id": { "type": ["string", "null"], "default": null, "minLength": 1, "maxLength": 256, "format": "text" }, "app_store_data": { "$ref": "input:AppStoreInput" }, "play_store_data": { "$ref": "input:PlayStoreInput" }, "stripe_store_data": { "$ref": "input:StripeInput" }, "paddle_store_data": { "$ref": "input:PaddleInput" } }, "$id": "input:PurchaseInput" };
+var pattern29 = new RegExp("^[A-Za-z]{3}$", "u");
+var pattern31 = new RegExp("^[A-Z]{2}$", "u");
+function validate40(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+  ;
+  let vErrors = null;
+  let errors = 0;
+  if (data && typeof data == "object" && !Array.isArray(data)) {
+    for (const key0 in data) {
+      if (!(key0 === "transaction_id" || key0 === "original_transaction_id" || key0 === "product_id" || key0 === "signed_transaction")) {
+        const err0 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
+        if (vErrors === null) {
+          vErrors = [err0];
+        } else {
+          vErrors.push(err0);
+        }
+        errors++;
+      }
+    }
+    if (data.transaction_id !== void 0) {
+      let data0 = data.transaction_id;
+      if (typeof data0 === "string") {
+        if (func2(data0) > 255) {
+          const err1 = { instancePath: instancePath + "/transaction_id", schemaPath: "input:StoreId/maxLength", keyword: "maxLength", params: { limit: 255 } };
+          if (vErrors === null) {
+            vErrors = [err1];
+          } else {
+            vErrors.push(err1);
+          }
+          errors++;
+        }
+        if (func2(data0) < 1) {
+          const err2 = { instancePath: instancePath + "/transaction_id", schemaPath: "input:StoreId/minLength", keyword: "minLength", params: { limit: 1 } };
+          if (vErrors === null) {
+            vErrors = [err2];
+          } else {
+            vErrors.push(err2);
+          }
+          errors++;
+        }
+        if (!formats2(data0)) {
+          const err3 = { instancePath: instancePath + "/transaction_id", schemaPath: "input:StoreId/format", keyword: "format", params: { format: "text" } };
+          if (vErrors === null) {
+            vErrors = [err3];
+          } else {
+            vErrors.push(err3);
+          }
+          errors++;
+        }
+      } else {
+        const err4 = { instancePath: instancePath + "/transaction_id", schemaPath: "input:StoreId/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err4];
+        } else {
+          vErrors.push(err4);
+        }
+        errors++;
+      }
+    }
+    if (data.original_transaction_id !== void 0) {
+      let data1 = data.original_transaction_id;
+      if (typeof data1 === "string") {
+        if (func2(data1) > 255) {
+          const err5 = { instancePath: instancePath + "/original_transaction_id", schemaPath: "#/properties/original_transaction_id/maxLength", keyword: "maxLength", params: { limit: 255 } };
+          if (vErrors === null) {
+            vErrors = [err5];
+          } else {
+            vErrors.push(err5);
+          }
+          errors++;
+        }
+        if (func2(data1) < 1) {
+          const err6 = { instancePath: instancePath + "/original_transaction_id", schemaPath: "#/properties/original_transaction_id/minLength", keyword: "minLength", params: { limit: 1 } };
+          if (vErrors === null) {
+            vErrors = [err6];
+          } else {
+            vErrors.push(err6);
+          }
+          errors++;
+        }
+        if (!formats2(data1)) {
+          const err7 = { instancePath: instancePath + "/original_transaction_id", schemaPath: "#/properties/original_transaction_id/format", keyword: "format", params: { format: "text" } };
+          if (vErrors === null) {
+            vErrors = [err7];
+          } else {
+            vErrors.push(err7);
+          }
+          errors++;
+        }
+      } else {
+        const err8 = { instancePath: instancePath + "/original_transaction_id", schemaPath: "#/properties/original_transaction_id/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err8];
+        } else {
+          vErrors.push(err8);
+        }
+        errors++;
+      }
+    }
+    if (data.product_id !== void 0) {
+      let data2 = data.product_id;
+      if (typeof data2 === "string") {
+        if (!formats2(data2)) {
+          const err9 = { instancePath: instancePath + "/product_id", schemaPath: "input:StoreProductId/format", keyword: "format", params: { format: "text" } };
+          if (vErrors === null) {
+            vErrors = [err9];
+          } else {
+            vErrors.push(err9);
+          }
+          errors++;
+        }
+      } else {
+        const err10 = { instancePath: instancePath + "/product_id", schemaPath: "input:StoreProductId/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err10];
+        } else {
+          vErrors.push(err10);
+        }
+        errors++;
+      }
+    }
+    if (data.signed_transaction !== void 0) {
+      let data3 = data.signed_transaction;
+      if (typeof data3 === "string") {
+        if (func2(data3) > 16384) {
+          const err11 = { instancePath: instancePath + "/signed_transaction", schemaPath: "#/properties/signed_transaction/maxLength", keyword: "maxLength", params: { limit: 16384 } };
+          if (vErrors === null) {
+            vErrors = [err11];
+          } else {
+            vErrors.push(err11);
+          }
+          errors++;
+        }
+        if (func2(data3) < 1) {
+          const err12 = { instancePath: instancePath + "/signed_transaction", schemaPath: "#/properties/signed_transaction/minLength", keyword: "minLength", params: { limit: 1 } };
+          if (vErrors === null) {
+            vErrors = [err12];
+          } else {
+            vErrors.push(err12);
+          }
+          errors++;
+        }
+        if (!formats2(data3)) {
+          const err13 = { instancePath: instancePath + "/signed_transaction", schemaPath: "#/properties/signed_transaction/format", keyword: "format", params: { format: "text" } };
+          if (vErrors === null) {
+            vErrors = [err13];
+          } else {
+            vErrors.push(err13);
+          }
+          errors++;
+        }
+      } else {
+        const err14 = { instancePath: instancePath + "/signed_transaction", schemaPath: "#/properties/signed_transaction/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err14];
+        } else {
+          vErrors.push(err14);
+        }
+        errors++;
+      }
+    }
+  } else {
+    const err15 = { instancePath, schemaPath: "#/type", keyword: "type", params: { type: "object" } };
+    if (vErrors === null) {
+      vErrors = [err15];
+    } else {
+      vErrors.push(err15);
+    }
+    errors++;
+  }
+  validate40.errors = vErrors;
+  return errors === 0;
+}
+function validate42(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+  ;
+  let vErrors = null;
+  let errors = 0;
+  if (data && typeof data == "object" && !Array.isArray(data)) {
+    if (data.purchase_token === void 0) {
+      const err0 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "purchase_token" } };
+      if (vErrors === null) {
+        vErrors = [err0];
+      } else {
+        vErrors.push(err0);
+      }
+      errors++;
+    }
+    if (data.product_id === void 0) {
+      const err1 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "product_id" } };
+      if (vErrors === null) {
+        vErrors = [err1];
+      } else {
+        vErrors.push(err1);
+      }
+      errors++;
+    }
+    for (const key0 in data) {
+      if (!(key0 === "purchase_token" || key0 === "product_id" || key0 === "order_id" || key0 === "base_plan_id")) {
+        const err2 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
+        if (vErrors === null) {
+          vErrors = [err2];
+        } else {
+          vErrors.push(err2);
+        }
+        errors++;
+      }
+    }
+    if (data.purchase_token !== void 0) {
+      let data0 = data.purchase_token;
+      if (typeof data0 === "string") {
+        if (func2(data0) > 16384) {
+          const err3 = { instancePath: instancePath + "/purchase_token", schemaPath: "#/properties/purchase_token/maxLength", keyword: "maxLength", params: { limit: 16384 } };
+          if (vErrors === null) {
+            vErrors = [err3];
+          } else {
+            vErrors.push(err3);
+          }
+          errors++;
+        }
+        if (func2(data0) < 1) {
+          const err4 = { instancePath: instancePath + "/purchase_token", schemaPath: "#/properties/purchase_token/minLength", keyword: "minLength", params: { limit: 1 } };
+          if (vErrors === null) {
+            vErrors = [err4];
+          } else {
+            vErrors.push(err4);
+          }
+          errors++;
+        }
+        if (!formats2(data0)) {
+          const err5 = { instancePath: instancePath + "/purchase_token", schemaPath: "#/properties/purchase_token/format", keyword: "format", params: { format: "text" } };
+          if (vErrors === null) {
+            vErrors = [err5];
+          } else {
+            vErrors.push(err5);
+          }
+          errors++;
+        }
+      } else {
+        const err6 = { instancePath: instancePath + "/purchase_token", schemaPath: "#/properties/purchase_token/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err6];
+        } else {
+          vErrors.push(err6);
+        }
+        errors++;
+      }
+    }
+    if (data.product_id !== void 0) {
+      let data1 = data.product_id;
+      if (typeof data1 === "string") {
+        if (!formats2(data1)) {
+          const err7 = { instancePath: instancePath + "/product_id", schemaPath: "input:StoreProductId/format", keyword: "format", params: { format: "text" } };
+          if (vErrors === null) {
+            vErrors = [err7];
+          } else {
+            vErrors.push(err7);
+          }
+          errors++;
+        }
+      } else {
+        const err8 = { instancePath: instancePath + "/product_id", schemaPath: "input:StoreProductId/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err8];
+        } else {
+          vErrors.push(err8);
+        }
+        errors++;
+      }
+    }
+    if (data.order_id !== void 0) {
+      let data2 = data.order_id;
+      if (typeof data2 === "string") {
+        if (func2(data2) > 255) {
+          const err9 = { instancePath: instancePath + "/order_id", schemaPath: "input:StoreId/maxLength", keyword: "maxLength", params: { limit: 255 } };
+          if (vErrors === null) {
+            vErrors = [err9];
+          } else {
+            vErrors.push(err9);
+          }
+          errors++;
+        }
+        if (func2(data2) < 1) {
+          const err10 = { instancePath: instancePath + "/order_id", schemaPath: "input:StoreId/minLength", keyword: "minLength", params: { limit: 1 } };
+          if (vErrors === null) {
+            vErrors = [err10];
+          } else {
+            vErrors.push(err10);
+          }
+          errors++;
+        }
+        if (!formats2(data2)) {
+          const err11 = { instancePath: instancePath + "/order_id", schemaPath: "input:StoreId/format", keyword: "format", params: { format: "text" } };
+          if (vErrors === null) {
+            vErrors = [err11];
+          } else {
+            vErrors.push(err11);
+          }
+          errors++;
+        }
+      } else {
+        const err12 = { instancePath: instancePath + "/order_id", schemaPath: "input:StoreId/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err12];
+        } else {
+          vErrors.push(err12);
+        }
+        errors++;
+      }
+    }
+    if (data.base_plan_id !== void 0) {
+      let data3 = data.base_plan_id;
+      if (typeof data3 === "string") {
+        if (func2(data3) > 255) {
+          const err13 = { instancePath: instancePath + "/base_plan_id", schemaPath: "input:StoreId/maxLength", keyword: "maxLength", params: { limit: 255 } };
+          if (vErrors === null) {
+            vErrors = [err13];
+          } else {
+            vErrors.push(err13);
+          }
+          errors++;
+        }
+        if (func2(data3) < 1) {
+          const err14 = { instancePath: instancePath + "/base_plan_id", schemaPath: "input:StoreId/minLength", keyword: "minLength", params: { limit: 1 } };
+          if (vErrors === null) {
+            vErrors = [err14];
+          } else {
+            vErrors.push(err14);
+          }
+          errors++;
+        }
+        if (!formats2(data3)) {
+          const err15 = { instancePath: instancePath + "/base_plan_id", schemaPath: "input:StoreId/format", keyword: "format", params: { format: "text" } };
+          if (vErrors === null) {
+            vErrors = [err15];
+          } else {
+            vErrors.push(err15);
+          }
+          errors++;
+        }
+      } else {
+        const err16 = { instancePath: instancePath + "/base_plan_id", schemaPath: "input:StoreId/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err16];
+        } else {
+          vErrors.push(err16);
+        }
+        errors++;
+      }
+    }
+  } else {
+    const err17 = { instancePath, schemaPath: "#/type", keyword: "type", params: { type: "object" } };
+    if (vErrors === null) {
+      vErrors = [err17];
+    } else {
+      vErrors.push(err17);
+    }
+    errors++;
+  }
+  validate42.errors = vErrors;
+  return errors === 0;
+}
+function validate44(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+  ;
+  let vErrors = null;
+  let errors = 0;
+  if (data && typeof data == "object" && !Array.isArray(data)) {
+    if (data.subscription_id === void 0) {
+      const err0 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "subscription_id" } };
+      if (vErrors === null) {
+        vErrors = [err0];
+      } else {
+        vErrors.push(err0);
+      }
+      errors++;
+    }
+    if (data.product_id === void 0) {
+      const err1 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "product_id" } };
+      if (vErrors === null) {
+        vErrors = [err1];
+      } else {
+        vErrors.push(err1);
+      }
+      errors++;
+    }
+    for (const key0 in data) {
+      if (!(key0 === "subscription_id" || key0 === "product_id")) {
+        const err2 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
+        if (vErrors === null) {
+          vErrors = [err2];
+        } else {
+          vErrors.push(err2);
+        }
+        errors++;
+      }
+    }
+    if (data.subscription_id !== void 0) {
+      let data0 = data.subscription_id;
+      if (typeof data0 === "string") {
+        if (func2(data0) > 255) {
+          const err3 = { instancePath: instancePath + "/subscription_id", schemaPath: "input:StoreId/maxLength", keyword: "maxLength", params: { limit: 255 } };
+          if (vErrors === null) {
+            vErrors = [err3];
+          } else {
+            vErrors.push(err3);
+          }
+          errors++;
+        }
+        if (func2(data0) < 1) {
+          const err4 = { instancePath: instancePath + "/subscription_id", schemaPath: "input:StoreId/minLength", keyword: "minLength", params: { limit: 1 } };
+          if (vErrors === null) {
+            vErrors = [err4];
+          } else {
+            vErrors.push(err4);
+          }
+          errors++;
+        }
+        if (!formats2(data0)) {
+          const err5 = { instancePath: instancePath + "/subscription_id", schemaPath: "input:StoreId/format", keyword: "format", params: { format: "text" } };
+          if (vErrors === null) {
+            vErrors = [err5];
+          } else {
+            vErrors.push(err5);
+          }
+          errors++;
+        }
+      } else {
+        const err6 = { instancePath: instancePath + "/subscription_id", schemaPath: "input:StoreId/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err6];
+        } else {
+          vErrors.push(err6);
+        }
+        errors++;
+      }
+    }
+    if (data.product_id !== void 0) {
+      let data1 = data.product_id;
+      if (typeof data1 === "string") {
+        if (!formats2(data1)) {
+          const err7 = { instancePath: instancePath + "/product_id", schemaPath: "input:StoreProductId/format", keyword: "format", params: { format: "text" } };
+          if (vErrors === null) {
+            vErrors = [err7];
+          } else {
+            vErrors.push(err7);
+          }
+          errors++;
+        }
+      } else {
+        const err8 = { instancePath: instancePath + "/product_id", schemaPath: "input:StoreProductId/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err8];
+        } else {
+          vErrors.push(err8);
+        }
+        errors++;
+      }
+    }
+  } else {
+    const err9 = { instancePath, schemaPath: "#/type", keyword: "type", params: { type: "object" } };
+    if (vErrors === null) {
+      vErrors = [err9];
+    } else {
+      vErrors.push(err9);
+    }
+    errors++;
+  }
+  validate44.errors = vErrors;
+  return errors === 0;
+}
+var schema80 = { "type": "object", "required": ["transaction_id", "product_id", "type"], "additionalProperties": false, "properties": { "transaction_id": { "$ref": "input:StoreId" }, "product_id": { "$ref": "input:StoreProductId" }, "type": { "type": "string", "enum": ["subscription", "non_recurring"] }, "subscription_id": { "$ref": "input:StoreId" } }, "$id": "input:PaddleInput" };
+function validate46(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+  ;
+  let vErrors = null;
+  let errors = 0;
+  if (data && typeof data == "object" && !Array.isArray(data)) {
+    if (data.transaction_id === void 0) {
+      const err0 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "transaction_id" } };
+      if (vErrors === null) {
+        vErrors = [err0];
+      } else {
+        vErrors.push(err0);
+      }
+      errors++;
+    }
+    if (data.product_id === void 0) {
+      const err1 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "product_id" } };
+      if (vErrors === null) {
+        vErrors = [err1];
+      } else {
+        vErrors.push(err1);
+      }
+      errors++;
+    }
+    if (data.type === void 0) {
+      const err2 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "type" } };
+      if (vErrors === null) {
+        vErrors = [err2];
+      } else {
+        vErrors.push(err2);
+      }
+      errors++;
+    }
+    for (const key0 in data) {
+      if (!(key0 === "transaction_id" || key0 === "product_id" || key0 === "type" || key0 === "subscription_id")) {
+        const err3 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
+        if (vErrors === null) {
+          vErrors = [err3];
+        } else {
+          vErrors.push(err3);
+        }
+        errors++;
+      }
+    }
+    if (data.transaction_id !== void 0) {
+      let data0 = data.transaction_id;
+      if (typeof data0 === "string") {
+        if (func2(data0) > 255) {
+          const err4 = { instancePath: instancePath + "/transaction_id", schemaPath: "input:StoreId/maxLength", keyword: "maxLength", params: { limit: 255 } };
+          if (vErrors === null) {
+            vErrors = [err4];
+          } else {
+            vErrors.push(err4);
+          }
+          errors++;
+        }
+        if (func2(data0) < 1) {
+          const err5 = { instancePath: instancePath + "/transaction_id", schemaPath: "input:StoreId/minLength", keyword: "minLength", params: { limit: 1 } };
+          if (vErrors === null) {
+            vErrors = [err5];
+          } else {
+            vErrors.push(err5);
+          }
+          errors++;
+        }
+        if (!formats2(data0)) {
+          const err6 = { instancePath: instancePath + "/transaction_id", schemaPath: "input:StoreId/format", keyword: "format", params: { format: "text" } };
+          if (vErrors === null) {
+            vErrors = [err6];
+          } else {
+            vErrors.push(err6);
+          }
+          errors++;
+        }
+      } else {
+        const err7 = { instancePath: instancePath + "/transaction_id", schemaPath: "input:StoreId/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err7];
+        } else {
+          vErrors.push(err7);
+        }
+        errors++;
+      }
+    }
+    if (data.product_id !== void 0) {
+      let data1 = data.product_id;
+      if (typeof data1 === "string") {
+        if (!formats2(data1)) {
+          const err8 = { instancePath: instancePath + "/product_id", schemaPath: "input:StoreProductId/format", keyword: "format", params: { format: "text" } };
+          if (vErrors === null) {
+            vErrors = [err8];
+          } else {
+            vErrors.push(err8);
+          }
+          errors++;
+        }
+      } else {
+        const err9 = { instancePath: instancePath + "/product_id", schemaPath: "input:StoreProductId/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err9];
+        } else {
+          vErrors.push(err9);
+        }
+        errors++;
+      }
+    }
+    if (data.type !== void 0) {
+      let data2 = data.type;
+      if (typeof data2 !== "string") {
+        const err10 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err10];
+        } else {
+          vErrors.push(err10);
+        }
+        errors++;
+      }
+      if (!(data2 === "subscription" || data2 === "non_recurring")) {
+        const err11 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema80.properties.type.enum } };
+        if (vErrors === null) {
+          vErrors = [err11];
+        } else {
+          vErrors.push(err11);
+        }
+        errors++;
+      }
+    }
+    if (data.subscription_id !== void 0) {
+      let data3 = data.subscription_id;
+      if (typeof data3 === "string") {
+        if (func2(data3) > 255) {
+          const err12 = { instancePath: instancePath + "/subscription_id", schemaPath: "input:StoreId/maxLength", keyword: "maxLength", params: { limit: 255 } };
+          if (vErrors === null) {
+            vErrors = [err12];
+          } else {
+            vErrors.push(err12);
+          }
+          errors++;
+        }
+        if (func2(data3) < 1) {
+          const err13 = { instancePath: instancePath + "/subscription_id", schemaPath: "input:StoreId/minLength", keyword: "minLength", params: { limit: 1 } };
+          if (vErrors === null) {
+            vErrors = [err13];
+          } else {
+            vErrors.push(err13);
+          }
+          errors++;
+        }
+        if (!formats2(data3)) {
+          const err14 = { instancePath: instancePath + "/subscription_id", schemaPath: "input:StoreId/format", keyword: "format", params: { format: "text" } };
+          if (vErrors === null) {
+            vErrors = [err14];
+          } else {
+            vErrors.push(err14);
+          }
+          errors++;
+        }
+      } else {
+        const err15 = { instancePath: instancePath + "/subscription_id", schemaPath: "input:StoreId/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err15];
+        } else {
+          vErrors.push(err15);
+        }
+        errors++;
+      }
+    }
+  } else {
+    const err16 = { instancePath, schemaPath: "#/type", keyword: "type", params: { type: "object" } };
+    if (vErrors === null) {
+      vErrors = [err16];
+    } else {
+      vErrors.push(err16);
+    }
+    errors++;
+  }
+  validate46.errors = vErrors;
+  return errors === 0;
+}
+function validate39(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+  ;
+  let vErrors = null;
+  let errors = 0;
+  if (data && typeof data == "object" && !Array.isArray(data)) {
+    if (data.is_family_shared === void 0) {
+      data.is_family_shared = false;
+    }
+    if (data.country === void 0) {
+      data.country = null;
+    }
+    if (data.screen_id === void 0) {
+      data.screen_id = null;
+    }
+    for (const key0 in data) {
+      if (!func24.call(schema69.properties, key0)) {
+        const err0 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
+        if (vErrors === null) {
+          vErrors = [err0];
+        } else {
+          vErrors.push(err0);
+        }
+        errors++;
+      }
+    }
+    if (data.currency !== void 0) {
+      let data0 = data.currency;
+      if (typeof data0 === "string") {
+        if (!pattern29.test(data0)) {
+          const err1 = { instancePath: instancePath + "/currency", schemaPath: "#/properties/currency/pattern", keyword: "pattern", params: { pattern: "^[A-Za-z]{3}$" } };
+          if (vErrors === null) {
+            vErrors = [err1];
+          } else {
+            vErrors.push(err1);
+          }
+          errors++;
+        }
+        if (!formats2(data0)) {
+          const err2 = { instancePath: instancePath + "/currency", schemaPath: "#/properties/currency/format", keyword: "format", params: { format: "text" } };
+          if (vErrors === null) {
+            vErrors = [err2];
+          } else {
+            vErrors.push(err2);
+          }
+          errors++;
+        }
+      } else {
+        const err3 = { instancePath: instancePath + "/currency", schemaPath: "#/properties/currency/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err3];
+        } else {
+          vErrors.push(err3);
+        }
+        errors++;
+      }
+    }
+    if (data.price !== void 0) {
+      let data1 = data.price;
+      if (typeof data1 === "string") {
+        if (!pattern20.test(data1)) {
+          const err4 = { instancePath: instancePath + "/price", schemaPath: "#/properties/price/pattern", keyword: "pattern", params: { pattern: "^[0-9]{1,12}(\\.[0-9]{1,6})?$" } };
+          if (vErrors === null) {
+            vErrors = [err4];
+          } else {
+            vErrors.push(err4);
+          }
+          errors++;
+        }
+        if (!formats2(data1)) {
+          const err5 = { instancePath: instancePath + "/price", schemaPath: "#/properties/price/format", keyword: "format", params: { format: "text" } };
+          if (vErrors === null) {
+            vErrors = [err5];
+          } else {
+            vErrors.push(err5);
+          }
+          errors++;
+        }
+      } else {
+        const err6 = { instancePath: instancePath + "/price", schemaPath: "#/properties/price/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err6];
+        } else {
+          vErrors.push(err6);
+        }
+        errors++;
+      }
+    }
+    if (data.purchased_at !== void 0) {
+      let data2 = data.purchased_at;
+      if (typeof data2 === "string") {
+        if (!formats0(data2)) {
+          const err7 = { instancePath: instancePath + "/purchased_at", schemaPath: "#/properties/purchased_at/format", keyword: "format", params: { format: "date-time" } };
+          if (vErrors === null) {
+            vErrors = [err7];
+          } else {
+            vErrors.push(err7);
+          }
+          errors++;
+        }
+      } else {
+        const err8 = { instancePath: instancePath + "/purchased_at", schemaPath: "#/properties/purchased_at/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err8];
+        } else {
+          vErrors.push(err8);
+        }
+        errors++;
+      }
+    }
+    if (data.expires_at !== void 0) {
+      let data3 = data.expires_at;
+      if (typeof data3 === "string") {
+        if (!formats0(data3)) {
+          const err9 = { instancePath: instancePath + "/expires_at", schemaPath: "#/properties/expires_at/format", keyword: "format", params: { format: "date-time" } };
+          if (vErrors === null) {
+            vErrors = [err9];
+          } else {
+            vErrors.push(err9);
+          }
+          errors++;
+        }
+      } else {
+        const err10 = { instancePath: instancePath + "/expires_at", schemaPath: "#/properties/expires_at/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err10];
+        } else {
+          vErrors.push(err10);
+        }
+        errors++;
+      }
+    }
+    if (data.is_auto_renewing !== void 0) {
+      if (typeof data.is_auto_renewing !== "boolean") {
+        const err11 = { instancePath: instancePath + "/is_auto_renewing", schemaPath: "#/properties/is_auto_renewing/type", keyword: "type", params: { type: "boolean" } };
+        if (vErrors === null) {
+          vErrors = [err11];
+        } else {
+          vErrors.push(err11);
+        }
+        errors++;
+      }
+    }
+    if (data.period_type !== void 0) {
+      let data5 = data.period_type;
+      if (typeof data5 !== "string") {
+        const err12 = { instancePath: instancePath + "/period_type", schemaPath: "#/properties/period_type/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err12];
+        } else {
+          vErrors.push(err12);
+        }
+        errors++;
+      }
+      if (!(data5 === "normal" || data5 === "trial" || data5 === "intro")) {
+        const err13 = { instancePath: instancePath + "/period_type", schemaPath: "#/properties/period_type/enum", keyword: "enum", params: { allowedValues: schema69.properties.period_type.enum } };
+        if (vErrors === null) {
+          vErrors = [err13];
+        } else {
+          vErrors.push(err13);
+        }
+        errors++;
+      }
+    }
+    if (typeof data.is_family_shared !== "boolean") {
+      const err14 = { instancePath: instancePath + "/is_family_shared", schemaPath: "#/properties/is_family_shared/type", keyword: "type", params: { type: "boolean" } };
+      if (vErrors === null) {
+        vErrors = [err14];
+      } else {
+        vErrors.push(err14);
+      }
+      errors++;
+    }
+    let data7 = data.country;
+    if (typeof data7 !== "string" && data7 !== null) {
+      const err15 = { instancePath: instancePath + "/country", schemaPath: "#/properties/country/type", keyword: "type", params: { type: schema69.properties.country.type } };
+      if (vErrors === null) {
+        vErrors = [err15];
+      } else {
+        vErrors.push(err15);
+      }
+      errors++;
+    }
+    if (typeof data7 === "string") {
+      if (!pattern31.test(data7)) {
+        const err16 = { instancePath: instancePath + "/country", schemaPath: "#/properties/country/pattern", keyword: "pattern", params: { pattern: "^[A-Z]{2}$" } };
+        if (vErrors === null) {
+          vErrors = [err16];
+        } else {
+          vErrors.push(err16);
+        }
+        errors++;
+      }
+      if (!formats2(data7)) {
+        const err17 = { instancePath: instancePath + "/country", schemaPath: "#/properties/country/format", keyword: "format", params: { format: "text" } };
+        if (vErrors === null) {
+          vErrors = [err17];
+        } else {
+          vErrors.push(err17);
+        }
+        errors++;
+      }
+    }
+    let data8 = data.screen_id;
+    if (typeof data8 !== "string" && data8 !== null) {
+      const err18 = { instancePath: instancePath + "/screen_id", schemaPath: "#/properties/screen_id/type", keyword: "type", params: { type: schema69.properties.screen_id.type } };
+      if (vErrors === null) {
+        vErrors = [err18];
+      } else {
+        vErrors.push(err18);
+      }
+      errors++;
+    }
+    if (typeof data8 === "string") {
+      if (func2(data8) > 256) {
+        const err19 = { instancePath: instancePath + "/screen_id", schemaPath: "#/properties/screen_id/maxLength", keyword: "maxLength", params: { limit: 256 } };
+        if (vErrors === null) {
+          vErrors = [err19];
+        } else {
+          vErrors.push(err19);
+        }
+        errors++;
+      }
+      if (func2(data8) < 1) {
+        const err20 = { instancePath: instancePath + "/screen_id", schemaPath: "#/properties/screen_id/minLength", keyword: "minLength", params: { limit: 1 } };
+        if (vErrors === null) {
+          vErrors = [err20];
+        } else {
+          vErrors.push(err20);
+        }
+        errors++;
+      }
+      if (!formats2(data8)) {
+        const err21 = { instancePath: instancePath + "/screen_id", schemaPath: "#/properties/screen_id/format", keyword: "format", params: { format: "text" } };
+        if (vErrors === null) {
+          vErrors = [err21];
+        } else {
+          vErrors.push(err21);
+        }
+        errors++;
+      }
+    }
+    if (data.app_store_data !== void 0) {
+      if (!validate40(data.app_store_data, { instancePath: instancePath + "/app_store_data", parentData: data, parentDataProperty: "app_store_data", rootData })) {
+        vErrors = vErrors === null ? validate40.errors : vErrors.concat(validate40.errors);
+        errors = vErrors.length;
+      }
+    }
+    if (data.play_store_data !== void 0) {
+      if (!validate42(data.play_store_data, { instancePath: instancePath + "/play_store_data", parentData: data, parentDataProperty: "play_store_data", rootData })) {
+        vErrors = vErrors === null ? validate42.errors : vErrors.concat(validate42.errors);
+        errors = vErrors.length;
+      }
+    }
+    if (data.stripe_store_data !== void 0) {
+      if (!validate44(data.stripe_store_data, { instancePath: instancePath + "/stripe_store_data", parentData: data, parentDataProperty: "stripe_store_data", rootData })) {
+        vErrors = vErrors === null ? validate44.errors : vErrors.concat(validate44.errors);
+        errors = vErrors.length;
+      }
+    }
+    if (data.paddle_store_data !== void 0) {
+      if (!validate46(data.paddle_store_data, { instancePath: instancePath + "/paddle_store_data", parentData: data, parentDataProperty: "paddle_store_data", rootData })) {
+        vErrors = vErrors === null ? validate46.errors : vErrors.concat(validate46.errors);
+        errors = vErrors.length;
+      }
+    }
+  } else {
+    const err22 = { instancePath, schemaPath: "#/type", keyword: "type", params: { type: "object" } };
+    if (vErrors === null) {
+      vErrors = [err22];
+    } else {
+      vErrors.push(err22);
+    }
+    errors++;
+  }
+  validate39.errors = vErrors;
+  return errors === 0;
+}
+function validate38(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+  ;
+  let vErrors = null;
+  let errors = 0;
+  if (!validate39(data, { instancePath, parentData, parentDataProperty, rootData })) {
+    vErrors = vErrors === null ? validate39.errors : vErrors.concat(validate39.errors);
+    errors = vErrors.length;
+  }
+  validate38.errors = vErrors;
+  return errors === 0;
+}
+var v4GetUserPurchasePath = validate49;
+function validate49(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+  ;
+  let vErrors = null;
+  let errors = 0;
+  if (data && typeof data == "object" && !Array.isArray(data)) {
+    if (data.user_id === void 0) {
+      const err0 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "user_id" } };
+      if (vErrors === null) {
+        vErrors = [err0];
+      } else {
+        vErrors.push(err0);
+      }
+      errors++;
+    }
+    if (data.purchase_id === void 0) {
+      const err1 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "purchase_id" } };
+      if (vErrors === null) {
+        vErrors = [err1];
+      } else {
+        vErrors.push(err1);
+      }
+      errors++;
+    }
+    for (const key0 in data) {
+      if (!(key0 === "user_id" || key0 === "purchase_id")) {
+        const err2 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
+        if (vErrors === null) {
+          vErrors = [err2];
+        } else {
+          vErrors.push(err2);
+        }
+        errors++;
+      }
+    }
+    if (data.user_id !== void 0) {
+      let data0 = data.user_id;
+      if (typeof data0 === "string") {
+        if (func2(data0) > 256) {
+          const err3 = { instancePath: instancePath + "/user_id", schemaPath: "input:IdInPath/maxLength", keyword: "maxLength", params: { limit: 256 } };
+          if (vErrors === null) {
+            vErrors = [err3];
+          } else {
+            vErrors.push(err3);
+          }
+          errors++;
+        }
+        if (func2(data0) < 1) {
+          const err4 = { instancePath: instancePath + "/user_id", schemaPath: "input:IdInPath/minLength", keyword: "minLength", params: { limit: 1 } };
+          if (vErrors === null) {
+            vErrors = [err4];
+          } else {
+            vErrors.push(err4);
+          }
+          errors++;
+        }
+        if (!pattern3.test(data0)) {
+          const err5 = { instancePath: instancePath + "/user_id", schemaPath: "input:IdInPath/pattern", keyword: "pattern", params: { pattern: "^[a-zA-Z0-9._-]+$" } };
+          if (vErrors === null) {
+            vErrors = [err5];
+          } else {
+            vErrors.push(err5);
+          }
+          errors++;
+        }
+        if (!formats2(data0)) {
+          const err6 = { instancePath: instancePath + "/user_id", schemaPath: "input:IdInPath/format", keyword: "format", params: { format: "text" } };
+          if (vErrors === null) {
+            vErrors = [err6];
+          } else {
+            vErrors.push(err6);
+          }
+          errors++;
+        }
+      } else {
+        const err7 = { instancePath: instancePath + "/user_id", schemaPath: "input:IdInPath/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err7];
+        } else {
+          vErrors.push(err7);
+        }
+        errors++;
+      }
+    }
+    if (data.purchase_id !== void 0) {
+      let data1 = data.purchase_id;
+      if (typeof data1 === "string") {
+        if (!pattern17.test(data1)) {
+          const err8 = { instancePath: instancePath + "/purchase_id", schemaPath: "#/properties/purchase_id/pattern", keyword: "pattern", params: { pattern: "^[0-9]{1,19}$" } };
+          if (vErrors === null) {
+            vErrors = [err8];
+          } else {
+            vErrors.push(err8);
+          }
+          errors++;
+        }
+        if (!formats2(data1)) {
+          const err9 = { instancePath: instancePath + "/purchase_id", schemaPath: "#/properties/purchase_id/format", keyword: "format", params: { format: "text" } };
+          if (vErrors === null) {
+            vErrors = [err9];
+          } else {
+            vErrors.push(err9);
+          }
+          errors++;
+        }
+      } else {
+        const err10 = { instancePath: instancePath + "/purchase_id", schemaPath: "#/properties/purchase_id/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err10];
+        } else {
+          vErrors.push(err10);
+        }
+        errors++;
+      }
+    }
+  } else {
+    const err11 = { instancePath, schemaPath: "#/type", keyword: "type", params: { type: "object" } };
+    if (vErrors === null) {
+      vErrors = [err11];
+    } else {
+      vErrors.push(err11);
+    }
+    errors++;
+  }
+  validate49.errors = vErrors;
+  return errors === 0;
+}
+var v4UpdateUserPurchaseBody = validate50;
+var schema87 = { "type": "object", "additionalProperties": false, "properties": { "is_auto_renewing": { "type": "boolean" }, "expires_at": { "type": "string", "format": "date-time" }, "billing_retry_at": { "type": ["string", "null"], "format": "date-time" }, "grace_period_expires_at": { "type": ["string", "null"], "format": "date-time" }, "refunded_at": { "type": ["string", "null"], "format": "date-time" }, "refunded_amount": { "type": ["string", "null"], "pattern": "^[0-9]{1,12}(\\.[0-9]{1,6})?$", "format": "text" } }, "$id": "input:PurchaseUpdate" };
+function validate50(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+  ;
+  let vErrors = null;
+  let errors = 0;
+  if (data && typeof data == "object" && !Array.isArray(data)) {
+    for (const key0 in data) {
+      if (!(key0 === "is_auto_renewing" || key0 === "expires_at" || key0 === "billing_retry_at" || key0 === "grace_period_expires_at" || key0 === "refunded_at" || key0 === "refunded_amount")) {
+        const err0 = { instancePath, schemaPath: "input:PurchaseUpdate/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
+        if (vErrors === null) {
+          vErrors = [err0];
+        } else {
+          vErrors.push(err0);
+        }
+        errors++;
+      }
+    }
+    if (data.is_auto_renewing !== void 0) {
+      if (typeof data.is_auto_renewing !== "boolean") {
+        const err1 = { instancePath: instancePath + "/is_auto_renewing", schemaPath: "input:PurchaseUpdate/properties/is_auto_renewing/type", keyword: "type", params: { type: "boolean" } };
+        if (vErrors === null) {
+          vErrors = [err1];
+        } else {
+          vErrors.push(err1);
+        }
+        errors++;
+      }
+    }
+    if (data.expires_at !== void 0) {
+      let data1 = data.expires_at;
+      if (typeof data1 === "string") {
+        if (!formats0(data1)) {
+          const err2 = { instancePath: instancePath + "/expires_at", schemaPath: "input:PurchaseUpdate/properties/expires_at/format", keyword: "format", params: { format: "date-time" } };
+          if (vErrors === null) {
+            vErrors = [err2];
+          } else {
+            vErrors.push(err2);
+          }
+          errors++;
+        }
+      } else {
+        const err3 = { instancePath: instancePath + "/expires_at", schemaPath: "input:PurchaseUpdate/properties/expires_at/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err3];
+        } else {
+          vErrors.push(err3);
+        }
+        errors++;
+      }
+    }
+    if (data.billing_retry_at !== void 0) {
+      let data2 = data.billing_retry_at;
+      if (typeof data2 !== "string" && data2 !== null) {
+        const err4 = { instancePath: instancePath + "/billing_retry_at", schemaPath: "input:PurchaseUpdate/properties/billing_retry_at/type", keyword: "type", params: { type: schema87.properties.billing_retry_at.type } };
+        if (vErrors === null) {
+          vErrors = [err4];
+        } else {
+          vErrors.push(err4);
+        }
+        errors++;
+      }
+      if (typeof data2 === "string") {
+        if (!formats0(data2)) {
+          const err5 = { instancePath: instancePath + "/billing_retry_at", schemaPath: "input:PurchaseUpdate/properties/billing_retry_at/format", keyword: "format", params: { format: "date-time" } };
+          if (vErrors === null) {
+            vErrors = [err5];
+          } else {
+            vErrors.push(err5);
+          }
+          errors++;
+        }
+      }
+    }
+    if (data.grace_period_expires_at !== void 0) {
+      let data3 = data.grace_period_expires_at;
+      if (typeof data3 !== "string" && data3 !== null) {
+        const err6 = { instancePath: instancePath + "/grace_period_expires_at", schemaPath: "input:PurchaseUpdate/properties/grace_period_expires_at/type", keyword: "type", params: { type: schema87.properties.grace_period_expires_at.type } };
+        if (vErrors === null) {
+          vErrors = [err6];
+        } else {
+          vErrors.push(err6);
+        }
+        errors++;
+      }
+      if (typeof data3 === "string") {
+        if (!formats0(data3)) {
+          const err7 = { instancePath: instancePath + "/grace_period_expires_at", schemaPath: "input:PurchaseUpdate/properties/grace_period_expires_at/format", keyword: "format", params: { format: "date-time" } };
+          if (vErrors === null) {
+            vErrors = [err7];
+          } else {
+            vErrors.push(err7);
+          }
+          errors++;
+        }
+      }
+    }
+    if (data.refunded_at !== void 0) {
+      let data4 = data.refunded_at;
+      if (typeof data4 !== "string" && data4 !== null) {
+        const err8 = { instancePath: instancePath + "/refunded_at", schemaPath: "input:PurchaseUpdate/properties/refunded_at/type", keyword: "type", params: { type: schema87.properties.refunded_at.type } };
+        if (vErrors === null) {
+          vErrors = [err8];
+        } else {
+          vErrors.push(err8);
+        }
+        errors++;
+      }
+      if (typeof data4 === "string") {
+        if (!formats0(data4)) {
+          const err9 = { instancePath: instancePath + "/refunded_at", schemaPath: "input:PurchaseUpdate/properties/refunded_at/format", keyword: "format", params: { format: "date-time" } };
+          if (vErrors === null) {
+            vErrors = [err9];
+          } else {
+            vErrors.push(err9);
+          }
+          errors++;
+        }
+      }
+    }
+    if (data.refunded_amount !== void 0) {
+      let data5 = data.refunded_amount;
+      if (typeof data5 !== "string" && data5 !== null) {
+        const err10 = { instancePath: instancePath + "/refunded_amount", schemaPath: "input:PurchaseUpdate/properties/refunded_amount/type", keyword: "type", params: { type: schema87.properties.refunded_amount.type } };
+        if (vErrors === null) {
+          vErrors = [err10];
+        } else {
+          vErrors.push(err10);
+        }
+        errors++;
+      }
+      if (typeof data5 === "string") {
+        if (!pattern20.test(data5)) {
+          const err11 = { instancePath: instancePath + "/refunded_amount", schemaPath: "input:PurchaseUpdate/properties/refunded_amount/pattern", keyword: "pattern", params: { pattern: "^[0-9]{1,12}(\\.[0-9]{1,6})?$" } };
+          if (vErrors === null) {
+            vErrors = [err11];
+          } else {
+            vErrors.push(err11);
+          }
+          errors++;
+        }
+        if (!formats2(data5)) {
+          const err12 = { instancePath: instancePath + "/refunded_amount", schemaPath: "input:PurchaseUpdate/properties/refunded_amount/format", keyword: "format", params: { format: "text" } };
+          if (vErrors === null) {
+            vErrors = [err12];
+          } else {
+            vErrors.push(err12);
+          }
+          errors++;
+        }
+      }
+    }
+  } else {
+    const err13 = { instancePath, schemaPath: "input:PurchaseUpdate/type", keyword: "type", params: { type: "object" } };
+    if (vErrors === null) {
+      vErrors = [err13];
+    } else {
+      vErrors.push(err13);
+    }
+    errors++;
+  }
+  validate50.errors = vErrors;
+  return errors === 0;
+}
+var answerCustomerPermissionList = validate51;
+var schema90 = { "type": "object", "required": ["id", "source", "active", "started_at", "expires_at", "product_id"], "additionalProperties": false, "properties": { "id": { "type": "string", "minLength": 1 }, "source": { "type": "string", "enum": ["apple", "google", "stripe", "paddle", "manual", "unknown"] }, "active": { "type": "boolean" }, "started_at": { "type": ["integer", "null"], "minimum": -9007199254740991, "maximum": 9007199254740991 }, "expires_at": { "type": ["integer", "null"], "minimum": -9007199254740991, "maximum": 9007199254740991 }, "product_id": { "type": ["string", "null"] } }, "$id": "answer:HeldPermission" };
+var pattern35 = new RegExp("^/v4/customers/.+/permissions$", "u");
+function validate51(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+  ;
+  let vErrors = null;
+  let errors = 0;
+  if (data && typeof data == "object" && !Array.isArray(data)) {
+    if (data.object === void 0) {
+      const err0 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "object" } };
+      if (vErrors === null) {
+        vErrors = [err0];
+      } else {
+        vErrors.push(err0);
+      }
+      errors++;
+    }
+    if (data.url === void 0) {
+      const err1 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "url" } };
+      if (vErrors === null) {
+        vErrors = [err1];
+      } else {
+        vErrors.push(err1);
+      }
+      errors++;
+    }
+    if (data.data === void 0) {
+      const err2 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "data" } };
+      if (vErrors === null) {
+        vErrors = [err2];
+      } else {
+        vErrors.push(err2);
+      }
+      errors++;
+    }
+    if (data.has_more === void 0) {
+      const err3 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "has_more" } };
+      if (vErrors === null) {
+        vErrors = [err3];
+      } else {
+        vErrors.push(err3);
+      }
+      errors++;
+    }
+    for (const key0 in data) {
+      if (!(key0 === "object" || key0 === "url" || key0 === "data" || key0 === "has_more")) {
+        const err4 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
+        if (vErrors === null) {
+          vErrors = [err4];
+        } else {
+          vErrors.push(err4);
+        }
+        errors++;
+      }
+    }
+    if (data.object !== void 0) {
+      let data0 = data.object;
+      if (typeof data0 !== "string") {
+        const err5 = { instancePath: instancePath + "/object", schemaPath: "answer:ListObject/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err5];
+        } else {
+          vErrors.push(err5);
+        }
+        errors++;
+      }
+      if (!(data0 === "list")) {
+        const err6 = { instancePath: instancePath + "/object", schemaPath: "answer:ListObject/enum", keyword: "enum", params: { allowedValues: schema22.enum } };
+        if (vErrors === null) {
+          vErrors = [err6];
+        } else {
+          vErrors.push(err6);
+        }
+        errors++;
+      }
+    }
+    if (data.url !== void 0) {
+      let data1 = data.url;
+      if (typeof data1 === "string") {
+        if (!pattern35.test(data1)) {
+          const err7 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/pattern", keyword: "pattern", params: { pattern: "^/v4/customers/.+/permissions$" } };
+          if (vErrors === null) {
+            vErrors = [err7];
+          } else {
+            vErrors.push(err7);
+          }
+          errors++;
+        }
+      } else {
+        const err8 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err8];
+        } else {
+          vErrors.push(err8);
+        }
+        errors++;
+      }
+    }
+    if (data.data !== void 0) {
+      let data2 = data.data;
+      if (Array.isArray(data2)) {
+        const len0 = data2.length;
+        for (let i0 = 0; i0 < len0; i0++) {
+          let data3 = data2[i0];
+          if (data3 && typeof data3 == "object" && !Array.isArray(data3)) {
+            if (data3.id === void 0) {
+              const err9 = { instancePath: instancePath + "/data/" + i0, schemaPath: "answer:HeldPermission/required", keyword: "required", params: { missingProperty: "id" } };
+              if (vErrors === null) {
+                vErrors = [err9];
+              } else {
+                vErrors.push(err9);
+              }
+              errors++;
+            }
+            if (data3.source === void 0) {
+              const err10 = { instancePath: instancePath + "/data/" + i0, schemaPath: "answer:HeldPermission/required", keyword: "required", params: { missingProperty: "source" } };
+              if (vErrors === null) {
+                vErrors = [err10];
+              } else {
+                vErrors.push(err10);
+              }
+              errors++;
+            }
+            if (data3.active === void 0) {
+              const err11 = { instancePath: instancePath + "/data/" + i0, schemaPath: "answer:HeldPermission/required", keyword: "required", params: { missingProperty: "active" } };
+              if (vErrors === null) {
+                vErrors = [err11];
+              } else {
+                vErrors.push(err11);
+              }
+              errors++;
+            }
+            if (data3.started_at === void 0) {
+              const err12 = { instancePath: instancePath + "/data/" + i0, schemaPath: "answer:HeldPermission/required", keyword: "required", params: { missingProperty: "started_at" } };
+              if (vErrors === null) {
+                vErrors = [err12];
+              } else {
+                vErrors.push(err12);
+              }
+              errors++;
+            }
+            if (data3.expires_at === void 0) {
+              const err13 = { instancePath: instancePath + "/data/" + i0, schemaPath: "answer:HeldPermission/required", keyword: "required", params: { missingProperty: "expires_at" } };
+              if (vErrors === null) {
+                vErrors = [err13];
+              } else {
+                vErrors.push(err13);
+              }
+              errors++;
+            }
+            if (data3.product_id === void 0) {
+              const err14 = { instancePath: instancePath + "/data/" + i0, schemaPath: "answer:HeldPermission/required", keyword: "required", params: { missingProperty: "product_id" } };
+              if (vErrors === null) {
+                vErrors = [err14];
+              } else {
+                vErrors.push(err14);
+              }
+              errors++;
+            }
+            for (const key1 in data3) {
+              if (!(key1 === "id" || key1 === "source" || key1 === "active" || key1 === "started_at" || key1 === "expires_at" || key1 === "product_id")) {
+                const err15 = { instancePath: instancePath + "/data/" + i0, schemaPath: "answer:HeldPermission/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key1 } };
+                if (vErrors === null) {
+                  vErrors = [err15];
+                } else {
+                  vErrors.push(err15);
+                }
+                errors++;
+              }
+            }
+            if (data3.id !== void 0) {
+              let data4 = data3.id;
+              if (typeof data4 === "string") {
+                if (func2(data4) < 1) {
+                  const err16 = { instancePath: instancePath + "/data/" + i0 + "/id", schemaPath: "answer:HeldPermission/properties/id/minLength", keyword: "minLength", params: { limit: 1 } };
+                  if (vErrors === null) {
+                    vErrors = [err16];
+                  } else {
+                    vErrors.push(err16);
+                  }
+                  errors++;
+                }
+              } else {
+                const err17 = { instancePath: instancePath + "/data/" + i0 + "/id", schemaPath: "answer:HeldPermission/properties/id/type", keyword: "type", params: { type: "string" } };
+                if (vErrors === null) {
+                  vErrors = [err17];
+                } else {
+                  vErrors.push(err17);
+                }
+                errors++;
+              }
+            }
+            if (data3.source !== void 0) {
+              let data5 = data3.source;
+              if (typeof data5 !== "string") {
+                const err18 = { instancePath: instancePath + "/data/" + i0 + "/source", schemaPath: "answer:HeldPermission/properties/source/type", keyword: "type", params: { type: "string" } };
+                if (vErrors === null) {
+                  vErrors = [err18];
+                } else {
+                  vErrors.push(err18);
+                }
+                errors++;
+              }
+              if (!(data5 === "apple" || data5 === "google" || data5 === "stripe" || data5 === "paddle" || data5 === "manual" || data5 === "unknown")) {
+                const err19 = { instancePath: instancePath + "/data/" + i0 + "/source", schemaPath: "answer:HeldPermission/properties/source/enum", keyword: "enum", params: { allowedValues: schema90.properties.source.enum } };
+                if (vErrors === null) {
+                  vErrors = [err19];
+                } else {
+                  vErrors.push(err19);
+                }
+                errors++;
+              }
+            }
+            if (data3.active !== void 0) {
+              if (typeof data3.active !== "boolean") {
+                const err20 = { instancePath: instancePath + "/data/" + i0 + "/active", schemaPath: "answer:HeldPermission/properties/active/type", keyword: "type", params: { type: "boolean" } };
+                if (vErrors === null) {
+                  vErrors = [err20];
+                } else {
+                  vErrors.push(err20);
+                }
+                errors++;
+              }
+            }
+            if (data3.started_at !== void 0) {
+              let data7 = data3.started_at;
+              if (!(typeof data7 == "number" && (!(data7 % 1) && !isNaN(data7)) && isFinite(data7)) && data7 !== null) {
+                const err21 = { instancePath: instancePath + "/data/" + i0 + "/started_at", schemaPath: "answer:HeldPermission/properties/started_at/type", keyword: "type", params: { type: schema90.properties.started_at.type } };
+                if (vErrors === null) {
+                  vErrors = [err21];
+                } else {
+                  vErrors.push(err21);
+                }
+                errors++;
+              }
+              if (typeof data7 == "number" && isFinite(data7)) {
+                if (data7 > 9007199254740991 || isNaN(data7)) {
+                  const err22 = { instancePath: instancePath + "/data/" + i0 + "/started_at", schemaPath: "answer:HeldPermission/properties/started_at/maximum", keyword: "maximum", params: { comparison: "<=", limit: 9007199254740991 } };
+                  if (vErrors === null) {
+                    vErrors = [err22];
+                  } else {
+                    vErrors.push(err22);
+                  }
+                  errors++;
+                }
+                if (data7 < -9007199254740991 || isNaN(data7)) {
+                  const err23 = { instancePath: instancePath + "/data/" + i0 + "/started_at", schemaPath: "answer:HeldPermission/properties/started_at/minimum", keyword: "minimum", params: { comparison: ">=", limit: -9007199254740991 } };
+                  if (vErrors === null) {
+                    vErrors = [err23];
+                  } else {
+                    vErrors.push(err23);
+                  }
+                  errors++;
+                }
+              }
+            }
+            if (data3.expires_at !== void 0) {
+              let data8 = data3.expires_at;
+              if (!(typeof data8 == "number" && (!(data8 % 1) && !isNaN(data8)) && isFinite(data8)) && data8 !== null) {
+                const err24 = { instancePath: instancePath + "/data/" + i0 + "/expires_at", schemaPath: "answer:HeldPermission/properties/expires_at/type", keyword: "type", params: { type: schema90.properties.expires_at.type } };
+                if (vErrors === null) {
+                  vErrors = [err24];
+                } else {
+                  vErrors.push(err24);
+                }
+                errors++;
+              }
+              if (typeof data8 == "number" && isFinite(data8)) {
+                if (data8 > 9007199254740991 || isNaN(data8)) {
+                  const err25 = { instancePath: instancePath + "/data/" + i0 + "/expires_at", schemaPath: "answer:HeldPermission/properties/expires_at/maximum", keyword: "maximum", params: { comparison: "<=", limit: 9007199254740991 } };
+                  if (vErrors === null) {
+                    vErrors = [err25];
+                  } else {
+                    vErrors.push(err25);
+                  }
+                  errors++;
+                }
+                if (data8 < -9007199254740991 || isNaN(data8)) {
+                  const err26 = { instancePath: instancePath + "/data/" + i0 + "/expires_at", schemaPath: "answer:HeldPermission/properties/expires_at/minimum", keyword: "minimum", params: { comparison: ">=", limit: -9007199254740991 } };
+                  if (vErrors === null) {
+                    vErrors = [err26];
+                  } else {
+                    vErrors.push(err26);
+                  }
+                  errors++;
+                }
+              }
+            }
+            if (data3.product_id !== void 0) {
+              let data9 = data3.product_id;
+              if (typeof data9 !== "string" && data9 !== null) {
+                const err27 = { instancePath: instancePath + "/data/" + i0 + "/product_id", schemaPath: "answer:HeldPermission/properties/product_id/type", keyword: "type", params: { type: schema90.properties.product_id.type } };
+                if (vErrors === null) {
+                  vErrors = [err27];
+                } else {
+                  vErrors.push(err27);
+                }
+                errors++;
+              }
+            }
+          } else {
+            const err28 = { instancePath: instancePath + "/data/" + i0, schemaPath: "answer:HeldPermission/type", keyword: "type", params: { type: "object" } };
+            if (vErrors === null) {
+              vErrors = [err28];
+            } else {
+              vErrors.push(err28);
+            }
+            errors++;
+          }
+        }
+      } else {
+        const err29 = { instancePath: instancePath + "/data", schemaPath: "#/properties/data/type", keyword: "type", params: { type: "array" } };
+        if (vErrors === null) {
+          vErrors = [err29];
+        } else {
+          vErrors.push(err29);
+        }
+        errors++;
+      }
+    }
+    if (data.has_more !== void 0) {
+      let data10 = data.has_more;
+      if (typeof data10 !== "boolean") {
+        const err30 = { instancePath: instancePath + "/has_more", schemaPath: "answer:HasNoMore/type", keyword: "type", params: { type: "boolean" } };
+        if (vErrors === null) {
+          vErrors = [err30];
+        } else {
+          vErrors.push(err30);
+        }
+        errors++;
+      }
+      if (!(data10 === false)) {
+        const err31 = { instancePath: instancePath + "/has_more", schemaPath: "answer:HasNoMore/enum", keyword: "enum", params: { allowedValues: schema24.enum } };
+        if (vErrors === null) {
+          vErrors = [err31];
+        } else {
+          vErrors.push(err31);
+        }
+        errors++;
+      }
+    }
+  } else {
+    const err32 = { instancePath, schemaPath: "#/type", keyword: "type", params: { type: "object" } };
+    if (vErrors === null) {
+      vErrors = [err32];
+    } else {
+      vErrors.push(err32);
+    }
+    errors++;
+  }
+  validate51.errors = vErrors;
+  return errors === 0;
+}
+var v4ListCustomerPermissionsPath = validate52;
+function validate52(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+  ;
+  let vErrors = null;
+  let errors = 0;
+  if (data && typeof data == "object" && !Array.isArray(data)) {
+    if (data.customer_id === void 0) {
+      const err0 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "customer_id" } };
+      if (vErrors === null) {
+        vErrors = [err0];
+      } else {
+        vErrors.push(err0);
+      }
+      errors++;
+    }
+    for (const key0 in data) {
+      if (!(key0 === "customer_id")) {
+        const err1 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
+        if (vErrors === null) {
+          vErrors = [err1];
+        } else {
+          vErrors.push(err1);
+        }
+        errors++;
+      }
+    }
+    if (data.customer_id !== void 0) {
+      let data0 = data.customer_id;
+      if (typeof data0 === "string") {
+        if (func2(data0) > 256) {
+          const err2 = { instancePath: instancePath + "/customer_id", schemaPath: "input:IdInPath/maxLength", keyword: "maxLength", params: { limit: 256 } };
+          if (vErrors === null) {
+            vErrors = [err2];
+          } else {
+            vErrors.push(err2);
+          }
+          errors++;
+        }
+        if (func2(data0) < 1) {
+          const err3 = { instancePath: instancePath + "/customer_id", schemaPath: "input:IdInPath/minLength", keyword: "minLength", params: { limit: 1 } };
+          if (vErrors === null) {
+            vErrors = [err3];
+          } else {
+            vErrors.push(err3);
+          }
+          errors++;
+        }
+        if (!pattern3.test(data0)) {
+          const err4 = { instancePath: instancePath + "/customer_id", schemaPath: "input:IdInPath/pattern", keyword: "pattern", params: { pattern: "^[a-zA-Z0-9._-]+$" } };
+          if (vErrors === null) {
+            vErrors = [err4];
+          } else {
+            vErrors.push(err4);
+          }
+          errors++;
+        }
+        if (!formats2(data0)) {
+          const err5 = { instancePath: instancePath + "/customer_id", schemaPath: "input:IdInPath/format", keyword: "format", params: { format: "text" } };
+          if (vErrors === null) {
+            vErrors = [err5];
+          } else {
+            vErrors.push(err5);
+          }
+          errors++;
+        }
+      } else {
+        const err6 = { instancePath: instancePath + "/customer_id", schemaPath: "input:IdInPath/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err6];
+        } else {
+          vErrors.push(err6);
+        }
+        errors++;
+      }
+    }
+  } else {
+    const err7 = { instancePath, schemaPath: "#/type", keyword: "type", params: { type: "object" } };
+    if (vErrors === null) {
+      vErrors = [err7];
+    } else {
+      vErrors.push(err7);
+    }
+    errors++;
+  }
+  validate52.errors = vErrors;
+  return errors === 0;
+}
+var answerCustomerPermission = validate53;
+var schema94 = { "type": "object", "required": ["object", "url", "permission_id", "expires_at"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["customer_permission"] }, "url": { "type": "string", "pattern": "^/v4/customers/.+/permissions/.+$" }, "permission_id": { "type": "string", "minLength": 1 }, "expires_at": { "$ref": "answer:NullableTime" } }, "$id": "answer:CustomerPermission" };
+var pattern37 = new RegExp("^/v4/customers/.+/permissions/.+$", "u");
+function validate53(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+  ;
+  let vErrors = null;
+  let errors = 0;
+  if (data && typeof data == "object" && !Array.isArray(data)) {
+    if (data.object === void 0) {
+      const err0 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "object" } };
+      if (vErrors === null) {
+        vErrors = [err0];
+      } else {
+        vErrors.push(err0);
+      }
+      errors++;
+    }
+    if (data.url === void 0) {
+      const err1 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "url" } };
+      if (vErrors === null) {
+        vErrors = [err1];
+      } else {
+        vErrors.push(err1);
+      }
+      errors++;
+    }
+    if (data.permission_id === void 0) {
+      const err2 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "permission_id" } };
+      if (vErrors === null) {
+        vErrors = [err2];
+      } else {
+        vErrors.push(err2);
+      }
+      errors++;
+    }
+    if (data.expires_at === void 0) {
+      const err3 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "expires_at" } };
+      if (vErrors === null) {
+        vErrors = [err3];
+      } else {
+        vErrors.push(err3);
+      }
+      errors++;
+    }
+    for (const key0 in data) {
+      if (!(key0 === "object" || key0 === "url" || key0 === "permission_id" || key0 === "expires_at")) {
+        const err4 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
+        if (vErrors === null) {
+          vErrors = [err4];
+        } else {
+          vErrors.push(err4);
+        }
+        errors++;
+      }
+    }
+    if (data.object !== void 0) {
+      let data0 = data.object;
+      if (typeof data0 !== "string") {
+        const err5 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err5];
+        } else {
+          vErrors.push(err5);
+        }
+        errors++;
+      }
+      if (!(data0 === "customer_permission")) {
+        const err6 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema94.properties.object.enum } };
+        if (vErrors === null) {
+          vErrors = [err6];
+        } else {
+          vErrors.push(err6);
+        }
+        errors++;
+      }
+    }
+    if (data.url !== void 0) {
+      let data1 = data.url;
+      if (typeof data1 === "string") {
+        if (!pattern37.test(data1)) {
+          const err7 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/pattern", keyword: "pattern", params: { pattern: "^/v4/customers/.+/permissions/.+$" } };
+          if (vErrors === null) {
+            vErrors = [err7];
+          } else {
+            vErrors.push(err7);
+          }
+          errors++;
+        }
+      } else {
+        const err8 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err8];
+        } else {
+          vErrors.push(err8);
+        }
+        errors++;
+      }
+    }
+    if (data.permission_id !== void 0) {
+      let data2 = data.permission_id;
+      if (typeof data2 === "string") {
+        if (func2(data2) < 1) {
+          const err9 = { instancePath: instancePath + "/permission_id", schemaPath: "#/properties/permission_id/minLength", keyword: "minLength", params: { limit: 1 } };
+          if (vErrors === null) {
+            vErrors = [err9];
+          } else {
+            vErrors.push(err9);
+          }
+          errors++;
+        }
+      } else {
+        const err10 = { instancePath: instancePath + "/permission_id", schemaPath: "#/properties/permission_id/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err10];
+        } else {
+          vErrors.push(err10);
+        }
+        errors++;
+      }
+    }
+    if (data.expires_at !== void 0) {
+      let data3 = data.expires_at;
+      if (typeof data3 !== "string" && data3 !== null) {
+        const err11 = { instancePath: instancePath + "/expires_at", schemaPath: "answer:NullableTime/type", keyword: "type", params: { type: schema38.type } };
+        if (vErrors === null) {
+          vErrors = [err11];
+        } else {
+          vErrors.push(err11);
+        }
+        errors++;
+      }
+      if (typeof data3 === "string") {
+        if (!pattern1.test(data3)) {
+          const err12 = { instancePath: instancePath + "/expires_at", schemaPath: "answer:NullableTime/pattern", keyword: "pattern", params: { pattern: "^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z$" } };
+          if (vErrors === null) {
+            vErrors = [err12];
+          } else {
+            vErrors.push(err12);
+          }
+          errors++;
+        }
+        if (!formats0(data3)) {
+          const err13 = { instancePath: instancePath + "/expires_at", schemaPath: "answer:NullableTime/format", keyword: "format", params: { format: "date-time" } };
+          if (vErrors === null) {
+            vErrors = [err13];
+          } else {
+            vErrors.push(err13);
+          }
+          errors++;
+        }
+      }
+    }
+  } else {
+    const err14 = { instancePath, schemaPath: "#/type", keyword: "type", params: { type: "object" } };
+    if (vErrors === null) {
+      vErrors = [err14];
+    } else {
+      vErrors.push(err14);
+    }
+    errors++;
+  }
+  validate53.errors = vErrors;
+  return errors === 0;
+}
+var v4GrantCustomerPermissionBody = validate54;
+var schema97 = { "type": "object", "required": ["permission_id"], "additionalProperties": false, "properties": { "permission_id": { "type": "string", "minLength": 1, "maxLength": 256, "pattern": "^[a-zA-Z0-9._-]+$", "format": "text" }, "expires_at": { "type": ["string", "null"], "format": "date-time", "default": null } }, "$id": "input:CustomerPermissionGrant" };
+function validate54(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+  ;
+  let vErrors = null;
+  let errors = 0;
+  if (data && typeof data == "object" && !Array.isArray(data)) {
+    if (data.expires_at === void 0) {
+      data.expires_at = null;
+    }
+    if (data.permission_id === void 0) {
+      const err0 = { instancePath, schemaPath: "input:CustomerPermissionGrant/required", keyword: "required", params: { missingProperty: "permission_id" } };
+      if (vErrors === null) {
+        vErrors = [err0];
+      } else {
+        vErrors.push(err0);
+      }
+      errors++;
+    }
+    for (const key0 in data) {
+      if (!(key0 === "permission_id" || key0 === "expires_at")) {
+        const err1 = { instancePath, schemaPath: "input:CustomerPermissionGrant/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
+        if (vErrors === null) {
+          vErrors = [err1];
+        } else {
+          vErrors.push(err1);
+        }
+        errors++;
+      }
+    }
+    if (data.permission_id !== void 0) {
+      let data0 = data.permission_id;
+      if (typeof data0 === "string") {
+        if (func2(data0) > 256) {
+          const err2 = { instancePath: instancePath + "/permission_id", schemaPath: "input:CustomerPermissionGrant/properties/permission_id/maxLength", keyword: "maxLength", params: { limit: 256 } };
+          if (vErrors === null) {
+            vErrors = [err2];
+          } else {
+            vErrors.push(err2);
+          }
+          errors++;
+        }
+        if (func2(data0) < 1) {
+          const err3 = { instancePath: instancePath + "/permission_id", schemaPath: "input:CustomerPermissionGrant/properties/permission_id/minLength", keyword: "minLength", params: { limit: 1 } };
+          if (vErrors === null) {
+            vErrors = [err3];
+          } else {
+            vErrors.push(err3);
+          }
+          errors++;
+        }
+        if (!pattern3.test(data0)) {
+          const err4 = { instancePath: instancePath + "/permission_id", schemaPath: "input:CustomerPermissionGrant/properties/permission_id/pattern", keyword: "pattern", params: { pattern: "^[a-zA-Z0-9._-]+$" } };
+          if (vErrors === null) {
+            vErrors = [err4];
+          } else {
+            vErrors.push(err4);
+          }
+          errors++;
+        }
+        if (!formats2(data0)) {
+          const err5 = { instancePath: instancePath + "/permission_id", schemaPath: "input:CustomerPermissionGrant/properties/permission_id/format", keyword: "format", params: { format: "text" } };
+          if (vErrors === null) {
+            vErrors = [err5];
+          } else {
+            vErrors.push(err5);
+          }
+          errors++;
+        }
+      } else {
+        const err6 = { instancePath: instancePath + "/permission_id", schemaPath: "input:CustomerPermissionGrant/properties/permission_id/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err6];
+        } else {
+          vErrors.push(err6);
+        }
+        errors++;
+      }
+    }
+    let data1 = data.expires_at;
+    if (typeof data1 !== "string" && data1 !== null) {
+      const err7 = { instancePath: instancePath + "/expires_at", schemaPath: "input:CustomerPermissionGrant/properties/expires_at/type", keyword: "type", params: { type: schema97.properties.expires_at.type } };
+      if (vErrors === null) {
+        vErrors = [err7];
+      } else {
+        vErrors.push(err7);
+      }
+      errors++;
+    }
+    if (typeof data1 === "string") {
+      if (!formats0(data1)) {
+        const err8 = { instancePath: instancePath + "/expires_at", schemaPath: "input:CustomerPermissionGrant/properties/expires_at/format", keyword: "format", params: { format: "date-time" } };
+        if (vErrors === null) {
+          vErrors = [err8];
+        } else {
+          vErrors.push(err8);
+        }
+        errors++;
+      }
+    }
+  } else {
+    const err9 = { instancePath, schemaPath: "input:CustomerPermissionGrant/type", keyword: "type", params: { type: "object" } };
+    if (vErrors === null) {
+      vErrors = [err9];
+    } else {
+      vErrors.push(err9);
+    }
+    errors++;
+  }
+  validate54.errors = vErrors;
+  return errors === 0;
+}
+var v4RevokeCustomerPermissionPath = validate55;
+function validate55(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+  ;
+  let vErrors = null;
+  let errors = 0;
+  if (data && typeof data == "object" && !Array.isArray(data)) {
+    if (data.customer_id === void 0) {
+      const err0 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "customer_id" } };
+      if (vErrors === null) {
+        vErrors = [err0];
+      } else {
+        vErrors.push(err0);
+      }
+      errors++;
+    }
+    if (data.permission_id === void 0) {
+      const err1 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "permission_id" } };
+      if (vErrors === null) {
+        vErrors = [err1];
+      } else {
+        vErrors.push(err1);
+      }
+      errors++;
+    }
+    for (const key0 in data) {
+      if (!(key0 === "customer_id" || key0 === "permission_id")) {
+        const err2 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
+        if (vErrors === null) {
+          vErrors = [err2];
+        } else {
+          vErrors.push(err2);
+        }
+        errors++;
+      }
+    }
+    if (data.customer_id !== void 0) {
+      let data0 = data.customer_id;
+      if (typeof data0 === "string") {
+        if (func2(data0) > 256) {
+          const err3 = { instancePath: instancePath + "/customer_id", schemaPath: "input:IdInPath/maxLength", keyword: "maxLength", params: { limit: 256 } };
+          if (vErrors === null) {
+            vErrors = [err3];
+          } else {
+            vErrors.push(err3);
+          }
+          errors++;
+        }
+        if (func2(data0) < 1) {
+          const err4 = { instancePath: instancePath + "/customer_id", schemaPath: "input:IdInPath/minLength", keyword: "minLength", params: { limit: 1 } };
+          if (vErrors === null) {
+            vErrors = [err4];
+          } else {
+            vErrors.push(err4);
+          }
+          errors++;
+        }
+        if (!pattern3.test(data0)) {
+          const err5 = { instancePath: instancePath + "/customer_id", schemaPath: "input:IdInPath/pattern", keyword: "pattern", params: { pattern: "^[a-zA-Z0-9._-]+$" } };
+          if (vErrors === null) {
+            vErrors = [err5];
+          } else {
+            vErrors.push(err5);
+          }
+          errors++;
+        }
+        if (!formats2(data0)) {
+          const err6 = { instancePath: instancePath + "/customer_id", schemaPath: "input:IdInPath/format", keyword: "format", params: { format: "text" } };
+          if (vErrors === null) {
+            vErrors = [err6];
+          } else {
+            vErrors.push(err6);
+          }
+          errors++;
+        }
+      } else {
+        const err7 = { instancePath: instancePath + "/customer_id", schemaPath: "input:IdInPath/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err7];
+        } else {
+          vErrors.push(err7);
+        }
+        errors++;
+      }
+    }
+    if (data.permission_id !== void 0) {
+      let data1 = data.permission_id;
+      if (typeof data1 === "string") {
+        if (func2(data1) > 255) {
+          const err8 = { instancePath: instancePath + "/permission_id", schemaPath: "#/properties/permission_id/maxLength", keyword: "maxLength", params: { limit: 255 } };
+          if (vErrors === null) {
+            vErrors = [err8];
+          } else {
+            vErrors.push(err8);
+          }
+          errors++;
+        }
+        if (func2(data1) < 1) {
+          const err9 = { instancePath: instancePath + "/permission_id", schemaPath: "#/properties/permission_id/minLength", keyword: "minLength", params: { limit: 1 } };
+          if (vErrors === null) {
+            vErrors = [err9];
+          } else {
+            vErrors.push(err9);
+          }
+          errors++;
+        }
+        if (!pattern3.test(data1)) {
+          const err10 = { instancePath: instancePath + "/permission_id", schemaPath: "#/properties/permission_id/pattern", keyword: "pattern", params: { pattern: "^[a-zA-Z0-9._-]+$" } };
+          if (vErrors === null) {
+            vErrors = [err10];
+          } else {
+            vErrors.push(err10);
+          }
+          errors++;
+        }
+        if (!formats2(data1)) {
+          const err11 = { instancePath: instancePath + "/permission_id", schemaPath: "#/properties/permission_id/format", keyword: "format", params: { format: "text" } };
+          if (vErrors === null) {
+            vErrors = [err11];
+          } else {
+            vErrors.push(err11);
+          }
+          errors++;
+        }
+      } else {
+        const err12 = { instancePath: instancePath + "/permission_id", schemaPath: "#/properties/permission_id/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err12];
+        } else {
+          vErrors.push(err12);
+        }
+        errors++;
+      }
+    }
+  } else {
+    const err13 = { instancePath, schemaPath: "#/type", keyword: "type", params: { type: "object" } };
+    if (vErrors === null) {
+      vErrors = [err13];
+    } else {
+      vErrors.push(err13);
+    }
+    errors++;
+  }
+  validate55.errors = vErrors;
+  return errors === 0;
+}
+var answerEventList = validate56;
+var schema100 = { "type": "object", "required": ["object", "url", "data", "has_more"], "additionalProperties": false, "properties": { "object": { "$ref": "answer:ListObject" }, "url": { "type": "string", "enum": ["/v4/events"] }, "data": { "type": "array", "maxItems": 40, "items": { "$ref": "answer:Event" } }, "has_more": { "$ref": "answer:HasMore" } }, "$id": "answer:EventList" };
+var schema102 = { "type": "object", "required": ["object", "id", "url", "event_name", "customer_uid", "happened_at"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["event"] }, "id": { "type": "string", "minLength": 1 }, "url": { "type": "string", "pattern": "^/v4/events/.+$" }, "event_name": { "type": ["string", "null"] }, "customer_uid": { "type": ["string", "null"] }, "happened_at": { "$ref": "answer:Time" } }, "$id": "answer:Event" };
+var pattern42 = new RegExp("^/v4/events/.+$", "u");
+function validate57(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -1918,7 +6314,7 @@ function validate26(data, { instancePath = "", parentData, parentDataProperty, r
         errors++;
       }
       if (!(data0 === "event")) {
-        const err8 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema37.properties.object.enum } };
+        const err8 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema102.properties.object.enum } };
         if (vErrors === null) {
           vErrors = [err8];
         } else {
@@ -1952,7 +6348,7 @@ function validate26(data, { instancePath = "", parentData, parentDataProperty, r
     if (data.url !== void 0) {
       let data2 = data.url;
       if (typeof data2 === "string") {
-        if (!pattern10.test(data2)) {
+        if (!pattern42.test(data2)) {
           const err11 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/pattern", keyword: "pattern", params: { pattern: "^/v4/events/.+$" } };
           if (vErrors === null) {
             vErrors = [err11];
@@ -1974,7 +6370,7 @@ function validate26(data, { instancePath = "", parentData, parentDataProperty, r
     if (data.event_name !== void 0) {
       let data3 = data.event_name;
       if (typeof data3 !== "string" && data3 !== null) {
-        const err13 = { instancePath: instancePath + "/event_name", schemaPath: "#/properties/event_name/type", keyword: "type", params: { type: schema37.properties.event_name.type } };
+        const err13 = { instancePath: instancePath + "/event_name", schemaPath: "#/properties/event_name/type", keyword: "type", params: { type: schema102.properties.event_name.type } };
         if (vErrors === null) {
           vErrors = [err13];
         } else {
@@ -1986,7 +6382,7 @@ function validate26(data, { instancePath = "", parentData, parentDataProperty, r
     if (data.customer_uid !== void 0) {
       let data4 = data.customer_uid;
       if (typeof data4 !== "string" && data4 !== null) {
-        const err14 = { instancePath: instancePath + "/customer_uid", schemaPath: "#/properties/customer_uid/type", keyword: "type", params: { type: schema37.properties.customer_uid.type } };
+        const err14 = { instancePath: instancePath + "/customer_uid", schemaPath: "#/properties/customer_uid/type", keyword: "type", params: { type: schema102.properties.customer_uid.type } };
         if (vErrors === null) {
           vErrors = [err14];
         } else {
@@ -2035,10 +6431,10 @@ function validate26(data, { instancePath = "", parentData, parentDataProperty, r
     }
     errors++;
   }
-  validate26.errors = vErrors;
+  validate57.errors = vErrors;
   return errors === 0;
 }
-function validate25(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate56(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -2123,7 +6519,7 @@ function validate25(data, { instancePath = "", parentData, parentDataProperty, r
         errors++;
       }
       if (!(data1 === "/v4/events")) {
-        const err8 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema35.properties.url.enum } };
+        const err8 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema100.properties.url.enum } };
         if (vErrors === null) {
           vErrors = [err8];
         } else {
@@ -2146,8 +6542,8 @@ function validate25(data, { instancePath = "", parentData, parentDataProperty, r
         }
         const len0 = data2.length;
         for (let i0 = 0; i0 < len0; i0++) {
-          if (!validate26(data2[i0], { instancePath: instancePath + "/data/" + i0, parentData: data2, parentDataProperty: i0, rootData })) {
-            vErrors = vErrors === null ? validate26.errors : vErrors.concat(validate26.errors);
+          if (!validate57(data2[i0], { instancePath: instancePath + "/data/" + i0, parentData: data2, parentDataProperty: i0, rootData })) {
+            vErrors = vErrors === null ? validate57.errors : vErrors.concat(validate57.errors);
             errors = vErrors.length;
           }
         }
@@ -2181,12 +6577,12 @@ function validate25(data, { instancePath = "", parentData, parentDataProperty, r
     }
     errors++;
   }
-  validate25.errors = vErrors;
+  validate56.errors = vErrors;
   return errors === 0;
 }
-var v4ListEventsQuery = validate28;
-var schema40 = { "type": "object", "additionalProperties": false, "required": [], "properties": { "limit": { "type": "integer", "minimum": 1, "maximum": 40, "default": 20 }, "offset": { "type": "integer", "minimum": 0, "maximum": 1e5, "default": 0 }, "sort_order": { "type": "string", "enum": ["asc", "desc"], "default": "desc" } }, "$id": "input:v4ListEventsQuery" };
-function validate28(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var v4ListEventsQuery = validate59;
+var schema105 = { "type": "object", "additionalProperties": false, "required": [], "properties": { "limit": { "type": "integer", "minimum": 1, "maximum": 40, "default": 20 }, "offset": { "type": "integer", "minimum": 0, "maximum": 1e5, "default": 0 }, "sort_order": { "type": "string", "enum": ["asc", "desc"], "default": "desc" } }, "$id": "input:v4ListEventsQuery" };
+function validate59(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -2282,7 +6678,7 @@ function validate28(data, { instancePath = "", parentData, parentDataProperty, r
       errors++;
     }
     if (!(data2 === "asc" || data2 === "desc")) {
-      const err8 = { instancePath: instancePath + "/sort_order", schemaPath: "#/properties/sort_order/enum", keyword: "enum", params: { allowedValues: schema40.properties.sort_order.enum } };
+      const err8 = { instancePath: instancePath + "/sort_order", schemaPath: "#/properties/sort_order/enum", keyword: "enum", params: { allowedValues: schema105.properties.sort_order.enum } };
       if (vErrors === null) {
         vErrors = [err8];
       } else {
@@ -2299,19 +6695,19 @@ function validate28(data, { instancePath = "", parentData, parentDataProperty, r
     }
     errors++;
   }
-  validate28.errors = vErrors;
+  validate59.errors = vErrors;
   return errors === 0;
 }
-var answerEventBatch = validate29;
-var schema41 = { "type": "object", "required": ["object", "url", "created", "duplicates", "rejected", "results"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["event_batch"] }, "url": { "type": "string", "enum": ["/v4/events"] }, "created": { "type": "integer", "minimum": 0, "maximum": 1e3 }, "duplicates": { "type": "integer", "minimum": 0, "maximum": 1e3 }, "rejected": { "type": "integer", "minimum": 0, "maximum": 999 }, "results": { "type": "array", "minItems": 1, "maxItems": 1e3, "items": { "$ref": "answer:EventResult" } } }, "$id": "answer:EventBatch" };
-var schema42 = { "type": "object", "required": ["index", "event_id", "status", "id", "error"], "additionalProperties": false, "properties": { "index": { "type": "integer", "minimum": 0, "maximum": 999 }, "event_id": { "type": ["string", "null"] }, "status": { "type": "string", "enum": ["created", "duplicate", "rejected"] }, "id": { "type": ["string", "null"], "minLength": 1 }, "error": { "$ref": "answer:EventRejection" } }, "$id": "answer:EventResult" };
-var schema43 = { "type": ["object", "null"], "required": ["code", "message"], "additionalProperties": false, "properties": { "code": { "type": "string", "pattern": "^[a-z][a-z0-9_]*$" }, "message": { "type": "string" }, "details": { "type": "array", "minItems": 1, "maxItems": 100, "items": { "$ref": "answer:ErrorDetail" } } }, "$id": "answer:EventRejection" };
-function validate31(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var answerEventBatch = validate60;
+var schema106 = { "type": "object", "required": ["object", "url", "created", "duplicates", "rejected", "results"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["event_batch"] }, "url": { "type": "string", "enum": ["/v4/events"] }, "created": { "type": "integer", "minimum": 0, "maximum": 1e3 }, "duplicates": { "type": "integer", "minimum": 0, "maximum": 1e3 }, "rejected": { "type": "integer", "minimum": 0, "maximum": 999 }, "results": { "type": "array", "minItems": 1, "maxItems": 1e3, "items": { "$ref": "answer:EventResult" } } }, "$id": "answer:EventBatch" };
+var schema107 = { "type": "object", "required": ["index", "event_id", "status", "id", "error"], "additionalProperties": false, "properties": { "index": { "type": "integer", "minimum": 0, "maximum": 999 }, "event_id": { "type": ["string", "null"] }, "status": { "type": "string", "enum": ["created", "duplicate", "rejected"] }, "id": { "type": ["string", "null"], "minLength": 1 }, "error": { "$ref": "answer:EventRejection" } }, "$id": "answer:EventResult" };
+var schema108 = { "type": ["object", "null"], "required": ["code", "message"], "additionalProperties": false, "properties": { "code": { "type": "string", "pattern": "^[a-z][a-z0-9_]*$" }, "message": { "type": "string" }, "details": { "type": "array", "minItems": 1, "maxItems": 100, "items": { "$ref": "answer:ErrorDetail" } } }, "$id": "answer:EventRejection" };
+function validate62(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
   if (!(data && typeof data == "object" && !Array.isArray(data)) && data !== null) {
-    const err0 = { instancePath, schemaPath: "#/type", keyword: "type", params: { type: schema43.type } };
+    const err0 = { instancePath, schemaPath: "#/type", keyword: "type", params: { type: schema108.type } };
     if (vErrors === null) {
       vErrors = [err0];
     } else {
@@ -2479,10 +6875,10 @@ function validate31(data, { instancePath = "", parentData, parentDataProperty, r
       }
     }
   }
-  validate31.errors = vErrors;
+  validate62.errors = vErrors;
   return errors === 0;
 }
-function validate30(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate61(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -2578,7 +6974,7 @@ function validate30(data, { instancePath = "", parentData, parentDataProperty, r
     if (data.event_id !== void 0) {
       let data1 = data.event_id;
       if (typeof data1 !== "string" && data1 !== null) {
-        const err9 = { instancePath: instancePath + "/event_id", schemaPath: "#/properties/event_id/type", keyword: "type", params: { type: schema42.properties.event_id.type } };
+        const err9 = { instancePath: instancePath + "/event_id", schemaPath: "#/properties/event_id/type", keyword: "type", params: { type: schema107.properties.event_id.type } };
         if (vErrors === null) {
           vErrors = [err9];
         } else {
@@ -2599,7 +6995,7 @@ function validate30(data, { instancePath = "", parentData, parentDataProperty, r
         errors++;
       }
       if (!(data2 === "created" || data2 === "duplicate" || data2 === "rejected")) {
-        const err11 = { instancePath: instancePath + "/status", schemaPath: "#/properties/status/enum", keyword: "enum", params: { allowedValues: schema42.properties.status.enum } };
+        const err11 = { instancePath: instancePath + "/status", schemaPath: "#/properties/status/enum", keyword: "enum", params: { allowedValues: schema107.properties.status.enum } };
         if (vErrors === null) {
           vErrors = [err11];
         } else {
@@ -2611,7 +7007,7 @@ function validate30(data, { instancePath = "", parentData, parentDataProperty, r
     if (data.id !== void 0) {
       let data3 = data.id;
       if (typeof data3 !== "string" && data3 !== null) {
-        const err12 = { instancePath: instancePath + "/id", schemaPath: "#/properties/id/type", keyword: "type", params: { type: schema42.properties.id.type } };
+        const err12 = { instancePath: instancePath + "/id", schemaPath: "#/properties/id/type", keyword: "type", params: { type: schema107.properties.id.type } };
         if (vErrors === null) {
           vErrors = [err12];
         } else {
@@ -2632,8 +7028,8 @@ function validate30(data, { instancePath = "", parentData, parentDataProperty, r
       }
     }
     if (data.error !== void 0) {
-      if (!validate31(data.error, { instancePath: instancePath + "/error", parentData: data, parentDataProperty: "error", rootData })) {
-        vErrors = vErrors === null ? validate31.errors : vErrors.concat(validate31.errors);
+      if (!validate62(data.error, { instancePath: instancePath + "/error", parentData: data, parentDataProperty: "error", rootData })) {
+        vErrors = vErrors === null ? validate62.errors : vErrors.concat(validate62.errors);
         errors = vErrors.length;
       }
     }
@@ -2646,10 +7042,10 @@ function validate30(data, { instancePath = "", parentData, parentDataProperty, r
     }
     errors++;
   }
-  validate30.errors = vErrors;
+  validate61.errors = vErrors;
   return errors === 0;
 }
-function validate29(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate60(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -2731,7 +7127,7 @@ function validate29(data, { instancePath = "", parentData, parentDataProperty, r
         errors++;
       }
       if (!(data0 === "event_batch")) {
-        const err8 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema41.properties.object.enum } };
+        const err8 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema106.properties.object.enum } };
         if (vErrors === null) {
           vErrors = [err8];
         } else {
@@ -2752,7 +7148,7 @@ function validate29(data, { instancePath = "", parentData, parentDataProperty, r
         errors++;
       }
       if (!(data1 === "/v4/events")) {
-        const err10 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema41.properties.url.enum } };
+        const err10 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema106.properties.url.enum } };
         if (vErrors === null) {
           vErrors = [err10];
         } else {
@@ -2880,8 +7276,8 @@ function validate29(data, { instancePath = "", parentData, parentDataProperty, r
         }
         const len0 = data5.length;
         for (let i0 = 0; i0 < len0; i0++) {
-          if (!validate30(data5[i0], { instancePath: instancePath + "/results/" + i0, parentData: data5, parentDataProperty: i0, rootData })) {
-            vErrors = vErrors === null ? validate30.errors : vErrors.concat(validate30.errors);
+          if (!validate61(data5[i0], { instancePath: instancePath + "/results/" + i0, parentData: data5, parentDataProperty: i0, rootData })) {
+            vErrors = vErrors === null ? validate61.errors : vErrors.concat(validate61.errors);
             errors = vErrors.length;
           }
         }
@@ -2904,11 +7300,11 @@ function validate29(data, { instancePath = "", parentData, parentDataProperty, r
     }
     errors++;
   }
-  validate29.errors = vErrors;
+  validate60.errors = vErrors;
   return errors === 0;
 }
-var v4CreateEventsBody = validate34;
-function validate34(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var v4CreateEventsBody = validate65;
+function validate65(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -3037,24 +7433,22 @@ function validate34(data, { instancePath = "", parentData, parentDataProperty, r
     }
     errors++;
   }
-  validate34.errors = vErrors;
+  validate65.errors = vErrors;
   return errors === 0;
 }
-var answerExport = validate35;
-var schema46 = { "type": "object", "required": ["object", "id", "url", "status", "platform", "from_timestamp", "to_timestamp", "created_at", "expires_at", "file_url", "type", "format", "compression", "segment_id", "rows_written", "error", "manifest"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["export"] }, "id": { "type": "string", "minLength": 1 }, "url": { "type": "string", "pattern": "^/v4/exports/.+$" }, "status": { "type": "string", "enum": ["new", "processing", "done", "failed"] }, "platform": { "type": ["string", "null"], "enum": ["iOS", "Android", "Stripe", null] }, "from_timestamp": { "$ref": "answer:Time" }, "to_timestamp": { "$ref": "answer:Time" }, "created_at": { "$ref": "answer:Time" }, "expires_at": { "$ref": "answer:NullableTime" }, "file_url": { "type": ["string", "null"], "pattern": "^https?://" }, "type": { "type": "string", "enum": ["events", "customers", "purchases"] }, "format": { "type": "string", "enum": ["csv", "json", "ndjson", "parquet"] }, "compression": { "type": "string", "enum": ["none", "gzip"] }, "segment_id": { "type": ["string", "null"] }, "rows_written": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "error": { "$ref": "answer:ExportFailure" }, "manifest": { "$ref": "answer:ExportManifest" } }, "$id": "answer:Export" };
-var schema50 = { "type": ["string", "null"], "format": "date-time", "pattern": "^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z$", "$id": "answer:NullableTime" };
-var schema51 = { "type": ["object", "null"], "required": ["code", "message"], "additionalProperties": false, "properties": { "code": { "type": "string", "pattern": "^[a-z][a-z0-9_]*$" }, "message": { "type": "string" } }, "$id": "answer:ExportFailure" };
-var func18 = Object.prototype.hasOwnProperty;
-var pattern13 = new RegExp("^/v4/exports/.+$", "u");
-var pattern18 = new RegExp("^https?://", "u");
-var schema52 = { "type": ["object", "null"], "required": ["rows", "bytes", "sha256", "from_offsets", "to_offsets", "columns_version"], "additionalProperties": false, "properties": { "rows": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "bytes": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "sha256": { "type": "string", "pattern": "^[0-9a-f]{64}$" }, "from_offsets": { "$ref": "answer:LogOffsets" }, "to_offsets": { "$ref": "answer:LogOffsets" }, "columns_version": { "type": "integer", "minimum": 1, "maximum": 9007199254740991 } }, "$id": "answer:ExportManifest" };
-var pattern20 = new RegExp("^[0-9a-f]{64}$", "u");
-function validate36(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var answerExport = validate66;
+var schema111 = { "type": "object", "required": ["object", "id", "url", "status", "platform", "from_timestamp", "to_timestamp", "created_at", "expires_at", "file_url", "type", "format", "compression", "segment_id", "rows_written", "error", "manifest"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["export"] }, "id": { "type": "string", "minLength": 1 }, "url": { "type": "string", "pattern": "^/v4/exports/.+$" }, "status": { "type": "string", "enum": ["new", "processing", "done", "failed"] }, "platform": { "type": ["string", "null"], "enum": ["iOS", "Android", "Stripe", null] }, "from_timestamp": { "$ref": "answer:Time" }, "to_timestamp": { "$ref": "answer:Time" }, "created_at": { "$ref": "answer:Time" }, "expires_at": { "$ref": "answer:NullableTime" }, "file_url": { "type": ["string", "null"], "pattern": "^https?://" }, "type": { "type": "string", "enum": ["events", "customers", "purchases"] }, "format": { "type": "string", "enum": ["csv", "json", "ndjson", "parquet"] }, "compression": { "type": "string", "enum": ["none", "gzip"] }, "segment_id": { "type": ["string", "null"] }, "rows_written": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "error": { "$ref": "answer:ExportFailure" }, "manifest": { "$ref": "answer:ExportManifest" } }, "$id": "answer:Export" };
+var schema116 = { "type": ["object", "null"], "required": ["code", "message"], "additionalProperties": false, "properties": { "code": { "type": "string", "pattern": "^[a-z][a-z0-9_]*$" }, "message": { "type": "string" } }, "$id": "answer:ExportFailure" };
+var pattern45 = new RegExp("^/v4/exports/.+$", "u");
+var pattern50 = new RegExp("^https?://", "u");
+var schema117 = { "type": ["object", "null"], "required": ["rows", "bytes", "sha256", "from_offsets", "to_offsets", "columns_version"], "additionalProperties": false, "properties": { "rows": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "bytes": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "sha256": { "type": "string", "pattern": "^[0-9a-f]{64}$" }, "from_offsets": { "$ref": "answer:LogOffsets" }, "to_offsets": { "$ref": "answer:LogOffsets" }, "columns_version": { "type": "integer", "minimum": 1, "maximum": 9007199254740991 } }, "$id": "answer:ExportManifest" };
+var pattern52 = new RegExp("^[0-9a-f]{64}$", "u");
+function validate67(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
   if (!(data && typeof data == "object" && !Array.isArray(data)) && data !== null) {
-    const err0 = { instancePath, schemaPath: "#/type", keyword: "type", params: { type: schema52.type } };
+    const err0 = { instancePath, schemaPath: "#/type", keyword: "type", params: { type: schema117.type } };
     if (vErrors === null) {
       vErrors = [err0];
     } else {
@@ -3195,7 +7589,7 @@ function validate36(data, { instancePath = "", parentData, parentDataProperty, r
     if (data.sha256 !== void 0) {
       let data2 = data.sha256;
       if (typeof data2 === "string") {
-        if (!pattern20.test(data2)) {
+        if (!pattern52.test(data2)) {
           const err14 = { instancePath: instancePath + "/sha256", schemaPath: "#/properties/sha256/pattern", keyword: "pattern", params: { pattern: "^[0-9a-f]{64}$" } };
           if (vErrors === null) {
             vErrors = [err14];
@@ -3375,10 +7769,10 @@ function validate36(data, { instancePath = "", parentData, parentDataProperty, r
       }
     }
   }
-  validate36.errors = vErrors;
+  validate67.errors = vErrors;
   return errors === 0;
 }
-function validate35(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate66(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -3537,7 +7931,7 @@ function validate35(data, { instancePath = "", parentData, parentDataProperty, r
       errors++;
     }
     for (const key0 in data) {
-      if (!func18.call(schema46.properties, key0)) {
+      if (!func24.call(schema111.properties, key0)) {
         const err17 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
         if (vErrors === null) {
           vErrors = [err17];
@@ -3559,7 +7953,7 @@ function validate35(data, { instancePath = "", parentData, parentDataProperty, r
         errors++;
       }
       if (!(data0 === "export")) {
-        const err19 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema46.properties.object.enum } };
+        const err19 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema111.properties.object.enum } };
         if (vErrors === null) {
           vErrors = [err19];
         } else {
@@ -3593,7 +7987,7 @@ function validate35(data, { instancePath = "", parentData, parentDataProperty, r
     if (data.url !== void 0) {
       let data2 = data.url;
       if (typeof data2 === "string") {
-        if (!pattern13.test(data2)) {
+        if (!pattern45.test(data2)) {
           const err22 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/pattern", keyword: "pattern", params: { pattern: "^/v4/exports/.+$" } };
           if (vErrors === null) {
             vErrors = [err22];
@@ -3624,7 +8018,7 @@ function validate35(data, { instancePath = "", parentData, parentDataProperty, r
         errors++;
       }
       if (!(data3 === "new" || data3 === "processing" || data3 === "done" || data3 === "failed")) {
-        const err25 = { instancePath: instancePath + "/status", schemaPath: "#/properties/status/enum", keyword: "enum", params: { allowedValues: schema46.properties.status.enum } };
+        const err25 = { instancePath: instancePath + "/status", schemaPath: "#/properties/status/enum", keyword: "enum", params: { allowedValues: schema111.properties.status.enum } };
         if (vErrors === null) {
           vErrors = [err25];
         } else {
@@ -3636,7 +8030,7 @@ function validate35(data, { instancePath = "", parentData, parentDataProperty, r
     if (data.platform !== void 0) {
       let data4 = data.platform;
       if (typeof data4 !== "string" && data4 !== null) {
-        const err26 = { instancePath: instancePath + "/platform", schemaPath: "#/properties/platform/type", keyword: "type", params: { type: schema46.properties.platform.type } };
+        const err26 = { instancePath: instancePath + "/platform", schemaPath: "#/properties/platform/type", keyword: "type", params: { type: schema111.properties.platform.type } };
         if (vErrors === null) {
           vErrors = [err26];
         } else {
@@ -3645,7 +8039,7 @@ function validate35(data, { instancePath = "", parentData, parentDataProperty, r
         errors++;
       }
       if (!(data4 === "iOS" || data4 === "Android" || data4 === "Stripe" || data4 === null)) {
-        const err27 = { instancePath: instancePath + "/platform", schemaPath: "#/properties/platform/enum", keyword: "enum", params: { allowedValues: schema46.properties.platform.enum } };
+        const err27 = { instancePath: instancePath + "/platform", schemaPath: "#/properties/platform/enum", keyword: "enum", params: { allowedValues: schema111.properties.platform.enum } };
         if (vErrors === null) {
           vErrors = [err27];
         } else {
@@ -3750,7 +8144,7 @@ function validate35(data, { instancePath = "", parentData, parentDataProperty, r
     if (data.expires_at !== void 0) {
       let data8 = data.expires_at;
       if (typeof data8 !== "string" && data8 !== null) {
-        const err37 = { instancePath: instancePath + "/expires_at", schemaPath: "answer:NullableTime/type", keyword: "type", params: { type: schema50.type } };
+        const err37 = { instancePath: instancePath + "/expires_at", schemaPath: "answer:NullableTime/type", keyword: "type", params: { type: schema38.type } };
         if (vErrors === null) {
           vErrors = [err37];
         } else {
@@ -3782,7 +8176,7 @@ function validate35(data, { instancePath = "", parentData, parentDataProperty, r
     if (data.file_url !== void 0) {
       let data9 = data.file_url;
       if (typeof data9 !== "string" && data9 !== null) {
-        const err40 = { instancePath: instancePath + "/file_url", schemaPath: "#/properties/file_url/type", keyword: "type", params: { type: schema46.properties.file_url.type } };
+        const err40 = { instancePath: instancePath + "/file_url", schemaPath: "#/properties/file_url/type", keyword: "type", params: { type: schema111.properties.file_url.type } };
         if (vErrors === null) {
           vErrors = [err40];
         } else {
@@ -3791,7 +8185,7 @@ function validate35(data, { instancePath = "", parentData, parentDataProperty, r
         errors++;
       }
       if (typeof data9 === "string") {
-        if (!pattern18.test(data9)) {
+        if (!pattern50.test(data9)) {
           const err41 = { instancePath: instancePath + "/file_url", schemaPath: "#/properties/file_url/pattern", keyword: "pattern", params: { pattern: "^https?://" } };
           if (vErrors === null) {
             vErrors = [err41];
@@ -3814,7 +8208,7 @@ function validate35(data, { instancePath = "", parentData, parentDataProperty, r
         errors++;
       }
       if (!(data10 === "events" || data10 === "customers" || data10 === "purchases")) {
-        const err43 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema46.properties.type.enum } };
+        const err43 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema111.properties.type.enum } };
         if (vErrors === null) {
           vErrors = [err43];
         } else {
@@ -3835,7 +8229,7 @@ function validate35(data, { instancePath = "", parentData, parentDataProperty, r
         errors++;
       }
       if (!(data11 === "csv" || data11 === "json" || data11 === "ndjson" || data11 === "parquet")) {
-        const err45 = { instancePath: instancePath + "/format", schemaPath: "#/properties/format/enum", keyword: "enum", params: { allowedValues: schema46.properties.format.enum } };
+        const err45 = { instancePath: instancePath + "/format", schemaPath: "#/properties/format/enum", keyword: "enum", params: { allowedValues: schema111.properties.format.enum } };
         if (vErrors === null) {
           vErrors = [err45];
         } else {
@@ -3856,7 +8250,7 @@ function validate35(data, { instancePath = "", parentData, parentDataProperty, r
         errors++;
       }
       if (!(data12 === "none" || data12 === "gzip")) {
-        const err47 = { instancePath: instancePath + "/compression", schemaPath: "#/properties/compression/enum", keyword: "enum", params: { allowedValues: schema46.properties.compression.enum } };
+        const err47 = { instancePath: instancePath + "/compression", schemaPath: "#/properties/compression/enum", keyword: "enum", params: { allowedValues: schema111.properties.compression.enum } };
         if (vErrors === null) {
           vErrors = [err47];
         } else {
@@ -3868,7 +8262,7 @@ function validate35(data, { instancePath = "", parentData, parentDataProperty, r
     if (data.segment_id !== void 0) {
       let data13 = data.segment_id;
       if (typeof data13 !== "string" && data13 !== null) {
-        const err48 = { instancePath: instancePath + "/segment_id", schemaPath: "#/properties/segment_id/type", keyword: "type", params: { type: schema46.properties.segment_id.type } };
+        const err48 = { instancePath: instancePath + "/segment_id", schemaPath: "#/properties/segment_id/type", keyword: "type", params: { type: schema111.properties.segment_id.type } };
         if (vErrors === null) {
           vErrors = [err48];
         } else {
@@ -3912,7 +8306,7 @@ function validate35(data, { instancePath = "", parentData, parentDataProperty, r
     if (data.error !== void 0) {
       let data15 = data.error;
       if (!(data15 && typeof data15 == "object" && !Array.isArray(data15)) && data15 !== null) {
-        const err52 = { instancePath: instancePath + "/error", schemaPath: "answer:ExportFailure/type", keyword: "type", params: { type: schema51.type } };
+        const err52 = { instancePath: instancePath + "/error", schemaPath: "answer:ExportFailure/type", keyword: "type", params: { type: schema116.type } };
         if (vErrors === null) {
           vErrors = [err52];
         } else {
@@ -3986,8 +8380,8 @@ function validate35(data, { instancePath = "", parentData, parentDataProperty, r
       }
     }
     if (data.manifest !== void 0) {
-      if (!validate36(data.manifest, { instancePath: instancePath + "/manifest", parentData: data, parentDataProperty: "manifest", rootData })) {
-        vErrors = vErrors === null ? validate36.errors : vErrors.concat(validate36.errors);
+      if (!validate67(data.manifest, { instancePath: instancePath + "/manifest", parentData: data, parentDataProperty: "manifest", rootData })) {
+        vErrors = vErrors === null ? validate67.errors : vErrors.concat(validate67.errors);
         errors = vErrors.length;
       }
     }
@@ -4000,12 +8394,12 @@ function validate35(data, { instancePath = "", parentData, parentDataProperty, r
     }
     errors++;
   }
-  validate35.errors = vErrors;
+  validate66.errors = vErrors;
   return errors === 0;
 }
-var v4CreateExportBody = validate38;
-var schema56 = { "type": "object", "required": ["from_timestamp", "to_timestamp"], "additionalProperties": false, "properties": { "from_timestamp": { "type": "string", "format": "date-time" }, "to_timestamp": { "type": "string", "format": "date-time" }, "type": { "type": "string", "enum": ["events", "customers", "purchases"], "default": "events" }, "format": { "type": "string", "enum": ["csv", "json", "ndjson", "parquet"], "default": "csv" }, "platform": { "type": ["string", "null"], "enum": ["iOS", "Android", "Stripe", null], "default": null }, "segment_id": { "type": ["string", "null"], "default": null, "format": "text" }, "compression": { "type": "string", "enum": ["none", "gzip"], "default": "none" } }, "$id": "input:ExportInput" };
-function validate38(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var v4CreateExportBody = validate69;
+var schema121 = { "type": "object", "required": ["from_timestamp", "to_timestamp"], "additionalProperties": false, "properties": { "from_timestamp": { "type": "string", "format": "date-time" }, "to_timestamp": { "type": "string", "format": "date-time" }, "type": { "type": "string", "enum": ["events", "customers", "purchases"], "default": "events" }, "format": { "type": "string", "enum": ["csv", "json", "ndjson", "parquet"], "default": "csv" }, "platform": { "type": ["string", "null"], "enum": ["iOS", "Android", "Stripe", null], "default": null }, "segment_id": { "type": ["string", "null"], "default": null, "format": "text" }, "compression": { "type": "string", "enum": ["none", "gzip"], "default": "none" } }, "$id": "input:ExportInput" };
+function validate69(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -4109,7 +8503,7 @@ function validate38(data, { instancePath = "", parentData, parentDataProperty, r
       errors++;
     }
     if (!(data2 === "events" || data2 === "customers" || data2 === "purchases")) {
-      const err8 = { instancePath: instancePath + "/type", schemaPath: "input:ExportInput/properties/type/enum", keyword: "enum", params: { allowedValues: schema56.properties.type.enum } };
+      const err8 = { instancePath: instancePath + "/type", schemaPath: "input:ExportInput/properties/type/enum", keyword: "enum", params: { allowedValues: schema121.properties.type.enum } };
       if (vErrors === null) {
         vErrors = [err8];
       } else {
@@ -4128,7 +8522,7 @@ function validate38(data, { instancePath = "", parentData, parentDataProperty, r
       errors++;
     }
     if (!(data3 === "csv" || data3 === "json" || data3 === "ndjson" || data3 === "parquet")) {
-      const err10 = { instancePath: instancePath + "/format", schemaPath: "input:ExportInput/properties/format/enum", keyword: "enum", params: { allowedValues: schema56.properties.format.enum } };
+      const err10 = { instancePath: instancePath + "/format", schemaPath: "input:ExportInput/properties/format/enum", keyword: "enum", params: { allowedValues: schema121.properties.format.enum } };
       if (vErrors === null) {
         vErrors = [err10];
       } else {
@@ -4138,7 +8532,7 @@ function validate38(data, { instancePath = "", parentData, parentDataProperty, r
     }
     let data4 = data.platform;
     if (typeof data4 !== "string" && data4 !== null) {
-      const err11 = { instancePath: instancePath + "/platform", schemaPath: "input:ExportInput/properties/platform/type", keyword: "type", params: { type: schema56.properties.platform.type } };
+      const err11 = { instancePath: instancePath + "/platform", schemaPath: "input:ExportInput/properties/platform/type", keyword: "type", params: { type: schema121.properties.platform.type } };
       if (vErrors === null) {
         vErrors = [err11];
       } else {
@@ -4147,7 +8541,7 @@ function validate38(data, { instancePath = "", parentData, parentDataProperty, r
       errors++;
     }
     if (!(data4 === "iOS" || data4 === "Android" || data4 === "Stripe" || data4 === null)) {
-      const err12 = { instancePath: instancePath + "/platform", schemaPath: "input:ExportInput/properties/platform/enum", keyword: "enum", params: { allowedValues: schema56.properties.platform.enum } };
+      const err12 = { instancePath: instancePath + "/platform", schemaPath: "input:ExportInput/properties/platform/enum", keyword: "enum", params: { allowedValues: schema121.properties.platform.enum } };
       if (vErrors === null) {
         vErrors = [err12];
       } else {
@@ -4157,7 +8551,7 @@ function validate38(data, { instancePath = "", parentData, parentDataProperty, r
     }
     let data5 = data.segment_id;
     if (typeof data5 !== "string" && data5 !== null) {
-      const err13 = { instancePath: instancePath + "/segment_id", schemaPath: "input:ExportInput/properties/segment_id/type", keyword: "type", params: { type: schema56.properties.segment_id.type } };
+      const err13 = { instancePath: instancePath + "/segment_id", schemaPath: "input:ExportInput/properties/segment_id/type", keyword: "type", params: { type: schema121.properties.segment_id.type } };
       if (vErrors === null) {
         vErrors = [err13];
       } else {
@@ -4187,7 +8581,7 @@ function validate38(data, { instancePath = "", parentData, parentDataProperty, r
       errors++;
     }
     if (!(data6 === "none" || data6 === "gzip")) {
-      const err16 = { instancePath: instancePath + "/compression", schemaPath: "input:ExportInput/properties/compression/enum", keyword: "enum", params: { allowedValues: schema56.properties.compression.enum } };
+      const err16 = { instancePath: instancePath + "/compression", schemaPath: "input:ExportInput/properties/compression/enum", keyword: "enum", params: { allowedValues: schema121.properties.compression.enum } };
       if (vErrors === null) {
         vErrors = [err16];
       } else {
@@ -4204,12 +8598,12 @@ function validate38(data, { instancePath = "", parentData, parentDataProperty, r
     }
     errors++;
   }
-  validate38.errors = vErrors;
+  validate69.errors = vErrors;
   return errors === 0;
 }
-var answerExportList = validate39;
-var schema57 = { "type": "object", "required": ["object", "url", "data", "has_more"], "additionalProperties": false, "properties": { "object": { "$ref": "answer:ListObject" }, "url": { "type": "string", "enum": ["/v4/exports/history"] }, "data": { "type": "array", "maxItems": 100, "items": { "$ref": "answer:Export" } }, "has_more": { "$ref": "answer:HasMore" }, "next_cursor": { "$ref": "answer:NextCursor" } }, "$id": "answer:ExportList" };
-function validate39(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var answerExportList = validate70;
+var schema122 = { "type": "object", "required": ["object", "url", "data", "has_more"], "additionalProperties": false, "properties": { "object": { "$ref": "answer:ListObject" }, "url": { "type": "string", "enum": ["/v4/exports/history"] }, "data": { "type": "array", "maxItems": 100, "items": { "$ref": "answer:Export" } }, "has_more": { "$ref": "answer:HasMore" }, "next_cursor": { "$ref": "answer:NextCursor" } }, "$id": "answer:ExportList" };
+function validate70(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -4294,7 +8688,7 @@ function validate39(data, { instancePath = "", parentData, parentDataProperty, r
         errors++;
       }
       if (!(data1 === "/v4/exports/history")) {
-        const err8 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema57.properties.url.enum } };
+        const err8 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema122.properties.url.enum } };
         if (vErrors === null) {
           vErrors = [err8];
         } else {
@@ -4317,8 +8711,8 @@ function validate39(data, { instancePath = "", parentData, parentDataProperty, r
         }
         const len0 = data2.length;
         for (let i0 = 0; i0 < len0; i0++) {
-          if (!validate35(data2[i0], { instancePath: instancePath + "/data/" + i0, parentData: data2, parentDataProperty: i0, rootData })) {
-            vErrors = vErrors === null ? validate35.errors : vErrors.concat(validate35.errors);
+          if (!validate66(data2[i0], { instancePath: instancePath + "/data/" + i0, parentData: data2, parentDataProperty: i0, rootData })) {
+            vErrors = vErrors === null ? validate66.errors : vErrors.concat(validate66.errors);
             errors = vErrors.length;
           }
         }
@@ -4383,11 +8777,11 @@ function validate39(data, { instancePath = "", parentData, parentDataProperty, r
     }
     errors++;
   }
-  validate39.errors = vErrors;
+  validate70.errors = vErrors;
   return errors === 0;
 }
-var v4ListExportsQuery = validate41;
-function validate41(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var v4ListExportsQuery = validate72;
+function validate72(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -4494,11 +8888,11 @@ function validate41(data, { instancePath = "", parentData, parentDataProperty, r
     }
     errors++;
   }
-  validate41.errors = vErrors;
+  validate72.errors = vErrors;
   return errors === 0;
 }
-var v4GetExportPath = validate42;
-function validate42(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var v4GetExportPath = validate73;
+function validate73(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -4581,17 +8975,16 @@ function validate42(data, { instancePath = "", parentData, parentDataProperty, r
     }
     errors++;
   }
-  validate42.errors = vErrors;
+  validate73.errors = vErrors;
   return errors === 0;
 }
-var validateEventInput = validate43;
-var schema64 = { "type": "object", "required": ["event_id", "event_name", "happened_at"], "additionalProperties": false, "properties": { "event_id": { "type": "string", "minLength": 1, "maxLength": 128, "pattern": "^[A-Za-z0-9._:-]+$", "format": "text" }, "event_name": { "type": "string", "minLength": 1, "maxLength": 100, "pattern": "^(?=.*[a-z])[a-z0-9][a-z0-9_.-]*$", "format": "text" }, "customer_uid": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" }, "identity_id": { "type": "string", "minLength": 1, "maxLength": 255, "pattern": "^(?!\\.{1,2}$)[a-zA-Z0-9._-]+$", "format": "text" }, "happened_at": { "type": "string", "format": "date-time" }, "platform": { "type": "string", "enum": ["iOS", "Android", "Stripe", "Paddle"] }, "product_id": { "type": "string", "maxLength": 255, "format": "text" }, "old_product_id": { "type": "string", "maxLength": 255, "format": "text" }, "new_product_id": { "type": "string", "maxLength": 255, "format": "text" }, "subscription_group": { "type": "string", "maxLength": 255, "format": "text" }, "screen_id": { "type": "string", "maxLength": 256, "format": "text" }, "transaction": { "$ref": "input:EventTransactionInput" }, "price": { "type": "string", "pattern": "^-?[0-9]{1,12}(\\.[0-9]{1,6})?$", "format": "text" }, "currency": { "type": "string", "pattern": "^[A-Za-z]{3}$", "format": "text" }, "proceeds": { "type": "string", "pattern": "^-?[0-9]{1,12}(\\.[0-9]{1,6})?$", "format": "text" }, "price_usd": { "type": "string", "pattern": "^-?[0-9]{1,12}(\\.[0-9]{1,6})?$", "format": "text" }, "proceeds_usd": { "type": "string", "pattern": "^-?[0-9]{1,12}(\\.[0-9]{1,6})?$", "format": "text" }, "device": { "$ref": "input:EventDeviceInput" }, "app": { "$ref": "input:EventAppInput" }, "attribution": { "$ref": "input:EventAttributionInput" }, "properties": { "type": "object", "maxProperties": 100, "propertyNames": { "type": "string", "minLength": 1, "maxLength": 80, "format": "text" }, "additionalProperties": { "type": ["string", "number", "boolean"], "maxLength": 1024, "format": "text" } } }, "$id": "input:EventInput" };
-var pattern23 = new RegExp("^[A-Za-z0-9._:-]+$", "u");
-var pattern24 = new RegExp("^(?=.*[a-z])[a-z0-9][a-z0-9_.-]*$", "u");
-var pattern26 = new RegExp("^-?[0-9]{1,12}(\\.[0-9]{1,6})?$", "u");
-var pattern27 = new RegExp("^[A-Za-z]{3}$", "u");
-var pattern31 = new RegExp("^[A-Za-z]{2}$", "u");
-function validate43(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var validateEventInput = validate74;
+var schema129 = { "type": "object", "required": ["event_id", "event_name", "happened_at"], "additionalProperties": false, "properties": { "event_id": { "type": "string", "minLength": 1, "maxLength": 128, "pattern": "^[A-Za-z0-9._:-]+$", "format": "text" }, "event_name": { "type": "string", "minLength": 1, "maxLength": 100, "pattern": "^(?=.*[a-z])[a-z0-9][a-z0-9_.-]*$", "format": "text" }, "customer_uid": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" }, "identity_id": { "type": "string", "minLength": 1, "maxLength": 255, "pattern": "^(?!\\.{1,2}$)[a-zA-Z0-9._-]+$", "format": "text" }, "happened_at": { "type": "string", "format": "date-time" }, "platform": { "type": "string", "enum": ["iOS", "Android", "Stripe", "Paddle"] }, "product_id": { "type": "string", "maxLength": 255, "format": "text" }, "old_product_id": { "type": "string", "maxLength": 255, "format": "text" }, "new_product_id": { "type": "string", "maxLength": 255, "format": "text" }, "subscription_group": { "type": "string", "maxLength": 255, "format": "text" }, "screen_id": { "type": "string", "maxLength": 256, "format": "text" }, "transaction": { "$ref": "input:EventTransactionInput" }, "price": { "type": "string", "pattern": "^-?[0-9]{1,12}(\\.[0-9]{1,6})?$", "format": "text" }, "currency": { "type": "string", "pattern": "^[A-Za-z]{3}$", "format": "text" }, "proceeds": { "type": "string", "pattern": "^-?[0-9]{1,12}(\\.[0-9]{1,6})?$", "format": "text" }, "price_usd": { "type": "string", "pattern": "^-?[0-9]{1,12}(\\.[0-9]{1,6})?$", "format": "text" }, "proceeds_usd": { "type": "string", "pattern": "^-?[0-9]{1,12}(\\.[0-9]{1,6})?$", "format": "text" }, "device": { "$ref": "input:EventDeviceInput" }, "app": { "$ref": "input:EventAppInput" }, "attribution": { "$ref": "input:EventAttributionInput" }, "properties": { "type": "object", "maxProperties": 100, "propertyNames": { "type": "string", "minLength": 1, "maxLength": 80, "format": "text" }, "additionalProperties": { "type": ["string", "number", "boolean"], "maxLength": 1024, "format": "text" } } }, "$id": "input:EventInput" };
+var pattern55 = new RegExp("^[A-Za-z0-9._:-]+$", "u");
+var pattern56 = new RegExp("^(?=.*[a-z])[a-z0-9][a-z0-9_.-]*$", "u");
+var pattern58 = new RegExp("^-?[0-9]{1,12}(\\.[0-9]{1,6})?$", "u");
+var pattern63 = new RegExp("^[A-Za-z]{2}$", "u");
+function validate74(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -4624,7 +9017,7 @@ function validate43(data, { instancePath = "", parentData, parentDataProperty, r
       errors++;
     }
     for (const key0 in data) {
-      if (!func18.call(schema64.properties, key0)) {
+      if (!func24.call(schema129.properties, key0)) {
         const err3 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
         if (vErrors === null) {
           vErrors = [err3];
@@ -4655,7 +9048,7 @@ function validate43(data, { instancePath = "", parentData, parentDataProperty, r
           }
           errors++;
         }
-        if (!pattern23.test(data0)) {
+        if (!pattern55.test(data0)) {
           const err6 = { instancePath: instancePath + "/event_id", schemaPath: "#/properties/event_id/pattern", keyword: "pattern", params: { pattern: "^[A-Za-z0-9._:-]+$" } };
           if (vErrors === null) {
             vErrors = [err6];
@@ -4704,7 +9097,7 @@ function validate43(data, { instancePath = "", parentData, parentDataProperty, r
           }
           errors++;
         }
-        if (!pattern24.test(data1)) {
+        if (!pattern56.test(data1)) {
           const err11 = { instancePath: instancePath + "/event_name", schemaPath: "#/properties/event_name/pattern", keyword: "pattern", params: { pattern: "^(?=.*[a-z])[a-z0-9][a-z0-9_.-]*$" } };
           if (vErrors === null) {
             vErrors = [err11];
@@ -4855,7 +9248,7 @@ function validate43(data, { instancePath = "", parentData, parentDataProperty, r
         errors++;
       }
       if (!(data5 === "iOS" || data5 === "Android" || data5 === "Stripe" || data5 === "Paddle")) {
-        const err26 = { instancePath: instancePath + "/platform", schemaPath: "#/properties/platform/enum", keyword: "enum", params: { allowedValues: schema64.properties.platform.enum } };
+        const err26 = { instancePath: instancePath + "/platform", schemaPath: "#/properties/platform/enum", keyword: "enum", params: { allowedValues: schema129.properties.platform.enum } };
         if (vErrors === null) {
           vErrors = [err26];
         } else {
@@ -5174,7 +9567,7 @@ function validate43(data, { instancePath = "", parentData, parentDataProperty, r
     if (data.price !== void 0) {
       let data17 = data.price;
       if (typeof data17 === "string") {
-        if (!pattern26.test(data17)) {
+        if (!pattern58.test(data17)) {
           const err56 = { instancePath: instancePath + "/price", schemaPath: "#/properties/price/pattern", keyword: "pattern", params: { pattern: "^-?[0-9]{1,12}(\\.[0-9]{1,6})?$" } };
           if (vErrors === null) {
             vErrors = [err56];
@@ -5205,7 +9598,7 @@ function validate43(data, { instancePath = "", parentData, parentDataProperty, r
     if (data.currency !== void 0) {
       let data18 = data.currency;
       if (typeof data18 === "string") {
-        if (!pattern27.test(data18)) {
+        if (!pattern29.test(data18)) {
           const err59 = { instancePath: instancePath + "/currency", schemaPath: "#/properties/currency/pattern", keyword: "pattern", params: { pattern: "^[A-Za-z]{3}$" } };
           if (vErrors === null) {
             vErrors = [err59];
@@ -5236,7 +9629,7 @@ function validate43(data, { instancePath = "", parentData, parentDataProperty, r
     if (data.proceeds !== void 0) {
       let data19 = data.proceeds;
       if (typeof data19 === "string") {
-        if (!pattern26.test(data19)) {
+        if (!pattern58.test(data19)) {
           const err62 = { instancePath: instancePath + "/proceeds", schemaPath: "#/properties/proceeds/pattern", keyword: "pattern", params: { pattern: "^-?[0-9]{1,12}(\\.[0-9]{1,6})?$" } };
           if (vErrors === null) {
             vErrors = [err62];
@@ -5267,7 +9660,7 @@ function validate43(data, { instancePath = "", parentData, parentDataProperty, r
     if (data.price_usd !== void 0) {
       let data20 = data.price_usd;
       if (typeof data20 === "string") {
-        if (!pattern26.test(data20)) {
+        if (!pattern58.test(data20)) {
           const err65 = { instancePath: instancePath + "/price_usd", schemaPath: "#/properties/price_usd/pattern", keyword: "pattern", params: { pattern: "^-?[0-9]{1,12}(\\.[0-9]{1,6})?$" } };
           if (vErrors === null) {
             vErrors = [err65];
@@ -5298,7 +9691,7 @@ function validate43(data, { instancePath = "", parentData, parentDataProperty, r
     if (data.proceeds_usd !== void 0) {
       let data21 = data.proceeds_usd;
       if (typeof data21 === "string") {
-        if (!pattern26.test(data21)) {
+        if (!pattern58.test(data21)) {
           const err68 = { instancePath: instancePath + "/proceeds_usd", schemaPath: "#/properties/proceeds_usd/pattern", keyword: "pattern", params: { pattern: "^-?[0-9]{1,12}(\\.[0-9]{1,6})?$" } };
           if (vErrors === null) {
             vErrors = [err68];
@@ -5498,7 +9891,7 @@ function validate43(data, { instancePath = "", parentData, parentDataProperty, r
         if (data22.country !== void 0) {
           let data28 = data22.country;
           if (typeof data28 === "string") {
-            if (!pattern31.test(data28)) {
+            if (!pattern63.test(data28)) {
               const err87 = { instancePath: instancePath + "/device/country", schemaPath: "input:EventDeviceInput/properties/country/pattern", keyword: "pattern", params: { pattern: "^[A-Za-z]{2}$" } };
               if (vErrors === null) {
                 vErrors = [err87];
@@ -5928,7 +10321,7 @@ function validate43(data, { instancePath = "", parentData, parentDataProperty, r
         for (const key6 in data40) {
           let data41 = data40[key6];
           if (typeof data41 !== "string" && !(typeof data41 == "number" && isFinite(data41)) && typeof data41 !== "boolean") {
-            const err128 = { instancePath: instancePath + "/properties/" + key6.replace(/~/g, "~0").replace(/\//g, "~1"), schemaPath: "#/properties/properties/additionalProperties/type", keyword: "type", params: { type: schema64.properties.properties.additionalProperties.type } };
+            const err128 = { instancePath: instancePath + "/properties/" + key6.replace(/~/g, "~0").replace(/\//g, "~1"), schemaPath: "#/properties/properties/additionalProperties/type", keyword: "type", params: { type: schema129.properties.properties.additionalProperties.type } };
             if (vErrors === null) {
               vErrors = [err128];
             } else {
@@ -5976,29 +10369,44 @@ function validate43(data, { instancePath = "", parentData, parentDataProperty, r
     }
     errors++;
   }
-  validate43.errors = vErrors;
+  validate74.errors = vErrors;
   return errors === 0;
 }
 export {
+  answerCustomerPermission,
+  answerCustomerPermissionList,
   answerError,
   answerEventBatch,
   answerEventList,
   answerExport,
   answerExportList,
   answerIdentity,
+  answerPurchase,
+  answerPurchaseList,
   answerUser,
+  answerUserEntitlement,
+  answerUserEntitlementList,
   answerUserPropertiesSetResult,
   answerUserPropertyList,
   noQuery,
   v4CreateEventsBody,
   v4CreateExportBody,
   v4CreateIdentityBody,
+  v4CreatePurchaseBody,
   v4CreateUserBody,
   v4GetExportPath,
   v4GetIdentityPath,
   v4GetUserPath,
+  v4GetUserPurchasePath,
+  v4GrantCustomerPermissionBody,
+  v4GrantUserEntitlementBody,
+  v4ListCustomerPermissionsPath,
   v4ListEventsQuery,
   v4ListExportsQuery,
+  v4ListUserPurchasesQuery,
+  v4RevokeCustomerPermissionPath,
+  v4RevokeUserEntitlementPath,
   v4SetUserPropertiesBody,
+  v4UpdateUserPurchaseBody,
   validateEventInput
 };

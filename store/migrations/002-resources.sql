@@ -152,7 +152,7 @@ create table lineages (
   user_id text collate "C"
 );
 -- Purchase tokens reach 16 KiB: an index entry may not.
-create unique index lineages_by_name on lineages (environment, platform, sha256(lineage::bytea));
+create unique index lineages_by_name on lineages (environment, platform, sha256(convert_to(lineage, 'UTF8')));
 create index lineages_by_user on lineages (environment, user_id) where user_id is not null;
 
 -- Transfer policy `share`: further users to whose access the lineage contributes.
@@ -205,7 +205,9 @@ create table purchases (
   -- first period of its run, whether it is the last period.
   access_until timestamptz not null default 'infinity',
   run_started_at timestamptz,
-  is_last boolean not null default true
+  is_last boolean not null default true,
+  -- Which of its once-only events are in the log.
+  emitted text[] not null default '{}'
 );
 create index purchases_by_user on purchases (environment, user_id, purchased_at, id);
 create index purchases_by_lineage on purchases (lineage, purchased_at, id);
@@ -239,13 +241,18 @@ create table subscriptions (
   ever_paid boolean not null,
   foreign key (environment, user_id) references users on delete cascade
 );
-create unique index subscriptions_by_lineage on subscriptions (environment, user_id, platform, sha256(lineage::bytea));
+create unique index subscriptions_by_lineage on subscriptions (environment, user_id, platform, sha256(convert_to(lineage, 'UTF8')));
 
 create function subscription_state(state_at timestamptz[], states text[], t timestamptz) returns text language sql immutable parallel safe as
 $$ select states[(select count(*)::int from unnest(state_at) a where a <= t)] $$;
 
 -- The events that purchases emit: whose purchase it was. Posted ones have none.
 alter table events add column purchase bigint;
+-- What customers and segments are folded from, beside purchases.
+create index events_posted_facts on events (environment, user_id, happened_at) where purchase is null and user_id is not null and name in (
+  'trial_started', 'trial_converted', 'trial_canceled', 'trial_billing_retry_entered', 'trial_expired', 'subscription_started',
+  'subscription_renewed', 'subscription_canceled', 'subscription_billing_retry_entered', 'subscription_expired', 'subscription_refunded',
+  'in_app_purchase', 'in_app_refunded');
 
 -- USD per unit; the rate of a date is that of the latest date <= it, else of the earliest later one; null when there is none.
 create table currency_rates (

@@ -8,6 +8,8 @@ import type { RateLimit } from '../../api/rate-limit.ts'
 import { listen } from '../../api/server.ts'
 import { createProject } from '../../domain/projects/create.ts'
 import { type Secrets, secretsFrom } from '../../domain/projects/seal.ts'
+import { passTime } from '../../domain/subscriptions/pass.ts'
+import { SUBSCRIPTION_DUE } from '../../domain/subscriptions/store.ts'
 import { connect, type Pool } from '../../store/connect.ts'
 import { diskStorage } from '../../store/files/disk.ts'
 import type { FileStorage } from '../../store/files/storage.ts'
@@ -91,6 +93,7 @@ export async function startApi(options: TestApiOptions = {}): Promise<TestApi> {
     projectRateLimit: options.projectRateLimit ?? off,
     checkAnswer: answerCheck({ share: 1, onMismatch: 'fail', log }),
     publicUrl: '',
+    unverifiedPurchases: 'secret' as const,
   }
   const server = await listen(deps, 0, '127.0.0.1')
   const url = `http://127.0.0.1:${server.port}`
@@ -101,6 +104,7 @@ export async function startApi(options: TestApiOptions = {}): Promise<TestApi> {
         url: database.url,
         queue: await pgBossQueue({ url: database.url, onError: () => {} }),
         workflows: [exportWorkflow({ pool, storage, partRows: options.partRows ?? 1000 }), exportRetention({ storage })],
+        timers: [{ kind: SUBSCRIPTION_DUE, fire: id => passTime(pool, id) }],
         leaseMs: 1000,
         log,
         ...(options.policies && { policies: options.policies }),

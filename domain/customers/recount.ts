@@ -1,0 +1,53 @@
+import type { Tx } from '../../store/connect.ts'
+import type { Environment } from '../environment.ts'
+import { SUPERSEDED } from '../subscriptions/posted.ts'
+
+/** Posted events that are a transaction: a trial, or a payment when they carry an amount. */
+const TRANSACTIONS = `'trial_started', 'trial_converted', 'subscription_started', 'subscription_renewed', 'in_app_purchase'`
+const REFUNDS = `'subscription_refunded', 'in_app_refunded'`
+
+// A refund without amount takes back all; refunds of one transaction never exceed its amount.
+const FACTS = `
+  select p.purchased_at as at, p.amount, p.currency, p.store_product_id as product, p.amount * r.rate as usd,
+    least(coalesce(p.refunded_amount, case when p.refunded_at is null then 0 else p.amount end), p.amount) * r.rate as refund_usd, p.id::text as id
+  from purchases p cross join lateral (select usd_rate(p.currency, (p.purchased_at at time zone 'UTC')::date) as rate) r
+  where p.environment = $1 and p.user_id = k.user_id and not p.is_family_shared
+  union all
+  select coalesce(e.transaction_date, e.happened_at), coalesce(e.price, 0), e.currency, e.product_id, e.price_usd, 0, e.id
+  from events e where e.environment = $1 and e.user_id = k.user_id and e.purchase is null and e.name in (${TRANSACTIONS}) and not ${SUPERSEDED}`
+
+const POSTED_REFUNDS = `
+  select coalesce(sum(least(refund, coalesce(paid, refund))), 0) as usd from (
+    select sum(coalesce(-e.price_usd, t.price_usd, 0)) as refund, max(t.price_usd) as paid
+    from events e left join lateral (
+      select b.price_usd from events b where b.environment = $1 and b.transaction_key = coalesce(e.platform, '') || ':' || e.transaction_id
+        and b.purchase is null limit 1) t on true
+    where e.environment = $1 and e.user_id = k.user_id and e.purchase is null and e.name in (${REFUNDS}) and not ${SUPERSEDED}
+    group by coalesce(coalesce(e.platform, '') || ':' || e.transaction_id, e.id)) of_transaction`
+
+/**
+ * What the customer's facts add up to, counted anew from all of them: transactions, payments, gross and net in USD (each at the rate
+ * of the day of its purchase; without a rate in counts only). The users' rows are locked.
+ */
+export async function recount(tx: Tx, environment: Environment, users: string[]): Promise<void> {
+  await tx.query({
+    name: 'recount-customers',
+    text: `update users u set first_transaction_at = c.first_at, last_payment_at = c.last_at, payments_count = c.payments,
+             converted_payments = c.converted, purchase_currency = c.currency, purchase_product_id = c.product,
+             gross_payments_usd = c.gross, net_payments_usd = c.gross - c.refunds
+           from (
+             select k.user_id, f.*, r.usd as refunds_posted, f.refunded + r.usd as refunds
+             from unnest($2::text[]) k(user_id)
+             cross join lateral (
+               select min(at) as first_at, max(at) filter (where amount > 0) as last_at, (count(*) filter (where amount > 0))::int as payments,
+                 (count(*) filter (where amount > 0 and usd is not null))::int as converted,
+                 coalesce(sum(usd) filter (where amount > 0), 0) as gross, coalesce(sum(refund_usd), 0) as refunded,
+                 (array_agg(currency order by at desc, id desc) filter (where amount > 0))[1] as currency,
+                 (array_agg(coalesce(product, '') order by at desc, id desc) filter (where amount > 0))[1] as product
+               from (${FACTS}) facts) f
+             cross join lateral (${POSTED_REFUNDS}) r
+           ) c
+           where u.environment = $1 and u.id = c.user_id`,
+    values: [environment, users],
+  })
+}

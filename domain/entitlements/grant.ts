@@ -1,0 +1,67 @@
+import type { Tx } from '../../store/connect.ts'
+import { type Environment, now as nowOf } from '../environment.ts'
+import { notFound, Refusal } from '../refusal.ts'
+import { lockUsers } from '../users/lock.ts'
+import { holdsOf } from './contributions.ts'
+import type { Hold } from './fold.ts'
+
+export type Grant = { starts_at: string; expires_at: string | null }
+
+const paid = () => new Refusal('paid_entitlement', 'the entitlement is held through a purchase')
+
+/** The user's row is locked first: purchases change what is held under the same lock. Throws `not_found` for user or definition. */
+async function lockHold(tx: Tx, environment: Environment, user: string, entitlement: string): Promise<Hold | null> {
+  await lockUsers(tx, environment, [user])
+  const definition = await tx.query('select 1 from entitlements where environment = $1 and id = $2 for key share', [
+    environment,
+    entitlement,
+  ])
+  if (definition.rowCount === 0) throw notFound(`definition ${entitlement}`)
+  return (await holdsOf(tx, environment, user)).find(held => held.entitlement === entitlement)?.hold ?? null
+}
+
+const readGrant = async (tx: Tx, environment: Environment, user: string, entitlement: string): Promise<Grant | null> =>
+  (
+    await tx.query<Grant>('select starts_at, expires_at from grants where environment = $1 and user_id = $2 and entitlement_id = $3', [
+      environment,
+      user,
+      entitlement,
+    ])
+  ).rows[0] ?? null
+
+/**
+ * Gives the user the entitlement by hand until `expiresAt` (null: for good). A grant that is active already keeps its beginning and
+ * takes the new end. Throws `not_found`; `paid_entitlement` while it is held through a purchase.
+ */
+export async function grantEntitlement(
+  tx: Tx,
+  environment: Environment,
+  user: string,
+  entitlement: string,
+  expiresAt: string | null,
+): Promise<{ before: Grant | null; after: Grant }> {
+  const hold = await lockHold(tx, environment, user, entitlement)
+  if (hold?.throughPurchase) throw paid()
+  const before = await readGrant(tx, environment, user, entitlement)
+  const { rows } = await tx.query<Grant>(
+    `insert into grants (environment, user_id, entitlement_id, starts_at, expires_at) select $1, $2, $3, date_trunc('second', t), $4 from environment_now($1) t
+     on conflict (environment, user_id, entitlement_id) do update set expires_at = excluded.expires_at,
+       starts_at = case when grants.expires_at is null or grants.expires_at > excluded.starts_at then grants.starts_at else excluded.starts_at end
+     returning starts_at, expires_at`,
+    [environment, user, entitlement, expiresAt],
+  )
+  return { before, after: rows[0]! }
+}
+
+/** Ends the active manual grant. Throws `not_found` when there is none; `paid_entitlement` when it is held through a purchase only. */
+export async function revokeEntitlement(tx: Tx, environment: Environment, user: string, entitlement: string): Promise<Grant> {
+  const hold = await lockHold(tx, environment, user, entitlement)
+  const before = await readGrant(tx, environment, user, entitlement)
+  const now = await nowOf(tx, environment)
+  if (before === null || (before.expires_at !== null && before.expires_at <= now)) {
+    if (hold?.throughPurchase) throw paid()
+    throw notFound('active grant of the entitlement')
+  }
+  await tx.query('delete from grants where environment = $1 and user_id = $2 and entitlement_id = $3', [environment, user, entitlement])
+  return before
+}

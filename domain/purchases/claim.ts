@@ -1,0 +1,107 @@
+import { type Detail, invalidField, Refusal } from '../refusal.ts'
+import type { Store } from './purchase.ts'
+
+/** A purchase as a caller states it; its shape was checked by the description. */
+export type PurchaseInput = {
+  currency?: string
+  price?: string
+  purchased_at?: string
+  expires_at?: string
+  is_auto_renewing?: boolean
+  period_type?: 'normal' | 'trial' | 'intro'
+  is_family_shared?: boolean
+  country?: string | null
+  screen_id?: string | null
+  app_store_data?: { transaction_id?: string; product_id?: string; original_transaction_id?: string; signed_transaction?: string }
+  play_store_data?: { purchase_token: string; product_id: string; order_id?: string; base_plan_id?: string }
+  stripe_store_data?: { subscription_id: string; product_id: string }
+  paddle_store_data?: { transaction_id: string; product_id: string; type: 'subscription' | 'non_recurring'; subscription_id?: string }
+}
+
+/** The store's side of a claim: which transaction of which lineage, and the field that names the product. */
+export type StoreClaim = {
+  platform: Store
+  field: string
+  product: string
+  basePlan: string | null
+  lineage: string
+  transaction: string | null
+  originalTransaction: string | null
+  token: string | null
+  order: string | null
+  subscription: string | null
+  storeType: string | null
+  /** What the store's kind of data says; null: the product's type decides. */
+  isSubscription: boolean | null
+}
+
+const NONE = { basePlan: null, transaction: null, originalTransaction: null, token: null, order: null, subscription: null, storeType: null }
+
+function appStore(data: NonNullable<PurchaseInput['app_store_data']>): StoreClaim {
+  const { transaction_id: transaction, product_id: product, original_transaction_id: original, signed_transaction } = data
+  if (signed_transaction !== undefined) {
+    if (transaction !== undefined || product !== undefined || original !== undefined)
+      throw invalidField('app_store_data', 'takes signed_transaction alone, or the fields it stands for')
+    // Nothing here can check the signature, so nobody confirms what it says.
+    throw new Refusal('purchase_fraud', 'the signed transaction is not confirmed by a known certificate of the store')
+  }
+  const missing: Detail[] = []
+  if (transaction === undefined) missing.push({ field: 'app_store_data.transaction_id', message: 'is required' })
+  if (product === undefined) missing.push({ field: 'app_store_data.product_id', message: 'is required' })
+  if (transaction === undefined || product === undefined)
+    throw new Refusal('invalid_data', missing.map(d => `${d.field} ${d.message}`).join('; '), missing)
+  const lineage = original ?? transaction
+  const field = 'app_store_data.product_id'
+  return { ...NONE, platform: 'app_store', field, product, lineage, transaction, originalTransaction: lineage, isSubscription: null }
+}
+
+function playStore(data: NonNullable<PurchaseInput['play_store_data']>): StoreClaim {
+  const { purchase_token: token, product_id: product, order_id: order = null, base_plan_id: basePlan = null } = data
+  const field = 'play_store_data.product_id'
+  return { ...NONE, platform: 'play_store', field, product, basePlan, lineage: token, token, order, isSubscription: null }
+}
+
+function stripe({ subscription_id: subscription, product_id: product }: NonNullable<PurchaseInput['stripe_store_data']>): StoreClaim {
+  return {
+    ...NONE,
+    platform: 'stripe',
+    field: 'stripe_store_data.product_id',
+    product,
+    lineage: subscription,
+    subscription,
+    isSubscription: true,
+  }
+}
+
+function paddle(data: NonNullable<PurchaseInput['paddle_store_data']>): StoreClaim {
+  const { transaction_id: transaction, product_id: product, type, subscription_id: subscription = null } = data
+  if (type === 'subscription' && subscription === null)
+    throw invalidField('paddle_store_data.subscription_id', 'is required for a subscription')
+  if (type !== 'subscription' && subscription !== null)
+    throw invalidField('paddle_store_data.subscription_id', 'is not allowed for a non-recurring transaction')
+  return {
+    ...NONE,
+    platform: 'paddle',
+    field: 'paddle_store_data.product_id',
+    product,
+    // A store's subscription and transaction ids never meet, but here they are names of one kind.
+    lineage: subscription ?? transaction,
+    transaction,
+    subscription,
+    storeType: type,
+    isSubscription: type === 'subscription',
+  }
+}
+
+/** Exactly one of the four. */
+export function storeClaim(input: PurchaseInput): StoreClaim {
+  const claims = [
+    input.app_store_data && (() => appStore(input.app_store_data!)),
+    input.play_store_data && (() => playStore(input.play_store_data!)),
+    input.stripe_store_data && (() => stripe(input.stripe_store_data!)),
+    input.paddle_store_data && (() => paddle(input.paddle_store_data!)),
+  ].filter(claim => claim !== undefined)
+  if (claims.length !== 1)
+    throw invalidField('body', 'must have exactly one of app_store_data, play_store_data, stripe_store_data, paddle_store_data')
+  return claims[0]!()
+}

@@ -1,0 +1,49 @@
+import type { Tx } from '../../store/connect.ts'
+import { chain, runsOf } from '../subscriptions/chain.ts'
+import { periodOf, type RecordedPeriod } from '../subscriptions/recorded.ts'
+import type { Emission } from './emit.ts'
+import type { PurchaseRow } from './purchase.ts'
+
+type Derived = { id: number; access_until: string; run_started_at: string | null; is_last: boolean }
+
+const iso = (ms: number) => (Number.isFinite(ms) ? new Date(ms).toISOString() : 'infinity')
+
+function ofLineage(purchases: PurchaseRow[]): Derived[] {
+  const oneTime = purchases.filter(({ is_subscription }) => !is_subscription)
+  const links = chain<RecordedPeriod>(purchases.filter(({ is_subscription }) => is_subscription).map(periodOf))
+  return [
+    ...oneTime.map(purchase => {
+      const { refundedAt } = periodOf(purchase)
+      return { id: purchase.id, access_until: iso(refundedAt ?? Number.POSITIVE_INFINITY), run_started_at: null, is_last: true }
+    }),
+    ...runsOf(links).flatMap(run =>
+      run.map(link => ({
+        id: link.period.purchase.id,
+        access_until: iso(link.accessUntil),
+        run_started_at: run[0]!.period.purchase.purchased_at,
+        is_last: link === links.at(-1),
+      })),
+    ),
+  ]
+}
+
+/** What follows from the facts for each purchase: its part in access, its run, whether it is the last; and which events it has emitted. */
+export async function derive(tx: Tx, purchases: PurchaseRow[], emissions: Emission[]): Promise<void> {
+  const all = [...Map.groupBy(purchases, ({ lineage }) => lineage).values()].flatMap(ofLineage)
+  if (all.length === 0) return
+  const emitted = (id: number) => `{${emissions.flatMap(e => (e.purchase.id === id && e.once ? [e.once] : [])).join(',')}}`
+  await tx.query({
+    name: 'derive-purchases',
+    text: `update purchases p set access_until = d.access_until, run_started_at = d.run_started_at, is_last = d.is_last,
+             emitted = p.emitted || d.emitted::text[]
+           from unnest($1::bigint[], $2::timestamptz[], $3::timestamptz[], $4::boolean[], $5::text[]) d(id, access_until, run_started_at, is_last, emitted)
+           where p.id = d.id and (p.access_until, p.run_started_at, p.is_last, d.emitted) is distinct from (d.access_until, d.run_started_at, d.is_last, '{}')`,
+    values: [
+      all.map(d => d.id),
+      all.map(d => d.access_until),
+      all.map(d => d.run_started_at),
+      all.map(d => d.is_last),
+      all.map(d => emitted(d.id)),
+    ],
+  })
+}

@@ -1,0 +1,114 @@
+import type { Tx } from '../../store/connect.ts'
+import type { Environment } from '../environment.ts'
+import { compareAmounts, isCurrency } from '../events/money.ts'
+import { type Detail, invalidField, Refusal } from '../refusal.ts'
+import { type PurchaseInput, type StoreClaim, storeClaim } from './claim.ts'
+
+/** What will be recorded, every default filled in; times as whole seconds. */
+export type Claim = StoreClaim & {
+  isSubscription: boolean
+  currency: string
+  price: string
+  purchasedAt: string
+  expiresAt: string | null
+  autoRenewing: boolean
+  periodType: 'normal' | 'trial' | 'intro' | null
+  familyShared: boolean
+  country: string | null
+  screen: string | null
+}
+
+const PRODUCT_ID = /^[a-zA-Z0-9._:\- ]+$/
+/** A purchase may lie this far ahead: clocks of servers differ. */
+const FUTURE_MS = 5 * 60_000
+
+export const wholeSecond = (time: string): string => `${new Date(Math.floor(Date.parse(time) / 1000) * 1000).toISOString().slice(0, 19)}Z`
+
+type Linked = { id: string; type: string | null; duration: string | null; now: string; end: string | null }
+
+/** The product that links the store's, and where its duration leads to from `from` (calendar, UTC). */
+async function findProduct(tx: Tx, environment: Environment, claim: StoreClaim, from: string): Promise<Linked & { id: string | null }> {
+  const { rows } = await tx.query<Linked>({
+    name: 'find-linked-product',
+    text: `select p.id, p.type, p.duration, n.now,
+             ((($5::timestamptz at time zone 'UTC') + p.duration::interval) at time zone 'UTC') as end
+           from environment_now($1) n(now)
+           left join products p on p.environment = $1 and p.id = linked_product($1, $2, $3, $4)`,
+    values: [environment, claim.platform, claim.product, claim.basePlan, from],
+  })
+  return rows[0]!
+}
+
+/** The three fields that only a signed transaction may leave out. */
+function required(input: PurchaseInput): { currency: string; price: string; purchased_at: string } {
+  const missing: Detail[] = (['currency', 'price', 'purchased_at'] as const).flatMap(field =>
+    input[field] === undefined ? [{ field, message: 'is required' }] : [],
+  )
+  if (missing.length > 0) throw new Refusal('invalid_data', missing.map(d => `${d.field} is required`).join('; '), missing)
+  return { currency: input.currency!.toUpperCase(), price: input.price!, purchased_at: wholeSecond(input.purchased_at!) }
+}
+
+const isRecurring = ({ type, duration }: Linked): boolean =>
+  type === null ? duration !== null : type === 'subscription' || type === 'subscription_with_promo'
+
+function judgeOneTime(input: PurchaseInput): Detail[] {
+  const faults: Detail[] = []
+  if (input.expires_at !== undefined) faults.push({ field: 'expires_at', message: 'is not allowed for a one-time purchase' })
+  if (input.is_auto_renewing === true) faults.push({ field: 'is_auto_renewing', message: 'must be false for a one-time purchase' })
+  if (input.period_type !== undefined) faults.push({ field: 'period_type', message: 'is not allowed for a one-time purchase' })
+  return faults
+}
+
+function judgePeriod(input: PurchaseInput, purchasedAt: string, expiresAt: string | null, isFree: boolean): Detail[] {
+  const faults: Detail[] = []
+  if (expiresAt === null) faults.push({ field: 'expires_at', message: 'is required: the product has no duration' })
+  else if (Date.parse(expiresAt) <= Date.parse(purchasedAt))
+    faults.push({ field: 'expires_at', message: 'must be later than purchased_at' })
+  else if (Date.parse(expiresAt) > Date.parse('9999-12-31T23:59:59Z')) faults.push({ field: 'expires_at', message: 'lies too far ahead' })
+  if (!input.is_family_shared && input.period_type !== undefined && (input.period_type === 'trial') !== isFree)
+    faults.push({ field: 'period_type', message: isFree ? 'must be trial when price is 0' : 'can be trial only when price is 0' })
+  return faults
+}
+
+/**
+ * A purchase as it would be recorded on the caller's word. Throws `invalid_data` for its shape, then `invalid_product_id`,
+ * `product_not_in_project`, or `invalid_data` when store and product disagree about what was sold.
+ */
+export async function judgePurchase(tx: Tx, environment: Environment, input: PurchaseInput): Promise<Claim> {
+  const store = storeClaim(input)
+  const { currency, price, purchased_at: purchasedAt } = required(input)
+  if (!isCurrency(currency)) throw invalidField('currency', 'is no ISO 4217 code')
+  const product = await findProduct(tx, environment, store, purchasedAt)
+  if (Date.parse(purchasedAt) > Date.parse(product.now) + FUTURE_MS)
+    throw invalidField('purchased_at', 'lies more than 5 minutes in the future')
+  if (!PRODUCT_ID.test(store.product))
+    throw new Refusal('invalid_product_id', `${store.field} is no product id`, [{ field: store.field, message: 'is malformed' }])
+  if (product.id === null)
+    throw new Refusal('product_not_in_project', `no product links ${store.field}`, [
+      { field: store.field, message: 'is linked by no product' },
+    ])
+  const recurring = isRecurring(product)
+  if (store.isSubscription !== null && store.isSubscription !== recurring)
+    throw invalidField(
+      store.field,
+      recurring ? 'is a subscription, sold here as one-time' : 'is a one-time product, sold here as a subscription',
+    )
+  const isFree = compareAmounts(price, '0') === 0
+  const given = input.expires_at === undefined ? undefined : wholeSecond(input.expires_at)
+  const expiresAt = recurring ? (given ?? product.end) : null
+  const faults = recurring ? judgePeriod(input, purchasedAt, expiresAt, isFree) : judgeOneTime(input)
+  if (faults.length > 0) throw new Refusal('invalid_data', faults.map(d => `${d.field} ${d.message}`).join('; '), faults)
+  return {
+    ...store,
+    isSubscription: recurring,
+    currency,
+    price,
+    purchasedAt,
+    expiresAt,
+    autoRenewing: recurring && (input.is_auto_renewing ?? true),
+    periodType: recurring ? (input.period_type ?? (isFree ? 'trial' : 'normal')) : null,
+    familyShared: input.is_family_shared ?? false,
+    country: input.country ?? null,
+    screen: input.screen_id ?? null,
+  }
+}

@@ -1,0 +1,73 @@
+import type { Link } from '../subscriptions/chain.ts'
+import { runsOf } from '../subscriptions/chain.ts'
+import type { Subscription } from '../subscriptions/lineages.ts'
+import { passingOf } from '../subscriptions/passing.ts'
+import { DAY_MS } from '../subscriptions/period.ts'
+import type { RecordedPeriod } from '../subscriptions/recorded.ts'
+import type { Emission } from './emit.ts'
+import { type PurchaseRow, shownProduct } from './purchase.ts'
+
+type Run = Link<RecordedPeriod>[]
+
+const LOYAL_MS = 365 * DAY_MS
+const iso = (ms: number) => `${new Date(ms).toISOString().slice(0, 19)}Z`
+
+/** How a period begins: a trial; the first paid one after a trial of the run, or without; a further one. */
+function beginning(run: Run, i: number): string {
+  if (run[i]!.period.trial) return 'trial_started'
+  const before = run.slice(0, i)
+  if (before.some(({ period }) => period.paid)) return 'subscription_renewed'
+  return before.some(({ period }) => period.trial) ? 'trial_converted' : 'subscription_started'
+}
+
+/** Paid time of the subscription before each of its periods, ms. */
+function paidBefore(links: Run): Map<PurchaseRow, number> {
+  const sums = new Map<PurchaseRow, number>()
+  let sum = 0
+  for (const { period, ends } of links) {
+    sums.set(period.purchase, sum)
+    if (period.paid) sum += ends - period.begins
+  }
+  return sums
+}
+
+function beginnings({ recorded }: Subscription): Emission[] {
+  const paid = paidBefore(recorded)
+  return runsOf(recorded).flatMap(run =>
+    run.map(({ period: { purchase, trial } }, i): Emission => {
+      const base = { purchase, slug: beginning(run, i), at: purchase.purchased_at, once: 'begin' as const }
+      return trial ? base : { ...base, amount: purchase.amount, loyal: paid.get(purchase)! >= LOYAL_MS }
+    }),
+  )
+}
+
+const productChanges = ({ recorded }: Subscription): Emission[] =>
+  recorded.flatMap(({ period: { purchase } }, i) => {
+    const before = recorded[i - 1]?.period.purchase
+    if (before === undefined || shownProduct(before) === shownProduct(purchase)) return []
+    const oldProduct = shownProduct(before)
+    return [{ purchase, slug: 'subscription_product_changed', at: purchase.purchased_at, once: 'changed' as const, oldProduct }]
+  })
+
+const passed = ({ recorded }: Subscription, now: number): Emission[] =>
+  passingOf(recorded)
+    .filter(({ due }) => due <= now)
+    .map(({ slug, period, at }) => ({
+      purchase: period.purchase,
+      slug,
+      at: iso(at),
+      once: slug === 'trial_still_active' ? ('still_active' as const) : ('expired' as const),
+    }))
+
+/** The once-only events that the user's purchases have earned by `now` (ms) and that are not in the log. */
+export function earned(purchases: PurchaseRow[], subscriptions: Subscription[], now: number): Emission[] {
+  const oneTime: Emission[] = purchases
+    .filter(purchase => !purchase.is_subscription && !purchase.is_family_shared)
+    .map(purchase => ({ purchase, slug: 'in_app_purchase', at: purchase.purchased_at, once: 'begin' as const, amount: purchase.amount }))
+  const recurring = subscriptions.flatMap(subscription => [
+    ...beginnings(subscription),
+    ...productChanges(subscription),
+    ...passed(subscription, now),
+  ])
+  return [...oneTime, ...recurring].filter(({ purchase, once }) => once === undefined || !purchase.emitted.includes(once))
+}

@@ -1,0 +1,34 @@
+import type { Db } from '../../store/connect.ts'
+import type { Environment } from '../environment.ts'
+import { notFound } from '../refusal.ts'
+import { VISIBLE } from './find.ts'
+import { PURCHASE_COLUMNS, type PurchaseRow, type Store } from './purchase.ts'
+
+/** A user's purchases, latest first; one row more than `limit`. `restarted`: the cursor names none of them. */
+export async function listPurchases(
+  db: Db,
+  environment: Environment,
+  user: string,
+  { limit, after, platforms }: { limit: number; after: string | undefined; platforms: Store[] },
+): Promise<{ rows: PurchaseRow[]; restarted: boolean }> {
+  const cursor = after !== undefined && /^[0-9]{1,18}$/.test(after) ? after : null
+  const first = await db.query<{ at: string | null; id: string | null }>({
+    name: 'purchases-cursor',
+    text: `select c.purchased_at::text as at, c.id::text as id from users u
+           left join lateral (select p.purchased_at, p.id from ${VISIBLE} p where p.id = $3) c on true
+           where u.environment = $1 and u.id = $2`,
+    values: [environment, user, cursor],
+  })
+  const from = first.rows[0]
+  if (!from) throw notFound('user')
+  const { rows } = await db.query<PurchaseRow>({
+    name: 'list-purchases',
+    text: `select ${PURCHASE_COLUMNS} from (
+             select * from ${VISIBLE} v
+             where ($3::timestamptz is null or (v.purchased_at, v.id) < ($3, $4::bigint)) and (cardinality($5::text[]) = 0 or v.platform = any($5))
+             order by v.purchased_at desc, v.id desc limit $6) p
+           join lineages l on l.id = p.lineage order by p.purchased_at desc, p.id desc`,
+    values: [environment, user, from.at, from.id, platforms, limit + 1],
+  })
+  return { rows, restarted: after !== undefined && from.id === null }
+}

@@ -1,0 +1,94 @@
+/** A store as purchases name it, and the platform as events and users name it. */
+export const TARGET_PLATFORM = { app_store: 'iOS', play_store: 'Android', stripe: 'Stripe', paddle: 'Paddle' } as const
+export type Store = keyof typeof TARGET_PLATFORM
+export type TargetPlatform = (typeof TARGET_PLATFORM)[Store]
+
+/** A row of `purchases` with its lineage's name and the rate that turns its currency into USD. */
+export type PurchaseRow = {
+  id: number
+  lineage: number
+  lineage_name: string
+  user_id: string | null
+  platform: Store
+  store_product_id: string
+  base_plan_id: string | null
+  transaction_id: string | null
+  original_transaction_id: string | null
+  purchase_token: string | null
+  order_id: string | null
+  subscription_id: string | null
+  store_type: string | null
+  is_subscription: boolean
+  currency: string
+  price: string
+  amount: string
+  purchased_at: string
+  expires_at: string | null
+  period_type: 'normal' | 'trial' | 'intro' | null
+  auto_renewing: boolean
+  auto_renew_off_at: string | null
+  is_family_shared: boolean
+  country: string | null
+  screen_id: string | null
+  billing_retry_at: string | null
+  grace_period_expires_at: string | null
+  refunded_at: string | null
+  refunded_amount: string | null
+  verified_at: string | null
+  never_renews: boolean
+  created_at: string
+  access_until: string | null
+  run_started_at: string | null
+  is_last: boolean
+  emitted: string[]
+  rate: string | null
+}
+
+const STORED = [
+  'id',
+  'lineage',
+  'user_id',
+  'platform',
+  'store_product_id',
+  'base_plan_id',
+  'transaction_id',
+  'original_transaction_id',
+  'purchase_token',
+  'order_id',
+  'subscription_id',
+  'store_type',
+  'is_subscription',
+  'currency',
+  'price',
+  'amount',
+  'purchased_at',
+  'expires_at',
+  'period_type',
+  'auto_renewing',
+  'auto_renew_off_at',
+  'is_family_shared',
+  'country',
+  'screen_id',
+  'billing_retry_at',
+  'grace_period_expires_at',
+  'refunded_at',
+  'refunded_amount',
+  'verified_at',
+  'never_renews',
+  'created_at',
+  'run_started_at',
+  'is_last',
+  'emitted',
+] as const
+
+/** Of `purchases p join lineages l`. */
+export const PURCHASE_COLUMNS = [
+  ...STORED.map(name => `p.${name}`),
+  `nullif(p.access_until, 'infinity') as access_until`,
+  'l.lineage as lineage_name',
+  `usd_rate(p.currency, (p.purchased_at at time zone 'UTC')::date)::text as rate`,
+].join(', ')
+
+/** As the purchase shows it: with the base plan, where Play has one. */
+export const shownProduct = ({ store_product_id, base_plan_id }: Pick<PurchaseRow, 'store_product_id' | 'base_plan_id'>): string =>
+  base_plan_id === null ? store_product_id : `${store_product_id}:${base_plan_id}`

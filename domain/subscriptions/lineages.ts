@@ -1,0 +1,57 @@
+import { type PurchaseRow, TARGET_PLATFORM } from '../purchases/purchase.ts'
+import { chain, type Link } from './chain.ts'
+import type { Period } from './period.ts'
+import { type Posted, postedPeriods } from './posted.ts'
+import { periodOf, type RecordedPeriod } from './recorded.ts'
+import { type Timeline, timelineOf } from './timeline.ts'
+
+/** One subscription of one user, from all that is known of it. */
+export type Subscription = {
+  user: string
+  platform: string
+  lineage: string
+  timeline: Timeline
+  autoRenewing: boolean
+  everPaid: boolean
+  /** The recorded periods alone: what emits events. */
+  recorded: Link<RecordedPeriod>[]
+}
+
+type Parts = { user: string; platform: string; lineage: string; purchases: PurchaseRow[]; posted: Posted[] }
+
+function gather(purchases: PurchaseRow[], posted: Posted[]): Parts[] {
+  const parts = new Map<string, Parts>()
+  const of = (user: string, platform: string, lineage: string) => {
+    const key = JSON.stringify([user, platform, lineage])
+    const found = parts.get(key) ?? { user, platform, lineage, purchases: [], posted: [] }
+    parts.set(key, found)
+    return found
+  }
+  for (const purchase of purchases) {
+    // Access through somebody else's purchase is no subscription of one's own.
+    if (!purchase.is_subscription || purchase.is_family_shared) continue
+    of(purchase.user_id!, TARGET_PLATFORM[purchase.platform], purchase.lineage_name).purchases.push(purchase)
+  }
+  for (const fact of posted) of(fact.user_id, fact.platform ?? '', fact.lineage).posted.push(fact)
+  return [...parts.values()]
+}
+
+const inOrder = (a: Period, b: Period) => a.begins - b.begins
+
+/** The users' subscriptions as purchases and posted events together tell them. */
+export const subscriptionsOf = (purchases: PurchaseRow[], posted: Posted[]): Subscription[] =>
+  gather(purchases, posted).flatMap(({ purchases, posted, ...name }) => {
+    const periods = purchases.map(periodOf)
+    const all = [...periods, ...postedPeriods(posted)].sort(inOrder)
+    const last = all.at(-1)
+    if (!last) return []
+    return [
+      {
+        ...name,
+        timeline: timelineOf(chain<Period>(all)),
+        autoRenewing: last.autoRenewing,
+        everPaid: all.some(({ paid }) => paid),
+        recorded: chain(periods),
+      },
+    ]
+  })

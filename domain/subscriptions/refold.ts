@@ -1,0 +1,31 @@
+import type { Tx } from '../../store/connect.ts'
+import { recount } from '../customers/recount.ts'
+import type { Environment } from '../environment.ts'
+import { derive } from '../purchases/derive.ts'
+import { type Emission, emit } from '../purchases/emit.ts'
+import { earned } from '../purchases/lifecycle.ts'
+import type { PurchaseRow } from '../purchases/purchase.ts'
+import { subscriptionsOf } from './lineages.ts'
+import { postedFacts } from './posted.ts'
+import { recordedPurchases } from './recorded.ts'
+import { storeSubscriptions } from './store.ts'
+
+/** What a change of facts has to say besides what follows from them: the events of the change itself. */
+export type Changes = (purchases: PurchaseRow[]) => Emission[]
+
+/**
+ * Everything that follows from the users' facts, anew: each purchase's part in access, subscriptions, status, sums, when time changes
+ * something next; and the events that were earned, into the log. The users' rows are locked by the caller; the appended events are
+ * the transaction's last statement.
+ */
+export async function refold(tx: Tx, environment: Environment, users: string[], changes: Changes = () => []): Promise<void> {
+  const { rows } = await tx.query<{ now: number }>('select (extract(epoch from environment_now($1)) * 1000)::float8 as now', [environment])
+  const now = Math.floor(rows[0]!.now)
+  const purchases = await recordedPurchases(tx, environment, users)
+  const subscriptions = subscriptionsOf(purchases, await postedFacts(tx, environment, users))
+  const emissions = [...earned(purchases, subscriptions, now), ...changes(purchases)]
+  await derive(tx, purchases, emissions)
+  await storeSubscriptions(tx, environment, users, subscriptions, now)
+  await recount(tx, environment, users)
+  await emit(tx, environment, emissions)
+}

@@ -1,0 +1,88 @@
+import type { Tx } from '../../store/connect.ts'
+import type { Environment } from '../environment.ts'
+import type { Subscription } from './lineages.ts'
+import { passingOf } from './passing.ts'
+import { best, statusOf } from './status.ts'
+import { nextChange, stateAt } from './timeline.ts'
+
+/** Kind of the `due` rows that wake a subscription when time alone changes it. */
+export const SUBSCRIPTION_DUE = 'subscription'
+
+const iso = (ms: number) => new Date(ms).toISOString()
+
+/** When time changes something next: the state, or an event falls due. */
+function wakesAt({ timeline, recorded }: Subscription, now: number): number | null {
+  const dues = passingOf(recorded)
+    .filter(({ due }) => due > now)
+    .map(({ due }) => due)
+  const change = nextChange(timeline, now)
+  const next = Math.min(...dues, change ?? Number.POSITIVE_INFINITY)
+  return Number.isFinite(next) ? next : null
+}
+
+/** `true` for a lineage that is no longer theirs (transferred, or superseded by a purchase of another name). */
+const DROP = `
+with gone as (
+  delete from subscriptions s where s.environment = $1 and s.user_id = any($2)
+    and not exists (select 1 from unnest($3::text[], $4::text[], $5::text[]) n(user_id, platform, lineage)
+      where n.user_id = s.user_id and n.platform = s.platform and n.lineage = s.lineage)
+  returning id
+)
+delete from due d using gone where d.kind = '${SUBSCRIPTION_DUE}' and d.id = gone.id`
+
+const WRITE = `
+with given as (
+  select * from unnest($2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::boolean[], $8::boolean[], $9::timestamptz[])
+    as g(user_id, platform, lineage, state_at, states, auto_renewing, ever_paid, wakes_at)
+), kept as (
+  insert into subscriptions (environment, user_id, platform, lineage, state_at, states, auto_renewing, ever_paid)
+  select $1, user_id, platform, lineage, state_at::timestamptz[], states::text[], auto_renewing, ever_paid from given
+  order by user_id, platform, lineage
+  on conflict (environment, user_id, platform, sha256(convert_to(lineage, 'UTF8'))) do update
+    set state_at = excluded.state_at, states = excluded.states, auto_renewing = excluded.auto_renewing, ever_paid = excluded.ever_paid
+  returning id, user_id, platform, lineage
+), waking as (
+  select k.id, g.wakes_at from kept k join given g on g.user_id = k.user_id and g.platform = k.platform and g.lineage = k.lineage
+), asleep as (
+  delete from due d using waking w where d.kind = '${SUBSCRIPTION_DUE}' and d.id = w.id and w.wakes_at is null
+)
+insert into due (kind, id, environment, due_at) select '${SUBSCRIPTION_DUE}', id, $1, wakes_at from waking where wakes_at is not null order by id
+on conflict (kind, id) do update set due_at = excluded.due_at, ring_until = null, lease_until = null`
+
+/** Writes what the users' subscriptions are now, when each changes next, and the users' status. The users' rows are locked. */
+export async function storeSubscriptions(
+  tx: Tx,
+  environment: Environment,
+  users: string[],
+  subscriptions: Subscription[],
+  now: number,
+): Promise<void> {
+  const column = <T>(value: (s: Subscription) => T) => subscriptions.map(value)
+  const names = [column(s => s.user), column(s => s.platform), column(s => s.lineage)]
+  await tx.query({ name: 'drop-subscriptions', text: DROP, values: [environment, users, ...names] })
+  if (subscriptions.length > 0)
+    await tx.query({
+      name: 'write-subscriptions',
+      text: WRITE,
+      values: [
+        environment,
+        ...names,
+        column(s => `{${s.timeline.map(({ at }) => iso(at)).join(',')}}`),
+        column(s => `{${s.timeline.map(({ state }) => state).join(',')}}`),
+        column(s => s.autoRenewing),
+        column(s => s.everPaid),
+        column(s => {
+          const at = wakesAt(s, now)
+          return at === null ? null : iso(at)
+        }),
+      ],
+    })
+  const status = (user: string) =>
+    best(subscriptions.filter(s => s.user === user).map(s => statusOf(stateAt(s.timeline, now), s.autoRenewing, s.everPaid)))
+  await tx.query({
+    name: 'write-status',
+    text: `update users u set status = s.status from unnest($2::text[], $3::text[]) s(id, status)
+           where u.environment = $1 and u.id = s.id and u.status <> s.status`,
+    values: [environment, users, users.map(status)],
+  })
+}

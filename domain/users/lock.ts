@@ -1,0 +1,24 @@
+import type { Db, Tx } from '../../store/connect.ts'
+import type { Environment } from '../environment.ts'
+import { notFound } from '../refusal.ts'
+
+/** Throws `not_found` for a user who is unknown here. */
+export async function requireUser(db: Db, environment: Environment, user: string): Promise<void> {
+  const { rowCount } = await db.query({
+    name: 'user-exists',
+    text: 'select 1 from users where environment = $1 and id = $2',
+    values: [environment, user],
+  })
+  if (rowCount === 0) throw notFound('user')
+}
+
+/** Locks the users whose facts are about to change, in the order of their ids. Throws `not_found` when one is unknown (or erased meanwhile). */
+export async function lockUsers(tx: Tx, environment: Environment, users: string[]): Promise<void> {
+  const sorted = [...new Set(users)].sort()
+  const { rowCount } = await tx.query({
+    name: 'lock-users',
+    text: 'select 1 from users where environment = $1 and id = any($2) order by id for no key update',
+    values: [environment, sorted],
+  })
+  if (rowCount !== sorted.length) throw notFound('user')
+}
