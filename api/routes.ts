@@ -1,9 +1,12 @@
 import { descriptions, type OperationId } from '../schemas/generated/operations.ts'
 import type { Route } from './dispatch.ts'
 import type { Operation } from './operation.ts'
+import * as entitlements from './v4/entitlements.ts'
 import * as events from './v4/events.ts'
 import * as exports_ from './v4/exports.ts'
 import * as identities from './v4/identities.ts'
+import * as offerings from './v4/offerings.ts'
+import * as products from './v4/products.ts'
 import * as purchases from './v4/purchases.ts'
 import * as userEntitlements from './v4/user-entitlements.ts'
 import * as userProperties from './v4/user-properties.ts'
@@ -11,13 +14,16 @@ import * as users from './v4/users.ts'
 
 /** One handler for every operation of the description: a missing or ill-typed one fails the type check. */
 const operations: { [Id in OperationId]: Operation<Id> } = {
-  ...users,
-  ...userProperties,
-  ...identities,
-  ...userEntitlements,
-  ...purchases,
+  ...entitlements,
   ...events,
   ...exports_,
+  ...identities,
+  ...offerings,
+  ...products,
+  ...purchases,
+  ...userEntitlements,
+  ...userProperties,
+  ...users,
 }
 
 export const routes: Route[] = descriptions.map(description => ({ description, operation: operations[description.id] as Operation }))

@@ -12,7 +12,7 @@ export async function lockLineage(tx: Tx, environment: Environment, platform: St
     tx.query<Lineage>({
       name: 'lock-lineage',
       text: `select id, user_id from lineages where environment = $1 and platform = $2
-             and sha256(convert_to(lineage, 'UTF8')) = sha256(convert_to($3, 'UTF8')) for no key update`,
+             and md5(lineage) = md5($3) for no key update`,
       values: [environment, platform, name],
     })
   const found = await find()
@@ -20,7 +20,7 @@ export async function lockLineage(tx: Tx, environment: Environment, platform: St
   await tx.query({
     name: 'make-lineage',
     text: `insert into lineages (environment, platform, lineage) values ($1, $2, $3)
-           on conflict (environment, platform, sha256(convert_to(lineage, 'UTF8'))) do nothing`,
+           on conflict (environment, platform, md5(lineage)) do nothing`,
     values: [environment, platform, name],
   })
   return (await find()).rows[0]!

@@ -38,7 +38,7 @@ with given as (
   insert into subscriptions (environment, user_id, platform, lineage, state_at, states, auto_renewing, ever_paid)
   select $1, user_id, platform, lineage, state_at::timestamptz[], states::text[], auto_renewing, ever_paid from given
   order by user_id, platform, lineage
-  on conflict (environment, user_id, platform, sha256(convert_to(lineage, 'UTF8'))) do update
+  on conflict (environment, user_id, platform, md5(lineage)) do update
     set state_at = excluded.state_at, states = excluded.states, auto_renewing = excluded.auto_renewing, ever_paid = excluded.ever_paid
   returning id, user_id, platform, lineage
 ), waking as (

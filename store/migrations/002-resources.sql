@@ -152,7 +152,7 @@ create table lineages (
   user_id text collate "C"
 );
 -- Purchase tokens reach 16 KiB: an index entry may not.
-create unique index lineages_by_name on lineages (environment, platform, sha256(convert_to(lineage, 'UTF8')));
+create unique index lineages_by_name on lineages (environment, platform, md5(lineage));
 create index lineages_by_user on lineages (environment, user_id) where user_id is not null;
 
 -- Transfer policy `share`: further users to whose access the lineage contributes.
@@ -241,7 +241,7 @@ create table subscriptions (
   ever_paid boolean not null,
   foreign key (environment, user_id) references users on delete cascade
 );
-create unique index subscriptions_by_lineage on subscriptions (environment, user_id, platform, sha256(convert_to(lineage, 'UTF8')));
+create unique index subscriptions_by_lineage on subscriptions (environment, user_id, platform, md5(lineage));
 
 create function subscription_state(state_at timestamptz[], states text[], t timestamptz) returns text language sql immutable parallel safe as
 $$ select states[(select count(*)::int from unnest(state_at) a where a <= t)] $$;
