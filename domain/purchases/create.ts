@@ -43,8 +43,8 @@ async function insert(tx: Tx, environment: Environment, claim: Claim, lineage: L
       text: `insert into purchases (environment, lineage, user_id, platform, store_product_id, base_plan_id, transaction_id,
                original_transaction_id, purchase_token, order_id, subscription_id, store_type, is_subscription, currency, price, amount,
                purchased_at, expires_at, period_type, auto_renewing, auto_renew_off_at, is_family_shared, country, screen_id, created_at)
-             select $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $15::numeric, $16, $17, $18, $19,
-               case when $13 and not $19 then $16::timestamptz end, $20, $21, $22, t from environment_now($1) t returning id::text`,
+             select $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15::text, $15::text::numeric, $16::timestamptz, $17, $18, $19::boolean,
+               case when $13::boolean and not $19::boolean then $16::timestamptz end, $20, $21, $22, t from environment_now($1) t returning id::text`,
       values: [
         environment,
         lineage.id,

@@ -77,13 +77,17 @@ function entryOf(environment: Environment, emission: Emission): Entry {
   return { ...toEntry(environment, known), money: moneyOf(emission), purchase: emission.purchase.id }
 }
 
+/** Of one instant: what begins comes first, what the change of a fact says next, the end that follows from it last. */
+const RANK = { begin: 0, changed: 1, still_active: 3, expired: 4 }
+const rank = ({ once }: Emission) => (once ? RANK[once] : 2)
+
 /**
  * Appends the events to the log, in the order in which they happened; the last statement of its transaction. A beginning that was
  * posted before, with the same (platform, transaction id), is told already: it is left out.
  */
 export async function emit(tx: Tx, environment: Environment, emissions: Emission[]): Promise<void> {
   if (emissions.length === 0) return
-  const sorted = [...emissions].sort((a, b) => (a.at < b.at ? -1 : a.at > b.at ? 1 : 0))
+  const sorted = [...emissions].sort((a, b) => (a.at === b.at ? rank(a) - rank(b) : a.at < b.at ? -1 : 1))
   const entries = sorted.map(emission => entryOf(environment, emission))
   const told = await findTransactions(
     tx,

@@ -159,7 +159,7 @@ describe('a subscription tells its life', () => {
     ])
       expect(await shown(order)).toEqual(first)
     expect(first[0]).toMatchObject([
-      [day(30).slice(0, 0) + expect.any(String), true],
+      [expect.any(String), true],
       [expect.any(String), false],
       [expect.any(String), false],
     ])
@@ -178,17 +178,15 @@ describe('a subscription tells its life', () => {
     await patch({ refunded_at: day(-1), refunded_amount: '4' })
     await patch({ refunded_amount: '10' })
     const { rows } = await api.pool.query('select name, price::text as price from events where user_id = $1 order by log_offset', [user])
-    expect(rows).toEqual(
-      [
-        { name: 'subscription_started', price: '10.00' },
-        { name: 'subscription_billing_retry_entered', price: null },
-        { name: 'subscription_canceled', price: null },
-        { name: 'subscription_refunded', price: '-4.00' },
-        // The rest, and with it the end of the run, at once because auto-renew is off.
-        { name: 'subscription_refunded', price: '-6.00' },
-        { name: 'subscription_expired', price: null },
-      ].sort((a, b) => 0 * a.name.localeCompare(b.name)),
-    )
+    expect(rows).toEqual([
+      { name: 'subscription_started', price: '10.00' },
+      { name: 'subscription_billing_retry_entered', price: null },
+      { name: 'subscription_canceled', price: null },
+      { name: 'subscription_refunded', price: '-4.00' },
+      // The rest, and with it the end of the run, at once because auto-renew is off.
+      { name: 'subscription_refunded', price: '-6.00' },
+      { name: 'subscription_expired', price: null },
+    ])
   })
 
   test('facts of the last period are refused on an earlier one, and on a one-time purchase', async () => {
@@ -203,7 +201,7 @@ describe('a subscription tells its life', () => {
 
   test('a product change within the lineage is told once', async () => {
     const user = await userOf(api)
-    await purchaseOf(api, user, { purchased_at: day(-40), ...apple('com.x.monthly', 'changing') })
+    await purchaseOf(api, user, { purchased_at: day(-25), ...apple('com.x.monthly', 'changing') })
     await purchaseOf(api, user, { purchased_at: day(-20), ...apple('com.x.annual', 'changing') })
     expect(await names(user)).toEqual(['subscription_started', 'subscription_renewed', 'subscription_product_changed'])
   })

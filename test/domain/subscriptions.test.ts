@@ -1,0 +1,197 @@
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { type Contribution, foldHold } from '../../domain/entitlements/fold.ts'
+import { chain, runEnd, runsOf } from '../../domain/subscriptions/chain.ts'
+import { passingOf } from '../../domain/subscriptions/passing.ts'
+import { DAY_MS, type Period, RETRY_MS } from '../../domain/subscriptions/period.ts'
+import { best, STATUSES, statusOf } from '../../domain/subscriptions/status.ts'
+import { nextChange, stateAt, timelineOf } from '../../domain/subscriptions/timeline.ts'
+
+const period = (begins: number, expires: number, rest: Partial<Period> = {}): Period => ({
+  begins: begins * DAY_MS,
+  expires: expires * DAY_MS,
+  trial: false,
+  paid: true,
+  autoRenewing: true,
+  autoRenewOffAt: null,
+  retryAt: null,
+  graceUntil: null,
+  refundedAt: null,
+  ...rest,
+})
+const states = (periods: Period[], ...days: number[]) => {
+  const timeline = timelineOf(chain(periods))
+  return days.map(day => stateAt(timeline, day * DAY_MS))
+}
+
+describe('a subscription over time', () => {
+  test('before it begins it is nothing, in its period what that is, then ended', () => {
+    expect(states([period(0, 7, { trial: true, paid: false }), period(7, 37)], -1, 0, 6.9, 7, 36.9, 37)).toEqual([
+      null,
+      'trial',
+      'trial',
+      'paid',
+      'paid',
+      'ended',
+    ])
+  })
+
+  test('a renewal within 24 h joins, and the gap before it was never an end', () => {
+    const periods = [period(0, 30), period(30.9, 60)]
+    expect(states(periods, 30.5)).toEqual(['paid'])
+    expect(runsOf(chain(periods))).toHaveLength(1)
+    expect(runsOf(chain([period(0, 30), period(31.1, 60)]))).toHaveLength(2)
+  })
+
+  test('nothing joins a period that ended with auto-renew off', () => {
+    expect(runsOf(chain([period(0, 30, { autoRenewing: false, autoRenewOffAt: 0 }), period(30, 60)]))).toHaveLength(2)
+  })
+
+  test('billing retry: grace, then retry, at most 60 days; a charge in it joins', () => {
+    const failed = period(0, 30, { retryAt: 30 * DAY_MS, graceUntil: 36 * DAY_MS })
+    expect(states([failed], 29, 30, 35, 36, 89, 90)).toEqual(['paid', 'grace', 'grace', 'retry', 'retry', 'ended'])
+    expect(runsOf(chain([failed, period(70, 100)]))).toHaveLength(1)
+    expect(states([failed, period(70, 100)], 36, 70)).toEqual(['retry', 'paid'])
+    expect(runEnd(runsOf(chain([failed]))[0]!)).toBe(30 * DAY_MS + RETRY_MS)
+  })
+
+  test('a full refund ends its period; grace extends access, the next period cuts it', () => {
+    const [refunded] = chain([period(0, 30, { refundedAt: 10 * DAY_MS })])
+    expect(refunded).toMatchObject({ ends: 10 * DAY_MS, accessUntil: 10 * DAY_MS })
+    const [graced] = chain([period(0, 30, { retryAt: 29 * DAY_MS, graceUntil: 40 * DAY_MS }), period(35, 65)])
+    expect(graced).toMatchObject({ ends: 30 * DAY_MS, accessUntil: 35 * DAY_MS })
+  })
+
+  test('what time brings: still active after two days, the end at once or after a day', () => {
+    const of = (p: Period) => passingOf(chain([p])).map(({ slug, due }) => [slug, due / DAY_MS])
+    expect(of(period(0, 7, { trial: true, paid: false }))).toEqual([
+      ['trial_still_active', 2],
+      ['trial_expired', 8],
+    ])
+    const off = { trial: true, paid: false, autoRenewing: false, autoRenewOffAt: DAY_MS }
+    expect(of(period(0, 7, off))).toEqual([['trial_expired', 7]])
+    expect(of(period(0, 30))).toEqual([['subscription_expired', 31]])
+    expect(of(period(0, 30, { retryAt: 30 * DAY_MS }))).toEqual([['subscription_expired', 90]])
+  })
+
+  const anyPeriod = fc
+    .record({
+      begins: fc.integer({ min: 0, max: 200 }),
+      length: fc.integer({ min: 1, max: 40 }),
+      trial: fc.boolean(),
+      autoRenewing: fc.boolean(),
+      retry: fc.option(fc.integer({ min: 0, max: 5 })),
+      grace: fc.option(fc.integer({ min: 1, max: 20 })),
+      refund: fc.option(fc.integer({ min: 0, max: 40 })),
+    })
+    .map(({ begins, length, trial, autoRenewing, retry, grace, refund }) =>
+      period(begins, begins + length, {
+        trial,
+        paid: !trial,
+        autoRenewing,
+        autoRenewOffAt: autoRenewing ? null : (begins + length / 2) * DAY_MS,
+        retryAt: retry === null ? null : (begins + length + retry) * DAY_MS,
+        graceUntil: retry === null || grace === null ? null : (begins + length + grace) * DAY_MS,
+        refundedAt: refund === null ? null : (begins + refund) * DAY_MS,
+      }),
+    )
+  const lineage = fc.array(anyPeriod, { minLength: 1, maxLength: 6 }).map(periods => periods.sort((a, b) => a.begins - b.begins))
+
+  test('the timeline never goes back, its changes are where nextChange says, and it always ends', () => {
+    fc.assert(
+      fc.property(lineage, fc.integer({ min: -5, max: 400 }), (periods, day) => {
+        const timeline = timelineOf(chain(periods))
+        for (const [i, { at }] of timeline.entries()) expect(at).toBeGreaterThanOrEqual(timeline[i - 1]?.at ?? at)
+        const t = day * DAY_MS
+        const next = nextChange(timeline, t)
+        if (next !== null) {
+          expect(next).toBeGreaterThan(t)
+          expect(stateAt(timeline, next - 1)).toBe(stateAt(timeline, t))
+        }
+        expect(stateAt(timeline, 10_000 * DAY_MS)).toBe('ended')
+        const late = passingOf(chain(periods)).filter(({ slug }) => slug !== 'trial_still_active')
+        expect(late).toHaveLength(runsOf(chain(periods)).length)
+      }),
+    )
+  })
+
+  test('a later period never lengthens an earlier one, and access of one period never passes the next beginning', () => {
+    fc.assert(
+      fc.property(lineage, periods => {
+        for (const [i, link] of chain(periods).entries()) {
+          const next = periods[i + 1]?.begins ?? Number.POSITIVE_INFINITY
+          expect(link.accessUntil).toBeLessThanOrEqual(next)
+          expect(link.ends).toBeLessThanOrEqual(next)
+        }
+      }),
+    )
+  })
+
+  test('of several subscriptions the best status counts', () => {
+    fc.assert(
+      fc.property(fc.array(fc.constantFrom(...STATUSES)), statuses => {
+        const rank = (status: (typeof STATUSES)[number]) => STATUSES.indexOf(status)
+        expect(rank(best(statuses))).toBe(Math.min(...statuses.map(rank), rank('none')))
+      }),
+    )
+    expect(statusOf('ended', true, true)).toBe('churned')
+    expect(statusOf('ended', true, false)).toBe('none')
+  })
+})
+
+describe('a hold on an entitlement', () => {
+  const contribution: fc.Arbitrary<Contribution> = fc
+    .record({
+      kind: fc.constantFrom('grant' as const, 'purchase' as const),
+      from: fc.integer({ min: 0, max: 50 }),
+      length: fc.option(fc.integer({ min: 0, max: 50 })),
+    })
+    .map(({ kind, from, length }) => {
+      const times = { from, until: length === null ? Number.POSITIVE_INFINITY : from + length, startedAt: from }
+      return kind === 'grant' ? { kind, ...times } : { kind, ...times, store: 'stripe' as const, product: 'p', subscription: null }
+    })
+  const contributions = fc.array(contribution, { maxLength: 6 })
+  const now = fc.integer({ min: 0, max: 100 })
+
+  test('the order in which facts arrived has no influence', () => {
+    fc.assert(
+      fc.property(contributions, now, fc.infiniteStream(fc.nat()), (all, at, seed) => {
+        const shuffled = all.map(c => [seed.next().value, c] as const).sort((a, b) => a[0] - b[0])
+        const plain = (hold: ReturnType<typeof foldHold>) =>
+          hold && { ...hold, shown: { until: hold.shown.until, from: hold.shown.from, kind: hold.shown.kind } }
+        expect(
+          plain(
+            foldHold(
+              shuffled.map(([, c]) => c),
+              at,
+            ),
+          ),
+        ).toEqual(plain(foldHold(all, at)))
+      }),
+    )
+  })
+
+  test('one contribution more never takes access away, and never ends it sooner', () => {
+    fc.assert(
+      fc.property(contributions, contribution, now, (all, more, at) => {
+        const [before, after] = [foldHold(all, at), foldHold([...all, more], at)!]
+        if (before?.isActive) {
+          expect(after.isActive).toBe(true)
+          expect(after.shown.until).toBeGreaterThanOrEqual(before.shown.until)
+        }
+      }),
+    )
+  })
+
+  test('taking the grant away leaves what purchases give, and the other way round', () => {
+    fc.assert(
+      fc.property(contributions, now, (all, at) => {
+        const active = (some: Contribution[]) => foldHold(some, at)?.isActive ?? false
+        const purchases = all.filter(({ kind }) => kind === 'purchase')
+        const grants = all.filter(({ kind }) => kind === 'grant')
+        expect(active(all)).toBe(active(purchases) || active(grants))
+        expect(foldHold(all, at)?.throughPurchase ?? false).toBe(active(purchases))
+      }),
+    )
+  })
+})
