@@ -285,10 +285,108 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v4/audit-log": {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+                 * @example checkout-7f3a
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List audit entries
+         * @description Who changed what, newest first: one entry for every mutation, whoever made it, kept for 400 days. Entries about the project as a
+         *     whole (its settings, stores and keys) stand in the lists of both environments. Posted events and what apps send through the SDK
+         *     leave no entries.
+         *
+         *     Values of one filter are alternatives; different filters must all hold.
+         */
+        get: operations["v4ListAuditLog"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
 }
 export type webhooks = Record<string, never>;
 export interface components {
     schemas: {
+        /**
+         * @description By what the actor came in.
+         * @enum {string}
+         */
+        ActorKind: "secret_key" | "project_key" | "mcp" | "cli" | "system";
+        /**
+         * @example {
+         *       "object": "audit_entry",
+         *       "id": "aud_0mfa1k3p2000q7w2e8r1",
+         *       "url": "/v4/audit-log/aud_0mfa1k3p2000q7w2e8r1",
+         *       "created_at": "2026-03-01T09:00:00Z",
+         *       "actor": {
+         *         "kind": "secret_key",
+         *         "id": "x9Qf"
+         *       },
+         *       "operation": "v4CreateIdentity",
+         *       "resource": "identity",
+         *       "resource_id": "customer-1042",
+         *       "request_id": "checkout-7f3a",
+         *       "before": null,
+         *       "after": {
+         *         "object": "identity",
+         *         "id": "customer-1042",
+         *         "url": "/v4/identities/customer-1042",
+         *         "user_id": "QON_5f0c1d2e3b4a59687766554433221100"
+         *       },
+         *       "reason": null
+         *     }
+         */
+        AuditEntry: {
+            /** @enum {string} */
+            object: "audit_entry";
+            id: string;
+            /** @description A name only; there is no operation that reads one entry. */
+            url: string;
+            created_at: components["schemas"]["Time"];
+            actor: components["schemas"]["Actor"];
+            /** @description The operation id, or the command of the command line. */
+            operation: string;
+            /** @description What the entry is about, by the `object` that it shows. */
+            resource: string;
+            /** @description Id of the object; null where it has none. Of an erased customer the SHA-256 of the id. */
+            resource_id: string | null;
+            /** @description `X-Request-Id` of the request. */
+            request_id: string | null;
+            /** @description The object before, null when it was made. Secrets stand as booleans `has_{name}`. */
+            before: {
+                [key: string]: unknown;
+            } | null;
+            /** @description The object afterwards, null when it was removed. */
+            after: {
+                [key: string]: unknown;
+            } | null;
+            reason: string | null;
+        };
+        Actor: {
+            kind: components["schemas"]["ActorKind"];
+            /** @description Last four characters of the key, id of the MCP client, or name of the operator. */
+            id: string | null;
+        };
+        AuditEntryList: {
+            object: components["schemas"]["ListObject"];
+            /** @enum {string} */
+            url: "/v4/audit-log";
+            data: components["schemas"]["AuditEntry"][];
+            has_more: components["schemas"]["HasMore"];
+            next_cursor?: components["schemas"]["NextCursor"];
+        };
         /**
          * @description The one shape of every failure.
          * @example {
@@ -1768,6 +1866,91 @@ export interface operations {
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             404: components["responses"]["NotFound"];
+            429: components["responses"]["TooManyRequests"];
+            502: components["responses"]["BadGateway"];
+            504: components["responses"]["GatewayTimeout"];
+            default: components["responses"]["Failure"];
+        };
+    };
+    v4ListAuditLog: {
+        parameters: {
+            query?: {
+                /**
+                 * @description Rows on the page.
+                 * @example 50
+                 */
+                limit?: components["parameters"]["Limit"];
+                /**
+                 * @description `next_cursor` of the page before, unchanged. A cursor whose row is gone gives the first page, with the header `X-Qon-Pagination-Restarted`.
+                 * @example 5kTq0eXhB9vWcRz2JmYp7LsDnGaUf3Ei
+                 */
+                starting_after?: components["parameters"]["StartingAfter"];
+                /**
+                 * @description Only entries about objects of these kinds, by the `object` they show.
+                 * @example [
+                 *       "product"
+                 *     ]
+                 */
+                "filter[resource][]"?: string[];
+                /**
+                 * @description Only entries of these operations, by operation id or command.
+                 * @example [
+                 *       "v4UpdateProduct"
+                 *     ]
+                 */
+                "filter[operation][]"?: string[];
+                /**
+                 * @description Only entries of these kinds of actors.
+                 * @example [
+                 *       "secret_key"
+                 *     ]
+                 */
+                "filter[actor][]"?: components["schemas"]["ActorKind"][];
+                /**
+                 * @description Only entries about the object with this id.
+                 * @example premium_monthly
+                 */
+                "filter[resource_id]"?: string;
+                /**
+                 * @description Only entries of this time or later.
+                 * @example 2026-02-01T00:00:00Z
+                 */
+                from?: string;
+                /**
+                 * @description Only entries before this time.
+                 * @example 2026-03-01T00:00:00Z
+                 */
+                to?: string;
+            };
+            header?: {
+                /**
+                 * @description Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+                 * @example checkout-7f3a
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description One page of audit entries. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    "X-Qon-Pagination-Restarted": components["headers"]["X-Qon-Pagination-Restarted"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AuditEntryList"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
             429: components["responses"]["TooManyRequests"];
             502: components["responses"]["BadGateway"];
             504: components["responses"]["GatewayTimeout"];

@@ -30,6 +30,7 @@ export type OperationDescription = {
 export interface QueryDefaults {
   v4ListEvents: 'limit' | 'offset' | 'sort_order'
   v4ListExports: 'limit'
+  v4ListAuditLog: 'limit'
 }
 /** Operations whose items are still to be checked one by one. */
 export type ItemsJudgedAlone = 'v4CreateEvents'
@@ -240,6 +241,33 @@ export const descriptions: readonly OperationDescription[] = [
       query: v.noQuery,
       body: null,
       answer: { 200: v.answerExport, 400: v.answerError, 401: v.answerError, 404: v.answerError, 429: v.answerError, 502: v.answerError, 504: v.answerError },
+    },
+  },
+  {
+    id: 'v4ListAuditLog',
+    method: 'GET',
+    path: '/v4/audit-log',
+    tag: 'Audit Log',
+    status: 200,
+    auth: 'secret',
+    idempotent: false,
+    pagination: 'cursor',
+    body: null,
+    query: [
+      { name: 'limit', type: 'integer', array: false },
+      { name: 'starting_after', type: 'string', array: false },
+      { name: 'filter[resource][]', type: 'string', array: true },
+      { name: 'filter[operation][]', type: 'string', array: true },
+      { name: 'filter[actor][]', type: 'string', array: true },
+      { name: 'filter[resource_id]', type: 'string', array: false },
+      { name: 'from', type: 'string', array: false },
+      { name: 'to', type: 'string', array: false },
+    ],
+    validate: {
+      path: null,
+      query: v.v4ListAuditLogQuery,
+      body: null,
+      answer: { 200: v.answerAuditEntryList, 400: v.answerError, 401: v.answerError, 429: v.answerError, 502: v.answerError, 504: v.answerError },
     },
   },
 ]

@@ -22,4 +22,6 @@ export const v4CreateExportBody: ValidateFunction
 export const answerExportList: ValidateFunction
 export const v4ListExportsQuery: ValidateFunction
 export const v4GetExportPath: ValidateFunction
+export const answerAuditEntryList: ValidateFunction
+export const v4ListAuditLogQuery: ValidateFunction
 export const validateEventInput: ValidateFunction<components['schemas']['EventInput']>
