@@ -5,6 +5,8 @@ import * as auditLog from './v4/audit-log.ts'
 import * as events from './v4/events.ts'
 import * as exports_ from './v4/exports.ts'
 import * as identities from './v4/identities.ts'
+import * as projectSettings from './v4/project-settings.ts'
+import * as storeConfigs from './v4/store-configs.ts'
 import * as userProperties from './v4/user-properties.ts'
 import * as users from './v4/users.ts'
 
@@ -15,6 +17,8 @@ const operations: { [Id in OperationId]: Operation<Id> } = {
   ...identities,
   ...events,
   ...exports_,
+  ...projectSettings,
+  ...storeConfigs,
   ...auditLog,
 }
 

@@ -285,6 +285,104 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v4/project-settings": {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+                 * @example checkout-7f3a
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get the project settings
+         * @description Name, keys and proxies of the project, the same under both of its keys. The three keys are shown in clear and without the prefix `test_`; the answer carries `Cache-Control: no-store`.
+         */
+        get: operations["v4GetProjectSettings"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        /**
+         * Update the project settings
+         * @description Changes the given fields only. Keys are not changed here: see `v4RegenerateProjectSecret`.
+         */
+        patch: operations["v4UpdateProjectSettings"];
+        trace?: never;
+    };
+    "/v4/project-settings/regenerate-secret": {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+                 * @example checkout-7f3a
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Regenerate the Secret Key
+         * @description Makes a new Secret Key. The old one, with and without `test_`, works for at most 10 seconds more, so hand the new one to your servers at once. Every call makes a new key: `Idempotency-Key` is ignored. The Project Key of your apps stays as it is.
+         */
+        post: operations["v4RegenerateProjectSecret"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v4/project-settings/stores/{platform}": {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+                 * @example checkout-7f3a
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path: {
+                /**
+                 * @description The store; `stripe` and `paddle` are extensions.
+                 * @example apple
+                 */
+                platform: components["parameters"]["StorePlatform"];
+            };
+            cookie?: never;
+        };
+        /**
+         * Get a store configuration
+         * @description How the project reaches a store, the same under both of its keys. Secrets are never shown, only whether they are stored.
+         */
+        get: operations["v4GetStoreConfig"];
+        put?: never;
+        /**
+         * Update a store configuration
+         * @description Stores the given fields and secrets; null removes one, what is left out stays. A field of another platform is 400, as is a private
+         *     key that cannot be read.
+         *
+         *     Each triplet of Apple, the key identifier, private key and issuer id of `connect_` and of `iap_`, comes whole or not at all: one or
+         *     two of the three, or strings beside nulls, are 422 `incomplete_credentials`.
+         *
+         *     403 `control_forbidden` for `enabled: false`: a store is switched off through the MCP server only.
+         */
+        post: operations["v4UpdateStoreConfig"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v4/audit-log": {
         parameters: {
             query?: never;
@@ -933,6 +1031,154 @@ export interface components {
             user_id: string;
         };
         /**
+         * @description An https address; null for none.
+         * @example https://proxy.example.org/store
+         */
+        ProxyUrl: string | null;
+        /**
+         * @example {
+         *       "project_name": "My app",
+         *       "proxy_url": null
+         *     }
+         */
+        ProjectSettingsInput: {
+            /** @example My app */
+            project_name?: string;
+            proxy_url?: components["schemas"]["ProxyUrl"];
+            rtdn_proxy_url?: components["schemas"]["ProxyUrl"];
+        };
+        /**
+         * @example {
+         *       "object": "project_settings",
+         *       "url": "/v4/project-settings",
+         *       "project_name": "My app",
+         *       "access_token": "PjV7aKYoAoduIQG_-mMvOGyGmuFsB1WO",
+         *       "api_key": "8mQ2nXw4ReTyZu1oPaSdFgHjKlCvBnMq",
+         *       "secret_key": "sk_0Vb3Wc5xRtYuIoPaSdFgHjKlZxCvBnMqWeRtYu1o",
+         *       "proxy_url": null,
+         *       "rtdn_proxy_url": null
+         *     }
+         */
+        ProjectSettings: {
+            /** @enum {string} */
+            object: "project_settings";
+            /** @enum {string} */
+            url: "/v4/project-settings";
+            project_name: string;
+            /** @description The Project Key, which the SDK in your apps uses. */
+            access_token: string;
+            /** @description Opens nothing here; it is no Bearer token. */
+            api_key: string;
+            /** @description The Secret Key; with `test_` before it, that of the sandbox. */
+            secret_key: string;
+            proxy_url: components["schemas"]["ProxyUrl"];
+            rtdn_proxy_url: components["schemas"]["ProxyUrl"];
+        };
+        /**
+         * @example {
+         *       "object": "project_settings",
+         *       "url": "/v4/project-settings",
+         *       "secret_key": "sk_0Vb3Wc5xRtYuIoPaSdFgHjKlZxCvBnMqWeRtYu1o"
+         *     }
+         */
+        RegeneratedSecret: {
+            /** @enum {string} */
+            object: "project_settings";
+            /** @enum {string} */
+            url: "/v4/project-settings";
+            /** @description The new Secret Key. */
+            secret_key: string;
+        };
+        StoreField: string | null;
+        /** @description At most 16 KiB; never shown again. */
+        StoreSecret: string | null;
+        ShownStoreField: string | null;
+        /**
+         * @description Only the fields of the platform; the others are unknown fields.
+         * @example {
+         *       "bundle_id": "org.example.app",
+         *       "shared_secret": "0f1e2d3c4b5a69788796a5b4c3d2e1f0"
+         *     }
+         */
+        StoreConfigInput: {
+            /** @description `true` switches a store on again that was switched off through the MCP server; `false` is 403 here. */
+            enabled?: boolean;
+            app_id?: components["schemas"]["StoreField"];
+            bundle_id?: components["schemas"]["StoreField"];
+            shared_secret?: components["schemas"]["StoreSecret"];
+            connect_key_identifier?: components["schemas"]["StoreField"];
+            connect_private_key?: components["schemas"]["StoreSecret"];
+            connect_issuer_id?: components["schemas"]["StoreField"];
+            iap_key_identifier?: components["schemas"]["StoreField"];
+            iap_private_key?: components["schemas"]["StoreSecret"];
+            iap_issuer_id?: components["schemas"]["StoreField"];
+            package_name?: components["schemas"]["StoreField"];
+            service_account_key?: components["schemas"]["StoreSecret"];
+            api_key?: components["schemas"]["StoreSecret"];
+            webhook_secret?: components["schemas"]["StoreSecret"];
+        };
+        /**
+         * @example {
+         *       "object": "store_config",
+         *       "url": "/v4/project-settings/stores/apple",
+         *       "platform": "apple",
+         *       "enabled": true,
+         *       "has_shared_secret": true,
+         *       "has_connect_private_key": false,
+         *       "has_iap_private_key": false,
+         *       "app_id": null,
+         *       "bundle_id": "org.example.app",
+         *       "connect_key_identifier": null,
+         *       "connect_issuer_id": null,
+         *       "iap_key_identifier": null,
+         *       "iap_issuer_id": null
+         *     }
+         */
+        StoreConfig: components["schemas"]["AppleStoreConfig"] | components["schemas"]["GoogleStoreConfig"] | components["schemas"]["WebStoreConfig"];
+        AppleStoreConfig: {
+            /** @enum {string} */
+            object: "store_config";
+            /** @enum {string} */
+            url: "/v4/project-settings/stores/apple";
+            /** @enum {string} */
+            platform: "apple";
+            /** @description True once something was stored, unless the store was switched off. */
+            enabled: boolean;
+            has_shared_secret: boolean;
+            has_connect_private_key: boolean;
+            has_iap_private_key: boolean;
+            app_id: components["schemas"]["ShownStoreField"];
+            bundle_id: components["schemas"]["ShownStoreField"];
+            connect_key_identifier: components["schemas"]["ShownStoreField"];
+            connect_issuer_id: components["schemas"]["ShownStoreField"];
+            iap_key_identifier: components["schemas"]["ShownStoreField"];
+            iap_issuer_id: components["schemas"]["ShownStoreField"];
+        };
+        GoogleStoreConfig: {
+            /** @enum {string} */
+            object: "store_config";
+            /** @enum {string} */
+            url: "/v4/project-settings/stores/google";
+            /** @enum {string} */
+            platform: "google";
+            /** @description True once something was stored, unless the store was switched off. */
+            enabled: boolean;
+            has_service_account_key: boolean;
+            package_name: components["schemas"]["ShownStoreField"];
+        };
+        WebStoreConfig: {
+            /** @enum {string} */
+            object: "store_config";
+            /** @enum {string} */
+            url: "/v4/project-settings/stores/stripe" | "/v4/project-settings/stores/paddle";
+            /** @enum {string} */
+            platform: "stripe" | "paddle";
+            /** @description True once something was stored, unless the store was switched off. */
+            enabled: boolean;
+            has_api_key: boolean;
+            has_webhook_secret: boolean;
+        };
+        /**
          * @example {
          *       "properties": [
          *         {
@@ -1276,6 +1522,30 @@ export interface components {
                 "application/json": components["schemas"]["Error"];
             };
         };
+        /** @description A triplet of Apple is given in part. */
+        IncompleteCredentials: {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                "Cache-Control": components["headers"]["Cache-Control"];
+                "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                "Idempotency-Replayed": components["headers"]["Idempotency-Replayed"];
+                [name: string]: unknown;
+            };
+            content: {
+                /**
+                 * @example {
+                 *       "error": {
+                 *         "type": "logical",
+                 *         "code": "incomplete_credentials",
+                 *         "message": "iap_private_key and iap_issuer_id are missing beside iap_key_identifier"
+                 *       }
+                 *     }
+                 */
+                "application/json": components["schemas"]["Error"];
+            };
+        };
     };
     parameters: {
         /**
@@ -1313,6 +1583,11 @@ export interface components {
          * @example customer-1042
          */
         IdentityId: string;
+        /**
+         * @description The store; `stripe` and `paddle` are extensions.
+         * @example apple
+         */
+        StorePlatform: "apple" | "google" | "stripe" | "paddle";
         /**
          * @description User id.
          * @example QON_5f0c1d2e3b4a59687766554433221100
@@ -1866,6 +2141,222 @@ export interface operations {
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             404: components["responses"]["NotFound"];
+            429: components["responses"]["TooManyRequests"];
+            502: components["responses"]["BadGateway"];
+            504: components["responses"]["GatewayTimeout"];
+            default: components["responses"]["Failure"];
+        };
+    };
+    v4GetProjectSettings: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+                 * @example checkout-7f3a
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The settings. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ProjectSettings"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            429: components["responses"]["TooManyRequests"];
+            502: components["responses"]["BadGateway"];
+            504: components["responses"]["GatewayTimeout"];
+            default: components["responses"]["Failure"];
+        };
+    };
+    v4UpdateProjectSettings: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+                 * @example checkout-7f3a
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ProjectSettingsInput"];
+            };
+        };
+        responses: {
+            /** @description The settings as they are now. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ProjectSettings"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            429: components["responses"]["TooManyRequests"];
+            502: components["responses"]["BadGateway"];
+            504: components["responses"]["GatewayTimeout"];
+            default: components["responses"]["Failure"];
+        };
+    };
+    v4RegenerateProjectSecret: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+                 * @example checkout-7f3a
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The new Secret Key. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RegeneratedSecret"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            429: components["responses"]["TooManyRequests"];
+            502: components["responses"]["BadGateway"];
+            504: components["responses"]["GatewayTimeout"];
+            default: components["responses"]["Failure"];
+        };
+    };
+    v4GetStoreConfig: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+                 * @example checkout-7f3a
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path: {
+                /**
+                 * @description The store; `stripe` and `paddle` are extensions.
+                 * @example apple
+                 */
+                platform: components["parameters"]["StorePlatform"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The configuration. While nothing is stored every flag is false and every field null. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["StoreConfig"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            404: components["responses"]["NotFound"];
+            429: components["responses"]["TooManyRequests"];
+            502: components["responses"]["BadGateway"];
+            504: components["responses"]["GatewayTimeout"];
+            default: components["responses"]["Failure"];
+        };
+    };
+    v4UpdateStoreConfig: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+                 * @example checkout-7f3a
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+                /**
+                 * @description Makes a repeat safe: within 24 hours the same key with the same request gives the stored answer and does nothing again. With another request it is 409 `idempotency_conflict`, while the first still runs 409 `idempotency_in_progress`.
+                 * @example 0b8c6a4e-create-1
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path: {
+                /**
+                 * @description The store; `stripe` and `paddle` are extensions.
+                 * @example apple
+                 */
+                platform: components["parameters"]["StorePlatform"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["StoreConfigInput"];
+            };
+        };
+        responses: {
+            /** @description The configuration as it is now. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    "Idempotency-Replayed": components["headers"]["Idempotency-Replayed"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["StoreConfig"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            422: components["responses"]["IncompleteCredentials"];
             429: components["responses"]["TooManyRequests"];
             502: components["responses"]["BadGateway"];
             504: components["responses"]["GatewayTimeout"];

@@ -22,6 +22,12 @@ export const v4CreateExportBody: ValidateFunction
 export const answerExportList: ValidateFunction
 export const v4ListExportsQuery: ValidateFunction
 export const v4GetExportPath: ValidateFunction
+export const answerProjectSettings: ValidateFunction
+export const v4UpdateProjectSettingsBody: ValidateFunction
+export const answerRegeneratedSecret: ValidateFunction
+export const answerStoreConfig: ValidateFunction
+export const v4GetStoreConfigPath: ValidateFunction
+export const v4UpdateStoreConfigBody: ValidateFunction
 export const answerAuditEntryList: ValidateFunction
 export const v4ListAuditLogQuery: ValidateFunction
 export const validateEventInput: ValidateFunction<components['schemas']['EventInput']>
