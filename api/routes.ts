@@ -6,6 +6,7 @@ import * as events from './v4/events.ts'
 import * as exports_ from './v4/exports.ts'
 import * as identities from './v4/identities.ts'
 import * as projectSettings from './v4/project-settings.ts'
+import * as screens from './v4/screens.ts'
 import * as storeConfigs from './v4/store-configs.ts'
 import * as userProperties from './v4/user-properties.ts'
 import * as users from './v4/users.ts'
@@ -15,6 +16,7 @@ const operations: { [Id in OperationId]: Operation<Id> } = {
   ...users,
   ...userProperties,
   ...identities,
+  ...screens,
   ...events,
   ...exports_,
   ...projectSettings,

@@ -13,6 +13,14 @@ export const v4SetUserPropertiesBody: ValidateFunction
 export const answerIdentity: ValidateFunction
 export const v4CreateIdentityBody: ValidateFunction
 export const v4GetIdentityPath: ValidateFunction
+export const answerScreenList: ValidateFunction
+export const v4ListScreensQuery: ValidateFunction
+export const answerScreen: ValidateFunction
+export const v4CreateScreenBody: ValidateFunction
+export const answerScreenOrSummary: ValidateFunction
+export const v4GetScreenPath: ValidateFunction
+export const v4GetScreenQuery: ValidateFunction
+export const answerScreenSummary: ValidateFunction
 export const answerEventList: ValidateFunction
 export const v4ListEventsQuery: ValidateFunction
 export const answerEventBatch: ValidateFunction
@@ -20,7 +28,6 @@ export const v4CreateEventsBody: ValidateFunction
 export const answerExport: ValidateFunction
 export const v4CreateExportBody: ValidateFunction
 export const answerExportList: ValidateFunction
-export const v4ListExportsQuery: ValidateFunction
 export const v4GetExportPath: ValidateFunction
 export const answerProjectSettings: ValidateFunction
 export const v4UpdateProjectSettingsBody: ValidateFunction
