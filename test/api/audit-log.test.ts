@@ -2,9 +2,11 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { listAudit } from '../../domain/audit/list.ts'
 import { audit, type Trail } from '../../domain/audit/record.ts'
 import { dropOldAudit } from '../../domain/audit/retention.ts'
+import { bootstrap } from '../../domain/projects/bootstrap.ts'
 import { connect } from '../../store/connect.ts'
 import { transaction } from '../../store/transaction.ts'
 import { startApi, type TestApi, type TestProjectKeys } from '../harness/api.ts'
+import { freshDatabase } from '../harness/database.ts'
 
 let api: TestApi
 beforeAll(async () => {
@@ -84,6 +86,18 @@ describe('what is written', () => {
     const { rows } = await api.pool.query('select resource, user_id from audit_log where user_id = $1', [anna.user_id])
     expect(rows.map(row => row.resource).sort()).toEqual(['identity', 'user_property', 'user_property'])
   })
+})
+
+test('the first project of an installation was made by the system', async () => {
+  const database = await freshDatabase()
+  try {
+    for (let start = 0; start < 2; start++) await bootstrap(database.pool, api.secrets, { secretKey: undefined, projectKey: undefined })
+    const { rows } = await database.pool.query('select environment, actor_kind, operation, resource_id, after from audit_log')
+    const after = { project_name: 'My project' }
+    expect(rows).toEqual([{ environment: null, actor_kind: 'system', operation: 'project create', resource_id: '1', after }])
+  } finally {
+    await database.drop()
+  }
 })
 
 describe('the list', () => {
