@@ -1,26 +1,34 @@
 import { descriptions, type OperationId } from '../schemas/generated/operations.ts'
 import type { Route } from './dispatch.ts'
 import type { Operation } from './operation.ts'
+import * as auditLog from './v4/audit-log.ts'
 import * as entitlements from './v4/entitlements.ts'
 import * as events from './v4/events.ts'
 import * as exports_ from './v4/exports.ts'
 import * as identities from './v4/identities.ts'
 import * as offerings from './v4/offerings.ts'
 import * as products from './v4/products.ts'
+import * as projectSettings from './v4/project-settings.ts'
 import * as purchases from './v4/purchases.ts'
+import * as screens from './v4/screens.ts'
+import * as storeConfigs from './v4/store-configs.ts'
 import * as userEntitlements from './v4/user-entitlements.ts'
 import * as userProperties from './v4/user-properties.ts'
 import * as users from './v4/users.ts'
 
 /** One handler for every operation of the description: a missing or ill-typed one fails the type check. */
 const operations: { [Id in OperationId]: Operation<Id> } = {
+  ...auditLog,
   ...entitlements,
   ...events,
   ...exports_,
   ...identities,
   ...offerings,
   ...products,
+  ...projectSettings,
   ...purchases,
+  ...screens,
+  ...storeConfigs,
   ...userEntitlements,
   ...userProperties,
   ...users,

@@ -1,16 +1,19 @@
 import { parseArgs } from 'node:util'
 import { type Config, readConfig } from '../config.ts'
+import { audit, type Trail } from '../domain/audit/record.ts'
 import { createProject } from '../domain/projects/create.ts'
 import { listProjects } from '../domain/projects/list.ts'
 import { setRawData } from '../domain/projects/raw-data.ts'
 import { rotateSecretKey } from '../domain/projects/rotate.ts'
+import { setTransferPolicy, TRANSFER_POLICIES, type TransferPolicy } from '../domain/projects/transfer-policy.ts'
 import { transaction } from '../store/transaction.ts'
 import type { Command } from './command.ts'
 import { withDatabase } from './database.ts'
 import { UsageError } from './failure.ts'
 import { table } from './table.ts'
 
-type Verb = (args: string[], config: Config, out: (line: string) => void) => Promise<void>
+type Call = { args: string[]; config: Config; out: (line: string) => void; trailOf: (project: number) => Trail }
+type Verb = (call: Call) => Promise<void>
 
 const MAX_ID = 2 ** 31 - 1
 const MAX_NAME = 200
@@ -29,19 +32,25 @@ function positionals(args: string[], ...names: string[]): (string | undefined)[]
   return given
 }
 
-const create: Verb = async (args, config, out) => {
+const create: Verb = async ({ args, config, out, trailOf }) => {
   const { values } = parseArgs({ args, options: { name: { type: 'string' } } })
   const name = values.name?.trim()
   if (!name) throw new UsageError('--name NAME is missing')
   if (name.length > MAX_NAME || /\p{Cc}/u.test(name)) throw new UsageError(`--name must have at most ${MAX_NAME} printable characters`)
-  const made = await withDatabase(config, (pool, secrets) => transaction(pool, tx => createProject(tx, secrets, { name })))
+  const made = await withDatabase(config, (pool, secrets) =>
+    transaction(pool, async tx => {
+      const project = await createProject(tx, secrets, { name })
+      await audit(tx, trailOf(project.id), { resource: 'project', id: String(project.id), after: { project_name: name } })
+      return project
+    }),
+  )
   out(`Project ${made.id}`)
   out(`  Secret Key   ${made.secretKey}`)
   out(`  Sandbox key  test_${made.secretKey}`)
   out(`  Project Key  ${made.projectKey}`)
 }
 
-const list: Verb = async (args, config, out) => {
+const list: Verb = async ({ args, config, out }) => {
   positionals(args)
   const projects = await withDatabase(config, pool => listProjects(pool))
   const rows = projects.map(({ id, name, created_at, users, raw_data, last_event_at }) => [
@@ -56,22 +65,40 @@ const list: Verb = async (args, config, out) => {
   for (const line of table(headers, rows, ['id', 'users'])) out(line)
 }
 
-const rotate: Verb = async (args, config, out) => {
+const rotate: Verb = async ({ args, config, out, trailOf }) => {
   const [given] = positionals(args, 'ID')
   const id = idOf(given)
-  const key = await withDatabase(config, (pool, secrets) => transaction(pool, tx => rotateSecretKey(tx, secrets, id)))
+  const key = await withDatabase(config, (pool, secrets) =>
+    transaction(pool, async tx => {
+      const made = await rotateSecretKey(tx, secrets, id)
+      await audit(tx, trailOf(id), { resource: 'project', id: String(id) })
+      return made
+    }),
+  )
   out(`Project ${id}`)
   out(`  Secret Key   ${key}`)
   out(`  Sandbox key  test_${key}`)
   out('The old key works for at most 10 s more.')
 }
 
-const rawData: Verb = async (args, config, out) => {
+const rawData: Verb = async ({ args, config, out, trailOf }) => {
   const [state, given] = positionals(args, 'on|off', 'ID')
   if (state !== 'on' && state !== 'off') throw new UsageError('raw-data on or off?')
   const id = idOf(given)
-  await withDatabase(config, pool => setRawData(pool, id, state === 'on'))
+  await withDatabase(config, pool => transaction(pool, tx => setRawData(tx, trailOf(id), state === 'on')))
   out(`Raw data of project ${id} is ${state}${state === 'off' ? ': new exports are refused' : ''}.`)
+}
+
+const isPolicy = (text: string | undefined): text is TransferPolicy => TRANSFER_POLICIES.some(policy => policy === text)
+
+const set: Verb = async ({ args, config, out, trailOf }) => {
+  const { values, positionals: given } = parseArgs({ args, allowPositionals: true, options: { 'transfer-policy': { type: 'string' } } })
+  if (given.length > 1) throw new UsageError(`too many arguments: ${given.slice(1).join(' ')}`)
+  const id = idOf(given[0])
+  const policy = values['transfer-policy']
+  if (!isPolicy(policy)) throw new UsageError('--transfer-policy keep, transfer or share?')
+  await withDatabase(config, pool => transaction(pool, tx => setTransferPolicy(tx, trailOf(id), policy)))
+  out(`Transfer policy of project ${id} is ${policy}.`)
 }
 
 const VERBS = new Map<string, Verb>([
@@ -79,11 +106,20 @@ const VERBS = new Map<string, Verb>([
   ['list', list],
   ['rotate', rotate],
   ['raw-data', rawData],
+  ['set', set],
 ])
 
 export const project: Command = async ([name, ...args], { env, out }) => {
   const verb = VERBS.get(name ?? '')
-  if (verb === undefined) throw new UsageError(`project create, list, rotate or raw-data?`)
-  await verb(args, readConfig(env), out)
+  if (verb === undefined) throw new UsageError(`project create, list, rotate, raw-data or set?`)
+  const trailOf = (project: number): Trail => ({
+    project,
+    environment: null,
+    // Under sudo USER is root, whoever it is.
+    actor: { kind: 'cli', id: env.SUDO_USER || env.USER || null },
+    operation: `project ${name}`,
+    requestId: null,
+  })
+  await verb({ args, config: readConfig(env), out, trailOf })
   return 0
 }

@@ -4,6 +4,8 @@ export const USAGE = `Usage: npm run cli -- COMMAND
   project list                    all projects
   project rotate ID               a new Secret Key for a project
   project raw-data on|off ID      allow or forbid exports of raw data
+  project set ID --transfer-policy keep|transfer|share
+                                  what becomes of a purchase that another user claims
   import FILE.csv --map MAP --key KEY
                                   store the rows of a CSV file as events ("help import" says how)
   backup DIR                      write the whole installation into a new folder

@@ -39,5 +39,6 @@ export class Refusal extends Error {
 export const notFound = (what: string): Refusal => new Refusal('not_found', `${what} not found`)
 export const alreadyExists = (message: string): Refusal => new Refusal('already_exists', message)
 export const conflict = (message: string): Refusal => new Refusal('conflict', message)
-export const invalidField = (field: string, message: string): Refusal =>
-  new Refusal('invalid_data', `${field} ${message}`, [{ field, message }])
+export const invalidFields = (faults: Detail[]): Refusal =>
+  new Refusal('invalid_data', faults.map(({ field, message }) => `${field} ${message}`).join('; '), faults)
+export const invalidField = (field: string, message: string): Refusal => invalidFields([{ field, message }])

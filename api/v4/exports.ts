@@ -1,3 +1,4 @@
+import { audit } from '../../domain/audit/record.ts'
 import { COLUMNS_VERSION } from '../../domain/exports/columns.ts'
 import { createExport } from '../../domain/exports/create.ts'
 import { type ExportFormat, type ExportRow, getExport } from '../../domain/exports/export.ts'
@@ -39,7 +40,7 @@ const exported = (row: ExportRow, { secrets, publicUrl }: ApiDeps) => ({
 
 export const v4CreateExport = inTransaction(
   'v4CreateExport',
-  async ({ body, environment, tx, deps }) => {
+  async ({ body, environment, trail, tx, deps }) => {
     const {
       from_timestamp: from,
       to_timestamp: to,
@@ -56,7 +57,9 @@ export const v4CreateExport = inTransaction(
     if (format === 'parquet') throw new Refusal('not_available', 'parquet is not available yet: ask for csv, json or ndjson')
     if (segment_id !== null) throw new Refusal('not_available', 'segments are not available yet: leave segment_id out')
     const row = await createExport(tx, environment, { type, format: format as ExportFormat, compression, platform, from, to })
-    return { body: exported(row, deps) }
+    const made = exported(row, deps)
+    await audit(tx, trail, { resource: 'export', id: made.id, after: made })
+    return { body: made }
   },
   RETRY_AFTER,
 )

@@ -76,7 +76,7 @@ export const v4ListUserPurchases = onPool('v4ListUserPurchases', async ({ path, 
 export const v4CreatePurchase = inTransaction('v4CreatePurchase', async ({ path, body, environment, project, trail, deps, tx }) => {
   const user = path.user_id
   const made = await createPurchase(tx, environment, user, body, platform =>
-    admitUnverified(tx, project, platform, 'secret', deps.unverifiedPurchases),
+    admitUnverified(tx, project, platform, deps.unverifiedPurchases),
   )
   const after = purchase(made, user)
   await audit(tx, trail, { resource: 'purchase', id: after.id, user: after.user_id, after })

@@ -1,3 +1,4 @@
+import { audit } from '../../domain/audit/record.ts'
 import type { EnvironmentKind } from '../../domain/environment.ts'
 import { invalidField } from '../../domain/refusal.ts'
 import { createUser, type User } from '../../domain/users/create.ts'
@@ -15,10 +16,12 @@ const user = ({ id, created_at, identity_id }: User, kind: EnvironmentKind) => (
   identity_id,
 })
 
-export const v4CreateUser = inTransaction('v4CreateUser', async ({ body, environment, environmentKind, tx }) => {
+export const v4CreateUser = inTransaction('v4CreateUser', async ({ body, environment, environmentKind, trail, tx }) => {
   if (body.environment !== WORD[environmentKind])
     throw invalidField('environment', `must be ${WORD[environmentKind]}, the environment of the key`)
-  return { body: user(await createUser(tx, environment), environmentKind) }
+  const made = user(await createUser(tx, environment), environmentKind)
+  await audit(tx, trail, { resource: 'user', id: made.id, after: made, user: made.id })
+  return { body: made }
 })
 
 export const v4GetUser = onPool('v4GetUser', async ({ path, environment, environmentKind, db }) => ({

@@ -9,7 +9,7 @@ export const ROTATION_GRACE_SECONDS = 5
 
 /** A new Secret Key; the old one works for a few seconds more. Returns the new one, in clear. */
 export async function rotateSecretKey(tx: Tx, secrets: Secrets, project: number): Promise<string> {
-  const locked = await tx.query('select 1 from projects where id = $1 for update', [project])
+  const locked = await tx.query('select 1 from projects where id = $1 for no key update', [project])
   if (locked.rowCount === 0) throw notFound(`project ${project}`)
   await tx.query(
     `update keys set expires_at = clock_timestamp() + make_interval(secs => $2)

@@ -1,4 +1,4 @@
-import { type Detail, invalidField, Refusal } from '../refusal.ts'
+import { type Detail, invalidField, invalidFields, Refusal } from '../refusal.ts'
 import type { Store } from './purchase.ts'
 
 /** A purchase as a caller states it; its shape was checked by the description. */
@@ -48,8 +48,7 @@ function appStore(data: NonNullable<PurchaseInput['app_store_data']>): StoreClai
   const missing: Detail[] = []
   if (transaction === undefined) missing.push({ field: 'app_store_data.transaction_id', message: 'is required' })
   if (product === undefined) missing.push({ field: 'app_store_data.product_id', message: 'is required' })
-  if (transaction === undefined || product === undefined)
-    throw new Refusal('invalid_data', missing.map(d => `${d.field} ${d.message}`).join('; '), missing)
+  if (transaction === undefined || product === undefined) throw invalidFields(missing)
   const lineage = original ?? transaction
   const field = 'app_store_data.product_id'
   return { ...NONE, platform: 'app_store', field, product, lineage, transaction, originalTransaction: lineage, isSubscription: null }

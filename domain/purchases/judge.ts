@@ -1,7 +1,7 @@
 import type { Tx } from '../../store/connect.ts'
 import type { Environment } from '../environment.ts'
 import { compareAmounts, isCurrency } from '../events/money.ts'
-import { type Detail, invalidField, Refusal } from '../refusal.ts'
+import { type Detail, invalidField, invalidFields, Refusal } from '../refusal.ts'
 import { type PurchaseInput, type StoreClaim, storeClaim } from './claim.ts'
 
 /** What will be recorded, every default filled in; times as whole seconds. */
@@ -44,7 +44,7 @@ function required(input: PurchaseInput): { currency: string; price: string; purc
   const missing: Detail[] = (['currency', 'price', 'purchased_at'] as const).flatMap(field =>
     input[field] === undefined ? [{ field, message: 'is required' }] : [],
   )
-  if (missing.length > 0) throw new Refusal('invalid_data', missing.map(d => `${d.field} is required`).join('; '), missing)
+  if (missing.length > 0) throw invalidFields(missing)
   return { currency: input.currency!.toUpperCase(), price: input.price!, purchased_at: wholeSecond(input.purchased_at!) }
 }
 
@@ -97,7 +97,7 @@ export async function judgePurchase(tx: Tx, environment: Environment, input: Pur
   const given = input.expires_at === undefined ? undefined : wholeSecond(input.expires_at)
   const expiresAt = recurring ? (given ?? product.end) : null
   const faults = recurring ? judgePeriod(input, purchasedAt, expiresAt, isFree) : judgeOneTime(input)
-  if (faults.length > 0) throw new Refusal('invalid_data', faults.map(d => `${d.field} ${d.message}`).join('; '), faults)
+  if (faults.length > 0) throw invalidFields(faults)
   return {
     ...store,
     isSubscription: recurring,

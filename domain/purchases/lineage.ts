@@ -1,9 +1,9 @@
 import type { Tx } from '../../store/connect.ts'
 import type { Environment } from '../environment.ts'
+import type { TransferPolicy } from '../projects/transfer-policy.ts'
 import { conflict } from '../refusal.ts'
 import type { Store } from './purchase.ts'
 
-export type TransferPolicy = 'keep' | 'transfer' | 'share'
 export type Lineage = { id: number; user_id: string | null }
 
 /** The lineage's row, locked: whoever records or moves its transactions holds it. */

@@ -1,7 +1,7 @@
 import type { Tx } from '../../store/connect.ts'
 import { type Environment, now as nowOf } from '../environment.ts'
 import { compareAmounts } from '../events/money.ts'
-import { conflict, type Detail, invalidField, notFound, Refusal } from '../refusal.ts'
+import { conflict, type Detail, invalidField, invalidFields, notFound } from '../refusal.ts'
 import { refold } from '../subscriptions/refold.ts'
 import { lockUsers, requireUser } from '../users/lock.ts'
 import { changed } from './changes.ts'
@@ -63,7 +63,7 @@ function judge(row: PurchaseRow, merged: PurchaseRow, change: PurchaseChange, no
     else if (compareAmounts(change.refunded_amount, '0') === 0 && compareAmounts(row.amount, '0') > 0)
       fault('refunded_amount', 'must be > 0')
   }
-  if (faults.length > 0) throw new Refusal('invalid_data', faults.map(d => `${d.field} ${d.message}`).join('; '), faults)
+  if (faults.length > 0) throw invalidFields(faults)
 }
 
 /** Auto-renew and billing retry are matters of the subscription's last period. */

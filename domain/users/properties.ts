@@ -40,20 +40,21 @@ function fault({ key, value }: Property): string | null {
 
 /**
  * Judges each row alone, in order, and writes the good ones together. Of equal keys the last good one counts and is listed once.
- * Throws `invalid_data` when no row is good; then nothing is written.
+ * Throws `invalid_data` when no row is good; then nothing is written. `before`: what the saved keys held, as far as they were there.
  */
 export async function setProperties(
   tx: Tx,
   environment: Environment,
   user: string,
   given: Property[],
-): Promise<{ saved: Property[]; errors: PropertyError[] }> {
+): Promise<{ saved: Property[]; errors: PropertyError[]; before: Properties }> {
   const locked = await tx.query<{ properties: Properties }>(
     'select properties from users where environment = $1 and id = $2 for no key update',
     [environment, user],
   )
   if (!locked.rows[0]) throw notFound('user')
-  const keys = new Set(Object.keys(locked.rows[0].properties))
+  const { properties } = locked.rows[0]
+  const keys = new Set(Object.keys(properties))
   const saved = new Map<string, Property>()
   const errors: PropertyError[] = []
   for (const property of given) {
@@ -83,5 +84,6 @@ export async function setProperties(
      where environment = $1 and id = $2`,
     [environment, user, JSON.stringify(Object.fromEntries([...saved.values()].map(p => [p.key, p.value])))],
   )
-  return { saved: [...saved.values()], errors }
+  const before = Object.fromEntries(Object.entries(properties).filter(([key]) => saved.has(key)))
+  return { saved: [...saved.values()], errors, before }
 }

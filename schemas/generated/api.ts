@@ -622,6 +622,140 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v4/screens": {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+                 * @example checkout-7f3a
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List screens
+         * @description Screens of the environment, newest first, without their layout.
+         */
+        get: operations["v4ListScreens"];
+        put?: never;
+        /**
+         * Create a screen
+         * @description Makes an empty draft. Its layout is made elsewhere and opaque here.
+         */
+        post: operations["v4CreateScreen"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v4/screens/{screen_id}": {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+                 * @example checkout-7f3a
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path: {
+                /**
+                 * @description Screen id.
+                 * @example scr_0mfa1k3p2000q7w2e8r1
+                 */
+                screen_id: components["parameters"]["ScreenId"];
+            };
+            cookie?: never;
+        };
+        /**
+         * Get a screen
+         * @description The screen with its layout and the keys that a preview needs; with `render=false` only the summary that the list shows.
+         */
+        get: operations["v4GetScreen"];
+        /**
+         * Rename a screen
+         * @description Gives the screen another name. Its status and layout stay as they are.
+         */
+        put: operations["v4UpdateScreen"];
+        post?: never;
+        /**
+         * Delete a screen
+         * @description Removes the screen for good. 409 `conflict` while an active or paused automation shows it. What was measured of it stays in analytics.
+         */
+        delete: operations["v4DeleteScreen"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v4/screens/{screen_id}/copy": {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+                 * @example checkout-7f3a
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path: {
+                /**
+                 * @description Screen id.
+                 * @example scr_0mfa1k3p2000q7w2e8r1
+                 */
+                screen_id: components["parameters"]["ScreenId"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Copy a screen
+         * @description Makes a draft with the layout and type of this screen. Its name is that of the original, cut to 249 characters, with ` (copy)` after it; it has no context key.
+         */
+        post: operations["v4CopyScreen"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v4/screens/{screen_id}/publish": {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+                 * @example checkout-7f3a
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path: {
+                /**
+                 * @description Screen id.
+                 * @example scr_0mfa1k3p2000q7w2e8r1
+                 */
+                screen_id: components["parameters"]["ScreenId"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Publish a screen
+         * @description From now on users are shown this screen. A screen may be published however little it contains; one that is published already stays as it is.
+         */
+        post: operations["v4PublishScreen"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v4/events": {
         parameters: {
             query?: never;
@@ -750,10 +884,206 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v4/project-settings": {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+                 * @example checkout-7f3a
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get the project settings
+         * @description Name, keys and proxies of the project, the same under both of its keys. The three keys are shown in clear and without the prefix `test_`; the answer carries `Cache-Control: no-store`.
+         */
+        get: operations["v4GetProjectSettings"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        /**
+         * Update the project settings
+         * @description Changes the given fields only. Keys are not changed here: see `v4RegenerateProjectSecret`.
+         */
+        patch: operations["v4UpdateProjectSettings"];
+        trace?: never;
+    };
+    "/v4/project-settings/regenerate-secret": {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+                 * @example checkout-7f3a
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Regenerate the Secret Key
+         * @description Makes a new Secret Key. The old one, with and without `test_`, works for at most 10 seconds more, so hand the new one to your servers at once. Every call makes a new key: `Idempotency-Key` is ignored. The Project Key of your apps stays as it is.
+         */
+        post: operations["v4RegenerateProjectSecret"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v4/project-settings/stores/{platform}": {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+                 * @example checkout-7f3a
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path: {
+                /**
+                 * @description The store; `stripe` and `paddle` are extensions.
+                 * @example apple
+                 */
+                platform: components["parameters"]["StorePlatform"];
+            };
+            cookie?: never;
+        };
+        /**
+         * Get a store configuration
+         * @description How the project reaches a store, the same under both of its keys. Secrets are never shown, only whether they are stored.
+         */
+        get: operations["v4GetStoreConfig"];
+        put?: never;
+        /**
+         * Update a store configuration
+         * @description Stores the given fields and secrets; null removes one, what is left out stays. A field of another platform is 400, as is a private
+         *     key that cannot be read.
+         *
+         *     Each triplet of Apple, the key identifier, private key and issuer id of `connect_` and of `iap_`, comes whole or not at all: one or
+         *     two of the three, or strings beside nulls, are 422 `incomplete_credentials`.
+         *
+         *     403 `control_forbidden` for `enabled: false`: a store is switched off through the MCP server only.
+         */
+        post: operations["v4UpdateStoreConfig"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v4/audit-log": {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+                 * @example checkout-7f3a
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List audit entries
+         * @description Who changed what, newest first: one entry for every mutation, whoever made it, kept for 400 days. Entries about the project as a
+         *     whole (its settings, stores and keys) stand in the lists of both environments. Posted events and what apps send through the SDK
+         *     leave no entries.
+         *
+         *     Values of one filter are alternatives; different filters must all hold.
+         */
+        get: operations["v4ListAuditLog"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
 }
 export type webhooks = Record<string, never>;
 export interface components {
     schemas: {
+        /**
+         * @description By what the actor came in.
+         * @enum {string}
+         */
+        ActorKind: "secret_key" | "project_key" | "mcp" | "cli" | "system";
+        /**
+         * @example {
+         *       "object": "audit_entry",
+         *       "id": "aud_0mfa1k3p2000q7w2e8r1",
+         *       "url": "/v4/audit-log/aud_0mfa1k3p2000q7w2e8r1",
+         *       "created_at": "2026-03-01T09:00:00Z",
+         *       "actor": {
+         *         "kind": "secret_key",
+         *         "id": "x9Qf"
+         *       },
+         *       "operation": "v4CreateIdentity",
+         *       "resource": "identity",
+         *       "resource_id": "customer-1042",
+         *       "request_id": "checkout-7f3a",
+         *       "before": null,
+         *       "after": {
+         *         "object": "identity",
+         *         "id": "customer-1042",
+         *         "url": "/v4/identities/customer-1042",
+         *         "user_id": "QON_5f0c1d2e3b4a59687766554433221100"
+         *       },
+         *       "reason": null
+         *     }
+         */
+        AuditEntry: {
+            /** @enum {string} */
+            object: "audit_entry";
+            id: string;
+            /** @description A name only; there is no operation that reads one entry. */
+            url: string;
+            created_at: components["schemas"]["Time"];
+            actor: components["schemas"]["Actor"];
+            /** @description The operation id, or the command of the command line. */
+            operation: string;
+            /** @description What the entry is about, by the `object` that it shows. */
+            resource: string;
+            /** @description Id of the object; null where it has none. Of an erased customer the SHA-256 of the id. */
+            resource_id: string | null;
+            /** @description `X-Request-Id` of the request. */
+            request_id: string | null;
+            /** @description The object before, null when it was made. Secrets stand as booleans `has_{name}`. */
+            before: {
+                [key: string]: unknown;
+            } | null;
+            /** @description The object afterwards, null when it was removed. */
+            after: {
+                [key: string]: unknown;
+            } | null;
+            reason: string | null;
+        };
+        Actor: {
+            kind: components["schemas"]["ActorKind"];
+            /** @description Last four characters of the key, id of the MCP client, or name of the operator. */
+            id: string | null;
+        };
+        AuditEntryList: {
+            object: components["schemas"]["ListObject"];
+            /** @enum {string} */
+            url: "/v4/audit-log";
+            data: components["schemas"]["AuditEntry"][];
+            has_more: components["schemas"]["HasMore"];
+            next_cursor?: components["schemas"]["NextCursor"];
+        };
         /**
          * @description The one shape of every failure.
          * @example {
@@ -1681,6 +2011,154 @@ export interface components {
             has_more: components["schemas"]["HasMore"];
             next_cursor?: components["schemas"]["NextCursor"];
         };
+        /**
+         * @description An https address; null for none.
+         * @example https://proxy.example.org/store
+         */
+        ProxyUrl: string | null;
+        /**
+         * @example {
+         *       "project_name": "My app",
+         *       "proxy_url": null
+         *     }
+         */
+        ProjectSettingsInput: {
+            /** @example My app */
+            project_name?: string;
+            proxy_url?: components["schemas"]["ProxyUrl"];
+            rtdn_proxy_url?: components["schemas"]["ProxyUrl"];
+        };
+        /**
+         * @example {
+         *       "object": "project_settings",
+         *       "url": "/v4/project-settings",
+         *       "project_name": "My app",
+         *       "access_token": "PjV7aKYoAoduIQG_-mMvOGyGmuFsB1WO",
+         *       "api_key": "8mQ2nXw4ReTyZu1oPaSdFgHjKlCvBnMq",
+         *       "secret_key": "sk_0Vb3Wc5xRtYuIoPaSdFgHjKlZxCvBnMqWeRtYu1o",
+         *       "proxy_url": null,
+         *       "rtdn_proxy_url": null
+         *     }
+         */
+        ProjectSettings: {
+            /** @enum {string} */
+            object: "project_settings";
+            /** @enum {string} */
+            url: "/v4/project-settings";
+            project_name: string;
+            /** @description The Project Key, which the SDK in your apps uses. */
+            access_token: string;
+            /** @description Opens nothing here; it is no Bearer token. */
+            api_key: string;
+            /** @description The Secret Key; with `test_` before it, that of the sandbox. */
+            secret_key: string;
+            proxy_url: components["schemas"]["ProxyUrl"];
+            rtdn_proxy_url: components["schemas"]["ProxyUrl"];
+        };
+        /**
+         * @example {
+         *       "object": "project_settings",
+         *       "url": "/v4/project-settings",
+         *       "secret_key": "sk_0Vb3Wc5xRtYuIoPaSdFgHjKlZxCvBnMqWeRtYu1o"
+         *     }
+         */
+        RegeneratedSecret: {
+            /** @enum {string} */
+            object: "project_settings";
+            /** @enum {string} */
+            url: "/v4/project-settings";
+            /** @description The new Secret Key. */
+            secret_key: string;
+        };
+        StoreField: string | null;
+        /** @description At most 16 KiB; never shown again. */
+        StoreSecret: string | null;
+        ShownStoreField: string | null;
+        /**
+         * @description Only the fields of the platform; the others are unknown fields.
+         * @example {
+         *       "bundle_id": "org.example.app",
+         *       "shared_secret": "0f1e2d3c4b5a69788796a5b4c3d2e1f0"
+         *     }
+         */
+        StoreConfigInput: {
+            /** @description `true` switches a store on again that was switched off through the MCP server; `false` is 403 here. */
+            enabled?: boolean;
+            app_id?: components["schemas"]["StoreField"];
+            bundle_id?: components["schemas"]["StoreField"];
+            shared_secret?: components["schemas"]["StoreSecret"];
+            connect_key_identifier?: components["schemas"]["StoreField"];
+            connect_private_key?: components["schemas"]["StoreSecret"];
+            connect_issuer_id?: components["schemas"]["StoreField"];
+            iap_key_identifier?: components["schemas"]["StoreField"];
+            iap_private_key?: components["schemas"]["StoreSecret"];
+            iap_issuer_id?: components["schemas"]["StoreField"];
+            package_name?: components["schemas"]["StoreField"];
+            service_account_key?: components["schemas"]["StoreSecret"];
+            api_key?: components["schemas"]["StoreSecret"];
+            webhook_secret?: components["schemas"]["StoreSecret"];
+        };
+        /**
+         * @example {
+         *       "object": "store_config",
+         *       "url": "/v4/project-settings/stores/apple",
+         *       "platform": "apple",
+         *       "enabled": true,
+         *       "has_shared_secret": true,
+         *       "has_connect_private_key": false,
+         *       "has_iap_private_key": false,
+         *       "app_id": null,
+         *       "bundle_id": "org.example.app",
+         *       "connect_key_identifier": null,
+         *       "connect_issuer_id": null,
+         *       "iap_key_identifier": null,
+         *       "iap_issuer_id": null
+         *     }
+         */
+        StoreConfig: components["schemas"]["AppleStoreConfig"] | components["schemas"]["GoogleStoreConfig"] | components["schemas"]["WebStoreConfig"];
+        AppleStoreConfig: {
+            /** @enum {string} */
+            object: "store_config";
+            /** @enum {string} */
+            url: "/v4/project-settings/stores/apple";
+            /** @enum {string} */
+            platform: "apple";
+            /** @description True once something was stored, unless the store was switched off. */
+            enabled: boolean;
+            has_shared_secret: boolean;
+            has_connect_private_key: boolean;
+            has_iap_private_key: boolean;
+            app_id: components["schemas"]["ShownStoreField"];
+            bundle_id: components["schemas"]["ShownStoreField"];
+            connect_key_identifier: components["schemas"]["ShownStoreField"];
+            connect_issuer_id: components["schemas"]["ShownStoreField"];
+            iap_key_identifier: components["schemas"]["ShownStoreField"];
+            iap_issuer_id: components["schemas"]["ShownStoreField"];
+        };
+        GoogleStoreConfig: {
+            /** @enum {string} */
+            object: "store_config";
+            /** @enum {string} */
+            url: "/v4/project-settings/stores/google";
+            /** @enum {string} */
+            platform: "google";
+            /** @description True once something was stored, unless the store was switched off. */
+            enabled: boolean;
+            has_service_account_key: boolean;
+            package_name: components["schemas"]["ShownStoreField"];
+        };
+        WebStoreConfig: {
+            /** @enum {string} */
+            object: "store_config";
+            /** @enum {string} */
+            url: "/v4/project-settings/stores/stripe" | "/v4/project-settings/stores/paddle";
+            /** @enum {string} */
+            platform: "stripe" | "paddle";
+            /** @description True once something was stored, unless the store was switched off. */
+            enabled: boolean;
+            has_api_key: boolean;
+            has_webhook_secret: boolean;
+        };
         /** @enum {string} */
         Store: "app_store" | "play_store" | "stripe" | "paddle";
         StoreId: string;
@@ -1902,6 +2380,133 @@ export interface components {
             object: components["schemas"]["ListObject"];
             url: string;
             data: components["schemas"]["Purchase"][];
+            has_more: components["schemas"]["HasMore"];
+            next_cursor?: components["schemas"]["NextCursor"];
+        };
+        /**
+         * @example {
+         *       "name": "Summer paywall"
+         *     }
+         */
+        ScreenInput: {
+            /** @example Summer paywall */
+            name: string;
+        };
+        /**
+         * @description `draft` until it is published. The set may grow.
+         * @enum {string}
+         */
+        ScreenStatus: "draft" | "published";
+        /**
+         * @description Null while not determined. The set may grow.
+         * @enum {string|null}
+         */
+        ScreenType: "paywall" | "web_flow" | null;
+        /** @description The place in the app that asks for this screen. */
+        ScreenContextKey: string | null;
+        ScreenName: string;
+        ScreenUrl: string;
+        /**
+         * @example {
+         *       "object": "screen",
+         *       "id": "scr_0mfa1k3p2000q7w2e8r1",
+         *       "url": "/v4/screens/scr_0mfa1k3p2000q7w2e8r1",
+         *       "name": "Summer paywall",
+         *       "status": "draft",
+         *       "is_web": false,
+         *       "type": null,
+         *       "context_key": null,
+         *       "created_at": "2026-03-01T09:00:00Z",
+         *       "updated_at": "2026-03-01T09:00:00Z"
+         *     }
+         */
+        ScreenSummary: {
+            /** @enum {string} */
+            object: "screen";
+            id: string;
+            url: components["schemas"]["ScreenUrl"];
+            name: components["schemas"]["ScreenName"];
+            status: components["schemas"]["ScreenStatus"];
+            /** @description True exactly when `type` is `web_flow`. */
+            is_web: boolean;
+            type: components["schemas"]["ScreenType"];
+            context_key: components["schemas"]["ScreenContextKey"];
+            created_at: components["schemas"]["Time"];
+            updated_at: components["schemas"]["Time"];
+        };
+        /**
+         * @example {
+         *       "object": "screen",
+         *       "id": "scr_0mfa1k3p2000q7w2e8r1",
+         *       "url": "/v4/screens/scr_0mfa1k3p2000q7w2e8r1",
+         *       "name": "Summer paywall",
+         *       "status": "draft",
+         *       "is_web": false,
+         *       "type": null,
+         *       "context_key": null,
+         *       "created_at": "2026-03-01T09:00:00Z",
+         *       "updated_at": "2026-03-01T09:00:00Z",
+         *       "background": "#FFFFFF",
+         *       "default_lang": "en",
+         *       "configs": {},
+         *       "content": {},
+         *       "prod_key": "PjV7aKYoAoduIQG_-mMvOGyGmuFsB1WO",
+         *       "sandbox_key": "test_PjV7aKYoAoduIQG_-mMvOGyGmuFsB1WO",
+         *       "used": []
+         *     }
+         */
+        Screen: {
+            /** @enum {string} */
+            object: "screen";
+            id: string;
+            url: components["schemas"]["ScreenUrl"];
+            name: components["schemas"]["ScreenName"];
+            status: components["schemas"]["ScreenStatus"];
+            /** @description True exactly when `type` is `web_flow`. */
+            is_web: boolean;
+            type: components["schemas"]["ScreenType"];
+            context_key: components["schemas"]["ScreenContextKey"];
+            created_at: components["schemas"]["Time"];
+            updated_at: components["schemas"]["Time"];
+            /** @description Colour, as CSS writes it. */
+            background: string;
+            /** @description Locale that is shown when there is none for the user. */
+            default_lang: string;
+            /** @description Opaque. */
+            configs: {
+                [key: string]: unknown;
+            };
+            /** @description Layout by locale; opaque. */
+            content: {
+                [key: string]: unknown;
+            };
+            /** @description The Project Key. */
+            prod_key: string;
+            /** @description `test_` and the Project Key. */
+            sandbox_key: string;
+            /** @description Ids of the products that the content refers to, in the order of their first appearance. */
+            used: string[];
+        };
+        /**
+         * @example {
+         *       "object": "screen",
+         *       "id": "scr_0mfa1k3p2000q7w2e8r1",
+         *       "url": "/v4/screens/scr_0mfa1k3p2000q7w2e8r1",
+         *       "name": "Summer paywall",
+         *       "status": "draft",
+         *       "is_web": false,
+         *       "type": null,
+         *       "context_key": null,
+         *       "created_at": "2026-03-01T09:00:00Z",
+         *       "updated_at": "2026-03-01T09:00:00Z"
+         *     }
+         */
+        ScreenOrSummary: components["schemas"]["Screen"] | components["schemas"]["ScreenSummary"];
+        ScreenList: {
+            object: components["schemas"]["ListObject"];
+            /** @enum {string} */
+            url: "/v4/screens";
+            data: components["schemas"]["ScreenSummary"][];
             has_more: components["schemas"]["HasMore"];
             next_cursor?: components["schemas"]["NextCursor"];
         };
@@ -2347,6 +2952,30 @@ export interface components {
                 "application/json": components["schemas"]["Error"];
             };
         };
+        /** @description A triplet of Apple is given in part. */
+        IncompleteCredentials: {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                "Cache-Control": components["headers"]["Cache-Control"];
+                "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                "Idempotency-Replayed": components["headers"]["Idempotency-Replayed"];
+                [name: string]: unknown;
+            };
+            content: {
+                /**
+                 * @example {
+                 *       "error": {
+                 *         "type": "logical",
+                 *         "code": "incomplete_credentials",
+                 *         "message": "iap_private_key and iap_issuer_id are missing beside iap_key_identifier"
+                 *       }
+                 *     }
+                 */
+                "application/json": components["schemas"]["Error"];
+            };
+        };
     };
     parameters: {
         /**
@@ -2423,6 +3052,11 @@ export interface components {
          */
         ProductTypeFilter: ("subscription_with_promo" | "subscription" | "consumable" | "lifetime")[];
         /**
+         * @description The store; `stripe` and `paddle` are extensions.
+         * @example apple
+         */
+        StorePlatform: "apple" | "google" | "stripe" | "paddle";
+        /**
          * @description Id of the purchase.
          * @example 1042
          */
@@ -2434,6 +3068,11 @@ export interface components {
          *     ]
          */
         PurchasePlatforms: components["schemas"]["Store"][];
+        /**
+         * @description Screen id.
+         * @example scr_0mfa1k3p2000q7w2e8r1
+         */
+        ScreenId: components["schemas"]["IdInPath"];
         /**
          * @description Id of the definition.
          * @example premium
@@ -4039,6 +4678,348 @@ export interface operations {
             default: components["responses"]["Failure"];
         };
     };
+    v4ListScreens: {
+        parameters: {
+            query?: {
+                /**
+                 * @description Rows on the page.
+                 * @example 50
+                 */
+                limit?: components["parameters"]["Limit"];
+                /**
+                 * @description `next_cursor` of the page before, unchanged. A cursor whose row is gone gives the first page, with the header `X-Qon-Pagination-Restarted`.
+                 * @example 5kTq0eXhB9vWcRz2JmYp7LsDnGaUf3Ei
+                 */
+                starting_after?: components["parameters"]["StartingAfter"];
+            };
+            header?: {
+                /**
+                 * @description Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+                 * @example checkout-7f3a
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description One page of screens. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    "X-Qon-Pagination-Restarted": components["headers"]["X-Qon-Pagination-Restarted"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ScreenList"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            429: components["responses"]["TooManyRequests"];
+            502: components["responses"]["BadGateway"];
+            504: components["responses"]["GatewayTimeout"];
+            default: components["responses"]["Failure"];
+        };
+    };
+    v4CreateScreen: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+                 * @example checkout-7f3a
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+                /**
+                 * @description Makes a repeat safe: within 24 hours the same key with the same request gives the stored answer and does nothing again. With another request it is 409 `idempotency_conflict`, while the first still runs 409 `idempotency_in_progress`.
+                 * @example 0b8c6a4e-create-1
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ScreenInput"];
+            };
+        };
+        responses: {
+            /** @description The new screen. */
+            201: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    Location: components["headers"]["Location"];
+                    "Idempotency-Replayed": components["headers"]["Idempotency-Replayed"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Screen"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            409: components["responses"]["Conflict"];
+            429: components["responses"]["TooManyRequests"];
+            502: components["responses"]["BadGateway"];
+            504: components["responses"]["GatewayTimeout"];
+            default: components["responses"]["Failure"];
+        };
+    };
+    v4GetScreen: {
+        parameters: {
+            query?: {
+                /**
+                 * @description Whether to show layout and keys too.
+                 * @example false
+                 */
+                render?: boolean;
+            };
+            header?: {
+                /**
+                 * @description Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+                 * @example checkout-7f3a
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path: {
+                /**
+                 * @description Screen id.
+                 * @example scr_0mfa1k3p2000q7w2e8r1
+                 */
+                screen_id: components["parameters"]["ScreenId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The screen, or its summary. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ScreenOrSummary"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            404: components["responses"]["NotFound"];
+            429: components["responses"]["TooManyRequests"];
+            502: components["responses"]["BadGateway"];
+            504: components["responses"]["GatewayTimeout"];
+            default: components["responses"]["Failure"];
+        };
+    };
+    v4UpdateScreen: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+                 * @example checkout-7f3a
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path: {
+                /**
+                 * @description Screen id.
+                 * @example scr_0mfa1k3p2000q7w2e8r1
+                 */
+                screen_id: components["parameters"]["ScreenId"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ScreenInput"];
+            };
+        };
+        responses: {
+            /** @description The screen as it is now. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Screen"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            404: components["responses"]["NotFound"];
+            429: components["responses"]["TooManyRequests"];
+            502: components["responses"]["BadGateway"];
+            504: components["responses"]["GatewayTimeout"];
+            default: components["responses"]["Failure"];
+        };
+    };
+    v4DeleteScreen: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+                 * @example checkout-7f3a
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path: {
+                /**
+                 * @description Screen id.
+                 * @example scr_0mfa1k3p2000q7w2e8r1
+                 */
+                screen_id: components["parameters"]["ScreenId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The screen is deleted. */
+            204: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            429: components["responses"]["TooManyRequests"];
+            502: components["responses"]["BadGateway"];
+            504: components["responses"]["GatewayTimeout"];
+            default: components["responses"]["Failure"];
+        };
+    };
+    v4CopyScreen: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+                 * @example checkout-7f3a
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+                /**
+                 * @description Makes a repeat safe: within 24 hours the same key with the same request gives the stored answer and does nothing again. With another request it is 409 `idempotency_conflict`, while the first still runs 409 `idempotency_in_progress`.
+                 * @example 0b8c6a4e-create-1
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path: {
+                /**
+                 * @description Screen id.
+                 * @example scr_0mfa1k3p2000q7w2e8r1
+                 */
+                screen_id: components["parameters"]["ScreenId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The copy. */
+            201: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    Location: components["headers"]["Location"];
+                    "Idempotency-Replayed": components["headers"]["Idempotency-Replayed"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ScreenSummary"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            429: components["responses"]["TooManyRequests"];
+            502: components["responses"]["BadGateway"];
+            504: components["responses"]["GatewayTimeout"];
+            default: components["responses"]["Failure"];
+        };
+    };
+    v4PublishScreen: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+                 * @example checkout-7f3a
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+                /**
+                 * @description Makes a repeat safe: within 24 hours the same key with the same request gives the stored answer and does nothing again. With another request it is 409 `idempotency_conflict`, while the first still runs 409 `idempotency_in_progress`.
+                 * @example 0b8c6a4e-create-1
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path: {
+                /**
+                 * @description Screen id.
+                 * @example scr_0mfa1k3p2000q7w2e8r1
+                 */
+                screen_id: components["parameters"]["ScreenId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The published screen. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    "Idempotency-Replayed": components["headers"]["Idempotency-Replayed"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Screen"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            429: components["responses"]["TooManyRequests"];
+            502: components["responses"]["BadGateway"];
+            504: components["responses"]["GatewayTimeout"];
+            default: components["responses"]["Failure"];
+        };
+    };
     v4ListEvents: {
         parameters: {
             query?: {
@@ -4273,6 +5254,307 @@ export interface operations {
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             404: components["responses"]["NotFound"];
+            429: components["responses"]["TooManyRequests"];
+            502: components["responses"]["BadGateway"];
+            504: components["responses"]["GatewayTimeout"];
+            default: components["responses"]["Failure"];
+        };
+    };
+    v4GetProjectSettings: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+                 * @example checkout-7f3a
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The settings. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ProjectSettings"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            429: components["responses"]["TooManyRequests"];
+            502: components["responses"]["BadGateway"];
+            504: components["responses"]["GatewayTimeout"];
+            default: components["responses"]["Failure"];
+        };
+    };
+    v4UpdateProjectSettings: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+                 * @example checkout-7f3a
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ProjectSettingsInput"];
+            };
+        };
+        responses: {
+            /** @description The settings as they are now. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ProjectSettings"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            429: components["responses"]["TooManyRequests"];
+            502: components["responses"]["BadGateway"];
+            504: components["responses"]["GatewayTimeout"];
+            default: components["responses"]["Failure"];
+        };
+    };
+    v4RegenerateProjectSecret: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+                 * @example checkout-7f3a
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The new Secret Key. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RegeneratedSecret"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            429: components["responses"]["TooManyRequests"];
+            502: components["responses"]["BadGateway"];
+            504: components["responses"]["GatewayTimeout"];
+            default: components["responses"]["Failure"];
+        };
+    };
+    v4GetStoreConfig: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+                 * @example checkout-7f3a
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path: {
+                /**
+                 * @description The store; `stripe` and `paddle` are extensions.
+                 * @example apple
+                 */
+                platform: components["parameters"]["StorePlatform"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The configuration. While nothing is stored every flag is false and every field null. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["StoreConfig"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            404: components["responses"]["NotFound"];
+            429: components["responses"]["TooManyRequests"];
+            502: components["responses"]["BadGateway"];
+            504: components["responses"]["GatewayTimeout"];
+            default: components["responses"]["Failure"];
+        };
+    };
+    v4UpdateStoreConfig: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+                 * @example checkout-7f3a
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+                /**
+                 * @description Makes a repeat safe: within 24 hours the same key with the same request gives the stored answer and does nothing again. With another request it is 409 `idempotency_conflict`, while the first still runs 409 `idempotency_in_progress`.
+                 * @example 0b8c6a4e-create-1
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path: {
+                /**
+                 * @description The store; `stripe` and `paddle` are extensions.
+                 * @example apple
+                 */
+                platform: components["parameters"]["StorePlatform"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["StoreConfigInput"];
+            };
+        };
+        responses: {
+            /** @description The configuration as it is now. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    "Idempotency-Replayed": components["headers"]["Idempotency-Replayed"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["StoreConfig"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            422: components["responses"]["IncompleteCredentials"];
+            429: components["responses"]["TooManyRequests"];
+            502: components["responses"]["BadGateway"];
+            504: components["responses"]["GatewayTimeout"];
+            default: components["responses"]["Failure"];
+        };
+    };
+    v4ListAuditLog: {
+        parameters: {
+            query?: {
+                /**
+                 * @description Rows on the page.
+                 * @example 50
+                 */
+                limit?: components["parameters"]["Limit"];
+                /**
+                 * @description `next_cursor` of the page before, unchanged. A cursor whose row is gone gives the first page, with the header `X-Qon-Pagination-Restarted`.
+                 * @example 5kTq0eXhB9vWcRz2JmYp7LsDnGaUf3Ei
+                 */
+                starting_after?: components["parameters"]["StartingAfter"];
+                /**
+                 * @description Only entries about objects of these kinds, by the `object` they show.
+                 * @example [
+                 *       "product"
+                 *     ]
+                 */
+                "filter[resource][]"?: string[];
+                /**
+                 * @description Only entries of these operations, by operation id or command.
+                 * @example [
+                 *       "v4UpdateProduct"
+                 *     ]
+                 */
+                "filter[operation][]"?: string[];
+                /**
+                 * @description Only entries of these kinds of actors.
+                 * @example [
+                 *       "secret_key"
+                 *     ]
+                 */
+                "filter[actor][]"?: components["schemas"]["ActorKind"][];
+                /**
+                 * @description Only entries about the object with this id.
+                 * @example premium_monthly
+                 */
+                "filter[resource_id]"?: string;
+                /**
+                 * @description Only entries of this time or later.
+                 * @example 2026-02-01T00:00:00Z
+                 */
+                from?: string;
+                /**
+                 * @description Only entries before this time.
+                 * @example 2026-03-01T00:00:00Z
+                 */
+                to?: string;
+            };
+            header?: {
+                /**
+                 * @description Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+                 * @example checkout-7f3a
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description One page of audit entries. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    "X-Qon-Pagination-Restarted": components["headers"]["X-Qon-Pagination-Restarted"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AuditEntryList"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
             429: components["responses"]["TooManyRequests"];
             502: components["responses"]["BadGateway"];
             504: components["responses"]["GatewayTimeout"];

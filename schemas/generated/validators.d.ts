@@ -46,6 +46,13 @@ export const v4ListCustomerPermissionsPath: ValidateFunction
 export const answerCustomerPermission: ValidateFunction
 export const v4GrantCustomerPermissionBody: ValidateFunction
 export const v4RevokeCustomerPermissionPath: ValidateFunction
+export const answerScreenList: ValidateFunction
+export const answerScreen: ValidateFunction
+export const v4CreateScreenBody: ValidateFunction
+export const answerScreenOrSummary: ValidateFunction
+export const v4GetScreenPath: ValidateFunction
+export const v4GetScreenQuery: ValidateFunction
+export const answerScreenSummary: ValidateFunction
 export const answerEventList: ValidateFunction
 export const v4ListEventsQuery: ValidateFunction
 export const answerEventBatch: ValidateFunction
@@ -54,4 +61,12 @@ export const answerExport: ValidateFunction
 export const v4CreateExportBody: ValidateFunction
 export const answerExportList: ValidateFunction
 export const v4GetExportPath: ValidateFunction
+export const answerProjectSettings: ValidateFunction
+export const v4UpdateProjectSettingsBody: ValidateFunction
+export const answerRegeneratedSecret: ValidateFunction
+export const answerStoreConfig: ValidateFunction
+export const v4GetStoreConfigPath: ValidateFunction
+export const v4UpdateStoreConfigBody: ValidateFunction
+export const answerAuditEntryList: ValidateFunction
+export const v4ListAuditLogQuery: ValidateFunction
 export const validateEventInput: ValidateFunction<components['schemas']['EventInput']>

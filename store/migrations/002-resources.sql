@@ -35,10 +35,12 @@ create table audit_log (
   after jsonb,
   reason text
 );
-create index audit_log_by_time on audit_log (environment, created_at, id) where environment is not null;
-create index audit_log_of_project on audit_log (project, created_at, id) where environment is null;
+create index audit_log_by_time on audit_log (environment, created_at, id) include (resource, operation, actor_kind) where environment is not null;
+create index audit_log_by_resource on audit_log (environment, resource_id, created_at, id) include (resource, operation, actor_kind)
+  where environment is not null;
+create index audit_log_of_project on audit_log (project, created_at, id) include (resource, operation, actor_kind, resource_id)
+  where environment is null;
 create index audit_log_of_user on audit_log (environment, user_id) where user_id is not null;
-create index audit_log_by_age on audit_log (created_at);
 
 -- Catalogue -------------------------------------------------------------------------------------------------------------------------
 

@@ -53,6 +53,37 @@ test('where raw data is off, new exports are forbidden', async () => {
   expect((await create()).status).toBe(202)
 })
 
+test('who gets a purchase that another user claims is set per project', async () => {
+  const { id } = await api.newProject()
+  const policy = async () => (await api.pool.query('select transfer_policy from projects where id = $1', [id])).rows[0].transfer_policy
+  expect(await policy()).toBe('keep')
+  const said = await call(project, ['set', String(id), '--transfer-policy', 'share'], env)
+  expect(said).toEqual({ code: 0, out: `Transfer policy of project ${id} is share.`, notes: '' })
+  expect(await policy()).toBe('share')
+  expect((await call(project, ['set', '4711', '--transfer-policy', 'keep'], env)).notes).toBe('project 4711 not found')
+})
+
+test('what an operator changes stands in the audit log of both environments, without keys; what changes nothing does not', async () => {
+  const ada = { ...env, USER: 'root', SUDO_USER: 'ada' }
+  const made = await call(project, ['create', '--name', 'Audited'], ada)
+  const id = /^Project (\d+)/.exec(made.out)![1]!
+  await call(project, ['raw-data', 'off', id], ada)
+  await call(project, ['raw-data', 'off', id], ada)
+  await call(project, ['set', id, '--transfer-policy', 'transfer'], ada)
+  await call(project, ['set', id, '--transfer-policy', 'transfer'], ada)
+  const rotated = await call(project, ['rotate', id], { ...env, USER: 'grace' })
+  const key = keyIn(rotated.out, 'Secret Key')
+  const log = await api.call('GET', '/v4/audit-log', { key })
+  const about = { resource: 'project', resource_id: id, request_id: null, reason: null }
+  expect(log.body.data).toMatchObject([
+    { ...about, operation: 'project rotate', actor: { kind: 'cli', id: 'grace' }, before: null, after: null },
+    { operation: 'project set', before: { transfer_policy: 'keep' }, after: { transfer_policy: 'transfer' } },
+    { operation: 'project raw-data', before: { raw_data: true }, after: { raw_data: false } },
+    { ...about, operation: 'project create', actor: { kind: 'cli', id: 'ada' }, before: null, after: { project_name: 'Audited' } },
+  ])
+  expect((await api.call('GET', '/v4/audit-log', { key: `test_${key}` })).body.data).toEqual(log.body.data)
+})
+
 test('an unknown project is told in one line', async () => {
   expect(await call(project, ['rotate', '4711'], env)).toEqual({ code: 1, out: '', notes: 'project 4711 not found' })
 })

@@ -1,0 +1,54 @@
+import { audit } from '../../domain/audit/record.ts'
+import { rotateSecretKey } from '../../domain/projects/rotate.ts'
+import { getSettings, type ProjectSettings, updateSettings } from '../../domain/projects/settings.ts'
+import { invalidFields } from '../../domain/refusal.ts'
+import { inTransaction, onPool } from '../operation.ts'
+
+export const NO_STORE = { 'Cache-Control': 'no-store' }
+const HEAD = { object: 'project_settings', url: '/v4/project-settings' } as const
+
+type Settings = Awaited<ReturnType<typeof getSettings>>
+
+const settings = ({ keys, project_name, proxy_url, rtdn_proxy_url }: Settings) => ({
+  ...HEAD,
+  project_name,
+  access_token: keys.project,
+  api_key: keys.api,
+  secret_key: keys.secret,
+  proxy_url,
+  rtdn_proxy_url,
+})
+
+const withoutKeys = (shown: ProjectSettings) => ({ ...HEAD, ...shown, has_access_token: true, has_api_key: true, has_secret_key: true })
+
+export const v4GetProjectSettings = onPool('v4GetProjectSettings', async ({ project, db, deps }) => ({
+  body: settings(await getSettings(db, deps.secrets, project)),
+  headers: NO_STORE,
+}))
+
+const notHttps = (value: string | null | undefined) => typeof value === 'string' && !URL.canParse(value)
+
+export const v4UpdateProjectSettings = inTransaction(
+  'v4UpdateProjectSettings',
+  async ({ body, project, trail, tx, deps }) => {
+    const faulty = (['proxy_url', 'rtdn_proxy_url'] as const).filter(field => notHttps(body[field]))
+    if (faulty.length > 0) throw invalidFields(faulty.map(field => ({ field, message: 'must be an https address' })))
+    const { before, after, isChanged } = await updateSettings(tx, project, body)
+    if (isChanged) {
+      const entry = { resource: 'project_settings', id: null, before: withoutKeys(before), after: withoutKeys(after) }
+      await audit(tx, { ...trail, environment: null }, entry)
+    }
+    return { body: settings(await getSettings(tx, deps.secrets, project)) }
+  },
+  NO_STORE,
+)
+
+export const v4RegenerateProjectSecret = inTransaction(
+  'v4RegenerateProjectSecret',
+  async ({ project, trail, tx, deps }) => {
+    const secret_key = await rotateSecretKey(tx, deps.secrets, project)
+    await audit(tx, { ...trail, environment: null }, { resource: 'project_settings', id: null })
+    return { body: { ...HEAD, secret_key } }
+  },
+  NO_STORE,
+)

@@ -1,0 +1,53 @@
+import type { Tx } from '../../store/connect.ts'
+import type { Secrets } from '../projects/seal.ts'
+import { findStoreConfig, nothingStored, openStoreSecret, type StoreConfig, sealStoreSecret } from './config.ts'
+import { judgeStoreChange, type StoreChange } from './judge.ts'
+import { PARTS, type StorePlatform } from './platform.ts'
+
+type Owner = { secrets: Secrets; project: number; platform: StorePlatform }
+
+const without = (values: Record<string, string>, name: string) => Object.fromEntries(Object.entries(values).filter(([key]) => key !== name))
+
+/** The configuration with the change in it; the very same one when it says nothing new. */
+function changed({ secrets, project, platform }: Owner, config: StoreConfig, change: StoreChange): StoreConfig {
+  let result = config
+  for (const [name, value] of Object.entries(change)) {
+    const isSecret = PARTS[platform].secrets.includes(name)
+    const part = isSecret ? 'secrets' : 'fields'
+    const old = isSecret ? openStoreSecret(secrets, project, platform, result, name) : (result.fields[name] ?? null)
+    if (old === value) continue
+    const rest = without(result[part], name)
+    const stored = value !== null && isSecret ? sealStoreSecret(secrets, project, platform, name, value) : value
+    result = { ...result, [part]: stored === null ? rest : { ...rest, [name]: stored } }
+  }
+  return result
+}
+
+/**
+ * Stores what is given. `before` is null while nothing was stored; `isChanged` false when the change says nothing new. The first
+ * thing stored switches the store on; later only `enabled` does.
+ */
+export async function updateStoreConfig(
+  tx: Tx,
+  owner: Owner,
+  change: StoreChange,
+  enabled: boolean | undefined,
+): Promise<{ before: StoreConfig | null; after: StoreConfig; isChanged: boolean }> {
+  const { project, platform } = owner
+  judgeStoreChange(platform, change)
+  // There may be no row of the configuration yet that two writers could meet at.
+  await tx.query('select 1 from projects where id = $1 for no key update', [project])
+  const before = await findStoreConfig(tx, project, platform)
+  const old = before ?? nothingStored(platform)
+  const merged = changed(owner, old, change)
+  const isEnabled = enabled ?? (before ? before.enabled : merged !== old)
+  if (merged === old && isEnabled === old.enabled) return { before, after: old, isChanged: false }
+  const after = { ...merged, enabled: isEnabled }
+  await tx.query(
+    `insert into store_configs (project, platform, enabled, fields, secrets, updated_at) values ($1, $2, $3, $4, $5, clock_timestamp())
+     on conflict (project, platform) do update set enabled = excluded.enabled, fields = excluded.fields, secrets = excluded.secrets,
+       updated_at = excluded.updated_at`,
+    [project, platform, after.enabled, JSON.stringify(after.fields), JSON.stringify(after.secrets)],
+  )
+  return { before, after, isChanged: true }
+}
