@@ -2,8 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { copyAsVariant } from '../../domain/offerings/variant.ts'
 import { transaction } from '../../store/transaction.ts'
 import { startApi, type TestApi } from '../harness/api.ts'
-import { age, entriesOf, recordGroup, recordPurchase, tally } from '../harness/catalogue.ts'
-import { until } from '../harness/until.ts'
+import { age, entriesOf, recordGroup, recordPurchase, tally, whileOthersWait } from '../harness/catalogue.ts'
 
 // Deleting products and entitlements: what stands in the way, and what goes with them.
 let api: TestApi
@@ -112,6 +111,24 @@ describe('a product', () => {
     expect(await isRefused('products', id)).toBe(refused)
   })
 
+  test('a list that waits for the deletion of its product no longer finds it', async () => {
+    for (const id of ['going', 'staying']) await post('products', { id, type: 'lifetime' })
+    await post('entitlements', { id: 'waiting' })
+    await post('offerings', { id: 'waiting' })
+    const body = { product_ids: ['staying', 'going'] }
+    const answers = await whileOthersWait(api, `delete from products where id = 'going'`, 4, () =>
+      Promise.all([
+        api.call('PATCH', '/v4/entitlements/waiting', { body }),
+        api.call('PATCH', '/v4/offerings/waiting', { body }),
+        post('entitlements', { id: 'new', ...body }),
+        post('offerings', { id: 'new', ...body }),
+      ]),
+    )
+    for (const answer of answers)
+      expect(answer.body.error).toMatchObject({ code: 'product_not_in_project', details: [{ field: 'product_ids[1]' }] })
+    for (const resource of ['entitlements', 'offerings']) expect((await get(resource, 'waiting')).product_ids).toEqual([])
+  })
+
   test('50 writers of lists and deletions of their products end without deadlock or dangling id', async () => {
     const ids = Array.from({ length: 10 }, (_, i) => `race-${i}`)
     for (const id of ids) await post('products', { id, type: 'lifetime' })
@@ -164,19 +181,8 @@ describe('an entitlement', () => {
   test('a lapsed grant that is being renewed is not lost', async () => {
     await post('entitlements', { id: 'renewed' })
     const user = await grant('renewed', -1)
-    const renewal = await api.pool.connect()
-    await renewal.query('begin')
-    await renewal.query('update grants set expires_at = null where user_id = $1', [user])
-    const deletion = remove('entitlements', 'renewed')
-    await until('the deletion waits for the renewal', async () => {
-      const { rowCount } = await renewal.query(
-        `select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`,
-      )
-      return rowCount === 0 ? undefined : true
-    })
-    await renewal.query('commit')
-    renewal.release()
-    expect((await deletion).status).toBe(409)
+    const renew = `update grants set expires_at = null where user_id = '${user}'`
+    expect(await whileOthersWait(api, renew, 1, () => isRefused('entitlements', 'renewed'))).toBe(true)
     expect((await api.pool.query('select 1 from grants where user_id = $1', [user])).rowCount).toBe(1)
   })
 

@@ -1,4 +1,5 @@
 import type { TestApi } from './api.ts'
+import { until } from './until.ts'
 
 /** A purchase recorded as if it had been sent, of a user who has no other; the times are relative to now, in hours. */
 export async function recordPurchase(
@@ -68,4 +69,27 @@ export function tally(answers: { status: number }[]): Record<number, number> {
   const counts: Record<number, number> = {}
   for (const { status } of answers) counts[status] = (counts[status] ?? 0) + 1
   return counts
+}
+
+/** Does `first` in a transaction of its own and keeps it open until so many others wait for it; they are started by `others`. */
+export async function whileOthersWait<T>(api: TestApi, first: string, waiting: number, others: () => Promise<T>): Promise<T> {
+  const holder = await api.pool.connect()
+  try {
+    await holder.query('begin')
+    await holder.query(first)
+    const answers = others()
+    await until(`${waiting} wait`, async () => {
+      // Within a transaction the activity is else as it was at the first look.
+      await holder.query('select pg_stat_clear_snapshot()')
+      const { rowCount } = await holder.query(
+        `select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`,
+      )
+      return (rowCount ?? 0) < waiting ? undefined : true
+    })
+    await holder.query('commit')
+    return await answers
+  } finally {
+    await holder.query('rollback')
+    holder.release()
+  }
 }
