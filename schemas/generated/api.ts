@@ -432,7 +432,7 @@ export interface paths {
         };
         /**
          * Get a purchase
-         * @description One purchase of the user.
+         * @description One purchase of the user, or one that another user shares with this one under the transfer policy.
          */
         get: operations["v4GetUserPurchase"];
         put?: never;
@@ -2164,8 +2164,6 @@ export interface components {
         StoreId: string;
         /** @example 9.99 */
         DecimalPrice: string;
-        /** @enum {string} */
-        PeriodType: "normal" | "trial" | "intro";
         /**
          * @description Exactly one of the four store objects.
          * @example {
