@@ -1,10 +1,9 @@
 import type { Tx } from '../../store/connect.ts'
 import type { Environment } from '../environment.ts'
 import { SUPERSEDED } from '../subscriptions/posted.ts'
+import { REFUND_FACTS, TRANSACTION_FACTS } from './posted-payments.ts'
 
-/** Posted events that are a transaction: a trial, or a payment when they carry an amount. */
-const TRANSACTIONS = `'trial_started', 'trial_converted', 'subscription_started', 'subscription_renewed', 'in_app_purchase'`
-const REFUNDS = `'subscription_refunded', 'in_app_refunded'`
+const quoted = (names: readonly string[]) => names.map(name => `'${name}'`).join(', ')
 
 // A refund without amount takes back all; refunds of one transaction never exceed its amount.
 const FACTS = `
@@ -14,7 +13,7 @@ const FACTS = `
   where p.environment = $1 and p.user_id = k.user_id and not p.is_family_shared
   union all
   select coalesce(e.transaction_date, e.happened_at), coalesce(e.price, 0), e.currency, e.product_id, e.price_usd, 0, e.id
-  from events e where e.environment = $1 and e.user_id = k.user_id and e.purchase is null and e.name in (${TRANSACTIONS}) and not ${SUPERSEDED}`
+  from events e where e.environment = $1 and e.user_id = k.user_id and e.purchase is null and e.name in (${quoted(TRANSACTION_FACTS)}) and not ${SUPERSEDED}`
 
 const POSTED_REFUNDS = `
   select coalesce(sum(least(refund, coalesce(paid, refund))), 0) as usd from (
@@ -22,7 +21,7 @@ const POSTED_REFUNDS = `
     from events e left join lateral (
       select b.price_usd from events b where b.environment = $1 and b.transaction_key = coalesce(e.platform, '') || ':' || e.transaction_id
         and b.purchase is null limit 1) t on true
-    where e.environment = $1 and e.user_id = k.user_id and e.purchase is null and e.name in (${REFUNDS}) and not ${SUPERSEDED}
+    where e.environment = $1 and e.user_id = k.user_id and e.purchase is null and e.name in (${quoted(REFUND_FACTS)}) and not ${SUPERSEDED}
     group by coalesce(coalesce(e.platform, '') || ':' || e.transaction_id, e.id)) of_transaction`
 
 /**

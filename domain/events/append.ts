@@ -1,8 +1,10 @@
 import type { Pool, Tx } from '../../store/connect.ts'
 import { isUniqueViolation } from '../../store/failures.ts'
 import { transaction } from '../../store/transaction.ts'
+import { foldPosted, isFact } from '../customers/fold-posted.ts'
 import type { Environment } from '../environment.ts'
 import { createIdentifiedUsers } from '../users/create.ts'
+import { lockUsers } from '../users/lock.ts'
 import { type Entry, toEntry } from './entry.ts'
 import type { EventInput, ItemError, ItemResult } from './item.ts'
 import { type Known, learn, remember } from './known.ts'
@@ -68,8 +70,12 @@ async function append(tx: Tx, environment: Environment, items: (EventInput | Ite
     const told = results[first]
     results[index] = told && told.status !== 'rejected' ? { status: 'duplicate', id: told.id } : told
   }
+  const facts = entries.filter(isFact)
+  if (facts.length > 0) await lockUsers(tx, environment, [...learned.keys(), ...facts.map(entry => entry.user!)])
   await remember(tx, environment, learned)
+  const folded = facts.length > 0 ? await foldPosted(tx, environment, facts) : undefined
   if (entries.length > 0) await appendEntries(tx, environment, entries, triggers)
+  await folded?.after()
   return results as ItemResult[]
 }
 

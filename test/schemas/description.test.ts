@@ -40,44 +40,48 @@ describe.each(rows)('$id', ({ id, method, path, operation, parameters }) => {
     for (const parameter of parameters) expect(parameter, parameter.name).toHaveProperty('example')
   })
 
-  test.skipIf(v3)('describes all its answers', () => {
-    const statuses = ['400', '401', '429', '502', '504', 'default']
-    if (path.includes('{')) statuses.push('404')
-    if (operation['x-idempotency-key']) statuses.push('409')
-    for (const status of statuses) expect(Object.keys(operation.responses)).toContain(status)
-    for (const status of Object.keys(operation.responses).filter(status => status !== success))
-      expect(response(operation, status).content?.['application/json'].schema, status).toEqual({ $ref: '#/components/schemas/Error' })
-  })
+  if (!v3)
+    test('describes all its answers', () => {
+      const statuses = ['400', '401', '429', '502', '504', 'default']
+      if (path.includes('{')) statuses.push('404')
+      if (operation['x-idempotency-key']) statuses.push('409')
+      for (const status of statuses) expect(Object.keys(operation.responses)).toContain(status)
+      for (const status of Object.keys(operation.responses).filter(status => status !== success))
+        expect(response(operation, status).content?.['application/json'].schema, status).toEqual({ $ref: '#/components/schemas/Error' })
+    })
 
-  test.skipIf(v3)('names the headers of its success', () => {
-    const headers = Object.keys(response(operation, success).headers)
-    const expected = ['X-Request-Id', 'Cache-Control', 'RateLimit-Limit', 'RateLimit-Remaining', 'RateLimit-Reset']
-    if (success === '201') expected.push('Location')
-    if (operation['x-idempotency-key']) expected.push('Idempotency-Replayed')
-    if (operation['x-pagination'] === 'cursor') expected.push('X-Qon-Pagination-Restarted')
-    expect(headers).toEqual(expect.arrayContaining(expected))
-  })
+  if (!v3)
+    test('names the headers of its success', () => {
+      const headers = Object.keys(response(operation, success).headers)
+      const expected = ['X-Request-Id', 'Cache-Control', 'RateLimit-Limit', 'RateLimit-Remaining', 'RateLimit-Reset']
+      if (success === '201') expected.push('Location')
+      if (operation['x-idempotency-key']) expected.push('Idempotency-Replayed')
+      if (operation['x-pagination'] === 'cursor') expected.push('X-Qon-Pagination-Restarted')
+      expect(headers).toEqual(expect.arrayContaining(expected))
+    })
 
-  test.skipIf(v3)('takes the parameters its marks promise', () => {
-    const names = parameters.map(parameter => parameter.name)
-    expect(typeof operation['x-idempotency-key']).toBe('boolean')
-    expect(names.includes('Idempotency-Key')).toBe(operation['x-idempotency-key'])
-    expect(['none', 'cursor', 'offset']).toContain(operation['x-pagination'])
-    expect(names.includes('starting_after')).toBe(operation['x-pagination'] === 'cursor')
-    expect(names.includes('offset')).toBe(operation['x-pagination'] === 'offset')
-    for (const [, name] of path.matchAll(/\{(\w+)\}/g)) expect(names).toContain(name)
-  })
+  if (!v3)
+    test('takes the parameters its marks promise', () => {
+      const names = parameters.map(parameter => parameter.name)
+      expect(typeof operation['x-idempotency-key']).toBe('boolean')
+      expect(names.includes('Idempotency-Key')).toBe(operation['x-idempotency-key'])
+      expect(['none', 'cursor', 'offset']).toContain(operation['x-pagination'])
+      expect(names.includes('starting_after')).toBe(operation['x-pagination'] === 'cursor')
+      expect(names.includes('offset')).toBe(operation['x-pagination'] === 'offset')
+      for (const [, name] of path.matchAll(/\{(\w+)\}/g)) expect(names).toContain(name)
+    })
 
   test('has a body only where one is looked at', () => {
     if (method === 'get' || method === 'delete') expect(operation.requestBody).toBeUndefined()
     else if (operation.requestBody) expect(operation.requestBody.content?.['application/json']?.schema).toBeDefined()
   })
 
-  test.skipIf(success === '204' || v3)('has a cursor in the answer just where it pages by it', () => {
-    const answer = follow(document, response(operation, success).content!['application/json'].schema)
-    expect('next_cursor' in (answer.properties ?? {})).toBe(operation['x-pagination'] === 'cursor')
-    expect(answer.required ?? []).not.toContain('next_cursor')
-  })
+  if (success !== '204' && !v3)
+    test('has a cursor in the answer just where it pages by it', () => {
+      const answer = follow(document, response(operation, success).content!['application/json'].schema)
+      expect('next_cursor' in (answer.properties ?? {})).toBe(operation['x-pagination'] === 'cursor')
+      expect(answer.required ?? []).not.toContain('next_cursor')
+    })
 })
 
 test('ids of operations are unique', () => {

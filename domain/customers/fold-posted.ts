@@ -1,0 +1,55 @@
+import type { Tx } from '../../store/connect.ts'
+import type { Environment } from '../environment.ts'
+import type { Entry } from '../events/entry.ts'
+import { subscriptionsOf } from '../subscriptions/lineages.ts'
+import { isSubscriptionFact, postedFact, postedFacts, STORE_OF } from '../subscriptions/posted.ts'
+import { recordedPurchases } from '../subscriptions/recorded.ts'
+import { storeSubscriptions } from '../subscriptions/store.ts'
+import { addPostedPayments, REFUND_FACTS, TRANSACTION_FACTS } from './posted-payments.ts'
+import { recount } from './recount.ts'
+
+const refunds = new Set<string>(REFUND_FACTS)
+const facts = new Set<string>([...TRANSACTION_FACTS, ...REFUND_FACTS])
+
+export const isFact = ({ item, user }: Entry): boolean =>
+  user !== null && (facts.has(item.event_name) || isSubscriptionFact(item.event_name))
+
+const transactionOf = ({ item }: Entry) => item.transaction?.transaction_id ?? null
+
+/** Leaves out what a recorded purchase of the same (platform, transaction id) tells alone. */
+async function withoutRecorded(tx: Tx, environment: Environment, entries: Entry[]): Promise<Entry[]> {
+  const named = entries.filter(entry => entry.platform !== null && transactionOf(entry) !== null)
+  if (named.length === 0) return entries
+  const { rows } = await tx.query<{ n: number }>({
+    name: 'recorded-transactions',
+    text: `select (k.n - 1)::int as n from unnest($2::text[], $3::text[]) with ordinality k(platform, transaction, n)
+           cross join lateral (select 1 from purchases where environment = $1 and platform = ${STORE_OF('k.platform')}
+             and coalesce(transaction_id, order_id) = k.transaction limit 1) p`,
+    values: [environment, named.map(entry => entry.platform), named.map(transactionOf)],
+  })
+  const recorded = new Set(rows.map(({ n }) => named[n]!))
+  return entries.filter(entry => !recorded.has(entry))
+}
+
+const usersOf = (entries: Entry[]) => [...new Set(entries.map(entry => entry.user!))].sort()
+
+/**
+ * Folds events that are about to be stored into their users' subscriptions, status and sums. The users' rows are locked. Refunds
+ * need the transactions they take back: their users are counted anew by `after`, once the events are in the log.
+ */
+export async function foldPosted(tx: Tx, environment: Environment, entries: Entry[]): Promise<{ after: () => Promise<void> }> {
+  const live = await withoutRecorded(tx, environment, entries)
+  const told = live.filter(({ item }) => isSubscriptionFact(item.event_name))
+  if (told.length > 0) {
+    const users = usersOf(told)
+    const { rows } = await tx.query<{ now: number }>('select (extract(epoch from environment_now($1)) * 1000)::float8 as now', [
+      environment,
+    ])
+    const posted = [...(await postedFacts(tx, environment, users)), ...told.map(postedFact)]
+    const subscriptions = subscriptionsOf(await recordedPurchases(tx, environment, users), posted)
+    await storeSubscriptions(tx, environment, users, subscriptions, rows[0]!.now)
+  }
+  await addPostedPayments(tx, environment, live)
+  const refunded = usersOf(live.filter(({ item }) => refunds.has(item.event_name)))
+  return { after: () => (refunded.length === 0 ? Promise.resolve() : recount(tx, environment, refunded)) }
+}

@@ -1,0 +1,114 @@
+import fc from 'fast-check'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { recount } from '../../domain/customers/recount.ts'
+import { refold } from '../../domain/subscriptions/refold.ts'
+import { transaction } from '../../store/transaction.ts'
+import { startApi, type TestApi } from '../harness/api.ts'
+import { product, purchaseOf, userOf } from '../harness/purchases.ts'
+
+let api: TestApi
+beforeAll(async () => {
+  api = await startApi()
+  await product(api, { id: 'monthly', apple_product_id: 'm', stripe_product_id: 'm' })
+  await product(api, { id: 'coins', type: 'consumable', duration: null, apple_product_id: 'c' })
+})
+afterAll(() => api.stop())
+
+const STORED = `status, first_transaction_at, last_payment_at, payments_count, converted_payments, purchase_currency, purchase_product_id,
+  trim_scale(gross_payments_usd)::text as gross, trim_scale(net_payments_usd)::text as net`
+const stored = async (user: string) => {
+  const { rows } = await api.pool.query(`select ${STORED} from users where id = $1`, [user])
+  const subscriptions = await api.pool.query(
+    'select platform, lineage, state_at::text, states, auto_renewing, ever_paid from subscriptions where user_id = $1 order by 1, 2',
+    [user],
+  )
+  return { ...rows[0], subscriptions: subscriptions.rows }
+}
+
+const hours = (n: number) => new Date(Date.UTC(2026, 0, 1) + n * 3_600_000).toISOString()
+let batch = 0
+
+const NAMES = [
+  'trial_started',
+  'trial_converted',
+  'trial_canceled',
+  'trial_expired',
+  'subscription_started',
+  'subscription_renewed',
+  'subscription_canceled',
+  'subscription_billing_retry_entered',
+  'subscription_expired',
+  'subscription_refunded',
+  'in_app_purchase',
+  'in_app_refunded',
+]
+const priced = (name: string) => /converted|_started|renewed|purchase|refunded/.test(name) && name !== 'trial_started'
+const fact = fc.record({
+  name: fc.constantFrom(...NAMES),
+  at: fc.integer({ min: 0, max: 5_000 }),
+  lineage: fc.constantFrom('L1', 'L2'),
+  transaction: fc.option(fc.constantFrom('1', '2', '3', '4')),
+  price: fc.constantFrom('9.99', '5', '0.01'),
+  currency: fc.constantFrom('USD', 'EUR'),
+  lasts: fc.option(fc.integer({ min: 1, max: 800 })),
+})
+
+test('posted facts, in whatever batches they come, leave what counting them anew gives', async () => {
+  await fc.assert(
+    fc.asyncProperty(fc.array(fc.array(fact, { minLength: 1, maxLength: 5 }), { minLength: 1, maxLength: 4 }), async batches => {
+      const user = await userOf(api)
+      for (const facts of batches) {
+        const events = facts.map((f, i) => ({
+          event_id: `${user}-${++batch}-${i}`,
+          event_name: f.name,
+          customer_uid: user,
+          happened_at: hours(f.at),
+          platform: 'iOS',
+          product_id: 'm',
+          ...(priced(f.name) && { price: f.price, currency: f.currency }),
+          transaction: {
+            ...(f.transaction !== null && { transaction_id: `${user}${f.transaction}` }),
+            original_transaction_id: `${user}${f.lineage}`,
+            ...(f.lasts !== null && { expires_at: hours(f.at + f.lasts) }),
+          },
+        }))
+        expect((await api.call('POST', '/v4/events', { body: { events } })).status).toBe(200)
+      }
+      const before = await stored(user)
+      await transaction(api.pool, tx => recount(tx, api.project.production, [user]))
+      await transaction(api.pool, tx => refold(tx, api.project.production, [user]))
+      expect(await stored(user)).toEqual(before)
+    }),
+    { numRuns: 40, seed: 20_261 },
+  )
+})
+
+test('a purchase takes the place of the event that told of its transaction', async () => {
+  const user = await userOf(api)
+  const transaction = { transaction_id: 'T9', original_transaction_id: 'T9', expires_at: hours(20_000) }
+  const event = {
+    event_id: 'e9',
+    event_name: 'subscription_started',
+    customer_uid: user,
+    happened_at: hours(0),
+    platform: 'iOS',
+    product_id: 'm',
+  }
+  await api.call('POST', '/v4/events', { body: { events: [{ ...event, price: '7', currency: 'USD', transaction }] } })
+  expect(await stored(user)).toMatchObject({ status: 'active', payments_count: 1, gross: '7' })
+  const app_store_data = { transaction_id: 'T9', product_id: 'm' }
+  await purchaseOf(api, user, { price: '8', purchased_at: hours(0), expires_at: hours(20_000), is_auto_renewing: false, app_store_data })
+  expect(await stored(user)).toMatchObject({ status: 'canceled', payments_count: 1, gross: '8' })
+})
+
+test('refunds take back no more than was paid, and family-shared purchases count nowhere', async () => {
+  const user = await userOf(api)
+  const app = (transaction_id: string, product_id = 'c') => ({ app_store_data: { transaction_id, product_id } })
+  const coins = await purchaseOf(api, user, { price: '10', purchased_at: hours(0), ...app('R1') })
+  await purchaseOf(api, user, { price: '3', purchased_at: hours(1), is_family_shared: true, ...app('R2', 'm') })
+  expect(await stored(user)).toMatchObject({ status: 'none', payments_count: 1, net: '10' })
+  await api.call('PATCH', coins.body.url, { body: { refunded_at: hours(2), refunded_amount: '4' } })
+  expect(await stored(user)).toMatchObject({ payments_count: 1, gross: '10', net: '6' })
+  await api.call('PATCH', coins.body.url, { body: { refunded_at: null } })
+  expect(await stored(user)).toMatchObject({ gross: '10', net: '10' })
+})
