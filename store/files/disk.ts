@@ -85,7 +85,7 @@ export function diskStorage(folder: string): FileStorage {
     },
 
     async sizes(file) {
-      const names = await readdir(path(file))
+      const names = (await readdir(path(file))).filter(name => NAME.test(name))
       return new Map(await Promise.all(names.map(async name => [name, (await stat(path(file, name))).size] as const)))
     },
 
