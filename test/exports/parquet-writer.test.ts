@@ -41,6 +41,16 @@ test('files in their order, empty ones too; a quoted empty field is an empty tex
   ])
 })
 
+test('the order of the sources holds over many of them and over groups of rows', async () => {
+  const of = (file: number) => Array.from({ length: 100 }, (_, n) => line(file * 100 + n, `${n}`)).join('')
+  const target = await write(
+    Array.from({ length: 400 }, (_, file) => of(file)),
+    40_000,
+  )
+  const { rows } = await readParquet(await readFile(target))
+  expect(rows.map(row => Number(row.n))).toEqual(Array.from({ length: 40_000 }, (_, n) => n))
+})
+
 test('a folder whose name looks like a pattern or holds quotes is taken as it is', async () => {
   const inside = join(folder, "[a]*?'{b}")
   await mkdir(inside)
@@ -51,7 +61,7 @@ test('a folder whose name looks like a pattern or holds quotes is taken as it is
 })
 
 test('rows of 40 KB, of which far fewer fit into memory than are worked on at once', async () => {
-  await write([Array.from({ length: 5000 }, (_, n) => line(n, `${1000 + n}`.repeat(10_000 + (n % 10)))).join('')], 5000)
+  await write([Array.from({ length: 2200 }, (_, n) => line(n, `${1000 + n}`.repeat(10_000 + (n % 10)))).join('')], 2200)
   expect((await readdir(folder)).sort()).toEqual(['0.1', 'target'])
 })
 
