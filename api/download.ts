@@ -7,7 +7,12 @@ import type { Pool } from '../store/connect.ts'
 import type { FileStorage } from '../store/files/storage.ts'
 import { Problem } from './errors.ts'
 
-const TYPES = { csv: 'text/csv; charset=utf-8', json: 'application/json', ndjson: 'application/x-ndjson' } as const
+const TYPES = {
+  csv: 'text/csv; charset=utf-8',
+  json: 'application/json',
+  ndjson: 'application/x-ndjson',
+  parquet: 'application/vnd.apache.parquet',
+} as const
 const ADDRESS = /^\/files\/exports\/([A-Za-z0-9_-]{32})$/
 
 type Signed = Pick<ExportRow, 'id' | 'expires_at'>

@@ -1,7 +1,7 @@
 import { audit } from '../../domain/audit/record.ts'
 import { COLUMNS_VERSION } from '../../domain/exports/columns.ts'
 import { createExport } from '../../domain/exports/create.ts'
-import { type ExportFormat, type ExportRow, getExport } from '../../domain/exports/export.ts'
+import { type ExportRow, getExport } from '../../domain/exports/export.ts'
 import { listExports } from '../../domain/exports/list.ts'
 import { invalidField, Refusal } from '../../domain/refusal.ts'
 import { downloadUrl } from '../download.ts'
@@ -54,9 +54,8 @@ export const v4CreateExport = inTransaction(
     if (length <= 0) throw invalidField('to_timestamp', 'must be later than from_timestamp')
     if (length > MAX_WINDOW_MS) throw invalidField('to_timestamp', 'must be at most 366 days after from_timestamp')
     if (format === 'parquet' && compression !== 'none') throw invalidField('compression', 'must be none for parquet')
-    if (format === 'parquet') throw new Refusal('not_available', 'parquet is not available yet: ask for csv, json or ndjson')
     if (segment_id !== null) throw new Refusal('not_available', 'segments are not available yet: leave segment_id out')
-    const row = await createExport(tx, environment, { type, format: format as ExportFormat, compression, platform, from, to })
+    const row = await createExport(tx, environment, { type, format, compression, platform, from, to })
     const made = exported(row, deps)
     await audit(tx, trail, { resource: 'export', id: made.id, after: made })
     return { body: made }

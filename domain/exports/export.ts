@@ -3,7 +3,7 @@ import type { Environment } from '../environment.ts'
 import { notFound } from '../refusal.ts'
 
 export type ExportType = 'events' | 'customers' | 'purchases'
-export type ExportFormat = 'csv' | 'json' | 'ndjson'
+export type ExportFormat = 'csv' | 'json' | 'ndjson' | 'parquet'
 export type ExportStatus = 'new' | 'processing' | 'done' | 'failed'
 export type Part = { name: string; rows: number; bytes: number }
 export type ExportFailure = { code: 'storage_error' | 'upstream_timeout' | 'unknown_error'; message: string }

@@ -25,6 +25,13 @@ const csvValue = ({ sql, kind }: Column): string => {
   return kind === 'boolean' ? `(${sql})::text` : sql
 }
 
+/** The intermediate of a Parquet file: CSV too, but an amount that DECIMAL(18,6) cannot hold is unknown instead of ending the export. */
+const parquetValue = (column: Column): string => {
+  if (column.kind !== 'amount') return csvValue(column)
+  const rounded = `round(${column.sql}, 6)`
+  return `case when abs(${rounded}) < 1e12 then ${rounded} end`
+}
+
 const jsonValue = ({ sql, kind }: Column): string => {
   if (kind === 'time') return `to_char(${sql} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"')`
   if (kind === 'amount') return `(${sql})::text`
@@ -85,6 +92,7 @@ export function selectRows(type: ExportType, format: ExportFormat): string {
   const columns = columnsOf(type)
   const from = type === 'customers' ? CUSTOMERS_FROM : EVENTS_FROM(type === 'purchases')
   if (format === 'csv') return `select ${columns.map(c => `${csvValue(c)} as "${c.header}"`).join(', ')} ${from}`
+  if (format === 'parquet') return `select ${columns.map(c => `${parquetValue(c)} as ${jsonKey(c)}`).join(', ')} ${from}`
   // json: every row brings the comma before it; the writer drops the very first.
   return `select ${format === 'json' ? `',' || ` : ''}row_to_json(r)::text from (select ${columns.map(c => `${jsonValue(c)} as ${jsonKey(c)}`).join(', ')} ${from}) r`
 }
@@ -94,4 +102,4 @@ export function selectRows(type: ExportType, format: ExportFormat): string {
 const COPY_OPTIONS = { csv: 'format csv', json: `format csv, quote e'\\x01', delimiter e'\\x02'` }
 
 export const copyRows = (type: ExportType, format: ExportFormat): string =>
-  `copy (${selectRows(type, format)}) to stdout with (${format === 'csv' ? COPY_OPTIONS.csv : COPY_OPTIONS.json})`
+  `copy (${selectRows(type, format)}) to stdout with (${format === 'csv' || format === 'parquet' ? COPY_OPTIONS.csv : COPY_OPTIONS.json})`

@@ -817,6 +817,12 @@ export interface paths {
          *     adjoin have no row in common and none is missing between them. The window is at most 366 days long; an edge in the future counts
          *     as now.
          *
+         *     The formats hold the same rows and columns. `csv` has a header row, dates as `YYYY-MM-DD HH:MM:SS` in UTC, and nothing for what is
+         *     unknown. In the other three the keys are the headers in lower case with `_` for spaces (`Price USD`: `price_usd`), and what is
+         *     unknown is null. `json` is one array and `ndjson` one object per line, with amounts as decimal strings and dates in ISO 8601.
+         *     `parquet` has amounts as DECIMAL(18,6), dates as TIMESTAMP(ms, UTC) and user properties as JSON text; an amount beyond its twelve
+         *     digits is null there.
+         *
          *     403 `control_forbidden` when raw data is switched off for the project.
          */
         post: operations["v4CreateExport"];
@@ -1619,6 +1625,7 @@ export interface components {
              */
             type: "events" | "customers" | "purchases";
             /**
+             * @description `parquet` is compressed inside (zstd).
              * @default csv
              * @example csv
              * @enum {string}
@@ -1638,7 +1645,7 @@ export interface components {
              */
             segment_id: string | null;
             /**
-             * @description `parquet` takes `none` only.
+             * @description Of the file as a whole; `parquet`, which is compressed inside, takes `none` only.
              * @default none
              * @example gzip
              * @enum {string}

@@ -1,7 +1,8 @@
 import { createReadStream } from 'node:fs'
-import { mkdir, open, readdir, rm, stat } from 'node:fs/promises'
+import { mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
+import { sync } from '../embedded/folder.ts'
 import type { FileStorage, Range, Section } from './storage.ts'
 
 const NAME = /^[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)*$/
@@ -51,6 +52,31 @@ export function diskStorage(folder: string): FileStorage {
       }
     },
 
+    async composePart(file, name, from, make) {
+      // Beside the parts, so that the new one is only renamed; with a dot, so that a backup passes it by.
+      const workplace = join(path(file), `.${name}`)
+      const target = join(workplace, 'target')
+      await rm(workplace, { recursive: true, force: true })
+      await mkdir(workplace, { mode: 0o700 })
+      try {
+        const sources = from.map(part => path(file, part))
+        await make({ sources, target, spill: join(workplace, 'spill') })
+        const handle = await open(target, 'r+')
+        try {
+          await handle.chmod(0o600)
+          await handle.sync()
+        } finally {
+          await handle.close()
+        }
+        const { size: bytes } = await stat(target)
+        await rename(target, path(file, name))
+        await sync(path(file))
+        return { bytes }
+      } finally {
+        await rm(workplace, { recursive: true, force: true })
+      }
+    },
+
     read(file, parts, range) {
       return Readable.from(
         sections(parts, range, (name, start, end) => createReadStream(path(file, name), { start, end })),
@@ -59,13 +85,15 @@ export function diskStorage(folder: string): FileStorage {
     },
 
     async sizes(file) {
-      const names = await readdir(path(file))
+      const names = (await readdir(path(file))).filter(name => NAME.test(name))
       return new Map(await Promise.all(names.map(async name => [name, (await stat(path(file, name))).size] as const)))
     },
 
     async keepOnly(file, names) {
       const present = await readdir(path(file)).catch(() => [])
-      await Promise.all(present.filter(name => !names.includes(name)).map(name => rm(path(file, name), { force: true })))
+      await Promise.all(
+        present.filter(name => !names.includes(name)).map(name => rm(join(path(file), name), { recursive: true, force: true })),
+      )
     },
 
     async remove(file) {

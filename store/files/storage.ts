@@ -4,6 +4,9 @@ export type Section = { name: string; bytes: number }
 /** Bytes of the whole file, both inclusive, as in an HTTP range. */
 export type Range = { start: number; end: number }
 
+/** Places on the local disk for a program that works on files: what it reads, what it makes, and a folder for what it needs meanwhile. */
+export type Workplace = { sources: string[]; target: string; spill: string }
+
 /**
  * Where finished files live. A file is made of parts written one by one; nothing is a file before its maker has recorded which
  * parts belong to it, so left-overs of a crashed maker are only garbage.
@@ -11,6 +14,11 @@ export type Range = { start: number; end: number }
 export type FileStorage = {
   /** Durable when it resolves. Overwrites a part of the same name. */
   writePart(file: string, name: string, content: AsyncIterable<Uint8Array>, signal: AbortSignal): Promise<{ bytes: number }>
+  /**
+   * A part that `make` puts together from the parts `from`, both as files of the local disk; durable as with writePart. It has its
+   * name only when it is whole. Whatever a crash leaves behind goes with keepOnly and remove.
+   */
+  composePart(file: string, name: string, from: string[], make: (at: Workplace) => Promise<void>): Promise<{ bytes: number }>
   /** The parts one after the other, as one stream. */
   read(file: string, parts: Section[], range?: Range): Readable
   /** The parts that are there: name -> bytes. */

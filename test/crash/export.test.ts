@@ -1,13 +1,16 @@
 import { createHash } from 'node:crypto'
-import { mkdtemp, rm } from 'node:fs/promises'
+import { existsSync } from 'node:fs'
+import { mkdtemp, readdir, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { setImmediate } from 'node:timers/promises'
 import { parse } from 'csv-parse/sync'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { type Client, client } from '../harness/client.ts'
 import { type FreshDatabase, freshDatabase } from '../harness/database.ts'
 import { item } from '../harness/events.ts'
 import { finished, WHOLE_YEAR } from '../harness/exports.ts'
+import { readParquet } from '../harness/parquet.ts'
 import { type Running, run } from '../harness/process.ts'
 import { until } from '../harness/until.ts'
 
@@ -58,7 +61,10 @@ async function expectWhole(id: string): Promise<void> {
   expect(object).toMatchObject({ status: 'done', rows_written: EVENTS, error: null })
   const bytes = Buffer.from(await (await fetch(object.file_url)).arrayBuffer())
   expect(createHash('sha256').update(bytes).digest('hex')).toBe(object.manifest.sha256)
-  const ids = (parse(bytes, { columns: true }) as Record<string, string>[]).map(row => row['Transaction ID'])
+  const ids =
+    object.format === 'parquet'
+      ? (await readParquet(bytes)).rows.map(row => row.transaction_id)
+      : (parse(bytes, { columns: true }) as Record<string, string>[]).map(row => row['Transaction ID'])
   expect([ids.length, new Set(ids).size]).toEqual([EVENTS, EVENTS])
 }
 
@@ -78,6 +84,15 @@ const dueOf = async (id: string) =>
     )
   ).rows
 
+/** Some files are there for a few milliseconds only. */
+async function appears(path: string): Promise<void> {
+  const end = performance.now() + 30_000
+  while (!existsSync(path)) {
+    if (performance.now() > end) throw new Error(`not there: ${path}`)
+    await setImmediate()
+  }
+}
+
 describe('kill -9 of the worker', () => {
   // Seeded by the attempt, so a failure can be repeated: after that many parts the process is killed without warning.
   test.each([
@@ -93,6 +108,23 @@ describe('kill -9 of the worker', () => {
     }
     const last = await run({ env: env('worker') })
     await expectWhole(body.id)
+    await last.end()
+  })
+
+  test('while the parts of a Parquet file are put together, three times: the file is whole, and alone in its folder', async () => {
+    const { body } = await call('POST', '/v4/exports', { body: { ...WHOLE_YEAR, format: 'parquet' } })
+    const exported = join(folder, 'exports', body.id)
+    // The step has begun; the file is being written; it has its name, recorded or not.
+    for (const seen of ['.whole.1', '.whole.2/target', 'whole.3']) {
+      const worker = await run({ env: env('worker') })
+      await appears(join(exported, seen))
+      await worker.end('SIGKILL')
+      // Loading DuckDB takes longer than the kill.
+      if (seen === '.whole.1') expect(await readdir(exported)).toContain(seen)
+    }
+    const last = await run({ env: env('worker') })
+    await expectWhole(body.id)
+    expect(await readdir(exported)).toEqual([expect.stringMatching(/^whole\.[34]$/)])
     await last.end()
   })
 

@@ -8,6 +8,7 @@ import { classify } from '../../store/failures.ts'
 import type { FileStorage } from '../../store/files/storage.ts'
 import type { Workflow } from '../engine/workflow.ts'
 import { writePart } from './write-part.ts'
+import { type Piece, writeWhole } from './write-whole.ts'
 
 export type ExportDeps = {
   pool: Pool
@@ -22,10 +23,13 @@ const CONCURRENCY = 2
 /** Reading a file of 50 GB back takes minutes. */
 const VERIFY_LIMIT_MS = 600_000
 
+/** Parquet is written at some 300,000 rows/s: time for a thousand million. */
+const WHOLE_LIMIT_MS = 3_600_000
+
 /**
  * Makes the file part by part. A part's edge is recorded before the part, so a repeat writes the same rows; its file carries the
  * fence in its name, so two holders of the run never write into the same file; and which parts make up the file is recorded with
- * each of them.
+ * each of them. Of Parquet the parts are only an intermediate: one more step makes the file of them.
  */
 export const exportWorkflow = ({ pool, storage, partRows }: ExportDeps): Workflow => ({
   kind: EXPORT_WORKFLOW.workflow,
@@ -35,7 +39,7 @@ export const exportWorkflow = ({ pool, storage, partRows }: ExportDeps): Workflo
   async run(context) {
     const { environment, subject: file } = context
     const job = await context.transact('begin', tx => beginExport(tx, environment, file))
-    const parts: Part[] = []
+    const pieces: Piece[] = []
     const hash = createHash('sha256')
     let hashedParts = 0
     let after = firstBound(job)
@@ -43,7 +47,7 @@ export const exportWorkflow = ({ pool, storage, partRows }: ExportDeps): Workflo
       const bound = await context.transact(`edge-${n}`, tx => nextBound(tx, job, after, partRows))
       isLast = bound === null
       const upto = bound ?? lastBound(job)
-      const isContinued = parts.some(written => written.rows > 0)
+      const isContinued = pieces.some(({ part }) => part.rows > 0)
       const part = await context.step(
         `part-${n}`,
         async ({ signal, fence }) => {
@@ -65,16 +69,24 @@ export const exportWorkflow = ({ pool, storage, partRows }: ExportDeps): Workflo
         },
         { record: (tx, { rows }) => addRows(tx, environment, file, rows) },
       )
-      parts.push(part)
+      pieces.push({ after, upto, part })
       after = upto
     }
+    const isParquet = job.format === 'parquet'
+    const parts = isParquet
+      ? [
+          await context.step('whole', ({ signal, fence }) => writeWhole({ pool, storage, job, file, pieces, fence, signal }), {
+            limitMs: WHOLE_LIMIT_MS,
+          }),
+        ]
+      : pieces.map(({ part }) => part)
     const bytes = parts.reduce((sum, part) => sum + part.bytes, 0)
     const sha256 = await context.step(
       'verify',
       async ({ signal }) => {
         await verifySizes(storage, file, parts)
-        // Parts of an earlier execution were not hashed here: the manifest's sum is then taken from what is stored.
-        return hashedParts === parts.length ? hash.digest('hex') : hashStored(storage, file, parts, signal)
+        // Parts of an earlier execution, and what was made of parts, were not hashed here: the manifest's sum is then taken from what is stored.
+        return !isParquet && hashedParts === parts.length ? hash.digest('hex') : hashStored(storage, file, parts, signal)
       },
       { limitMs: VERIFY_LIMIT_MS },
     )

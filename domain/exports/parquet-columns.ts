@@ -1,0 +1,16 @@
+import type { ParquetColumn, ParquetType } from '../../store/files/parquet.ts'
+import type { Column } from './columns.ts'
+import type { ExportType } from './export.ts'
+import { columnsOf, jsonKey } from './statement.ts'
+
+const TYPES: Record<Column['kind'], ParquetType> = {
+  text: 'text',
+  amount: 'decimal',
+  time: 'time',
+  boolean: 'boolean',
+  integer: 'integer',
+  json: 'text',
+}
+
+export const parquetColumns = (type: ExportType): ParquetColumn[] =>
+  columnsOf(type).map(column => ({ name: jsonKey(column), type: TYPES[column.kind] }))

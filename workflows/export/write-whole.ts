@@ -1,0 +1,51 @@
+import { createHash } from 'node:crypto'
+import type { Part } from '../../domain/exports/export.ts'
+import { parquetColumns } from '../../domain/exports/parquet-columns.ts'
+import type { Bound, Job } from '../../domain/exports/parts.ts'
+import type { Pool } from '../../store/connect.ts'
+import { writeParquet } from '../../store/files/parquet.ts'
+import type { FileStorage } from '../../store/files/storage.ts'
+import { writePart } from './write-part.ts'
+
+/** A part and the rows it was cut from: enough to write it once more. */
+export type Piece = { after: Bound; upto: Bound; part: Part }
+
+export type WholeOptions = {
+  pool: Pool
+  storage: FileStorage
+  job: Job
+  file: string
+  pieces: Piece[]
+  fence: number
+  signal: AbortSignal
+}
+
+/** Makes the one Parquet file of all pieces: unlike text, Parquet files cannot be put one after the other. */
+export async function writeWhole({ pool, storage, job, file, pieces, fence, signal }: WholeOptions): Promise<Part> {
+  const present = await presentPieces({ pool, storage, job, file, pieces, fence, signal })
+  const rows = present.reduce((sum, part) => sum + part.rows, 0)
+  const name = `whole.${fence}`
+  const sources = present.map(part => part.name)
+  const columns = parquetColumns(job.type)
+  const { bytes } = await storage.composePart(file, name, sources, at => writeParquet({ ...at, columns, rows, signal }))
+  return { name, rows, bytes }
+}
+
+/**
+ * The pieces as they are stored; what is not there as it was recorded is written again. That is so after a restore: the pieces go when
+ * the file is made, so a backup taken meanwhile may know of them and no longer find them.
+ */
+async function presentPieces({ pool, storage, job, file, pieces, fence, signal }: WholeOptions): Promise<Part[]> {
+  const sizes = await storage.sizes(file).catch(error => {
+    if (error.code === 'ENOENT') return new Map<string, number>()
+    throw error
+  })
+  const present: Part[] = []
+  for (const [i, { after, upto, part }] of pieces.entries()) {
+    const isPresent = sizes.get(part.name) === part.bytes
+    const place = { isFirst: i === 0, isLast: i === pieces.length - 1, isContinued: i > 0, hash: createHash('sha256') }
+    const name = `${i + 1}.${fence}`
+    present.push(isPresent ? part : await writePart({ pool, storage, job, file, name, after, upto, ...place, signal }))
+  }
+  return present
+}
