@@ -28,6 +28,7 @@ export type OperationDescription = {
 
 /** Query parameters that always have a value after validation. */
 export interface QueryDefaults {
+  v4ListCustomers: 'limit' | 'sort_by' | 'sort_order'
   v4ListEvents: 'limit' | 'offset' | 'sort_order'
   v4ListExports: 'limit'
 }
@@ -143,6 +144,93 @@ export const descriptions: readonly OperationDescription[] = [
       query: v.noQuery,
       body: null,
       answer: { 200: v.answerIdentity, 400: v.answerError, 401: v.answerError, 404: v.answerError, 429: v.answerError, 502: v.answerError, 504: v.answerError },
+    },
+  },
+  {
+    id: 'v4ListCustomers',
+    method: 'GET',
+    path: '/v4/customers',
+    tag: 'Customers',
+    status: 200,
+    auth: 'secret',
+    idempotent: false,
+    pagination: 'cursor',
+    body: null,
+    query: [
+      { name: 'environment', type: 'integer', array: false },
+      { name: 'search', type: 'string', array: false },
+      { name: 'filter[status][]', type: 'string', array: true },
+      { name: 'filter[target_platform][]', type: 'string', array: true },
+      { name: 'limit', type: 'integer', array: false },
+      { name: 'starting_after', type: 'string', array: false },
+      { name: 'page', type: 'integer', array: false },
+      { name: 'sort_by', type: 'string', array: false },
+      { name: 'sort_order', type: 'string', array: false },
+    ],
+    validate: {
+      path: null,
+      query: v.v4ListCustomersQuery,
+      body: null,
+      answer: { 200: v.answerCustomerList, 400: v.answerError, 401: v.answerError, 429: v.answerError, 502: v.answerError, 504: v.answerError },
+    },
+  },
+  {
+    id: 'v4GetCustomerMetrics',
+    method: 'GET',
+    path: '/v4/customers/metrics',
+    tag: 'Customers',
+    status: 200,
+    auth: 'secret',
+    idempotent: false,
+    pagination: 'none',
+    body: null,
+    query: [
+      { name: 'environment', type: 'integer', array: false },
+      { name: 'search', type: 'string', array: false },
+      { name: 'filter[status][]', type: 'string', array: true },
+      { name: 'filter[target_platform][]', type: 'string', array: true },
+    ],
+    validate: {
+      path: null,
+      query: v.v4GetCustomerMetricsQuery,
+      body: null,
+      answer: { 200: v.answerCustomerMetrics, 400: v.answerError, 401: v.answerError, 429: v.answerError, 502: v.answerError, 504: v.answerError },
+    },
+  },
+  {
+    id: 'v4GetCustomer',
+    method: 'GET',
+    path: '/v4/customers/{customer_id}',
+    tag: 'Customers',
+    status: 200,
+    auth: 'secret',
+    idempotent: false,
+    pagination: 'none',
+    body: null,
+    query: [],
+    validate: {
+      path: v.v4GetCustomerPath,
+      query: v.noQuery,
+      body: null,
+      answer: { 200: v.answerCustomerView, 400: v.answerError, 401: v.answerError, 404: v.answerError, 429: v.answerError, 502: v.answerError, 504: v.answerError },
+    },
+  },
+  {
+    id: 'v4SetCustomerProperties',
+    method: 'POST',
+    path: '/v4/customers/{customer_id}/properties',
+    tag: 'Customers',
+    status: 200,
+    auth: 'secret',
+    idempotent: true,
+    pagination: 'none',
+    body: { limit: 1048576, required: true, itemsJudgedAlone: false },
+    query: [],
+    validate: {
+      path: v.v4GetCustomerPath,
+      query: v.noQuery,
+      body: v.v4SetUserPropertiesBody,
+      answer: { 200: v.answerCustomerProperties, 400: v.answerError, 401: v.answerError, 404: v.answerError, 409: v.answerError, 429: v.answerError, 502: v.answerError, 504: v.answerError },
     },
   },
   {

@@ -13,6 +13,13 @@ export const v4SetUserPropertiesBody: ValidateFunction
 export const answerIdentity: ValidateFunction
 export const v4CreateIdentityBody: ValidateFunction
 export const v4GetIdentityPath: ValidateFunction
+export const answerCustomerList: ValidateFunction
+export const v4ListCustomersQuery: ValidateFunction
+export const answerCustomerMetrics: ValidateFunction
+export const v4GetCustomerMetricsQuery: ValidateFunction
+export const answerCustomerView: ValidateFunction
+export const v4GetCustomerPath: ValidateFunction
+export const answerCustomerProperties: ValidateFunction
 export const answerEventList: ValidateFunction
 export const v4ListEventsQuery: ValidateFunction
 export const answerEventBatch: ValidateFunction
