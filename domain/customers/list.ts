@@ -47,17 +47,22 @@ async function markAt(listing: Db, environment: Environment, sort: SortBy, id: s
 
 const beyond = (direction: Direction) => (direction === 'asc' ? '>' : '<')
 
+// Named with its table: a bare name would be that of the output, whose amount is rounded.
+const ordered = ({ key }: Sort, direction: Direction) => `order by u.${key} ${direction} nulls last, u.id ${direction}`
+
 /** Whom the search finds, sorted; their number bounds the work. */
-function searched({ key, type }: Sort, page: CustomerPage, selection: Selection, mark: Mark | undefined, given: Parameters): string {
+function searched(sort: Sort, page: CustomerPage, selection: Selection, mark: Mark | undefined, given: Parameters): string {
   const { direction, limit, offset } = page
   const sign = beyond(direction)
   const from = foundUsers(selection.search!, given)
-  const conditions = filters(selection, given)
-  if (mark && mark.value === null) conditions.push(`${key} is null and id ${sign} ${given.add(mark.id)}`)
-  else if (mark) conditions.push(`((${key}, id) ${sign} (${given.add(mark.value)}::${type}, ${given.add(mark.id)}) or ${key} is null)`)
-  return `select ${CUSTOMER_COLUMNS} from (select u.* from ${from}) u
+  const conditions = filters(selection, given, 'u.status')
+  const { key, type } = sort
+  if (mark && mark.value === null) conditions.push(`u.${key} is null and u.id ${sign} ${given.add(mark.id)}`)
+  else if (mark)
+    conditions.push(`((u.${key}, u.id) ${sign} (${given.add(mark.value)}::${type}, ${given.add(mark.id)}) or u.${key} is null)`)
+  return `select ${CUSTOMER_COLUMNS} from ${from}
     ${conditions.length > 0 ? `where ${conditions.join(' and ')}` : ''}
-    order by ${key} ${direction} nulls last, id ${direction} limit ${given.add(limit + 1)} offset ${given.add(offset)}`
+    ${ordered(sort, direction)} limit ${given.add(limit + 1)} offset ${given.add(offset)}`
 }
 
 /**
@@ -96,7 +101,7 @@ function walked(sortBy: SortBy, page: CustomerPage, selection: Selection, mark: 
     })
   }
   return `select ${CUSTOMER_COLUMNS}
-    from (${branches.join('\nunion all\n')} ${merge} limit ${rows} offset ${skipped}) page
+    from (select id from (${branches.join('\nunion all\n')}) parts ${merge} limit ${rows} offset ${skipped}) page
     cross join lateral (select * from users where users.environment = $1 and users.id = page.id limit 1) u
-    order by ${key} ${direction} nulls last, u.id ${direction}`
+    ${ordered(SORTS[sortBy], direction)}`
 }
