@@ -19,7 +19,7 @@ export async function listCustomers(
   page: CustomerPage,
 ): Promise<{ rows: CustomerRow[]; restarted: boolean }> {
   const sort = SORTS[page.sort]
-  const mark = page.after === undefined ? undefined : await markAt(listing, environment, page.sort, page.after)
+  const mark = page.after === undefined ? undefined : await markAt(db, environment, page.sort, page.after)
   const restarted = page.after !== undefined && mark === undefined
   const given = parameters(environment)
   if (selection.search !== undefined) {
@@ -36,8 +36,8 @@ export async function listCustomers(
 }
 
 /** As text: a time that went through the wire's form would have lost its fraction. */
-async function markAt(listing: Db, environment: Environment, sort: SortBy, id: string): Promise<Mark | undefined> {
-  const { rows } = await listing.query<Mark>({
+async function markAt(db: Db, environment: Environment, sort: SortBy, id: string): Promise<Mark | undefined> {
+  const { rows } = await db.query<Mark>({
     name: `customer-mark-${sort}`,
     text: `select id, (${SORTS[sort].key})::text as value from users where environment = $1 and id = $2`,
     values: [environment, id],
@@ -67,7 +67,7 @@ function searched(sort: Sort, page: CustomerPage, selection: Selection, mark: Ma
 
 /**
  * Along the indexes of the order, part after part; a part is not touched when those before it fill the page (the parts of an append
- * run in their order; with `order by` around them all would run). Rows to skip are counted in the index: only those of the page are fetched.
+ * run in their order; with `order by` around them all would run).
  */
 function walked(sortBy: SortBy, page: CustomerPage, selection: Selection, mark: Mark | undefined, given: Parameters): string {
   const { key, type, parts } = SORTS[sortBy]
@@ -83,7 +83,7 @@ function walked(sortBy: SortBy, page: CustomerPage, selection: Selection, mark: 
     return `(${key}, id) ${sign} (${given.add(mark!.value)}::${type}, ${given.add(mark!.id)})`
   }
   const branch = (conditions: string[], isConstant: boolean) =>
-    `(select id, ${key} as value from users where ${['environment = $1', ...conditions].join(' and ')}
+    `(select * from users where ${['environment = $1', ...conditions].join(' and ')}
       order by ${isConstant ? '' : `${key} ${direction}, `}id ${direction} limit ${enough})`
 
   let branches: string[]
@@ -92,7 +92,7 @@ function walked(sortBy: SortBy, page: CustomerPage, selection: Selection, mark: 
     // Each status has an index by creation; one row in a thousand may be active.
     const rest = [...filters({ ...selection, statuses: undefined }, given), ...(mark ? [after(false)] : [])]
     branches = [...new Set(selection.statuses)].map(status => branch([`status = ${given.add(status)}`, `status <> 'none'`, ...rest], false))
-    merge = `order by value ${direction}, id ${direction}`
+    merge = `order by ${key} ${direction}, id ${direction}`
   } else {
     const conditions = filters(selection, given, sortBy === 'status' ? key : 'status')
     branches = all.slice(first).map((part, i) => {
@@ -101,7 +101,6 @@ function walked(sortBy: SortBy, page: CustomerPage, selection: Selection, mark: 
     })
   }
   return `select ${CUSTOMER_COLUMNS}
-    from (select id from (${branches.join('\nunion all\n')}) parts ${merge} limit ${rows} offset ${skipped}) page
-    cross join lateral (select * from users where users.environment = $1 and users.id = page.id limit 1) u
+    from (select * from (${branches.join('\nunion all\n')}) parts ${merge} limit ${rows} offset ${skipped}) u
     ${ordered(SORTS[sortBy], direction)}`
 }

@@ -102,7 +102,7 @@ describe.each(orders)('by %s %s', (sort, direction) => {
           expect(await walk(`&sort_by=${sort}&sort_order=${direction}`, limit, way)).toEqual(expected(rows, sort, direction, all))
         }
       }),
-      { numRuns: 25 },
+      { numRuns: 15 },
     )
   })
 })

@@ -1,4 +1,6 @@
 import type { Pool } from '../../store/connect.ts'
+import type { TestApi } from './api.ts'
+import type { Answer } from './client.ts'
 
 export type StoredUser = { id: string } & Record<string, unknown>
 
@@ -18,3 +20,19 @@ export async function storeUsers(pool: Pool, environment: number, users: StoredU
     )
   }
 }
+
+/** A project with these users in production, and a way to ask for its list of customers. */
+export async function projectOf(api: TestApi, users: StoredUser[]) {
+  const project = await api.newProject()
+  await storeUsers(api.pool, project.production, users)
+  const list = (query: string): Promise<Answer> => api.call('GET', `/v4/customers${query}`, { key: project.secret })
+  const ids = async (query: string): Promise<string[]> => (await list(query)).body.data.map((row: { id: string }) => row.id)
+  return { project, list, ids }
+}
+
+/** Status, code and faulty fields of a refusal. */
+export const refusal = ({ status, body: { error } }: Answer): [number, string, string[] | undefined] => [
+  status,
+  error.code,
+  error.details?.map((detail: { field: string }) => detail.field),
+]
