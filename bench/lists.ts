@@ -4,7 +4,7 @@ import { durability, newDatabase } from './database.ts'
 import { type Ground, onGround } from './ground.ts'
 import { createTenants, openPool, startProduct, type Tenant } from './product.ts'
 import { median, option, type Result, round, say, table, thousands } from './report.ts'
-import { seedCustomers, seedProducts, seedSegments } from './seed-lists.ts'
+import { type Seed, seedCustomers, seedProducts, seedSegments } from './seed-lists.ts'
 
 const LIMIT = 20
 const DEEP_PAGE = 10_000
@@ -12,20 +12,22 @@ const DEEP_PAGE = 10_000
 const CURSORS = 100
 
 /** `order`: of the whole list, newest first where nothing else is said. */
-type List = { title: string; path: string; query: string; from: string; order: string }
+type List = { title: string; path: string; query: string; from: string; seed: Seed; order: string }
 
 const customersBy = (sort: string, order: string): List => ({
   title: `customers by ${sort}`,
   path: '/v4/customers',
   query: `&sort_by=${sort}`,
   from: 'users',
+  seed: seedCustomers,
   order,
 })
-const newestFirst = (path: string, from: string): List => ({
+const newestFirst = (path: string, from: string, seed: Seed): List => ({
   title: from,
   path,
   query: '',
   from,
+  seed,
   order: 'created_at desc, id desc',
 })
 
@@ -35,8 +37,8 @@ const LISTS: List[] = [
   customersBy('net_payments_usd', 'net_payments_usd desc, id desc'),
   customersBy('payments_count', 'payments_count desc, id desc'),
   customersBy('last_payment_at', 'last_payment_at desc nulls last, id desc'),
-  newestFirst('/v4/products', 'products'),
-  newestFirst('/v4/segments', 'segments'),
+  newestFirst('/v4/products', 'products', seedProducts),
+  newestFirst('/v4/segments', 'segments', seedSegments),
 ]
 
 type Measured = { list: List; first: number; deep: number }
@@ -51,9 +53,7 @@ export const bench = (): Promise<Result> =>
     const pool = openPool(ground, database)
     const [tenant] = (await createTenants(pool, 1)) as [Tenant]
     const lists = LISTS.filter(({ path }) => descriptions.some(described => described.path === path))
-    await seedCustomers(pool, tenant.environment, rows)
-    await seedProducts(pool, tenant.environment, rows)
-    await seedSegments(pool, tenant.environment, rows)
+    for (const seed of new Set(lists.map(list => list.seed))) await seed(pool, tenant.environment, rows)
     const measured = await measure(ground, { database, pool, tenant, lists, page, requests })
     console.log(
       `Lists of ${thousands(rows)} rows, limit ${LIMIT}, page 1 beside page ${thousands(page)} by cursor, in turns, ${requests} requests each;`,
