@@ -26,10 +26,14 @@ export async function listProperties(db: Db, environment: Environment, user: str
     values: [environment, user],
   })
   if (!rows[0]) throw notFound('user')
-  return Object.entries(JSON.parse(rows[0].properties) as Properties)
+  return sortedProperties(rows[0].properties)
+}
+
+/** The column `properties_sorted` as a list, by key in code point order. */
+export const sortedProperties = (text: string): Property[] =>
+  Object.entries(JSON.parse(text) as Properties)
     .map(([key, value]) => ({ key, value }))
     .sort((a, b) => (a.key < b.key ? -1 : 1)) // JSON.parse moves keys like "1" to the front
-}
 
 function fault({ key, value }: Property): string | null {
   if (!KEY.test(key)) return 'invalid key format'

@@ -549,6 +549,94 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v4/customers": {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+                 * @example checkout-7f3a
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List customers
+         * @description The selected customers, as recorded at the moment of the request, sorted by `sort_by`. Words sort by code point; null comes last
+         *     in both directions; ties are sorted by id in the direction of the sort.
+         *
+         *     There are two ways to page: `starting_after` with the `next_cursor` of the page before, which costs the same at any depth, or
+         *     `page` with a number. Both answer with `next_cursor`, so a list that was begun with `page` can be gone on with the cursor.
+         */
+        get: operations["v4ListCustomers"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v4/customers/metrics": {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+                 * @example checkout-7f3a
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get metrics over customers
+         * @description Figures over the selected customers, as recorded at the moment of the request. Every figure is 0 when nobody is selected.
+         */
+        get: operations["v4GetCustomerMetrics"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v4/customers/{customer_id}": {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+                 * @example checkout-7f3a
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path: {
+                /**
+                 * @description Customer id, which is the user id.
+                 * @example QON_5f0c1d2e3b4a59687766554433221100
+                 */
+                customer_id: components["parameters"]["CustomerId"];
+            };
+            cookie?: never;
+        };
+        /**
+         * Get a customer
+         * @description The whole view of one person: status, device, attribution, properties, the last 100 occurrences and what was earned. The customer id is the user id.
+         */
+        get: operations["v4GetCustomer"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v4/customers/{customer_id}/permissions": {
         parameters: {
             query?: never;
@@ -617,6 +705,40 @@ export interface paths {
          * @description Removes the active manual grant. 404 when it is not active for the customer, 422 `paid_entitlement` when it is held through a purchase only.
          */
         delete: operations["v4RevokeCustomerPermission"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v4/customers/{customer_id}/properties": {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+                 * @example checkout-7f3a
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path: {
+                /**
+                 * @description Customer id, which is the user id.
+                 * @example QON_5f0c1d2e3b4a59687766554433221100
+                 */
+                customer_id: components["parameters"]["CustomerId"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Set properties of a customer
+         * @description Writes up to 100 properties of the user; existing keys are overwritten, others stay. Each row is judged alone by the rules of
+         *     `v4SetUserProperties`: the good ones are written together, the others come back in `property_errors`. When no row is good,
+         *     nothing is written and the answer is 400. The properties are read in `v4GetCustomer`.
+         */
+        post: operations["v4SetCustomerProperties"];
+        delete?: never;
         options?: never;
         head?: never;
         patch?: never;
@@ -1218,6 +1340,274 @@ export interface components {
             url: string;
             data: components["schemas"]["HeldPermission"][];
             has_more: components["schemas"]["HasNoMore"];
+        };
+        /**
+         * @description The best of the user's subscriptions: `active` paid and renewing, `canceled` paid and not renewing, `billing_retry` grace or retry, `trial` trial that renews, `canceled_trial` trial that does not, `churned` all ended with at least one paid period, `none` otherwise. The set may grow.
+         * @enum {string}
+         */
+        CustomerStatus: "active" | "canceled" | "billing_retry" | "trial" | "canceled_trial" | "churned" | "none";
+        /**
+         * @description Where the user was seen last.
+         * @enum {string|null}
+         */
+        TargetPlatform: "iOS" | "Android" | "Stripe" | "Paddle" | null;
+        /**
+         * @description 0 is the sandbox, 1 production.
+         * @enum {integer}
+         */
+        CustomerEnvironmentNumber: 0 | 1;
+        /**
+         * @example {
+         *       "object": "customer",
+         *       "id": "QON_5f0c1d2e3b4a59687766554433221100",
+         *       "url": "/v4/customers/QON_5f0c1d2e3b4a59687766554433221100",
+         *       "external_identity": "customer-1042",
+         *       "custom_uid": null,
+         *       "environment": 1,
+         *       "status": "active",
+         *       "since": "2026-01-10T09:00:00Z",
+         *       "last_seen": "2026-03-01T09:00:00Z",
+         *       "first_transaction_purchase_at": "2026-01-10T09:05:00Z",
+         *       "last_payment_at": "2026-02-17T09:05:00Z",
+         *       "payments_count": 2,
+         *       "purchase_currency": "USD",
+         *       "purchase_product_id": "com.example.monthly",
+         *       "net_payments_usd": 19.98,
+         *       "target_platform": "iOS",
+         *       "client_country": "US",
+         *       "device_model": "iPhone17,1",
+         *       "device_id": "7f9c24e8",
+         *       "device_os_version": "19.1"
+         *     }
+         */
+        Customer: {
+            /** @enum {string} */
+            object: "customer";
+            /** @description The user id. */
+            id: string;
+            url: string;
+            /** @description The identity id; null while the user is not identified. */
+            external_identity: string | null;
+            /** @description The property `_q_custom_user_id`. */
+            custom_uid: string | null;
+            environment: components["schemas"]["CustomerEnvironmentNumber"];
+            status: components["schemas"]["CustomerStatus"];
+            since: components["schemas"]["Time"];
+            last_seen: components["schemas"]["Time"];
+            first_transaction_purchase_at: components["schemas"]["NullableTime"];
+            last_payment_at: components["schemas"]["NullableTime"];
+            /** @description Paid transactions, refunded ones included. */
+            payments_count: number;
+            /** @description Currency of the last payment. */
+            purchase_currency: string | null;
+            /** @description The store's product id of the last payment. */
+            purchase_product_id: string | null;
+            /** @description Amounts minus refunds in USD, two decimals. */
+            net_payments_usd: number;
+            target_platform: components["schemas"]["TargetPlatform"];
+            /** @description Last known. */
+            client_country: string | null;
+            /** @description Last known. */
+            device_model: string | null;
+            /** @description Last known. */
+            device_id: string | null;
+            /** @description Last known. */
+            device_os_version: string | null;
+        };
+        CustomerList: {
+            object: components["schemas"]["ListObject"];
+            /** @enum {string} */
+            url: "/v4/customers";
+            data: components["schemas"]["Customer"][];
+            has_more: components["schemas"]["HasMore"];
+            next_cursor?: components["schemas"]["NextCursor"];
+        };
+        /** @example 128 */
+        CountText: string;
+        /**
+         * @example {
+         *       "object": "customer_metrics",
+         *       "url": "/v4/customers/metrics",
+         *       "active_subscribers": "128",
+         *       "active_trials": "17",
+         *       "billing_retry": "3",
+         *       "canceled_trials": 4,
+         *       "churned_subscribers": 56,
+         *       "clients_with_event": "190",
+         *       "avg_payment_count": 2.35,
+         *       "avg_price": 9.41,
+         *       "sales": 4135.2
+         *     }
+         */
+        CustomerMetrics: {
+            /** @enum {string} */
+            object: "customer_metrics";
+            /** @enum {string} */
+            url: "/v4/customers/metrics";
+            active_subscribers: components["schemas"]["CountText"];
+            active_trials: components["schemas"]["CountText"];
+            billing_retry: components["schemas"]["CountText"];
+            canceled_trials: number;
+            churned_subscribers: number;
+            clients_with_event: components["schemas"]["CountText"];
+            /** @description Payments per customer with a payment, two decimals. */
+            avg_payment_count: number;
+            /** @description Mean amount of a payment in USD, two decimals. */
+            avg_price: number;
+            /** @description Amounts minus refunds in USD, two decimals. */
+            sales: number;
+        };
+        /**
+         * @example {
+         *       "key": "_q_email",
+         *       "value": "ada@example.org"
+         *     }
+         */
+        CustomerKeyValue: {
+            key: string;
+            value: string;
+        };
+        CustomerIdentification: {
+            /** @description The user id. */
+            client_id: string;
+            /** @description The identity id; null while the user is not identified. */
+            external_identity: string | null;
+            environment: components["schemas"]["CustomerEnvironmentNumber"];
+            platform: components["schemas"]["TargetPlatform"];
+            country: string | null;
+            status: components["schemas"]["CustomerStatus"];
+            since: components["schemas"]["Time"];
+            last_seen: components["schemas"]["Time"];
+        };
+        /** @description Last known. */
+        CustomerDevice: {
+            platform: string | null;
+            os_version: string | null;
+            device_model: string | null;
+            app_version: string | null;
+            sdk_version: string | null;
+        };
+        CustomerEvent: {
+            /** @description Name of the event, such as `subscription_renewed`. */
+            event: string;
+            at: components["schemas"]["Time"];
+            /** @description The store's product id. */
+            product_id: string | null;
+            /** @description Amount in USD; negative when money went back. */
+            revenue_usd: number | null;
+        };
+        CustomerData: {
+            customer: components["schemas"]["CustomerIdentification"];
+            device: components["schemas"]["CustomerDevice"];
+            /** @description First known `source`, `campaign`, `ad_set` and `ad`; unknown ones are left out. */
+            attributionData: components["schemas"]["CustomerKeyValue"][];
+            /** @description All properties of the user, by key. */
+            userProperties: components["schemas"]["CustomerKeyValue"][];
+            /** @description The last occurrences, newest first. */
+            trackEvents: components["schemas"]["CustomerEvent"][];
+            /** @description Amounts minus refunds, two decimals. */
+            netPayments: number;
+            /** @enum {string} */
+            currency: "USD";
+            /**
+             * @description USD per unit of `currency`.
+             * @enum {number}
+             */
+            conversionRate: 1;
+            /** @description Whether the caller may erase the customer. */
+            canRemoveCustomer: boolean;
+            /** @description Whether the caller may grant and revoke. */
+            canEditEntitlements: boolean;
+        };
+        /**
+         * @example {
+         *       "object": "customer",
+         *       "url": "/v4/customers/QON_5f0c1d2e3b4a59687766554433221100",
+         *       "data": {
+         *         "customer": {
+         *           "client_id": "QON_5f0c1d2e3b4a59687766554433221100",
+         *           "external_identity": "customer-1042",
+         *           "environment": 1,
+         *           "platform": "iOS",
+         *           "country": "US",
+         *           "status": "active",
+         *           "since": "2026-01-10T09:00:00Z",
+         *           "last_seen": "2026-03-01T09:00:00Z"
+         *         },
+         *         "device": {
+         *           "platform": "iOS",
+         *           "os_version": "19.1",
+         *           "device_model": "iPhone17,1",
+         *           "app_version": "4.2.0",
+         *           "sdk_version": "7.1.0"
+         *         },
+         *         "attributionData": [
+         *           {
+         *             "key": "source",
+         *             "value": "Apple Search Ads"
+         *           },
+         *           {
+         *             "key": "campaign",
+         *             "value": "spring"
+         *           }
+         *         ],
+         *         "userProperties": [
+         *           {
+         *             "key": "_q_email",
+         *             "value": "ada@example.org"
+         *           }
+         *         ],
+         *         "trackEvents": [
+         *           {
+         *             "event": "subscription_renewed",
+         *             "at": "2026-02-17T09:05:00Z",
+         *             "product_id": "com.example.monthly",
+         *             "revenue_usd": 9.99
+         *           }
+         *         ],
+         *         "netPayments": 19.98,
+         *         "currency": "USD",
+         *         "conversionRate": 1,
+         *         "canRemoveCustomer": true,
+         *         "canEditEntitlements": true
+         *       }
+         *     }
+         */
+        CustomerView: {
+            /** @enum {string} */
+            object: "customer";
+            url: string;
+            data: components["schemas"]["CustomerData"];
+        };
+        CustomerPropertiesData: {
+            saved_properties: components["schemas"]["CustomerKeyValue"][];
+            property_errors: components["schemas"]["UserPropertyError"][];
+        };
+        /**
+         * @example {
+         *       "object": "customer_properties",
+         *       "url": "/v4/customers/QON_5f0c1d2e3b4a59687766554433221100/properties",
+         *       "data": {
+         *         "saved_properties": [
+         *           {
+         *             "key": "_q_email",
+         *             "value": "ada@example.org"
+         *           }
+         *         ],
+         *         "property_errors": [
+         *           {
+         *             "key": "_hidden",
+         *             "error": "property key: _hidden. Error: reserved key"
+         *           }
+         *         ]
+         *       }
+         *     }
+         */
+        CustomerProperties: {
+            /** @enum {string} */
+            object: "customer_properties";
+            url: string;
+            data: components["schemas"]["CustomerPropertiesData"];
         };
         /**
          * @example {
@@ -3019,6 +3409,36 @@ export interface components {
          */
         PermissionId: string;
         /**
+         * @description Customer id, which is the user id.
+         * @example QON_5f0c1d2e3b4a59687766554433221100
+         */
+        CustomerId: components["schemas"]["IdInPath"];
+        /**
+         * @description 0 is the sandbox, 1 production. Must be the environment of the key, which is also the default.
+         * @example 1
+         */
+        CustomerEnvironment: 0 | 1;
+        /**
+         * @description User id, identity id, `_q_custom_user_id`, `_q_email` or `_q_name` begins with this text, in any case; or the id of a store transaction of the user is this text.
+         * @example ada@example.org
+         */
+        CustomerSearch: string;
+        /**
+         * @description Only customers with this status; repeat it for several.
+         * @example [
+         *       "active",
+         *       "trial"
+         *     ]
+         */
+        CustomerStatusFilter: ("active" | "canceled" | "billing_retry" | "trial" | "canceled_trial" | "churned" | "none")[];
+        /**
+         * @description Only customers with this target platform; repeat it for several.
+         * @example [
+         *       "iOS"
+         *     ]
+         */
+        CustomerPlatformFilter: ("iOS" | "Android" | "Stripe" | "Paddle")[];
+        /**
          * @description Entitlement id.
          * @example premium
          */
@@ -4534,6 +4954,202 @@ export interface operations {
             default: components["responses"]["Failure"];
         };
     };
+    v4ListCustomers: {
+        parameters: {
+            query?: {
+                /**
+                 * @description 0 is the sandbox, 1 production. Must be the environment of the key, which is also the default.
+                 * @example 1
+                 */
+                environment?: components["parameters"]["CustomerEnvironment"];
+                /**
+                 * @description User id, identity id, `_q_custom_user_id`, `_q_email` or `_q_name` begins with this text, in any case; or the id of a store transaction of the user is this text.
+                 * @example ada@example.org
+                 */
+                search?: components["parameters"]["CustomerSearch"];
+                /**
+                 * @description Only customers with this status; repeat it for several.
+                 * @example [
+                 *       "active",
+                 *       "trial"
+                 *     ]
+                 */
+                "filter[status][]"?: components["parameters"]["CustomerStatusFilter"];
+                /**
+                 * @description Only customers with this target platform; repeat it for several.
+                 * @example [
+                 *       "iOS"
+                 *     ]
+                 */
+                "filter[target_platform][]"?: components["parameters"]["CustomerPlatformFilter"];
+                /**
+                 * @description Rows on the page.
+                 * @example 50
+                 */
+                limit?: components["parameters"]["Limit"];
+                /**
+                 * @description `next_cursor` of the page before, unchanged. A cursor whose row is gone gives the first page, with the header `X-Qon-Pagination-Restarted`.
+                 * @example 5kTq0eXhB9vWcRz2JmYp7LsDnGaUf3Ei
+                 */
+                starting_after?: components["parameters"]["StartingAfter"];
+                /**
+                 * @description Number of the page, from 1, each of `limit` rows. Not together with `starting_after`.
+                 * @example 2
+                 */
+                page?: number;
+                /**
+                 * @description What to sort by.
+                 * @example net_payments_usd
+                 */
+                sort_by?: "since" | "status" | "last_payment_at" | "purchase_currency" | "payments_count" | "net_payments_usd" | "purchase_product_id";
+                /**
+                 * @description Direction of the sort.
+                 * @example asc
+                 */
+                sort_order?: "asc" | "desc";
+            };
+            header?: {
+                /**
+                 * @description Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+                 * @example checkout-7f3a
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description One page of customers. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    "X-Qon-Pagination-Restarted": components["headers"]["X-Qon-Pagination-Restarted"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CustomerList"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            429: components["responses"]["TooManyRequests"];
+            502: components["responses"]["BadGateway"];
+            504: components["responses"]["GatewayTimeout"];
+            default: components["responses"]["Failure"];
+        };
+    };
+    v4GetCustomerMetrics: {
+        parameters: {
+            query?: {
+                /**
+                 * @description 0 is the sandbox, 1 production. Must be the environment of the key, which is also the default.
+                 * @example 1
+                 */
+                environment?: components["parameters"]["CustomerEnvironment"];
+                /**
+                 * @description User id, identity id, `_q_custom_user_id`, `_q_email` or `_q_name` begins with this text, in any case; or the id of a store transaction of the user is this text.
+                 * @example ada@example.org
+                 */
+                search?: components["parameters"]["CustomerSearch"];
+                /**
+                 * @description Only customers with this status; repeat it for several.
+                 * @example [
+                 *       "active",
+                 *       "trial"
+                 *     ]
+                 */
+                "filter[status][]"?: components["parameters"]["CustomerStatusFilter"];
+                /**
+                 * @description Only customers with this target platform; repeat it for several.
+                 * @example [
+                 *       "iOS"
+                 *     ]
+                 */
+                "filter[target_platform][]"?: components["parameters"]["CustomerPlatformFilter"];
+            };
+            header?: {
+                /**
+                 * @description Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+                 * @example checkout-7f3a
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The figures. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CustomerMetrics"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            429: components["responses"]["TooManyRequests"];
+            502: components["responses"]["BadGateway"];
+            504: components["responses"]["GatewayTimeout"];
+            default: components["responses"]["Failure"];
+        };
+    };
+    v4GetCustomer: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+                 * @example checkout-7f3a
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path: {
+                /**
+                 * @description Customer id, which is the user id.
+                 * @example QON_5f0c1d2e3b4a59687766554433221100
+                 */
+                customer_id: components["parameters"]["CustomerId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The customer. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CustomerView"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            404: components["responses"]["NotFound"];
+            429: components["responses"]["TooManyRequests"];
+            502: components["responses"]["BadGateway"];
+            504: components["responses"]["GatewayTimeout"];
+            default: components["responses"]["Failure"];
+        };
+    };
     v4ListCustomerPermissions: {
         parameters: {
             query?: never;
@@ -4677,6 +5293,61 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             404: components["responses"]["NotFound"];
             422: components["responses"]["Unprocessable"];
+            429: components["responses"]["TooManyRequests"];
+            502: components["responses"]["BadGateway"];
+            504: components["responses"]["GatewayTimeout"];
+            default: components["responses"]["Failure"];
+        };
+    };
+    v4SetCustomerProperties: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+                 * @example checkout-7f3a
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+                /**
+                 * @description Makes a repeat safe: within 24 hours the same key with the same request gives the stored answer and does nothing again. With another request it is 409 `idempotency_conflict`, while the first still runs 409 `idempotency_in_progress`.
+                 * @example 0b8c6a4e-create-1
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path: {
+                /**
+                 * @description Customer id, which is the user id.
+                 * @example QON_5f0c1d2e3b4a59687766554433221100
+                 */
+                customer_id: components["parameters"]["CustomerId"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["UserPropertiesInput"];
+            };
+        };
+        responses: {
+            /** @description What was written and what was not, in the order of the request. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    "Idempotency-Replayed": components["headers"]["Idempotency-Replayed"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CustomerProperties"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
             429: components["responses"]["TooManyRequests"];
             502: components["responses"]["BadGateway"];
             504: components["responses"]["GatewayTimeout"];

@@ -32,6 +32,7 @@ export interface QueryDefaults {
   v4ListProducts: 'limit'
   v4ListUserPurchases: 'limit'
   v4ListOfferings: 'limit'
+  v4ListCustomers: 'limit' | 'sort_by' | 'sort_order'
   v4ListScreens: 'limit'
   v4GetScreen: 'render'
   v4ListEvents: 'limit' | 'offset' | 'sort_order'
@@ -581,6 +582,75 @@ export const descriptions: readonly OperationDescription[] = [
     },
   },
   {
+    id: 'v4ListCustomers',
+    method: 'GET',
+    path: '/v4/customers',
+    tag: 'Customers',
+    status: 200,
+    auth: 'secret',
+    idempotent: false,
+    pagination: 'cursor',
+    body: null,
+    query: [
+      { name: 'environment', type: 'integer', array: false },
+      { name: 'search', type: 'string', array: false },
+      { name: 'filter[status][]', type: 'string', array: true },
+      { name: 'filter[target_platform][]', type: 'string', array: true },
+      { name: 'limit', type: 'integer', array: false },
+      { name: 'starting_after', type: 'string', array: false },
+      { name: 'page', type: 'integer', array: false },
+      { name: 'sort_by', type: 'string', array: false },
+      { name: 'sort_order', type: 'string', array: false },
+    ],
+    validate: {
+      path: null,
+      query: v.v4ListCustomersQuery,
+      body: null,
+      answer: { 200: v.answerCustomerList, 400: v.answerError, 401: v.answerError, 429: v.answerError, 502: v.answerError, 504: v.answerError },
+    },
+  },
+  {
+    id: 'v4GetCustomerMetrics',
+    method: 'GET',
+    path: '/v4/customers/metrics',
+    tag: 'Customers',
+    status: 200,
+    auth: 'secret',
+    idempotent: false,
+    pagination: 'none',
+    body: null,
+    query: [
+      { name: 'environment', type: 'integer', array: false },
+      { name: 'search', type: 'string', array: false },
+      { name: 'filter[status][]', type: 'string', array: true },
+      { name: 'filter[target_platform][]', type: 'string', array: true },
+    ],
+    validate: {
+      path: null,
+      query: v.v4GetCustomerMetricsQuery,
+      body: null,
+      answer: { 200: v.answerCustomerMetrics, 400: v.answerError, 401: v.answerError, 429: v.answerError, 502: v.answerError, 504: v.answerError },
+    },
+  },
+  {
+    id: 'v4GetCustomer',
+    method: 'GET',
+    path: '/v4/customers/{customer_id}',
+    tag: 'Customers',
+    status: 200,
+    auth: 'secret',
+    idempotent: false,
+    pagination: 'none',
+    body: null,
+    query: [],
+    validate: {
+      path: v.v4GetCustomerPath,
+      query: v.noQuery,
+      body: null,
+      answer: { 200: v.answerCustomerView, 400: v.answerError, 401: v.answerError, 404: v.answerError, 429: v.answerError, 502: v.answerError, 504: v.answerError },
+    },
+  },
+  {
     id: 'v4ListCustomerPermissions',
     method: 'GET',
     path: '/v4/customers/{customer_id}/permissions',
@@ -592,7 +662,7 @@ export const descriptions: readonly OperationDescription[] = [
     body: null,
     query: [],
     validate: {
-      path: v.v4ListCustomerPermissionsPath,
+      path: v.v4GetCustomerPath,
       query: v.noQuery,
       body: null,
       answer: { 200: v.answerCustomerPermissionList, 400: v.answerError, 401: v.answerError, 404: v.answerError, 429: v.answerError, 502: v.answerError, 504: v.answerError },
@@ -610,7 +680,7 @@ export const descriptions: readonly OperationDescription[] = [
     body: { limit: 1048576, required: true, itemsJudgedAlone: false },
     query: [],
     validate: {
-      path: v.v4ListCustomerPermissionsPath,
+      path: v.v4GetCustomerPath,
       query: v.noQuery,
       body: v.v4GrantCustomerPermissionBody,
       answer: { 201: v.answerCustomerPermission, 400: v.answerError, 401: v.answerError, 404: v.answerError, 409: v.answerError, 422: v.answerError, 429: v.answerError, 502: v.answerError, 504: v.answerError },
@@ -632,6 +702,24 @@ export const descriptions: readonly OperationDescription[] = [
       query: v.noQuery,
       body: null,
       answer: { 400: v.answerError, 401: v.answerError, 404: v.answerError, 422: v.answerError, 429: v.answerError, 502: v.answerError, 504: v.answerError },
+    },
+  },
+  {
+    id: 'v4SetCustomerProperties',
+    method: 'POST',
+    path: '/v4/customers/{customer_id}/properties',
+    tag: 'Customers',
+    status: 200,
+    auth: 'secret',
+    idempotent: true,
+    pagination: 'none',
+    body: { limit: 1048576, required: true, itemsJudgedAlone: false },
+    query: [],
+    validate: {
+      path: v.v4GetCustomerPath,
+      query: v.noQuery,
+      body: v.v4SetUserPropertiesBody,
+      answer: { 200: v.answerCustomerProperties, 400: v.answerError, 401: v.answerError, 404: v.answerError, 409: v.answerError, 429: v.answerError, 502: v.answerError, 504: v.answerError },
     },
   },
   {
