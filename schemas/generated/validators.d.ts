@@ -13,6 +13,13 @@ export const v4SetUserPropertiesBody: ValidateFunction
 export const answerIdentity: ValidateFunction
 export const v4CreateIdentityBody: ValidateFunction
 export const v4GetIdentityPath: ValidateFunction
+export const answerSegmentList: ValidateFunction
+export const v4ListSegmentsQuery: ValidateFunction
+export const answerSegment: ValidateFunction
+export const v4CreateSegmentBody: ValidateFunction
+export const answerSystemSegmentList: ValidateFunction
+export const v4GetSegmentPath: ValidateFunction
+export const v4UpdateSegmentBody: ValidateFunction
 export const answerEventList: ValidateFunction
 export const v4ListEventsQuery: ValidateFunction
 export const answerEventBatch: ValidateFunction
@@ -20,6 +27,5 @@ export const v4CreateEventsBody: ValidateFunction
 export const answerExport: ValidateFunction
 export const v4CreateExportBody: ValidateFunction
 export const answerExportList: ValidateFunction
-export const v4ListExportsQuery: ValidateFunction
 export const v4GetExportPath: ValidateFunction
 export const validateEventInput: ValidateFunction<components['schemas']['EventInput']>
