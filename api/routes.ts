@@ -12,6 +12,7 @@ import * as products from './v4/products.ts'
 import * as projectSettings from './v4/project-settings.ts'
 import * as purchases from './v4/purchases.ts'
 import * as screens from './v4/screens.ts'
+import * as segments from './v4/segments.ts'
 import * as storeConfigs from './v4/store-configs.ts'
 import * as userEntitlements from './v4/user-entitlements.ts'
 import * as userProperties from './v4/user-properties.ts'
@@ -30,6 +31,7 @@ const operations: { [Id in OperationId]: Operation<Id> } = {
   ...projectSettings,
   ...purchases,
   ...screens,
+  ...segments,
   ...storeConfigs,
   ...userEntitlements,
   ...userProperties,

@@ -35,9 +35,15 @@ export const sortedProperties = (text: string): Property[] =>
     .map(([key, value]) => ({ key, value }))
     .sort((a, b) => (a.key < b.key ? -1 : 1)) // JSON.parse moves keys like "1" to the front
 
-function fault({ key, value }: Property): string | null {
+/** Why no user can have a property of this key; null when one can. */
+export function keyFault(key: string): string | null {
   if (!KEY.test(key)) return 'invalid key format'
-  if (key.startsWith('_') && !REGISTERED.has(key)) return 'reserved key'
+  return key.startsWith('_') && !REGISTERED.has(key) ? 'reserved key' : null
+}
+
+function fault({ key, value }: Property): string | null {
+  const wrongKey = keyFault(key)
+  if (wrongKey) return wrongKey
   if (Buffer.byteLength(value) > MAX_VALUE_BYTES || FORBIDDEN_IN_VALUE.test(value)) return 'invalid value format'
   return null
 }

@@ -52,6 +52,12 @@ export const answerCustomerPermission: ValidateFunction
 export const v4GrantCustomerPermissionBody: ValidateFunction
 export const v4RevokeCustomerPermissionPath: ValidateFunction
 export const answerCustomerProperties: ValidateFunction
+export const answerSegmentList: ValidateFunction
+export const answerSegment: ValidateFunction
+export const v4CreateSegmentBody: ValidateFunction
+export const answerSystemSegmentList: ValidateFunction
+export const v4GetSegmentPath: ValidateFunction
+export const v4UpdateSegmentBody: ValidateFunction
 export const answerScreenList: ValidateFunction
 export const answerScreen: ValidateFunction
 export const v4CreateScreenBody: ValidateFunction
