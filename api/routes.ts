@@ -14,6 +14,7 @@ import * as purchases from './v4/purchases.ts'
 import * as screens from './v4/screens.ts'
 import * as segments from './v4/segments.ts'
 import * as storeConfigs from './v4/store-configs.ts'
+import * as testClock from './v4/test-clock.ts'
 import * as userEntitlements from './v4/user-entitlements.ts'
 import * as userProperties from './v4/user-properties.ts'
 import * as users from './v4/users.ts'
@@ -33,6 +34,7 @@ const operations: { [Id in OperationId]: Operation<Id> } = {
   ...screens,
   ...segments,
   ...storeConfigs,
+  ...testClock,
   ...userEntitlements,
   ...userProperties,
   ...users,

@@ -79,6 +79,9 @@ export const answerRegeneratedSecret: ValidateFunction
 export const answerStoreConfig: ValidateFunction
 export const v4GetStoreConfigPath: ValidateFunction
 export const v4UpdateStoreConfigBody: ValidateFunction
+export const answerTestClock: ValidateFunction
+export const answerAdvancedTestClock: ValidateFunction
+export const v4AdvanceTestClockBody: ValidateFunction
 export const answerAuditEntryList: ValidateFunction
 export const v4ListAuditLogQuery: ValidateFunction
 export const validateEventInput: ValidateFunction<components['schemas']['EventInput']>
