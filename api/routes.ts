@@ -2,12 +2,32 @@ import { descriptions, type OperationId } from '../schemas/generated/operations.
 import type { Route } from './dispatch.ts'
 import type { Operation } from './operation.ts'
 import * as events from './v4/events.ts'
+import * as experimentGroups from './v4/experiment-groups.ts'
+import * as experiments from './v4/experiments.ts'
+import * as experimentsSummary from './v4/experiments-summary.ts'
 import * as exports_ from './v4/exports.ts'
 import * as identities from './v4/identities.ts'
+import * as evaluation from './v4/remote-configuration-evaluation.ts'
+import * as remoteConfigurationPayloads from './v4/remote-configuration-payloads.ts'
+import * as remoteConfigurationUsers from './v4/remote-configuration-users.ts'
+import * as remoteConfigurations from './v4/remote-configurations.ts'
 import * as userProperties from './v4/user-properties.ts'
 import * as users from './v4/users.ts'
 
 /** One handler for every operation of the description: a missing or ill-typed one fails the type check. */
-const operations: { [Id in OperationId]: Operation<Id> } = { ...users, ...userProperties, ...identities, ...events, ...exports_ }
+const operations: { [Id in OperationId]: Operation<Id> } = {
+  ...users,
+  ...userProperties,
+  ...identities,
+  ...remoteConfigurations,
+  ...remoteConfigurationPayloads,
+  ...remoteConfigurationUsers,
+  ...evaluation,
+  ...experiments,
+  ...experimentGroups,
+  ...experimentsSummary,
+  ...events,
+  ...exports_,
+}
 
 export const routes: Route[] = descriptions.map(description => ({ description, operation: operations[description.id] as Operation }))
