@@ -11,6 +11,7 @@ import * as evaluation from './v4/remote-configuration-evaluation.ts'
 import * as remoteConfigurationPayloads from './v4/remote-configuration-payloads.ts'
 import * as remoteConfigurationUsers from './v4/remote-configuration-users.ts'
 import * as remoteConfigurations from './v4/remote-configurations.ts'
+import * as segments from './v4/segments.ts'
 import * as userProperties from './v4/user-properties.ts'
 import * as users from './v4/users.ts'
 
@@ -26,6 +27,7 @@ const operations: { [Id in OperationId]: Operation<Id> } = {
   ...experiments,
   ...experimentGroups,
   ...experimentsSummary,
+  ...segments,
   ...events,
   ...exports_,
 }

@@ -409,6 +409,107 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v4/segments": {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+                 * @example checkout-7f3a
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List segments
+         * @description Your own segments, newest first. The system segments have a list of their own, `v4ListSystemSegments`.
+         */
+        get: operations["v4ListSegments"];
+        put?: never;
+        /**
+         * Create a segment
+         * @description Saves a set of conditions. Who is in the segment is worked out whenever it is asked for: a user enters and leaves as what the
+         *     conditions ask about changes. Without conditions every user of the environment is in it.
+         *
+         *     400 `invalid_data` names each condition that cannot be: an unknown metric, a comparator that the metric does not have, a value that
+         *     is none of the metric, an entitlement that does not exist, or one of the metrics that choose by segment or experiment, which
+         *     stand only in `segmentation_conditions`.
+         */
+        post: operations["v4CreateSegment"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v4/segments/system": {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+                 * @example checkout-7f3a
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List the system segments
+         * @description Segments that exist in every environment and cannot be changed: `active_subscribers`, `active_trials`, `billing_retry`, `churned_users`, `never_paid`. Their ids may be used wherever a segment is named.
+         */
+        get: operations["v4ListSystemSegments"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v4/segments/{segment_id}": {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+                 * @example checkout-7f3a
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path: {
+                /**
+                 * @description Segment id; that of a system segment too.
+                 * @example seg_0mfzq3x1k00a7c2e9d4b
+                 */
+                segment_id: components["parameters"]["SegmentId"];
+            };
+            cookie?: never;
+        };
+        /**
+         * Get a segment
+         * @description One of your own segments, or a system segment by its id.
+         */
+        get: operations["v4GetSegment"];
+        /**
+         * Update a segment
+         * @description Renames a segment and, when `conditions` are given, replaces all of them; an empty array takes them away, leaving them out keeps them. Whatever uses the segment goes by the new conditions at once. 403 `control_forbidden` for a system segment.
+         */
+        put: operations["v4UpdateSegment"];
+        post?: never;
+        /**
+         * Delete a segment
+         * @description 409 `conflict` while an active remote configuration, an active or paused experiment or an unfinished export names the segment. A condition elsewhere that names it is never true from then on. 403 `control_forbidden` for a system segment.
+         */
+        delete: operations["v4DeleteSegment"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v4/experiments": {
         parameters: {
             query?: never;
@@ -1997,20 +2098,172 @@ export interface components {
             data: components["schemas"]["UserRemoteConfiguration"][];
             has_more: components["schemas"]["HasNoMore"];
         };
+        /**
+         * @description Booleans, enums and references take `eq` and `ne`; strings these and `contains`, `not_contains`; numbers, versions and times `eq`, `ne` and the four orders; user properties all. A user without a value meets `ne` and `not_contains` only.
+         * @enum {string}
+         */
+        Comparator: "eq" | "ne" | "gt" | "gte" | "lt" | "lte" | "contains" | "not_contains";
+        /**
+         * @description One rule about a user; the rules of a set are joined by AND.
+         * @example {
+         *       "metric": "subscription_state",
+         *       "comparator": "eq",
+         *       "value": "trial",
+         *       "negate": false
+         *     }
+         */
         ConditionInput: {
+            /**
+             * @description What is asked about the user.
+             *
+             *     | metric | value |
+             *     |---|---|
+             *     | `environment` | `prod`, `sandbox` |
+             *     | `client_uid`, `custom_uid`, `client_advertiser_id` | text, case-sensitive |
+             *     | `renewable`, `has_active_subscription`, `entitlement:<id>` | `1`, `true`, `0`, `false` |
+             *     | `target_platform` | `iOS`, `Android`, `Stripe`, `Paddle` |
+             *     | `country` | two letters, in any case |
+             *     | `app_version` | version, compared part by part |
+             *     | `install_date`, `last_seen` | day `2026-03-01` (UTC), date-time, or `-P30D`: that long before now |
+             *     | `subscription_state` | `none`, `trial`, `active`, `billing_retry`, `expired` |
+             *     | `property:<key>` | text; a number where both sides are decimal numbers |
+             *     | `purchases_count` | integer |
+             *     | `revenue_usd` | decimal |
+             *     | `segment` | id of a segment; only in `segmentation_conditions` |
+             *     | `attached_experiment` | id of an experiment; only in `segmentation_conditions` |
+             *     | `attached_experiment_context_key` | context key, empty for none; only in `segmentation_conditions` |
+             * @example subscription_state
+             */
             metric: string;
-            /** @enum {string} */
-            comparator: "eq" | "ne" | "gt" | "gte" | "lt" | "lte" | "contains" | "not_contains";
+            comparator: components["schemas"]["Comparator"];
+            /**
+             * @description Always a string, read as the metric's type.
+             * @example trial
+             */
             value: string;
-            /** @default false */
+            /**
+             * @description Turns this one rule around.
+             * @default false
+             * @example false
+             */
             negate: boolean;
         };
+        /**
+         * @description One rule about a user; the rules of a set are joined by AND.
+         * @example {
+         *       "metric": "subscription_state",
+         *       "comparator": "eq",
+         *       "value": "trial",
+         *       "negate": false
+         *     }
+         */
         Condition: {
             metric: string;
-            /** @enum {string} */
-            comparator: "eq" | "ne" | "gt" | "gte" | "lt" | "lte" | "contains" | "not_contains";
+            comparator: components["schemas"]["Comparator"];
             value: string;
+            /** @description Whether this one rule is turned around. */
             negate: boolean;
+        };
+        /**
+         * @example {
+         *       "name": "Trials in Germany",
+         *       "conditions": [
+         *         {
+         *           "metric": "subscription_state",
+         *           "comparator": "eq",
+         *           "value": "trial"
+         *         },
+         *         {
+         *           "metric": "country",
+         *           "comparator": "eq",
+         *           "value": "DE"
+         *         }
+         *       ]
+         *     }
+         */
+        SegmentInput: {
+            /** @example Trials in Germany */
+            name: string;
+            /**
+             * @description All of them must be true of a user; none at all is every user.
+             * @default []
+             */
+            conditions: components["schemas"]["ConditionInput"][];
+        };
+        /**
+         * @example {
+         *       "name": "Trials outside Germany",
+         *       "conditions": [
+         *         {
+         *           "metric": "subscription_state",
+         *           "comparator": "eq",
+         *           "value": "trial"
+         *         },
+         *         {
+         *           "metric": "country",
+         *           "comparator": "eq",
+         *           "value": "DE",
+         *           "negate": true
+         *         }
+         *       ]
+         *     }
+         */
+        SegmentUpdate: {
+            /** @example Trials outside Germany */
+            name: string;
+            /** @description Replaces the whole set; absent leaves it as it is. */
+            conditions?: components["schemas"]["ConditionInput"][];
+        };
+        /**
+         * @example {
+         *       "object": "segment",
+         *       "id": "seg_0mfzq3x1k00a7c2e9d4b",
+         *       "url": "/v4/segments/seg_0mfzq3x1k00a7c2e9d4b",
+         *       "name": "Trials in Germany",
+         *       "is_system": false,
+         *       "conditions": [
+         *         {
+         *           "metric": "subscription_state",
+         *           "comparator": "eq",
+         *           "value": "trial",
+         *           "negate": false
+         *         },
+         *         {
+         *           "metric": "country",
+         *           "comparator": "eq",
+         *           "value": "DE",
+         *           "negate": false
+         *         }
+         *       ],
+         *       "created_at": "2026-03-01T09:00:00Z",
+         *       "updated_at": "2026-03-01T09:00:00Z"
+         *     }
+         */
+        Segment: {
+            /** @enum {string} */
+            object: "segment";
+            id: string;
+            url: string;
+            name: string;
+            /** @description Whether it exists in every environment and cannot be changed. */
+            is_system: boolean;
+            conditions: components["schemas"]["Condition"][];
+            created_at: components["schemas"]["Time"];
+            updated_at: components["schemas"]["Time"];
+        };
+        SegmentList: {
+            object: components["schemas"]["ListObject"];
+            /** @enum {string} */
+            url: "/v4/segments";
+            data: components["schemas"]["Segment"][];
+            has_more: components["schemas"]["HasMore"];
+            next_cursor?: components["schemas"]["NextCursor"];
+        };
+        SystemSegmentList: {
+            object: components["schemas"]["ListObject"];
+            url: string;
+            data: components["schemas"]["Segment"][];
+            has_more: components["schemas"]["HasNoMore"];
         };
         /**
          * @example {
@@ -2436,6 +2689,11 @@ export interface components {
          */
         RemoteConfigurationId: components["schemas"]["IdInPath"];
         /**
+         * @description Segment id; that of a system segment too.
+         * @example seg_0mfzq3x1k00a7c2e9d4b
+         */
+        SegmentId: components["schemas"]["IdInPath"];
+        /**
          * @description User id.
          * @example QON_5f0c1d2e3b4a59687766554433221100
          */
@@ -2463,6 +2721,8 @@ export interface components {
         "X-Qon-Pagination-Restarted": "true";
         /** @description The scheme to use. */
         "WWW-Authenticate": "Bearer";
+        /** @description How many users are in the segment now, 1000000 meaning that many or more. Left out when they could not be counted within a second, and on replays. */
+        "X-Segment-Size": number;
     };
     pathItems: never;
 }
@@ -3372,6 +3632,280 @@ export interface operations {
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             404: components["responses"]["NotFound"];
+            429: components["responses"]["TooManyRequests"];
+            502: components["responses"]["BadGateway"];
+            504: components["responses"]["GatewayTimeout"];
+            default: components["responses"]["Failure"];
+        };
+    };
+    v4ListSegments: {
+        parameters: {
+            query?: {
+                /**
+                 * @description Rows on the page.
+                 * @example 50
+                 */
+                limit?: components["parameters"]["Limit"];
+                /**
+                 * @description `next_cursor` of the page before, unchanged. A cursor whose row is gone gives the first page, with the header `X-Qon-Pagination-Restarted`.
+                 * @example 5kTq0eXhB9vWcRz2JmYp7LsDnGaUf3Ei
+                 */
+                starting_after?: components["parameters"]["StartingAfter"];
+            };
+            header?: {
+                /**
+                 * @description Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+                 * @example checkout-7f3a
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description One page of segments. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    "X-Qon-Pagination-Restarted": components["headers"]["X-Qon-Pagination-Restarted"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SegmentList"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            429: components["responses"]["TooManyRequests"];
+            502: components["responses"]["BadGateway"];
+            504: components["responses"]["GatewayTimeout"];
+            default: components["responses"]["Failure"];
+        };
+    };
+    v4CreateSegment: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+                 * @example checkout-7f3a
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+                /**
+                 * @description Makes a repeat safe: within 24 hours the same key with the same request gives the stored answer and does nothing again. With another request it is 409 `idempotency_conflict`, while the first still runs 409 `idempotency_in_progress`.
+                 * @example 0b8c6a4e-create-1
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["SegmentInput"];
+            };
+        };
+        responses: {
+            /** @description The new segment. */
+            201: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    Location: components["headers"]["Location"];
+                    "X-Segment-Size": components["headers"]["X-Segment-Size"];
+                    "Idempotency-Replayed": components["headers"]["Idempotency-Replayed"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Segment"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            409: components["responses"]["Conflict"];
+            429: components["responses"]["TooManyRequests"];
+            502: components["responses"]["BadGateway"];
+            504: components["responses"]["GatewayTimeout"];
+            default: components["responses"]["Failure"];
+        };
+    };
+    v4ListSystemSegments: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+                 * @example checkout-7f3a
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description All system segments. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SystemSegmentList"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            429: components["responses"]["TooManyRequests"];
+            502: components["responses"]["BadGateway"];
+            504: components["responses"]["GatewayTimeout"];
+            default: components["responses"]["Failure"];
+        };
+    };
+    v4GetSegment: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+                 * @example checkout-7f3a
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path: {
+                /**
+                 * @description Segment id; that of a system segment too.
+                 * @example seg_0mfzq3x1k00a7c2e9d4b
+                 */
+                segment_id: components["parameters"]["SegmentId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The segment. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Segment"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            404: components["responses"]["NotFound"];
+            429: components["responses"]["TooManyRequests"];
+            502: components["responses"]["BadGateway"];
+            504: components["responses"]["GatewayTimeout"];
+            default: components["responses"]["Failure"];
+        };
+    };
+    v4UpdateSegment: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+                 * @example checkout-7f3a
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path: {
+                /**
+                 * @description Segment id; that of a system segment too.
+                 * @example seg_0mfzq3x1k00a7c2e9d4b
+                 */
+                segment_id: components["parameters"]["SegmentId"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["SegmentUpdate"];
+            };
+        };
+        responses: {
+            /** @description The segment as it is now. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    "X-Segment-Size": components["headers"]["X-Segment-Size"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Segment"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            429: components["responses"]["TooManyRequests"];
+            502: components["responses"]["BadGateway"];
+            504: components["responses"]["GatewayTimeout"];
+            default: components["responses"]["Failure"];
+        };
+    };
+    v4DeleteSegment: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+                 * @example checkout-7f3a
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path: {
+                /**
+                 * @description Segment id; that of a system segment too.
+                 * @example seg_0mfzq3x1k00a7c2e9d4b
+                 */
+                segment_id: components["parameters"]["SegmentId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The segment is deleted. */
+            204: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
             429: components["responses"]["TooManyRequests"];
             502: components["responses"]["BadGateway"];
             504: components["responses"]["GatewayTimeout"];

@@ -27,6 +27,12 @@ export const v4SetRemoteConfigurationPayloadMappingBody: ValidateFunction
 export const v4AttachUserToRemoteConfigurationPath: ValidateFunction
 export const answerUserRemoteConfigurationList: ValidateFunction
 export const v4EvaluateUserRemoteConfigurationsBody: ValidateFunction
+export const answerSegmentList: ValidateFunction
+export const answerSegment: ValidateFunction
+export const v4CreateSegmentBody: ValidateFunction
+export const answerSystemSegmentList: ValidateFunction
+export const v4GetSegmentPath: ValidateFunction
+export const v4UpdateSegmentBody: ValidateFunction
 export const answerExperimentList: ValidateFunction
 export const answerExperiment: ValidateFunction
 export const v4CreateExperimentBody: ValidateFunction

@@ -1836,9 +1836,138 @@ var answerRemoteConfigurationList = validate25;
 var schema35 = { "type": "object", "required": ["object", "url", "data", "has_more"], "additionalProperties": false, "properties": { "object": { "$ref": "answer:ListObject" }, "url": { "type": "string", "enum": ["/v4/remote-configurations"] }, "data": { "type": "array", "maxItems": 100, "items": { "$ref": "answer:RemoteConfiguration" } }, "has_more": { "$ref": "answer:HasMore" }, "next_cursor": { "$ref": "answer:NextCursor" } }, "$id": "answer:RemoteConfigurationList" };
 var schema37 = { "type": "object", "required": ["object", "id", "url", "name", "status", "segment_percent", "segmentation_conditions", "context_key", "created_at", "updated_at"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["remote_configuration"] }, "id": { "type": "string", "minLength": 1 }, "url": { "type": "string", "pattern": "^/v4/remote-configurations/.+$" }, "name": { "type": "string", "minLength": 1 }, "status": { "$ref": "answer:RemoteConfigurationStatus" }, "segment_percent": { "type": "number", "minimum": 0, "maximum": 100 }, "segmentation_conditions": { "type": "array", "maxItems": 50, "items": { "$ref": "answer:Condition" } }, "context_key": { "type": ["string", "null"], "minLength": 1 }, "created_at": { "$ref": "answer:Time" }, "updated_at": { "$ref": "answer:Time" } }, "$id": "answer:RemoteConfiguration" };
 var schema38 = { "type": "string", "enum": ["draft", "active", "archived"], "$id": "answer:RemoteConfigurationStatus" };
-var schema39 = { "type": "object", "required": ["metric", "comparator", "value", "negate"], "additionalProperties": false, "properties": { "metric": { "type": "string" }, "comparator": { "type": "string", "enum": ["eq", "ne", "gt", "gte", "lt", "lte", "contains", "not_contains"] }, "value": { "type": "string" }, "negate": { "type": "boolean" } }, "$id": "answer:Condition" };
 var func16 = Object.prototype.hasOwnProperty;
 var pattern10 = new RegExp("^/v4/remote-configurations/.+$", "u");
+var schema40 = { "type": "string", "enum": ["eq", "ne", "gt", "gte", "lt", "lte", "contains", "not_contains"], "$id": "answer:Comparator" };
+function validate27(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+  ;
+  let vErrors = null;
+  let errors = 0;
+  if (data && typeof data == "object" && !Array.isArray(data)) {
+    if (data.metric === void 0) {
+      const err0 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "metric" } };
+      if (vErrors === null) {
+        vErrors = [err0];
+      } else {
+        vErrors.push(err0);
+      }
+      errors++;
+    }
+    if (data.comparator === void 0) {
+      const err1 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "comparator" } };
+      if (vErrors === null) {
+        vErrors = [err1];
+      } else {
+        vErrors.push(err1);
+      }
+      errors++;
+    }
+    if (data.value === void 0) {
+      const err2 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "value" } };
+      if (vErrors === null) {
+        vErrors = [err2];
+      } else {
+        vErrors.push(err2);
+      }
+      errors++;
+    }
+    if (data.negate === void 0) {
+      const err3 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "negate" } };
+      if (vErrors === null) {
+        vErrors = [err3];
+      } else {
+        vErrors.push(err3);
+      }
+      errors++;
+    }
+    for (const key0 in data) {
+      if (!(key0 === "metric" || key0 === "comparator" || key0 === "value" || key0 === "negate")) {
+        const err4 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
+        if (vErrors === null) {
+          vErrors = [err4];
+        } else {
+          vErrors.push(err4);
+        }
+        errors++;
+      }
+    }
+    if (data.metric !== void 0) {
+      if (typeof data.metric !== "string") {
+        const err5 = { instancePath: instancePath + "/metric", schemaPath: "#/properties/metric/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err5];
+        } else {
+          vErrors.push(err5);
+        }
+        errors++;
+      }
+    }
+    if (data.comparator !== void 0) {
+      let data1 = data.comparator;
+      if (typeof data1 !== "string") {
+        const err6 = { instancePath: instancePath + "/comparator", schemaPath: "answer:Comparator/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err6];
+        } else {
+          vErrors.push(err6);
+        }
+        errors++;
+      }
+      if (!(data1 === "eq" || data1 === "ne" || data1 === "gt" || data1 === "gte" || data1 === "lt" || data1 === "lte" || data1 === "contains" || data1 === "not_contains")) {
+        const err7 = { instancePath: instancePath + "/comparator", schemaPath: "answer:Comparator/enum", keyword: "enum", params: { allowedValues: schema40.enum } };
+        if (vErrors === null) {
+          vErrors = [err7];
+        } else {
+          vErrors.push(err7);
+        }
+        errors++;
+      }
+    }
+    if (data.value !== void 0) {
+      let data2 = data.value;
+      if (typeof data2 === "string") {
+        if (func2(data2) > 1024) {
+          const err8 = { instancePath: instancePath + "/value", schemaPath: "#/properties/value/maxLength", keyword: "maxLength", params: { limit: 1024 } };
+          if (vErrors === null) {
+            vErrors = [err8];
+          } else {
+            vErrors.push(err8);
+          }
+          errors++;
+        }
+      } else {
+        const err9 = { instancePath: instancePath + "/value", schemaPath: "#/properties/value/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err9];
+        } else {
+          vErrors.push(err9);
+        }
+        errors++;
+      }
+    }
+    if (data.negate !== void 0) {
+      if (typeof data.negate !== "boolean") {
+        const err10 = { instancePath: instancePath + "/negate", schemaPath: "#/properties/negate/type", keyword: "type", params: { type: "boolean" } };
+        if (vErrors === null) {
+          vErrors = [err10];
+        } else {
+          vErrors.push(err10);
+        }
+        errors++;
+      }
+    }
+  } else {
+    const err11 = { instancePath, schemaPath: "#/type", keyword: "type", params: { type: "object" } };
+    if (vErrors === null) {
+      vErrors = [err11];
+    } else {
+      vErrors.push(err11);
+    }
+    errors++;
+  }
+  validate27.errors = vErrors;
+  return errors === 0;
+}
 function validate26(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
@@ -2098,220 +2227,112 @@ function validate26(data, { instancePath = "", parentData, parentDataProperty, r
         }
         const len0 = data6.length;
         for (let i0 = 0; i0 < len0; i0++) {
-          let data7 = data6[i0];
-          if (data7 && typeof data7 == "object" && !Array.isArray(data7)) {
-            if (data7.metric === void 0) {
-              const err25 = { instancePath: instancePath + "/segmentation_conditions/" + i0, schemaPath: "answer:Condition/required", keyword: "required", params: { missingProperty: "metric" } };
-              if (vErrors === null) {
-                vErrors = [err25];
-              } else {
-                vErrors.push(err25);
-              }
-              errors++;
-            }
-            if (data7.comparator === void 0) {
-              const err26 = { instancePath: instancePath + "/segmentation_conditions/" + i0, schemaPath: "answer:Condition/required", keyword: "required", params: { missingProperty: "comparator" } };
-              if (vErrors === null) {
-                vErrors = [err26];
-              } else {
-                vErrors.push(err26);
-              }
-              errors++;
-            }
-            if (data7.value === void 0) {
-              const err27 = { instancePath: instancePath + "/segmentation_conditions/" + i0, schemaPath: "answer:Condition/required", keyword: "required", params: { missingProperty: "value" } };
-              if (vErrors === null) {
-                vErrors = [err27];
-              } else {
-                vErrors.push(err27);
-              }
-              errors++;
-            }
-            if (data7.negate === void 0) {
-              const err28 = { instancePath: instancePath + "/segmentation_conditions/" + i0, schemaPath: "answer:Condition/required", keyword: "required", params: { missingProperty: "negate" } };
-              if (vErrors === null) {
-                vErrors = [err28];
-              } else {
-                vErrors.push(err28);
-              }
-              errors++;
-            }
-            for (const key1 in data7) {
-              if (!(key1 === "metric" || key1 === "comparator" || key1 === "value" || key1 === "negate")) {
-                const err29 = { instancePath: instancePath + "/segmentation_conditions/" + i0, schemaPath: "answer:Condition/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key1 } };
-                if (vErrors === null) {
-                  vErrors = [err29];
-                } else {
-                  vErrors.push(err29);
-                }
-                errors++;
-              }
-            }
-            if (data7.metric !== void 0) {
-              if (typeof data7.metric !== "string") {
-                const err30 = { instancePath: instancePath + "/segmentation_conditions/" + i0 + "/metric", schemaPath: "answer:Condition/properties/metric/type", keyword: "type", params: { type: "string" } };
-                if (vErrors === null) {
-                  vErrors = [err30];
-                } else {
-                  vErrors.push(err30);
-                }
-                errors++;
-              }
-            }
-            if (data7.comparator !== void 0) {
-              let data9 = data7.comparator;
-              if (typeof data9 !== "string") {
-                const err31 = { instancePath: instancePath + "/segmentation_conditions/" + i0 + "/comparator", schemaPath: "answer:Condition/properties/comparator/type", keyword: "type", params: { type: "string" } };
-                if (vErrors === null) {
-                  vErrors = [err31];
-                } else {
-                  vErrors.push(err31);
-                }
-                errors++;
-              }
-              if (!(data9 === "eq" || data9 === "ne" || data9 === "gt" || data9 === "gte" || data9 === "lt" || data9 === "lte" || data9 === "contains" || data9 === "not_contains")) {
-                const err32 = { instancePath: instancePath + "/segmentation_conditions/" + i0 + "/comparator", schemaPath: "answer:Condition/properties/comparator/enum", keyword: "enum", params: { allowedValues: schema39.properties.comparator.enum } };
-                if (vErrors === null) {
-                  vErrors = [err32];
-                } else {
-                  vErrors.push(err32);
-                }
-                errors++;
-              }
-            }
-            if (data7.value !== void 0) {
-              if (typeof data7.value !== "string") {
-                const err33 = { instancePath: instancePath + "/segmentation_conditions/" + i0 + "/value", schemaPath: "answer:Condition/properties/value/type", keyword: "type", params: { type: "string" } };
-                if (vErrors === null) {
-                  vErrors = [err33];
-                } else {
-                  vErrors.push(err33);
-                }
-                errors++;
-              }
-            }
-            if (data7.negate !== void 0) {
-              if (typeof data7.negate !== "boolean") {
-                const err34 = { instancePath: instancePath + "/segmentation_conditions/" + i0 + "/negate", schemaPath: "answer:Condition/properties/negate/type", keyword: "type", params: { type: "boolean" } };
-                if (vErrors === null) {
-                  vErrors = [err34];
-                } else {
-                  vErrors.push(err34);
-                }
-                errors++;
-              }
-            }
-          } else {
-            const err35 = { instancePath: instancePath + "/segmentation_conditions/" + i0, schemaPath: "answer:Condition/type", keyword: "type", params: { type: "object" } };
-            if (vErrors === null) {
-              vErrors = [err35];
-            } else {
-              vErrors.push(err35);
-            }
-            errors++;
+          if (!validate27(data6[i0], { instancePath: instancePath + "/segmentation_conditions/" + i0, parentData: data6, parentDataProperty: i0, rootData })) {
+            vErrors = vErrors === null ? validate27.errors : vErrors.concat(validate27.errors);
+            errors = vErrors.length;
           }
         }
       } else {
-        const err36 = { instancePath: instancePath + "/segmentation_conditions", schemaPath: "#/properties/segmentation_conditions/type", keyword: "type", params: { type: "array" } };
+        const err25 = { instancePath: instancePath + "/segmentation_conditions", schemaPath: "#/properties/segmentation_conditions/type", keyword: "type", params: { type: "array" } };
         if (vErrors === null) {
-          vErrors = [err36];
+          vErrors = [err25];
         } else {
-          vErrors.push(err36);
+          vErrors.push(err25);
         }
         errors++;
       }
     }
     if (data.context_key !== void 0) {
-      let data12 = data.context_key;
-      if (typeof data12 !== "string" && data12 !== null) {
-        const err37 = { instancePath: instancePath + "/context_key", schemaPath: "#/properties/context_key/type", keyword: "type", params: { type: schema37.properties.context_key.type } };
+      let data8 = data.context_key;
+      if (typeof data8 !== "string" && data8 !== null) {
+        const err26 = { instancePath: instancePath + "/context_key", schemaPath: "#/properties/context_key/type", keyword: "type", params: { type: schema37.properties.context_key.type } };
         if (vErrors === null) {
-          vErrors = [err37];
+          vErrors = [err26];
         } else {
-          vErrors.push(err37);
+          vErrors.push(err26);
         }
         errors++;
       }
-      if (typeof data12 === "string") {
-        if (func2(data12) < 1) {
-          const err38 = { instancePath: instancePath + "/context_key", schemaPath: "#/properties/context_key/minLength", keyword: "minLength", params: { limit: 1 } };
+      if (typeof data8 === "string") {
+        if (func2(data8) < 1) {
+          const err27 = { instancePath: instancePath + "/context_key", schemaPath: "#/properties/context_key/minLength", keyword: "minLength", params: { limit: 1 } };
           if (vErrors === null) {
-            vErrors = [err38];
+            vErrors = [err27];
           } else {
-            vErrors.push(err38);
+            vErrors.push(err27);
           }
           errors++;
         }
       }
     }
     if (data.created_at !== void 0) {
-      let data13 = data.created_at;
-      if (typeof data13 === "string") {
-        if (!pattern1.test(data13)) {
-          const err39 = { instancePath: instancePath + "/created_at", schemaPath: "answer:Time/pattern", keyword: "pattern", params: { pattern: "^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z$" } };
+      let data9 = data.created_at;
+      if (typeof data9 === "string") {
+        if (!pattern1.test(data9)) {
+          const err28 = { instancePath: instancePath + "/created_at", schemaPath: "answer:Time/pattern", keyword: "pattern", params: { pattern: "^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z$" } };
           if (vErrors === null) {
-            vErrors = [err39];
+            vErrors = [err28];
           } else {
-            vErrors.push(err39);
+            vErrors.push(err28);
           }
           errors++;
         }
-        if (!formats0(data13)) {
-          const err40 = { instancePath: instancePath + "/created_at", schemaPath: "answer:Time/format", keyword: "format", params: { format: "date-time" } };
+        if (!formats0(data9)) {
+          const err29 = { instancePath: instancePath + "/created_at", schemaPath: "answer:Time/format", keyword: "format", params: { format: "date-time" } };
           if (vErrors === null) {
-            vErrors = [err40];
+            vErrors = [err29];
           } else {
-            vErrors.push(err40);
+            vErrors.push(err29);
           }
           errors++;
         }
       } else {
-        const err41 = { instancePath: instancePath + "/created_at", schemaPath: "answer:Time/type", keyword: "type", params: { type: "string" } };
+        const err30 = { instancePath: instancePath + "/created_at", schemaPath: "answer:Time/type", keyword: "type", params: { type: "string" } };
         if (vErrors === null) {
-          vErrors = [err41];
+          vErrors = [err30];
         } else {
-          vErrors.push(err41);
+          vErrors.push(err30);
         }
         errors++;
       }
     }
     if (data.updated_at !== void 0) {
-      let data14 = data.updated_at;
-      if (typeof data14 === "string") {
-        if (!pattern1.test(data14)) {
-          const err42 = { instancePath: instancePath + "/updated_at", schemaPath: "answer:Time/pattern", keyword: "pattern", params: { pattern: "^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z$" } };
+      let data10 = data.updated_at;
+      if (typeof data10 === "string") {
+        if (!pattern1.test(data10)) {
+          const err31 = { instancePath: instancePath + "/updated_at", schemaPath: "answer:Time/pattern", keyword: "pattern", params: { pattern: "^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z$" } };
           if (vErrors === null) {
-            vErrors = [err42];
+            vErrors = [err31];
           } else {
-            vErrors.push(err42);
+            vErrors.push(err31);
           }
           errors++;
         }
-        if (!formats0(data14)) {
-          const err43 = { instancePath: instancePath + "/updated_at", schemaPath: "answer:Time/format", keyword: "format", params: { format: "date-time" } };
+        if (!formats0(data10)) {
+          const err32 = { instancePath: instancePath + "/updated_at", schemaPath: "answer:Time/format", keyword: "format", params: { format: "date-time" } };
           if (vErrors === null) {
-            vErrors = [err43];
+            vErrors = [err32];
           } else {
-            vErrors.push(err43);
+            vErrors.push(err32);
           }
           errors++;
         }
       } else {
-        const err44 = { instancePath: instancePath + "/updated_at", schemaPath: "answer:Time/type", keyword: "type", params: { type: "string" } };
+        const err33 = { instancePath: instancePath + "/updated_at", schemaPath: "answer:Time/type", keyword: "type", params: { type: "string" } };
         if (vErrors === null) {
-          vErrors = [err44];
+          vErrors = [err33];
         } else {
-          vErrors.push(err44);
+          vErrors.push(err33);
         }
         errors++;
       }
     }
   } else {
-    const err45 = { instancePath, schemaPath: "#/type", keyword: "type", params: { type: "object" } };
+    const err34 = { instancePath, schemaPath: "#/type", keyword: "type", params: { type: "object" } };
     if (vErrors === null) {
-      vErrors = [err45];
+      vErrors = [err34];
     } else {
-      vErrors.push(err45);
+      vErrors.push(err34);
     }
     errors++;
   }
@@ -2495,8 +2516,8 @@ function validate25(data, { instancePath = "", parentData, parentDataProperty, r
   validate25.errors = vErrors;
   return errors === 0;
 }
-var v4ListRemoteConfigurationsQuery = validate28;
-function validate28(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var v4ListRemoteConfigurationsQuery = validate30;
+function validate30(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -2603,14 +2624,155 @@ function validate28(data, { instancePath = "", parentData, parentDataProperty, r
     }
     errors++;
   }
-  validate28.errors = vErrors;
+  validate30.errors = vErrors;
   return errors === 0;
 }
 var answerRemoteConfiguration = validate26;
-var v4CreateRemoteConfigurationBody = validate29;
-var schema46 = { "type": "object", "required": ["name"], "additionalProperties": false, "properties": { "name": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" }, "context_key": { "type": ["string", "null"], "default": null, "minLength": 1, "maxLength": 256, "pattern": "^[a-zA-Z0-9._-]+$", "format": "text" }, "segment_percent": { "type": "number", "minimum": 0, "maximum": 100, "default": 100 }, "segmentation_conditions": { "type": "array", "default": [], "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "$ref": "input:ConditionInput" } } } }, "$id": "input:RemoteConfigurationInput" };
-var schema47 = { "type": "object", "required": ["metric", "comparator", "value"], "additionalProperties": false, "properties": { "metric": { "type": "string", "maxLength": 256, "format": "text" }, "comparator": { "type": "string", "enum": ["eq", "ne", "gt", "gte", "lt", "lte", "contains", "not_contains"] }, "value": { "type": "string", "maxLength": 1024, "format": "text" }, "negate": { "type": "boolean", "default": false } }, "$id": "input:ConditionInput" };
-function validate30(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var v4CreateRemoteConfigurationBody = validate31;
+var schema47 = { "type": "object", "required": ["name"], "additionalProperties": false, "properties": { "name": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" }, "context_key": { "type": ["string", "null"], "default": null, "minLength": 1, "maxLength": 256, "pattern": "^[a-zA-Z0-9._-]+$", "format": "text" }, "segment_percent": { "type": "number", "minimum": 0, "maximum": 100, "default": 100 }, "segmentation_conditions": { "type": "array", "default": [], "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "$ref": "input:ConditionInput" } } } }, "$id": "input:RemoteConfigurationInput" };
+var schema49 = { "type": "string", "enum": ["eq", "ne", "gt", "gte", "lt", "lte", "contains", "not_contains"], "$id": "input:Comparator" };
+function validate33(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+  ;
+  let vErrors = null;
+  let errors = 0;
+  if (data && typeof data == "object" && !Array.isArray(data)) {
+    if (data.negate === void 0) {
+      data.negate = false;
+    }
+    if (data.metric === void 0) {
+      const err0 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "metric" } };
+      if (vErrors === null) {
+        vErrors = [err0];
+      } else {
+        vErrors.push(err0);
+      }
+      errors++;
+    }
+    if (data.comparator === void 0) {
+      const err1 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "comparator" } };
+      if (vErrors === null) {
+        vErrors = [err1];
+      } else {
+        vErrors.push(err1);
+      }
+      errors++;
+    }
+    if (data.value === void 0) {
+      const err2 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "value" } };
+      if (vErrors === null) {
+        vErrors = [err2];
+      } else {
+        vErrors.push(err2);
+      }
+      errors++;
+    }
+    for (const key0 in data) {
+      if (!(key0 === "metric" || key0 === "comparator" || key0 === "value" || key0 === "negate")) {
+        const err3 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
+        if (vErrors === null) {
+          vErrors = [err3];
+        } else {
+          vErrors.push(err3);
+        }
+        errors++;
+      }
+    }
+    if (data.metric !== void 0) {
+      let data0 = data.metric;
+      if (typeof data0 === "string") {
+        if (!formats2(data0)) {
+          const err4 = { instancePath: instancePath + "/metric", schemaPath: "#/properties/metric/format", keyword: "format", params: { format: "text" } };
+          if (vErrors === null) {
+            vErrors = [err4];
+          } else {
+            vErrors.push(err4);
+          }
+          errors++;
+        }
+      } else {
+        const err5 = { instancePath: instancePath + "/metric", schemaPath: "#/properties/metric/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err5];
+        } else {
+          vErrors.push(err5);
+        }
+        errors++;
+      }
+    }
+    if (data.comparator !== void 0) {
+      let data1 = data.comparator;
+      if (typeof data1 !== "string") {
+        const err6 = { instancePath: instancePath + "/comparator", schemaPath: "input:Comparator/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err6];
+        } else {
+          vErrors.push(err6);
+        }
+        errors++;
+      }
+      if (!(data1 === "eq" || data1 === "ne" || data1 === "gt" || data1 === "gte" || data1 === "lt" || data1 === "lte" || data1 === "contains" || data1 === "not_contains")) {
+        const err7 = { instancePath: instancePath + "/comparator", schemaPath: "input:Comparator/enum", keyword: "enum", params: { allowedValues: schema49.enum } };
+        if (vErrors === null) {
+          vErrors = [err7];
+        } else {
+          vErrors.push(err7);
+        }
+        errors++;
+      }
+    }
+    if (data.value !== void 0) {
+      let data2 = data.value;
+      if (typeof data2 === "string") {
+        if (func2(data2) > 1024) {
+          const err8 = { instancePath: instancePath + "/value", schemaPath: "#/properties/value/maxLength", keyword: "maxLength", params: { limit: 1024 } };
+          if (vErrors === null) {
+            vErrors = [err8];
+          } else {
+            vErrors.push(err8);
+          }
+          errors++;
+        }
+        if (!formats2(data2)) {
+          const err9 = { instancePath: instancePath + "/value", schemaPath: "#/properties/value/format", keyword: "format", params: { format: "text" } };
+          if (vErrors === null) {
+            vErrors = [err9];
+          } else {
+            vErrors.push(err9);
+          }
+          errors++;
+        }
+      } else {
+        const err10 = { instancePath: instancePath + "/value", schemaPath: "#/properties/value/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err10];
+        } else {
+          vErrors.push(err10);
+        }
+        errors++;
+      }
+    }
+    if (typeof data.negate !== "boolean") {
+      const err11 = { instancePath: instancePath + "/negate", schemaPath: "#/properties/negate/type", keyword: "type", params: { type: "boolean" } };
+      if (vErrors === null) {
+        vErrors = [err11];
+      } else {
+        vErrors.push(err11);
+      }
+      errors++;
+    }
+  } else {
+    const err12 = { instancePath, schemaPath: "#/type", keyword: "type", params: { type: "object" } };
+    if (vErrors === null) {
+      vErrors = [err12];
+    } else {
+      vErrors.push(err12);
+    }
+    errors++;
+  }
+  validate33.errors = vErrors;
+  return errors === 0;
+}
+function validate32(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -2686,7 +2848,7 @@ function validate30(data, { instancePath = "", parentData, parentDataProperty, r
     }
     let data1 = data.context_key;
     if (typeof data1 !== "string" && data1 !== null) {
-      const err6 = { instancePath: instancePath + "/context_key", schemaPath: "#/properties/context_key/type", keyword: "type", params: { type: schema46.properties.context_key.type } };
+      const err6 = { instancePath: instancePath + "/context_key", schemaPath: "#/properties/context_key/type", keyword: "type", params: { type: schema47.properties.context_key.type } };
       if (vErrors === null) {
         vErrors = [err6];
       } else {
@@ -2790,149 +2952,9 @@ function validate30(data, { instancePath = "", parentData, parentDataProperty, r
       if (Array.isArray(data3)) {
         const len0 = data3.length;
         for (let i0 = 0; i0 < len0; i0++) {
-          let data4 = data3[i0];
-          if (data4 && typeof data4 == "object" && !Array.isArray(data4)) {
-            if (data4.negate === void 0) {
-              data4.negate = false;
-            }
-            if (data4.metric === void 0) {
-              const err15 = { instancePath: instancePath + "/segmentation_conditions/" + i0, schemaPath: "input:ConditionInput/required", keyword: "required", params: { missingProperty: "metric" } };
-              if (vErrors === null) {
-                vErrors = [err15];
-              } else {
-                vErrors.push(err15);
-              }
-              errors++;
-            }
-            if (data4.comparator === void 0) {
-              const err16 = { instancePath: instancePath + "/segmentation_conditions/" + i0, schemaPath: "input:ConditionInput/required", keyword: "required", params: { missingProperty: "comparator" } };
-              if (vErrors === null) {
-                vErrors = [err16];
-              } else {
-                vErrors.push(err16);
-              }
-              errors++;
-            }
-            if (data4.value === void 0) {
-              const err17 = { instancePath: instancePath + "/segmentation_conditions/" + i0, schemaPath: "input:ConditionInput/required", keyword: "required", params: { missingProperty: "value" } };
-              if (vErrors === null) {
-                vErrors = [err17];
-              } else {
-                vErrors.push(err17);
-              }
-              errors++;
-            }
-            for (const key1 in data4) {
-              if (!(key1 === "metric" || key1 === "comparator" || key1 === "value" || key1 === "negate")) {
-                const err18 = { instancePath: instancePath + "/segmentation_conditions/" + i0, schemaPath: "input:ConditionInput/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key1 } };
-                if (vErrors === null) {
-                  vErrors = [err18];
-                } else {
-                  vErrors.push(err18);
-                }
-                errors++;
-              }
-            }
-            if (data4.metric !== void 0) {
-              let data5 = data4.metric;
-              if (typeof data5 === "string") {
-                if (func2(data5) > 256) {
-                  const err19 = { instancePath: instancePath + "/segmentation_conditions/" + i0 + "/metric", schemaPath: "input:ConditionInput/properties/metric/maxLength", keyword: "maxLength", params: { limit: 256 } };
-                  if (vErrors === null) {
-                    vErrors = [err19];
-                  } else {
-                    vErrors.push(err19);
-                  }
-                  errors++;
-                }
-                if (!formats2(data5)) {
-                  const err20 = { instancePath: instancePath + "/segmentation_conditions/" + i0 + "/metric", schemaPath: "input:ConditionInput/properties/metric/format", keyword: "format", params: { format: "text" } };
-                  if (vErrors === null) {
-                    vErrors = [err20];
-                  } else {
-                    vErrors.push(err20);
-                  }
-                  errors++;
-                }
-              } else {
-                const err21 = { instancePath: instancePath + "/segmentation_conditions/" + i0 + "/metric", schemaPath: "input:ConditionInput/properties/metric/type", keyword: "type", params: { type: "string" } };
-                if (vErrors === null) {
-                  vErrors = [err21];
-                } else {
-                  vErrors.push(err21);
-                }
-                errors++;
-              }
-            }
-            if (data4.comparator !== void 0) {
-              let data6 = data4.comparator;
-              if (typeof data6 !== "string") {
-                const err22 = { instancePath: instancePath + "/segmentation_conditions/" + i0 + "/comparator", schemaPath: "input:ConditionInput/properties/comparator/type", keyword: "type", params: { type: "string" } };
-                if (vErrors === null) {
-                  vErrors = [err22];
-                } else {
-                  vErrors.push(err22);
-                }
-                errors++;
-              }
-              if (!(data6 === "eq" || data6 === "ne" || data6 === "gt" || data6 === "gte" || data6 === "lt" || data6 === "lte" || data6 === "contains" || data6 === "not_contains")) {
-                const err23 = { instancePath: instancePath + "/segmentation_conditions/" + i0 + "/comparator", schemaPath: "input:ConditionInput/properties/comparator/enum", keyword: "enum", params: { allowedValues: schema47.properties.comparator.enum } };
-                if (vErrors === null) {
-                  vErrors = [err23];
-                } else {
-                  vErrors.push(err23);
-                }
-                errors++;
-              }
-            }
-            if (data4.value !== void 0) {
-              let data7 = data4.value;
-              if (typeof data7 === "string") {
-                if (func2(data7) > 1024) {
-                  const err24 = { instancePath: instancePath + "/segmentation_conditions/" + i0 + "/value", schemaPath: "input:ConditionInput/properties/value/maxLength", keyword: "maxLength", params: { limit: 1024 } };
-                  if (vErrors === null) {
-                    vErrors = [err24];
-                  } else {
-                    vErrors.push(err24);
-                  }
-                  errors++;
-                }
-                if (!formats2(data7)) {
-                  const err25 = { instancePath: instancePath + "/segmentation_conditions/" + i0 + "/value", schemaPath: "input:ConditionInput/properties/value/format", keyword: "format", params: { format: "text" } };
-                  if (vErrors === null) {
-                    vErrors = [err25];
-                  } else {
-                    vErrors.push(err25);
-                  }
-                  errors++;
-                }
-              } else {
-                const err26 = { instancePath: instancePath + "/segmentation_conditions/" + i0 + "/value", schemaPath: "input:ConditionInput/properties/value/type", keyword: "type", params: { type: "string" } };
-                if (vErrors === null) {
-                  vErrors = [err26];
-                } else {
-                  vErrors.push(err26);
-                }
-                errors++;
-              }
-            }
-            if (typeof data4.negate !== "boolean") {
-              const err27 = { instancePath: instancePath + "/segmentation_conditions/" + i0 + "/negate", schemaPath: "input:ConditionInput/properties/negate/type", keyword: "type", params: { type: "boolean" } };
-              if (vErrors === null) {
-                vErrors = [err27];
-              } else {
-                vErrors.push(err27);
-              }
-              errors++;
-            }
-          } else {
-            const err28 = { instancePath: instancePath + "/segmentation_conditions/" + i0, schemaPath: "input:ConditionInput/type", keyword: "type", params: { type: "object" } };
-            if (vErrors === null) {
-              vErrors = [err28];
-            } else {
-              vErrors.push(err28);
-            }
-            errors++;
+          if (!validate33(data3[i0], { instancePath: instancePath + "/segmentation_conditions/" + i0, parentData: data3, parentDataProperty: i0, rootData })) {
+            vErrors = vErrors === null ? validate33.errors : vErrors.concat(validate33.errors);
+            errors = vErrors.length;
           }
         }
       }
@@ -2940,59 +2962,59 @@ function validate30(data, { instancePath = "", parentData, parentDataProperty, r
       valid1 = _valid0;
     }
     if (!valid1) {
-      const err29 = { instancePath: instancePath + "/segmentation_conditions", schemaPath: "#/properties/segmentation_conditions/if", keyword: "if", params: { failingKeyword: "then" } };
+      const err15 = { instancePath: instancePath + "/segmentation_conditions", schemaPath: "#/properties/segmentation_conditions/if", keyword: "if", params: { failingKeyword: "then" } };
       if (vErrors === null) {
-        vErrors = [err29];
+        vErrors = [err15];
       } else {
-        vErrors.push(err29);
+        vErrors.push(err15);
       }
       errors++;
     }
     if (Array.isArray(data3)) {
       if (data3.length > 50) {
-        const err30 = { instancePath: instancePath + "/segmentation_conditions", schemaPath: "#/properties/segmentation_conditions/maxItems", keyword: "maxItems", params: { limit: 50 } };
+        const err16 = { instancePath: instancePath + "/segmentation_conditions", schemaPath: "#/properties/segmentation_conditions/maxItems", keyword: "maxItems", params: { limit: 50 } };
         if (vErrors === null) {
-          vErrors = [err30];
+          vErrors = [err16];
         } else {
-          vErrors.push(err30);
+          vErrors.push(err16);
         }
         errors++;
       }
     } else {
-      const err31 = { instancePath: instancePath + "/segmentation_conditions", schemaPath: "#/properties/segmentation_conditions/type", keyword: "type", params: { type: "array" } };
+      const err17 = { instancePath: instancePath + "/segmentation_conditions", schemaPath: "#/properties/segmentation_conditions/type", keyword: "type", params: { type: "array" } };
       if (vErrors === null) {
-        vErrors = [err31];
+        vErrors = [err17];
       } else {
-        vErrors.push(err31);
+        vErrors.push(err17);
       }
       errors++;
     }
   } else {
-    const err32 = { instancePath, schemaPath: "#/type", keyword: "type", params: { type: "object" } };
+    const err18 = { instancePath, schemaPath: "#/type", keyword: "type", params: { type: "object" } };
     if (vErrors === null) {
-      vErrors = [err32];
+      vErrors = [err18];
     } else {
-      vErrors.push(err32);
+      vErrors.push(err18);
     }
     errors++;
   }
-  validate30.errors = vErrors;
+  validate32.errors = vErrors;
   return errors === 0;
 }
-function validate29(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate31(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
-  if (!validate30(data, { instancePath, parentData, parentDataProperty, rootData })) {
-    vErrors = vErrors === null ? validate30.errors : vErrors.concat(validate30.errors);
+  if (!validate32(data, { instancePath, parentData, parentDataProperty, rootData })) {
+    vErrors = vErrors === null ? validate32.errors : vErrors.concat(validate32.errors);
     errors = vErrors.length;
   }
-  validate29.errors = vErrors;
+  validate31.errors = vErrors;
   return errors === 0;
 }
-var answerRemoteConfigurationDetail = validate32;
-var schema48 = { "type": "object", "required": ["object", "id", "url", "name", "status", "segment_percent", "segmentation_conditions", "context_key", "created_at", "updated_at", "payload"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["remote_configuration"] }, "id": { "type": "string", "minLength": 1 }, "url": { "type": "string", "pattern": "^/v4/remote-configurations/.+$" }, "name": { "type": "string", "minLength": 1 }, "status": { "$ref": "answer:RemoteConfigurationStatus" }, "segment_percent": { "type": "number", "minimum": 0, "maximum": 100 }, "segmentation_conditions": { "type": "array", "maxItems": 50, "items": { "$ref": "answer:Condition" } }, "context_key": { "type": ["string", "null"], "minLength": 1 }, "created_at": { "$ref": "answer:Time" }, "updated_at": { "$ref": "answer:Time" }, "payload": { "$ref": "answer:JsonObject" } }, "$id": "answer:RemoteConfigurationDetail" };
-function validate32(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var answerRemoteConfigurationDetail = validate36;
+var schema50 = { "type": "object", "required": ["object", "id", "url", "name", "status", "segment_percent", "segmentation_conditions", "context_key", "created_at", "updated_at", "payload"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["remote_configuration"] }, "id": { "type": "string", "minLength": 1 }, "url": { "type": "string", "pattern": "^/v4/remote-configurations/.+$" }, "name": { "type": "string", "minLength": 1 }, "status": { "$ref": "answer:RemoteConfigurationStatus" }, "segment_percent": { "type": "number", "minimum": 0, "maximum": 100 }, "segmentation_conditions": { "type": "array", "maxItems": 50, "items": { "$ref": "answer:Condition" } }, "context_key": { "type": ["string", "null"], "minLength": 1 }, "created_at": { "$ref": "answer:Time" }, "updated_at": { "$ref": "answer:Time" }, "payload": { "$ref": "answer:JsonObject" } }, "$id": "answer:RemoteConfigurationDetail" };
+function validate36(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -3097,7 +3119,7 @@ function validate32(data, { instancePath = "", parentData, parentDataProperty, r
       errors++;
     }
     for (const key0 in data) {
-      if (!func16.call(schema48.properties, key0)) {
+      if (!func16.call(schema50.properties, key0)) {
         const err11 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
         if (vErrors === null) {
           vErrors = [err11];
@@ -3119,7 +3141,7 @@ function validate32(data, { instancePath = "", parentData, parentDataProperty, r
         errors++;
       }
       if (!(data0 === "remote_configuration")) {
-        const err13 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema48.properties.object.enum } };
+        const err13 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema50.properties.object.enum } };
         if (vErrors === null) {
           vErrors = [err13];
         } else {
@@ -3260,111 +3282,123 @@ function validate32(data, { instancePath = "", parentData, parentDataProperty, r
         }
         const len0 = data6.length;
         for (let i0 = 0; i0 < len0; i0++) {
-          let data7 = data6[i0];
-          if (data7 && typeof data7 == "object" && !Array.isArray(data7)) {
-            if (data7.metric === void 0) {
-              const err26 = { instancePath: instancePath + "/segmentation_conditions/" + i0, schemaPath: "answer:Condition/required", keyword: "required", params: { missingProperty: "metric" } };
-              if (vErrors === null) {
-                vErrors = [err26];
-              } else {
-                vErrors.push(err26);
-              }
-              errors++;
-            }
-            if (data7.comparator === void 0) {
-              const err27 = { instancePath: instancePath + "/segmentation_conditions/" + i0, schemaPath: "answer:Condition/required", keyword: "required", params: { missingProperty: "comparator" } };
-              if (vErrors === null) {
-                vErrors = [err27];
-              } else {
-                vErrors.push(err27);
-              }
-              errors++;
-            }
-            if (data7.value === void 0) {
-              const err28 = { instancePath: instancePath + "/segmentation_conditions/" + i0, schemaPath: "answer:Condition/required", keyword: "required", params: { missingProperty: "value" } };
-              if (vErrors === null) {
-                vErrors = [err28];
-              } else {
-                vErrors.push(err28);
-              }
-              errors++;
-            }
-            if (data7.negate === void 0) {
-              const err29 = { instancePath: instancePath + "/segmentation_conditions/" + i0, schemaPath: "answer:Condition/required", keyword: "required", params: { missingProperty: "negate" } };
-              if (vErrors === null) {
-                vErrors = [err29];
-              } else {
-                vErrors.push(err29);
-              }
-              errors++;
-            }
-            for (const key1 in data7) {
-              if (!(key1 === "metric" || key1 === "comparator" || key1 === "value" || key1 === "negate")) {
-                const err30 = { instancePath: instancePath + "/segmentation_conditions/" + i0, schemaPath: "answer:Condition/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key1 } };
-                if (vErrors === null) {
-                  vErrors = [err30];
-                } else {
-                  vErrors.push(err30);
-                }
-                errors++;
-              }
-            }
-            if (data7.metric !== void 0) {
-              if (typeof data7.metric !== "string") {
-                const err31 = { instancePath: instancePath + "/segmentation_conditions/" + i0 + "/metric", schemaPath: "answer:Condition/properties/metric/type", keyword: "type", params: { type: "string" } };
-                if (vErrors === null) {
-                  vErrors = [err31];
-                } else {
-                  vErrors.push(err31);
-                }
-                errors++;
-              }
-            }
-            if (data7.comparator !== void 0) {
-              let data9 = data7.comparator;
-              if (typeof data9 !== "string") {
-                const err32 = { instancePath: instancePath + "/segmentation_conditions/" + i0 + "/comparator", schemaPath: "answer:Condition/properties/comparator/type", keyword: "type", params: { type: "string" } };
-                if (vErrors === null) {
-                  vErrors = [err32];
-                } else {
-                  vErrors.push(err32);
-                }
-                errors++;
-              }
-              if (!(data9 === "eq" || data9 === "ne" || data9 === "gt" || data9 === "gte" || data9 === "lt" || data9 === "lte" || data9 === "contains" || data9 === "not_contains")) {
-                const err33 = { instancePath: instancePath + "/segmentation_conditions/" + i0 + "/comparator", schemaPath: "answer:Condition/properties/comparator/enum", keyword: "enum", params: { allowedValues: schema39.properties.comparator.enum } };
-                if (vErrors === null) {
-                  vErrors = [err33];
-                } else {
-                  vErrors.push(err33);
-                }
-                errors++;
-              }
-            }
-            if (data7.value !== void 0) {
-              if (typeof data7.value !== "string") {
-                const err34 = { instancePath: instancePath + "/segmentation_conditions/" + i0 + "/value", schemaPath: "answer:Condition/properties/value/type", keyword: "type", params: { type: "string" } };
-                if (vErrors === null) {
-                  vErrors = [err34];
-                } else {
-                  vErrors.push(err34);
-                }
-                errors++;
-              }
-            }
-            if (data7.negate !== void 0) {
-              if (typeof data7.negate !== "boolean") {
-                const err35 = { instancePath: instancePath + "/segmentation_conditions/" + i0 + "/negate", schemaPath: "answer:Condition/properties/negate/type", keyword: "type", params: { type: "boolean" } };
-                if (vErrors === null) {
-                  vErrors = [err35];
-                } else {
-                  vErrors.push(err35);
-                }
-                errors++;
-              }
-            }
+          if (!validate27(data6[i0], { instancePath: instancePath + "/segmentation_conditions/" + i0, parentData: data6, parentDataProperty: i0, rootData })) {
+            vErrors = vErrors === null ? validate27.errors : vErrors.concat(validate27.errors);
+            errors = vErrors.length;
+          }
+        }
+      } else {
+        const err26 = { instancePath: instancePath + "/segmentation_conditions", schemaPath: "#/properties/segmentation_conditions/type", keyword: "type", params: { type: "array" } };
+        if (vErrors === null) {
+          vErrors = [err26];
+        } else {
+          vErrors.push(err26);
+        }
+        errors++;
+      }
+    }
+    if (data.context_key !== void 0) {
+      let data8 = data.context_key;
+      if (typeof data8 !== "string" && data8 !== null) {
+        const err27 = { instancePath: instancePath + "/context_key", schemaPath: "#/properties/context_key/type", keyword: "type", params: { type: schema50.properties.context_key.type } };
+        if (vErrors === null) {
+          vErrors = [err27];
+        } else {
+          vErrors.push(err27);
+        }
+        errors++;
+      }
+      if (typeof data8 === "string") {
+        if (func2(data8) < 1) {
+          const err28 = { instancePath: instancePath + "/context_key", schemaPath: "#/properties/context_key/minLength", keyword: "minLength", params: { limit: 1 } };
+          if (vErrors === null) {
+            vErrors = [err28];
           } else {
-            const err36 = { instancePath: instancePath + "/segmentation_conditions/" + i0, schemaPath: "answer:Condition/type", keyword: "type", params: { type: "object" } };
+            vErrors.push(err28);
+          }
+          errors++;
+        }
+      }
+    }
+    if (data.created_at !== void 0) {
+      let data9 = data.created_at;
+      if (typeof data9 === "string") {
+        if (!pattern1.test(data9)) {
+          const err29 = { instancePath: instancePath + "/created_at", schemaPath: "answer:Time/pattern", keyword: "pattern", params: { pattern: "^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z$" } };
+          if (vErrors === null) {
+            vErrors = [err29];
+          } else {
+            vErrors.push(err29);
+          }
+          errors++;
+        }
+        if (!formats0(data9)) {
+          const err30 = { instancePath: instancePath + "/created_at", schemaPath: "answer:Time/format", keyword: "format", params: { format: "date-time" } };
+          if (vErrors === null) {
+            vErrors = [err30];
+          } else {
+            vErrors.push(err30);
+          }
+          errors++;
+        }
+      } else {
+        const err31 = { instancePath: instancePath + "/created_at", schemaPath: "answer:Time/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err31];
+        } else {
+          vErrors.push(err31);
+        }
+        errors++;
+      }
+    }
+    if (data.updated_at !== void 0) {
+      let data10 = data.updated_at;
+      if (typeof data10 === "string") {
+        if (!pattern1.test(data10)) {
+          const err32 = { instancePath: instancePath + "/updated_at", schemaPath: "answer:Time/pattern", keyword: "pattern", params: { pattern: "^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z$" } };
+          if (vErrors === null) {
+            vErrors = [err32];
+          } else {
+            vErrors.push(err32);
+          }
+          errors++;
+        }
+        if (!formats0(data10)) {
+          const err33 = { instancePath: instancePath + "/updated_at", schemaPath: "answer:Time/format", keyword: "format", params: { format: "date-time" } };
+          if (vErrors === null) {
+            vErrors = [err33];
+          } else {
+            vErrors.push(err33);
+          }
+          errors++;
+        }
+      } else {
+        const err34 = { instancePath: instancePath + "/updated_at", schemaPath: "answer:Time/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err34];
+        } else {
+          vErrors.push(err34);
+        }
+        errors++;
+      }
+    }
+    if (data.payload !== void 0) {
+      let data11 = data.payload;
+      if (data11 && typeof data11 == "object" && !Array.isArray(data11)) {
+        for (const key1 in data11) {
+          const _errs29 = errors;
+          if (typeof key1 !== "string") {
+            const err35 = { instancePath: instancePath + "/payload", schemaPath: "answer:JsonObject/propertyNames/type", keyword: "type", params: { type: "string" }, propertyName: key1 };
+            if (vErrors === null) {
+              vErrors = [err35];
+            } else {
+              vErrors.push(err35);
+            }
+            errors++;
+          }
+          var valid7 = _errs29 === errors;
+          if (!valid7) {
+            const err36 = { instancePath: instancePath + "/payload", schemaPath: "answer:JsonObject/propertyNames", keyword: "propertyNames", params: { propertyName: key1 } };
             if (vErrors === null) {
               vErrors = [err36];
             } else {
@@ -3374,7 +3408,7 @@ function validate32(data, { instancePath = "", parentData, parentDataProperty, r
           }
         }
       } else {
-        const err37 = { instancePath: instancePath + "/segmentation_conditions", schemaPath: "#/properties/segmentation_conditions/type", keyword: "type", params: { type: "array" } };
+        const err37 = { instancePath: instancePath + "/payload", schemaPath: "answer:JsonObject/type", keyword: "type", params: { type: "object" } };
         if (vErrors === null) {
           vErrors = [err37];
         } else {
@@ -3383,140 +3417,20 @@ function validate32(data, { instancePath = "", parentData, parentDataProperty, r
         errors++;
       }
     }
-    if (data.context_key !== void 0) {
-      let data12 = data.context_key;
-      if (typeof data12 !== "string" && data12 !== null) {
-        const err38 = { instancePath: instancePath + "/context_key", schemaPath: "#/properties/context_key/type", keyword: "type", params: { type: schema48.properties.context_key.type } };
-        if (vErrors === null) {
-          vErrors = [err38];
-        } else {
-          vErrors.push(err38);
-        }
-        errors++;
-      }
-      if (typeof data12 === "string") {
-        if (func2(data12) < 1) {
-          const err39 = { instancePath: instancePath + "/context_key", schemaPath: "#/properties/context_key/minLength", keyword: "minLength", params: { limit: 1 } };
-          if (vErrors === null) {
-            vErrors = [err39];
-          } else {
-            vErrors.push(err39);
-          }
-          errors++;
-        }
-      }
-    }
-    if (data.created_at !== void 0) {
-      let data13 = data.created_at;
-      if (typeof data13 === "string") {
-        if (!pattern1.test(data13)) {
-          const err40 = { instancePath: instancePath + "/created_at", schemaPath: "answer:Time/pattern", keyword: "pattern", params: { pattern: "^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z$" } };
-          if (vErrors === null) {
-            vErrors = [err40];
-          } else {
-            vErrors.push(err40);
-          }
-          errors++;
-        }
-        if (!formats0(data13)) {
-          const err41 = { instancePath: instancePath + "/created_at", schemaPath: "answer:Time/format", keyword: "format", params: { format: "date-time" } };
-          if (vErrors === null) {
-            vErrors = [err41];
-          } else {
-            vErrors.push(err41);
-          }
-          errors++;
-        }
-      } else {
-        const err42 = { instancePath: instancePath + "/created_at", schemaPath: "answer:Time/type", keyword: "type", params: { type: "string" } };
-        if (vErrors === null) {
-          vErrors = [err42];
-        } else {
-          vErrors.push(err42);
-        }
-        errors++;
-      }
-    }
-    if (data.updated_at !== void 0) {
-      let data14 = data.updated_at;
-      if (typeof data14 === "string") {
-        if (!pattern1.test(data14)) {
-          const err43 = { instancePath: instancePath + "/updated_at", schemaPath: "answer:Time/pattern", keyword: "pattern", params: { pattern: "^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z$" } };
-          if (vErrors === null) {
-            vErrors = [err43];
-          } else {
-            vErrors.push(err43);
-          }
-          errors++;
-        }
-        if (!formats0(data14)) {
-          const err44 = { instancePath: instancePath + "/updated_at", schemaPath: "answer:Time/format", keyword: "format", params: { format: "date-time" } };
-          if (vErrors === null) {
-            vErrors = [err44];
-          } else {
-            vErrors.push(err44);
-          }
-          errors++;
-        }
-      } else {
-        const err45 = { instancePath: instancePath + "/updated_at", schemaPath: "answer:Time/type", keyword: "type", params: { type: "string" } };
-        if (vErrors === null) {
-          vErrors = [err45];
-        } else {
-          vErrors.push(err45);
-        }
-        errors++;
-      }
-    }
-    if (data.payload !== void 0) {
-      let data15 = data.payload;
-      if (data15 && typeof data15 == "object" && !Array.isArray(data15)) {
-        for (const key2 in data15) {
-          const _errs40 = errors;
-          if (typeof key2 !== "string") {
-            const err46 = { instancePath: instancePath + "/payload", schemaPath: "answer:JsonObject/propertyNames/type", keyword: "type", params: { type: "string" }, propertyName: key2 };
-            if (vErrors === null) {
-              vErrors = [err46];
-            } else {
-              vErrors.push(err46);
-            }
-            errors++;
-          }
-          var valid9 = _errs40 === errors;
-          if (!valid9) {
-            const err47 = { instancePath: instancePath + "/payload", schemaPath: "answer:JsonObject/propertyNames", keyword: "propertyNames", params: { propertyName: key2 } };
-            if (vErrors === null) {
-              vErrors = [err47];
-            } else {
-              vErrors.push(err47);
-            }
-            errors++;
-          }
-        }
-      } else {
-        const err48 = { instancePath: instancePath + "/payload", schemaPath: "answer:JsonObject/type", keyword: "type", params: { type: "object" } };
-        if (vErrors === null) {
-          vErrors = [err48];
-        } else {
-          vErrors.push(err48);
-        }
-        errors++;
-      }
-    }
   } else {
-    const err49 = { instancePath, schemaPath: "#/type", keyword: "type", params: { type: "object" } };
+    const err38 = { instancePath, schemaPath: "#/type", keyword: "type", params: { type: "object" } };
     if (vErrors === null) {
-      vErrors = [err49];
+      vErrors = [err38];
     } else {
-      vErrors.push(err49);
+      vErrors.push(err38);
     }
     errors++;
   }
-  validate32.errors = vErrors;
+  validate36.errors = vErrors;
   return errors === 0;
 }
-var v4GetRemoteConfigurationPath = validate33;
-function validate33(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var v4GetRemoteConfigurationPath = validate38;
+function validate38(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -3599,12 +3513,12 @@ function validate33(data, { instancePath = "", parentData, parentDataProperty, r
     }
     errors++;
   }
-  validate33.errors = vErrors;
+  validate38.errors = vErrors;
   return errors === 0;
 }
-var v4ChangeRemoteConfigurationStatusBody = validate34;
-var schema58 = { "type": "string", "enum": ["draft", "active", "archived"], "$id": "input:RemoteConfigurationStatus" };
-function validate35(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var v4ChangeRemoteConfigurationStatusBody = validate39;
+var schema59 = { "type": "string", "enum": ["draft", "active", "archived"], "$id": "input:RemoteConfigurationStatus" };
+function validate40(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -3641,7 +3555,7 @@ function validate35(data, { instancePath = "", parentData, parentDataProperty, r
         errors++;
       }
       if (!(data0 === "draft" || data0 === "active" || data0 === "archived")) {
-        const err3 = { instancePath: instancePath + "/status", schemaPath: "input:RemoteConfigurationStatus/enum", keyword: "enum", params: { allowedValues: schema58.enum } };
+        const err3 = { instancePath: instancePath + "/status", schemaPath: "input:RemoteConfigurationStatus/enum", keyword: "enum", params: { allowedValues: schema59.enum } };
         if (vErrors === null) {
           vErrors = [err3];
         } else {
@@ -3659,24 +3573,24 @@ function validate35(data, { instancePath = "", parentData, parentDataProperty, r
     }
     errors++;
   }
-  validate35.errors = vErrors;
+  validate40.errors = vErrors;
   return errors === 0;
 }
-function validate34(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate39(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
-  if (!validate35(data, { instancePath, parentData, parentDataProperty, rootData })) {
-    vErrors = vErrors === null ? validate35.errors : vErrors.concat(validate35.errors);
+  if (!validate40(data, { instancePath, parentData, parentDataProperty, rootData })) {
+    vErrors = vErrors === null ? validate40.errors : vErrors.concat(validate40.errors);
     errors = vErrors.length;
   }
-  validate34.errors = vErrors;
+  validate39.errors = vErrors;
   return errors === 0;
 }
-var answerRemoteConfigurationPayload = validate37;
-var schema59 = { "type": "object", "required": ["object", "url", "config_id", "data"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["remote_config_payload"] }, "url": { "type": "string", "pattern": "^/v4/remote-configurations/.+/payload$" }, "config_id": { "type": "string", "minLength": 1 }, "data": { "$ref": "answer:JsonObject" } }, "$id": "answer:RemoteConfigurationPayload" };
+var answerRemoteConfigurationPayload = validate42;
+var schema60 = { "type": "object", "required": ["object", "url", "config_id", "data"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["remote_config_payload"] }, "url": { "type": "string", "pattern": "^/v4/remote-configurations/.+/payload$" }, "config_id": { "type": "string", "minLength": 1 }, "data": { "$ref": "answer:JsonObject" } }, "$id": "answer:RemoteConfigurationPayload" };
 var pattern19 = new RegExp("^/v4/remote-configurations/.+/payload$", "u");
-function validate37(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate42(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -3740,7 +3654,7 @@ function validate37(data, { instancePath = "", parentData, parentDataProperty, r
         errors++;
       }
       if (!(data0 === "remote_config_payload")) {
-        const err6 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema59.properties.object.enum } };
+        const err6 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema60.properties.object.enum } };
         if (vErrors === null) {
           vErrors = [err6];
         } else {
@@ -3837,11 +3751,11 @@ function validate37(data, { instancePath = "", parentData, parentDataProperty, r
     }
     errors++;
   }
-  validate37.errors = vErrors;
+  validate42.errors = vErrors;
   return errors === 0;
 }
-var v4ReplaceRemoteConfigurationPayloadBody = validate38;
-function validate39(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var v4ReplaceRemoteConfigurationPayloadBody = validate43;
+function validate44(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -3920,25 +3834,25 @@ function validate39(data, { instancePath = "", parentData, parentDataProperty, r
     }
     errors++;
   }
-  validate39.errors = vErrors;
+  validate44.errors = vErrors;
   return errors === 0;
 }
-function validate38(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate43(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
-  if (!validate39(data, { instancePath, parentData, parentDataProperty, rootData })) {
-    vErrors = vErrors === null ? validate39.errors : vErrors.concat(validate39.errors);
+  if (!validate44(data, { instancePath, parentData, parentDataProperty, rootData })) {
+    vErrors = vErrors === null ? validate44.errors : vErrors.concat(validate44.errors);
     errors = vErrors.length;
   }
-  validate38.errors = vErrors;
+  validate43.errors = vErrors;
   return errors === 0;
 }
-var answerRemoteConfigurationPayloadMapping = validate41;
-var schema64 = { "type": "object", "required": ["object", "url", "config_id", "data"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["remote_config_payload_mapping"] }, "url": { "type": "string", "pattern": "^/v4/remote-configurations/.+/payload-mapping$" }, "config_id": { "type": "string", "minLength": 1 }, "data": { "$ref": "answer:PayloadTypes" } }, "$id": "answer:RemoteConfigurationPayloadMapping" };
-var schema65 = { "type": "object", "maxProperties": 500, "propertyNames": { "type": "string", "minLength": 1, "maxLength": 256 }, "additionalProperties": { "type": "string", "enum": ["String", "Number", "Bool", "Json", "Color", "Products", "Screens"] }, "$id": "answer:PayloadTypes" };
+var answerRemoteConfigurationPayloadMapping = validate46;
+var schema65 = { "type": "object", "required": ["object", "url", "config_id", "data"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["remote_config_payload_mapping"] }, "url": { "type": "string", "pattern": "^/v4/remote-configurations/.+/payload-mapping$" }, "config_id": { "type": "string", "minLength": 1 }, "data": { "$ref": "answer:PayloadTypes" } }, "$id": "answer:RemoteConfigurationPayloadMapping" };
+var schema66 = { "type": "object", "maxProperties": 500, "propertyNames": { "type": "string", "minLength": 1, "maxLength": 256 }, "additionalProperties": { "type": "string", "enum": ["String", "Number", "Bool", "Json", "Color", "Products", "Screens"] }, "$id": "answer:PayloadTypes" };
 var pattern20 = new RegExp("^/v4/remote-configurations/.+/payload-mapping$", "u");
-function validate41(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate46(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -4002,7 +3916,7 @@ function validate41(data, { instancePath = "", parentData, parentDataProperty, r
         errors++;
       }
       if (!(data0 === "remote_config_payload_mapping")) {
-        const err6 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema64.properties.object.enum } };
+        const err6 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema65.properties.object.enum } };
         if (vErrors === null) {
           vErrors = [err6];
         } else {
@@ -4120,7 +4034,7 @@ function validate41(data, { instancePath = "", parentData, parentDataProperty, r
             errors++;
           }
           if (!(data4 === "String" || data4 === "Number" || data4 === "Bool" || data4 === "Json" || data4 === "Color" || data4 === "Products" || data4 === "Screens")) {
-            const err17 = { instancePath: instancePath + "/data/" + key2.replace(/~/g, "~0").replace(/\//g, "~1"), schemaPath: "answer:PayloadTypes/additionalProperties/enum", keyword: "enum", params: { allowedValues: schema65.additionalProperties.enum } };
+            const err17 = { instancePath: instancePath + "/data/" + key2.replace(/~/g, "~0").replace(/\//g, "~1"), schemaPath: "answer:PayloadTypes/additionalProperties/enum", keyword: "enum", params: { allowedValues: schema66.additionalProperties.enum } };
             if (vErrors === null) {
               vErrors = [err17];
             } else {
@@ -4148,12 +4062,12 @@ function validate41(data, { instancePath = "", parentData, parentDataProperty, r
     }
     errors++;
   }
-  validate41.errors = vErrors;
+  validate46.errors = vErrors;
   return errors === 0;
 }
-var v4SetRemoteConfigurationPayloadMappingBody = validate42;
-var schema68 = { "type": "object", "maxProperties": 500, "propertyNames": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" }, "additionalProperties": { "type": "string", "enum": ["String", "Number", "Bool", "Json", "Color", "Products", "Screens"] }, "$id": "input:PayloadTypes" };
-function validate43(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var v4SetRemoteConfigurationPayloadMappingBody = validate47;
+var schema69 = { "type": "object", "maxProperties": 500, "propertyNames": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" }, "additionalProperties": { "type": "string", "enum": ["String", "Number", "Bool", "Json", "Color", "Products", "Screens"] }, "$id": "input:PayloadTypes" };
+function validate48(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -4252,7 +4166,7 @@ function validate43(data, { instancePath = "", parentData, parentDataProperty, r
             errors++;
           }
           if (!(data1 === "String" || data1 === "Number" || data1 === "Bool" || data1 === "Json" || data1 === "Color" || data1 === "Products" || data1 === "Screens")) {
-            const err9 = { instancePath: instancePath + "/data/" + key2.replace(/~/g, "~0").replace(/\//g, "~1"), schemaPath: "input:PayloadTypes/additionalProperties/enum", keyword: "enum", params: { allowedValues: schema68.additionalProperties.enum } };
+            const err9 = { instancePath: instancePath + "/data/" + key2.replace(/~/g, "~0").replace(/\//g, "~1"), schemaPath: "input:PayloadTypes/additionalProperties/enum", keyword: "enum", params: { allowedValues: schema69.additionalProperties.enum } };
             if (vErrors === null) {
               vErrors = [err9];
             } else {
@@ -4280,22 +4194,22 @@ function validate43(data, { instancePath = "", parentData, parentDataProperty, r
     }
     errors++;
   }
-  validate43.errors = vErrors;
+  validate48.errors = vErrors;
   return errors === 0;
 }
-function validate42(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate47(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
-  if (!validate43(data, { instancePath, parentData, parentDataProperty, rootData })) {
-    vErrors = vErrors === null ? validate43.errors : vErrors.concat(validate43.errors);
+  if (!validate48(data, { instancePath, parentData, parentDataProperty, rootData })) {
+    vErrors = vErrors === null ? validate48.errors : vErrors.concat(validate48.errors);
     errors = vErrors.length;
   }
-  validate42.errors = vErrors;
+  validate47.errors = vErrors;
   return errors === 0;
 }
-var v4AttachUserToRemoteConfigurationPath = validate45;
-function validate45(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var v4AttachUserToRemoteConfigurationPath = validate50;
+function validate50(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -4436,17 +4350,17 @@ function validate45(data, { instancePath = "", parentData, parentDataProperty, r
     }
     errors++;
   }
-  validate45.errors = vErrors;
+  validate50.errors = vErrors;
   return errors === 0;
 }
-var answerUserRemoteConfigurationList = validate46;
+var answerUserRemoteConfigurationList = validate51;
 var pattern23 = new RegExp("^/v4/users/.+/remote-configurations$", "u");
-var schema74 = { "type": "object", "required": ["object", "context_key", "payload", "source", "experiment"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["user_remote_configuration"] }, "context_key": { "type": ["string", "null"] }, "payload": { "$ref": "answer:JsonObject" }, "source": { "$ref": "answer:RemoteConfigurationSource" }, "experiment": { "$ref": "answer:RemoteConfigurationExperiment" } }, "$id": "answer:UserRemoteConfiguration" };
-var schema76 = { "type": ["object", "null"], "required": ["uid", "name", "assignment_type", "type"], "additionalProperties": false, "properties": { "uid": { "type": "string", "minLength": 1 }, "name": { "type": "string" }, "assignment_type": { "type": "string", "enum": ["auto", "manual"] }, "type": { "type": "string", "enum": ["remote_configuration", "experiment_control_group", "experiment_treatment_group"] } }, "$id": "answer:RemoteConfigurationSource" };
-var schema77 = { "type": ["object", "null"], "required": ["uid", "name", "group"], "additionalProperties": false, "properties": { "uid": { "type": "string", "minLength": 1 }, "name": { "type": "string" }, "group": { "$ref": "answer:EvaluatedGroup" } }, "$id": "answer:RemoteConfigurationExperiment" };
-var schema78 = { "type": "object", "required": ["uid", "name", "type", "offering"], "additionalProperties": false, "properties": { "uid": { "type": "string", "minLength": 1 }, "name": { "type": ["string", "null"] }, "type": { "type": "string", "enum": ["control", "treatment"] }, "offering": { "$ref": "answer:EvaluatedOffering" } }, "$id": "answer:EvaluatedGroup" };
-var schema79 = { "type": ["object", "null"], "required": ["uid", "product_ids"], "additionalProperties": false, "properties": { "uid": { "type": "string", "minLength": 1 }, "product_ids": { "type": "array", "items": { "type": "string" } } }, "$id": "answer:EvaluatedOffering" };
-function validate49(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var schema75 = { "type": "object", "required": ["object", "context_key", "payload", "source", "experiment"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["user_remote_configuration"] }, "context_key": { "type": ["string", "null"] }, "payload": { "$ref": "answer:JsonObject" }, "source": { "$ref": "answer:RemoteConfigurationSource" }, "experiment": { "$ref": "answer:RemoteConfigurationExperiment" } }, "$id": "answer:UserRemoteConfiguration" };
+var schema77 = { "type": ["object", "null"], "required": ["uid", "name", "assignment_type", "type"], "additionalProperties": false, "properties": { "uid": { "type": "string", "minLength": 1 }, "name": { "type": "string" }, "assignment_type": { "type": "string", "enum": ["auto", "manual"] }, "type": { "type": "string", "enum": ["remote_configuration", "experiment_control_group", "experiment_treatment_group"] } }, "$id": "answer:RemoteConfigurationSource" };
+var schema78 = { "type": ["object", "null"], "required": ["uid", "name", "group"], "additionalProperties": false, "properties": { "uid": { "type": "string", "minLength": 1 }, "name": { "type": "string" }, "group": { "$ref": "answer:EvaluatedGroup" } }, "$id": "answer:RemoteConfigurationExperiment" };
+var schema79 = { "type": "object", "required": ["uid", "name", "type", "offering"], "additionalProperties": false, "properties": { "uid": { "type": "string", "minLength": 1 }, "name": { "type": ["string", "null"] }, "type": { "type": "string", "enum": ["control", "treatment"] }, "offering": { "$ref": "answer:EvaluatedOffering" } }, "$id": "answer:EvaluatedGroup" };
+var schema80 = { "type": ["object", "null"], "required": ["uid", "product_ids"], "additionalProperties": false, "properties": { "uid": { "type": "string", "minLength": 1 }, "product_ids": { "type": "array", "items": { "type": "string" } } }, "$id": "answer:EvaluatedOffering" };
+function validate54(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -4523,7 +4437,7 @@ function validate49(data, { instancePath = "", parentData, parentDataProperty, r
     if (data.name !== void 0) {
       let data1 = data.name;
       if (typeof data1 !== "string" && data1 !== null) {
-        const err7 = { instancePath: instancePath + "/name", schemaPath: "#/properties/name/type", keyword: "type", params: { type: schema78.properties.name.type } };
+        const err7 = { instancePath: instancePath + "/name", schemaPath: "#/properties/name/type", keyword: "type", params: { type: schema79.properties.name.type } };
         if (vErrors === null) {
           vErrors = [err7];
         } else {
@@ -4544,7 +4458,7 @@ function validate49(data, { instancePath = "", parentData, parentDataProperty, r
         errors++;
       }
       if (!(data2 === "control" || data2 === "treatment")) {
-        const err9 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema78.properties.type.enum } };
+        const err9 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema79.properties.type.enum } };
         if (vErrors === null) {
           vErrors = [err9];
         } else {
@@ -4556,7 +4470,7 @@ function validate49(data, { instancePath = "", parentData, parentDataProperty, r
     if (data.offering !== void 0) {
       let data3 = data.offering;
       if (!(data3 && typeof data3 == "object" && !Array.isArray(data3)) && data3 !== null) {
-        const err10 = { instancePath: instancePath + "/offering", schemaPath: "answer:EvaluatedOffering/type", keyword: "type", params: { type: schema79.type } };
+        const err10 = { instancePath: instancePath + "/offering", schemaPath: "answer:EvaluatedOffering/type", keyword: "type", params: { type: schema80.type } };
         if (vErrors === null) {
           vErrors = [err10];
         } else {
@@ -4652,15 +4566,15 @@ function validate49(data, { instancePath = "", parentData, parentDataProperty, r
     }
     errors++;
   }
-  validate49.errors = vErrors;
+  validate54.errors = vErrors;
   return errors === 0;
 }
-function validate48(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate53(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
   if (!(data && typeof data == "object" && !Array.isArray(data)) && data !== null) {
-    const err0 = { instancePath, schemaPath: "#/type", keyword: "type", params: { type: schema77.type } };
+    const err0 = { instancePath, schemaPath: "#/type", keyword: "type", params: { type: schema78.type } };
     if (vErrors === null) {
       vErrors = [err0];
     } else {
@@ -4741,16 +4655,16 @@ function validate48(data, { instancePath = "", parentData, parentDataProperty, r
       }
     }
     if (data.group !== void 0) {
-      if (!validate49(data.group, { instancePath: instancePath + "/group", parentData: data, parentDataProperty: "group", rootData })) {
-        vErrors = vErrors === null ? validate49.errors : vErrors.concat(validate49.errors);
+      if (!validate54(data.group, { instancePath: instancePath + "/group", parentData: data, parentDataProperty: "group", rootData })) {
+        vErrors = vErrors === null ? validate54.errors : vErrors.concat(validate54.errors);
         errors = vErrors.length;
       }
     }
   }
-  validate48.errors = vErrors;
+  validate53.errors = vErrors;
   return errors === 0;
 }
-function validate47(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate52(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -4823,7 +4737,7 @@ function validate47(data, { instancePath = "", parentData, parentDataProperty, r
         errors++;
       }
       if (!(data0 === "user_remote_configuration")) {
-        const err7 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema74.properties.object.enum } };
+        const err7 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema75.properties.object.enum } };
         if (vErrors === null) {
           vErrors = [err7];
         } else {
@@ -4835,7 +4749,7 @@ function validate47(data, { instancePath = "", parentData, parentDataProperty, r
     if (data.context_key !== void 0) {
       let data1 = data.context_key;
       if (typeof data1 !== "string" && data1 !== null) {
-        const err8 = { instancePath: instancePath + "/context_key", schemaPath: "#/properties/context_key/type", keyword: "type", params: { type: schema74.properties.context_key.type } };
+        const err8 = { instancePath: instancePath + "/context_key", schemaPath: "#/properties/context_key/type", keyword: "type", params: { type: schema75.properties.context_key.type } };
         if (vErrors === null) {
           vErrors = [err8];
         } else {
@@ -4882,7 +4796,7 @@ function validate47(data, { instancePath = "", parentData, parentDataProperty, r
     if (data.source !== void 0) {
       let data3 = data.source;
       if (!(data3 && typeof data3 == "object" && !Array.isArray(data3)) && data3 !== null) {
-        const err12 = { instancePath: instancePath + "/source", schemaPath: "answer:RemoteConfigurationSource/type", keyword: "type", params: { type: schema76.type } };
+        const err12 = { instancePath: instancePath + "/source", schemaPath: "answer:RemoteConfigurationSource/type", keyword: "type", params: { type: schema77.type } };
         if (vErrors === null) {
           vErrors = [err12];
         } else {
@@ -4983,7 +4897,7 @@ function validate47(data, { instancePath = "", parentData, parentDataProperty, r
             errors++;
           }
           if (!(data6 === "auto" || data6 === "manual")) {
-            const err22 = { instancePath: instancePath + "/source/assignment_type", schemaPath: "answer:RemoteConfigurationSource/properties/assignment_type/enum", keyword: "enum", params: { allowedValues: schema76.properties.assignment_type.enum } };
+            const err22 = { instancePath: instancePath + "/source/assignment_type", schemaPath: "answer:RemoteConfigurationSource/properties/assignment_type/enum", keyword: "enum", params: { allowedValues: schema77.properties.assignment_type.enum } };
             if (vErrors === null) {
               vErrors = [err22];
             } else {
@@ -5004,7 +4918,7 @@ function validate47(data, { instancePath = "", parentData, parentDataProperty, r
             errors++;
           }
           if (!(data7 === "remote_configuration" || data7 === "experiment_control_group" || data7 === "experiment_treatment_group")) {
-            const err24 = { instancePath: instancePath + "/source/type", schemaPath: "answer:RemoteConfigurationSource/properties/type/enum", keyword: "enum", params: { allowedValues: schema76.properties.type.enum } };
+            const err24 = { instancePath: instancePath + "/source/type", schemaPath: "answer:RemoteConfigurationSource/properties/type/enum", keyword: "enum", params: { allowedValues: schema77.properties.type.enum } };
             if (vErrors === null) {
               vErrors = [err24];
             } else {
@@ -5016,8 +4930,8 @@ function validate47(data, { instancePath = "", parentData, parentDataProperty, r
       }
     }
     if (data.experiment !== void 0) {
-      if (!validate48(data.experiment, { instancePath: instancePath + "/experiment", parentData: data, parentDataProperty: "experiment", rootData })) {
-        vErrors = vErrors === null ? validate48.errors : vErrors.concat(validate48.errors);
+      if (!validate53(data.experiment, { instancePath: instancePath + "/experiment", parentData: data, parentDataProperty: "experiment", rootData })) {
+        vErrors = vErrors === null ? validate53.errors : vErrors.concat(validate53.errors);
         errors = vErrors.length;
       }
     }
@@ -5030,10 +4944,10 @@ function validate47(data, { instancePath = "", parentData, parentDataProperty, r
     }
     errors++;
   }
-  validate47.errors = vErrors;
+  validate52.errors = vErrors;
   return errors === 0;
 }
-function validate46(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate51(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -5133,8 +5047,8 @@ function validate46(data, { instancePath = "", parentData, parentDataProperty, r
       if (Array.isArray(data2)) {
         const len0 = data2.length;
         for (let i0 = 0; i0 < len0; i0++) {
-          if (!validate47(data2[i0], { instancePath: instancePath + "/data/" + i0, parentData: data2, parentDataProperty: i0, rootData })) {
-            vErrors = vErrors === null ? validate47.errors : vErrors.concat(validate47.errors);
+          if (!validate52(data2[i0], { instancePath: instancePath + "/data/" + i0, parentData: data2, parentDataProperty: i0, rootData })) {
+            vErrors = vErrors === null ? validate52.errors : vErrors.concat(validate52.errors);
             errors = vErrors.length;
           }
         }
@@ -5178,14 +5092,14 @@ function validate46(data, { instancePath = "", parentData, parentDataProperty, r
     }
     errors++;
   }
-  validate46.errors = vErrors;
+  validate51.errors = vErrors;
   return errors === 0;
 }
-var v4EvaluateUserRemoteConfigurationsBody = validate53;
-var schema82 = { "type": "object", "additionalProperties": false, "properties": { "context_keys": { "type": "array", "minItems": 1, "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "type": ["string", "null"], "maxLength": 256, "format": "text" }, "uniqueItems": true } }, "attributes": { "$ref": "input:EvaluationAttributes" }, "dry_run": { "type": "boolean", "default": false } }, "$id": "input:EvaluationInput" };
-var schema83 = { "type": "object", "additionalProperties": false, "properties": { "target_platform": { "type": "string", "enum": ["iOS", "Android", "Stripe", "Paddle"] }, "country": { "type": "string", "pattern": "^[A-Za-z]{2}$", "format": "text" }, "app_version": { "type": "string", "minLength": 1, "maxLength": 64, "format": "text" } }, "$id": "input:EvaluationAttributes" };
+var v4EvaluateUserRemoteConfigurationsBody = validate58;
+var schema83 = { "type": "object", "additionalProperties": false, "properties": { "context_keys": { "type": "array", "minItems": 1, "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "type": ["string", "null"], "maxLength": 256, "format": "text" }, "uniqueItems": true } }, "attributes": { "$ref": "input:EvaluationAttributes" }, "dry_run": { "type": "boolean", "default": false } }, "$id": "input:EvaluationInput" };
+var schema84 = { "type": "object", "additionalProperties": false, "properties": { "target_platform": { "type": "string", "enum": ["iOS", "Android", "Stripe", "Paddle"] }, "country": { "type": "string", "pattern": "^[A-Za-z]{2}$", "format": "text" }, "app_version": { "type": "string", "minLength": 1, "maxLength": 64, "format": "text" } }, "$id": "input:EvaluationAttributes" };
 var pattern24 = new RegExp("^[A-Za-z]{2}$", "u");
-function validate54(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate59(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -5236,7 +5150,7 @@ function validate54(data, { instancePath = "", parentData, parentDataProperty, r
           for (let i0 = 0; i0 < len0; i0++) {
             let data1 = data0[i0];
             if (typeof data1 !== "string" && data1 !== null) {
-              const err2 = { instancePath: instancePath + "/context_keys/" + i0, schemaPath: "#/properties/context_keys/then/items/type", keyword: "type", params: { type: schema82.properties.context_keys.then.items.type } };
+              const err2 = { instancePath: instancePath + "/context_keys/" + i0, schemaPath: "#/properties/context_keys/then/items/type", keyword: "type", params: { type: schema83.properties.context_keys.then.items.type } };
               if (vErrors === null) {
                 vErrors = [err2];
               } else {
@@ -5359,7 +5273,7 @@ function validate54(data, { instancePath = "", parentData, parentDataProperty, r
             errors++;
           }
           if (!(data3 === "iOS" || data3 === "Android" || data3 === "Stripe" || data3 === "Paddle")) {
-            const err12 = { instancePath: instancePath + "/attributes/target_platform", schemaPath: "input:EvaluationAttributes/properties/target_platform/enum", keyword: "enum", params: { allowedValues: schema83.properties.target_platform.enum } };
+            const err12 = { instancePath: instancePath + "/attributes/target_platform", schemaPath: "input:EvaluationAttributes/properties/target_platform/enum", keyword: "enum", params: { allowedValues: schema84.properties.target_platform.enum } };
             if (vErrors === null) {
               vErrors = [err12];
             } else {
@@ -5467,27 +5381,1059 @@ function validate54(data, { instancePath = "", parentData, parentDataProperty, r
     }
     errors++;
   }
-  validate54.errors = vErrors;
+  validate59.errors = vErrors;
   return errors === 0;
 }
-function validate53(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate58(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
-  if (!validate54(data, { instancePath, parentData, parentDataProperty, rootData })) {
-    vErrors = vErrors === null ? validate54.errors : vErrors.concat(validate54.errors);
+  if (!validate59(data, { instancePath, parentData, parentDataProperty, rootData })) {
+    vErrors = vErrors === null ? validate59.errors : vErrors.concat(validate59.errors);
     errors = vErrors.length;
   }
-  validate53.errors = vErrors;
+  validate58.errors = vErrors;
   return errors === 0;
 }
-var answerExperimentList = validate56;
-var schema84 = { "type": "object", "required": ["object", "url", "data", "has_more"], "additionalProperties": false, "properties": { "object": { "$ref": "answer:ListObject" }, "url": { "type": "string", "enum": ["/v4/experiments"] }, "data": { "type": "array", "maxItems": 100, "items": { "$ref": "answer:Experiment" } }, "has_more": { "$ref": "answer:HasMore" }, "next_cursor": { "$ref": "answer:NextCursor" } }, "$id": "answer:ExperimentList" };
-var schema86 = { "type": "object", "required": ["object", "id", "url", "name", "alias_id", "description", "status", "started_at", "finished_at", "segment_percent", "primary_metric", "goal_value", "goal_direction", "context_key", "is_context_specific", "created_at", "updated_at"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["experiment"] }, "id": { "type": "string", "minLength": 1 }, "url": { "type": "string", "pattern": "^/v4/experiments/.+$" }, "name": { "type": "string", "minLength": 1 }, "alias_id": { "type": "string", "minLength": 1 }, "description": { "type": ["string", "null"] }, "status": { "$ref": "answer:ExperimentStatus" }, "started_at": { "$ref": "answer:NullableTime" }, "finished_at": { "$ref": "answer:NullableTime" }, "segment_percent": { "type": ["number", "null"], "minimum": 0, "maximum": 100 }, "primary_metric": { "type": ["string", "null"], "enum": ["user_to_trial", "user_to_paid", "free_trials", "trial_to_paid", "trial_cancellation", "new_subscriptions", "subscription_cancellation", "sales", "proceeds", "refunds", null] }, "goal_value": { "type": ["number", "null"] }, "goal_direction": { "type": ["string", "null"], "enum": ["increase", "decrease", null] }, "context_key": { "type": "string" }, "is_context_specific": { "type": "boolean" }, "segmentation_conditions": { "type": "array", "minItems": 1, "maxItems": 50, "items": { "$ref": "answer:Condition" } }, "created_at": { "$ref": "answer:Time" }, "updated_at": { "$ref": "answer:Time" } }, "$id": "answer:Experiment" };
-var schema87 = { "type": "string", "enum": ["draft", "active", "paused", "finished"], "$id": "answer:ExperimentStatus" };
-var schema88 = { "type": ["string", "null"], "format": "date-time", "pattern": "^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z$", "$id": "answer:NullableTime" };
-var pattern25 = new RegExp("^/v4/experiments/.+$", "u");
-function validate57(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var answerSegmentList = validate61;
+var schema85 = { "type": "object", "required": ["object", "url", "data", "has_more"], "additionalProperties": false, "properties": { "object": { "$ref": "answer:ListObject" }, "url": { "type": "string", "enum": ["/v4/segments"] }, "data": { "type": "array", "maxItems": 100, "items": { "$ref": "answer:Segment" } }, "has_more": { "$ref": "answer:HasMore" }, "next_cursor": { "$ref": "answer:NextCursor" } }, "$id": "answer:SegmentList" };
+var schema87 = { "type": "object", "required": ["object", "id", "url", "name", "is_system", "conditions", "created_at", "updated_at"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["segment"] }, "id": { "type": "string", "minLength": 1 }, "url": { "type": "string", "pattern": "^/v4/segments/.+$" }, "name": { "type": "string", "minLength": 1, "maxLength": 256 }, "is_system": { "type": "boolean" }, "conditions": { "type": "array", "maxItems": 50, "items": { "$ref": "answer:Condition" } }, "created_at": { "$ref": "answer:Time" }, "updated_at": { "$ref": "answer:Time" } }, "$id": "answer:Segment" };
+var pattern25 = new RegExp("^/v4/segments/.+$", "u");
+function validate62(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+  ;
+  let vErrors = null;
+  let errors = 0;
+  if (data && typeof data == "object" && !Array.isArray(data)) {
+    if (data.object === void 0) {
+      const err0 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "object" } };
+      if (vErrors === null) {
+        vErrors = [err0];
+      } else {
+        vErrors.push(err0);
+      }
+      errors++;
+    }
+    if (data.id === void 0) {
+      const err1 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "id" } };
+      if (vErrors === null) {
+        vErrors = [err1];
+      } else {
+        vErrors.push(err1);
+      }
+      errors++;
+    }
+    if (data.url === void 0) {
+      const err2 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "url" } };
+      if (vErrors === null) {
+        vErrors = [err2];
+      } else {
+        vErrors.push(err2);
+      }
+      errors++;
+    }
+    if (data.name === void 0) {
+      const err3 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "name" } };
+      if (vErrors === null) {
+        vErrors = [err3];
+      } else {
+        vErrors.push(err3);
+      }
+      errors++;
+    }
+    if (data.is_system === void 0) {
+      const err4 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "is_system" } };
+      if (vErrors === null) {
+        vErrors = [err4];
+      } else {
+        vErrors.push(err4);
+      }
+      errors++;
+    }
+    if (data.conditions === void 0) {
+      const err5 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "conditions" } };
+      if (vErrors === null) {
+        vErrors = [err5];
+      } else {
+        vErrors.push(err5);
+      }
+      errors++;
+    }
+    if (data.created_at === void 0) {
+      const err6 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "created_at" } };
+      if (vErrors === null) {
+        vErrors = [err6];
+      } else {
+        vErrors.push(err6);
+      }
+      errors++;
+    }
+    if (data.updated_at === void 0) {
+      const err7 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "updated_at" } };
+      if (vErrors === null) {
+        vErrors = [err7];
+      } else {
+        vErrors.push(err7);
+      }
+      errors++;
+    }
+    for (const key0 in data) {
+      if (!(key0 === "object" || key0 === "id" || key0 === "url" || key0 === "name" || key0 === "is_system" || key0 === "conditions" || key0 === "created_at" || key0 === "updated_at")) {
+        const err8 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
+        if (vErrors === null) {
+          vErrors = [err8];
+        } else {
+          vErrors.push(err8);
+        }
+        errors++;
+      }
+    }
+    if (data.object !== void 0) {
+      let data0 = data.object;
+      if (typeof data0 !== "string") {
+        const err9 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err9];
+        } else {
+          vErrors.push(err9);
+        }
+        errors++;
+      }
+      if (!(data0 === "segment")) {
+        const err10 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema87.properties.object.enum } };
+        if (vErrors === null) {
+          vErrors = [err10];
+        } else {
+          vErrors.push(err10);
+        }
+        errors++;
+      }
+    }
+    if (data.id !== void 0) {
+      let data1 = data.id;
+      if (typeof data1 === "string") {
+        if (func2(data1) < 1) {
+          const err11 = { instancePath: instancePath + "/id", schemaPath: "#/properties/id/minLength", keyword: "minLength", params: { limit: 1 } };
+          if (vErrors === null) {
+            vErrors = [err11];
+          } else {
+            vErrors.push(err11);
+          }
+          errors++;
+        }
+      } else {
+        const err12 = { instancePath: instancePath + "/id", schemaPath: "#/properties/id/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err12];
+        } else {
+          vErrors.push(err12);
+        }
+        errors++;
+      }
+    }
+    if (data.url !== void 0) {
+      let data2 = data.url;
+      if (typeof data2 === "string") {
+        if (!pattern25.test(data2)) {
+          const err13 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/pattern", keyword: "pattern", params: { pattern: "^/v4/segments/.+$" } };
+          if (vErrors === null) {
+            vErrors = [err13];
+          } else {
+            vErrors.push(err13);
+          }
+          errors++;
+        }
+      } else {
+        const err14 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err14];
+        } else {
+          vErrors.push(err14);
+        }
+        errors++;
+      }
+    }
+    if (data.name !== void 0) {
+      let data3 = data.name;
+      if (typeof data3 === "string") {
+        if (func2(data3) > 256) {
+          const err15 = { instancePath: instancePath + "/name", schemaPath: "#/properties/name/maxLength", keyword: "maxLength", params: { limit: 256 } };
+          if (vErrors === null) {
+            vErrors = [err15];
+          } else {
+            vErrors.push(err15);
+          }
+          errors++;
+        }
+        if (func2(data3) < 1) {
+          const err16 = { instancePath: instancePath + "/name", schemaPath: "#/properties/name/minLength", keyword: "minLength", params: { limit: 1 } };
+          if (vErrors === null) {
+            vErrors = [err16];
+          } else {
+            vErrors.push(err16);
+          }
+          errors++;
+        }
+      } else {
+        const err17 = { instancePath: instancePath + "/name", schemaPath: "#/properties/name/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err17];
+        } else {
+          vErrors.push(err17);
+        }
+        errors++;
+      }
+    }
+    if (data.is_system !== void 0) {
+      if (typeof data.is_system !== "boolean") {
+        const err18 = { instancePath: instancePath + "/is_system", schemaPath: "#/properties/is_system/type", keyword: "type", params: { type: "boolean" } };
+        if (vErrors === null) {
+          vErrors = [err18];
+        } else {
+          vErrors.push(err18);
+        }
+        errors++;
+      }
+    }
+    if (data.conditions !== void 0) {
+      let data5 = data.conditions;
+      if (Array.isArray(data5)) {
+        if (data5.length > 50) {
+          const err19 = { instancePath: instancePath + "/conditions", schemaPath: "#/properties/conditions/maxItems", keyword: "maxItems", params: { limit: 50 } };
+          if (vErrors === null) {
+            vErrors = [err19];
+          } else {
+            vErrors.push(err19);
+          }
+          errors++;
+        }
+        const len0 = data5.length;
+        for (let i0 = 0; i0 < len0; i0++) {
+          if (!validate27(data5[i0], { instancePath: instancePath + "/conditions/" + i0, parentData: data5, parentDataProperty: i0, rootData })) {
+            vErrors = vErrors === null ? validate27.errors : vErrors.concat(validate27.errors);
+            errors = vErrors.length;
+          }
+        }
+      } else {
+        const err20 = { instancePath: instancePath + "/conditions", schemaPath: "#/properties/conditions/type", keyword: "type", params: { type: "array" } };
+        if (vErrors === null) {
+          vErrors = [err20];
+        } else {
+          vErrors.push(err20);
+        }
+        errors++;
+      }
+    }
+    if (data.created_at !== void 0) {
+      let data7 = data.created_at;
+      if (typeof data7 === "string") {
+        if (!pattern1.test(data7)) {
+          const err21 = { instancePath: instancePath + "/created_at", schemaPath: "answer:Time/pattern", keyword: "pattern", params: { pattern: "^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z$" } };
+          if (vErrors === null) {
+            vErrors = [err21];
+          } else {
+            vErrors.push(err21);
+          }
+          errors++;
+        }
+        if (!formats0(data7)) {
+          const err22 = { instancePath: instancePath + "/created_at", schemaPath: "answer:Time/format", keyword: "format", params: { format: "date-time" } };
+          if (vErrors === null) {
+            vErrors = [err22];
+          } else {
+            vErrors.push(err22);
+          }
+          errors++;
+        }
+      } else {
+        const err23 = { instancePath: instancePath + "/created_at", schemaPath: "answer:Time/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err23];
+        } else {
+          vErrors.push(err23);
+        }
+        errors++;
+      }
+    }
+    if (data.updated_at !== void 0) {
+      let data8 = data.updated_at;
+      if (typeof data8 === "string") {
+        if (!pattern1.test(data8)) {
+          const err24 = { instancePath: instancePath + "/updated_at", schemaPath: "answer:Time/pattern", keyword: "pattern", params: { pattern: "^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z$" } };
+          if (vErrors === null) {
+            vErrors = [err24];
+          } else {
+            vErrors.push(err24);
+          }
+          errors++;
+        }
+        if (!formats0(data8)) {
+          const err25 = { instancePath: instancePath + "/updated_at", schemaPath: "answer:Time/format", keyword: "format", params: { format: "date-time" } };
+          if (vErrors === null) {
+            vErrors = [err25];
+          } else {
+            vErrors.push(err25);
+          }
+          errors++;
+        }
+      } else {
+        const err26 = { instancePath: instancePath + "/updated_at", schemaPath: "answer:Time/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err26];
+        } else {
+          vErrors.push(err26);
+        }
+        errors++;
+      }
+    }
+  } else {
+    const err27 = { instancePath, schemaPath: "#/type", keyword: "type", params: { type: "object" } };
+    if (vErrors === null) {
+      vErrors = [err27];
+    } else {
+      vErrors.push(err27);
+    }
+    errors++;
+  }
+  validate62.errors = vErrors;
+  return errors === 0;
+}
+function validate61(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+  ;
+  let vErrors = null;
+  let errors = 0;
+  if (data && typeof data == "object" && !Array.isArray(data)) {
+    if (data.object === void 0) {
+      const err0 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "object" } };
+      if (vErrors === null) {
+        vErrors = [err0];
+      } else {
+        vErrors.push(err0);
+      }
+      errors++;
+    }
+    if (data.url === void 0) {
+      const err1 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "url" } };
+      if (vErrors === null) {
+        vErrors = [err1];
+      } else {
+        vErrors.push(err1);
+      }
+      errors++;
+    }
+    if (data.data === void 0) {
+      const err2 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "data" } };
+      if (vErrors === null) {
+        vErrors = [err2];
+      } else {
+        vErrors.push(err2);
+      }
+      errors++;
+    }
+    if (data.has_more === void 0) {
+      const err3 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "has_more" } };
+      if (vErrors === null) {
+        vErrors = [err3];
+      } else {
+        vErrors.push(err3);
+      }
+      errors++;
+    }
+    for (const key0 in data) {
+      if (!(key0 === "object" || key0 === "url" || key0 === "data" || key0 === "has_more" || key0 === "next_cursor")) {
+        const err4 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
+        if (vErrors === null) {
+          vErrors = [err4];
+        } else {
+          vErrors.push(err4);
+        }
+        errors++;
+      }
+    }
+    if (data.object !== void 0) {
+      let data0 = data.object;
+      if (typeof data0 !== "string") {
+        const err5 = { instancePath: instancePath + "/object", schemaPath: "answer:ListObject/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err5];
+        } else {
+          vErrors.push(err5);
+        }
+        errors++;
+      }
+      if (!(data0 === "list")) {
+        const err6 = { instancePath: instancePath + "/object", schemaPath: "answer:ListObject/enum", keyword: "enum", params: { allowedValues: schema22.enum } };
+        if (vErrors === null) {
+          vErrors = [err6];
+        } else {
+          vErrors.push(err6);
+        }
+        errors++;
+      }
+    }
+    if (data.url !== void 0) {
+      let data1 = data.url;
+      if (typeof data1 !== "string") {
+        const err7 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err7];
+        } else {
+          vErrors.push(err7);
+        }
+        errors++;
+      }
+      if (!(data1 === "/v4/segments")) {
+        const err8 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema85.properties.url.enum } };
+        if (vErrors === null) {
+          vErrors = [err8];
+        } else {
+          vErrors.push(err8);
+        }
+        errors++;
+      }
+    }
+    if (data.data !== void 0) {
+      let data2 = data.data;
+      if (Array.isArray(data2)) {
+        if (data2.length > 100) {
+          const err9 = { instancePath: instancePath + "/data", schemaPath: "#/properties/data/maxItems", keyword: "maxItems", params: { limit: 100 } };
+          if (vErrors === null) {
+            vErrors = [err9];
+          } else {
+            vErrors.push(err9);
+          }
+          errors++;
+        }
+        const len0 = data2.length;
+        for (let i0 = 0; i0 < len0; i0++) {
+          if (!validate62(data2[i0], { instancePath: instancePath + "/data/" + i0, parentData: data2, parentDataProperty: i0, rootData })) {
+            vErrors = vErrors === null ? validate62.errors : vErrors.concat(validate62.errors);
+            errors = vErrors.length;
+          }
+        }
+      } else {
+        const err10 = { instancePath: instancePath + "/data", schemaPath: "#/properties/data/type", keyword: "type", params: { type: "array" } };
+        if (vErrors === null) {
+          vErrors = [err10];
+        } else {
+          vErrors.push(err10);
+        }
+        errors++;
+      }
+    }
+    if (data.has_more !== void 0) {
+      if (typeof data.has_more !== "boolean") {
+        const err11 = { instancePath: instancePath + "/has_more", schemaPath: "answer:HasMore/type", keyword: "type", params: { type: "boolean" } };
+        if (vErrors === null) {
+          vErrors = [err11];
+        } else {
+          vErrors.push(err11);
+        }
+        errors++;
+      }
+    }
+    if (data.next_cursor !== void 0) {
+      let data5 = data.next_cursor;
+      if (typeof data5 === "string") {
+        if (func2(data5) > 256) {
+          const err12 = { instancePath: instancePath + "/next_cursor", schemaPath: "answer:NextCursor/maxLength", keyword: "maxLength", params: { limit: 256 } };
+          if (vErrors === null) {
+            vErrors = [err12];
+          } else {
+            vErrors.push(err12);
+          }
+          errors++;
+        }
+        if (func2(data5) < 1) {
+          const err13 = { instancePath: instancePath + "/next_cursor", schemaPath: "answer:NextCursor/minLength", keyword: "minLength", params: { limit: 1 } };
+          if (vErrors === null) {
+            vErrors = [err13];
+          } else {
+            vErrors.push(err13);
+          }
+          errors++;
+        }
+      } else {
+        const err14 = { instancePath: instancePath + "/next_cursor", schemaPath: "answer:NextCursor/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err14];
+        } else {
+          vErrors.push(err14);
+        }
+        errors++;
+      }
+    }
+  } else {
+    const err15 = { instancePath, schemaPath: "#/type", keyword: "type", params: { type: "object" } };
+    if (vErrors === null) {
+      vErrors = [err15];
+    } else {
+      vErrors.push(err15);
+    }
+    errors++;
+  }
+  validate61.errors = vErrors;
+  return errors === 0;
+}
+var answerSegment = validate62;
+var v4CreateSegmentBody = validate65;
+function validate66(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+  ;
+  let vErrors = null;
+  let errors = 0;
+  if (data && typeof data == "object" && !Array.isArray(data)) {
+    if (data.conditions === void 0) {
+      data.conditions = [];
+    }
+    if (data.name === void 0) {
+      const err0 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "name" } };
+      if (vErrors === null) {
+        vErrors = [err0];
+      } else {
+        vErrors.push(err0);
+      }
+      errors++;
+    }
+    for (const key0 in data) {
+      if (!(key0 === "name" || key0 === "conditions")) {
+        const err1 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
+        if (vErrors === null) {
+          vErrors = [err1];
+        } else {
+          vErrors.push(err1);
+        }
+        errors++;
+      }
+    }
+    if (data.name !== void 0) {
+      let data0 = data.name;
+      if (typeof data0 === "string") {
+        if (func2(data0) > 256) {
+          const err2 = { instancePath: instancePath + "/name", schemaPath: "#/properties/name/maxLength", keyword: "maxLength", params: { limit: 256 } };
+          if (vErrors === null) {
+            vErrors = [err2];
+          } else {
+            vErrors.push(err2);
+          }
+          errors++;
+        }
+        if (func2(data0) < 1) {
+          const err3 = { instancePath: instancePath + "/name", schemaPath: "#/properties/name/minLength", keyword: "minLength", params: { limit: 1 } };
+          if (vErrors === null) {
+            vErrors = [err3];
+          } else {
+            vErrors.push(err3);
+          }
+          errors++;
+        }
+        if (!formats2(data0)) {
+          const err4 = { instancePath: instancePath + "/name", schemaPath: "#/properties/name/format", keyword: "format", params: { format: "text" } };
+          if (vErrors === null) {
+            vErrors = [err4];
+          } else {
+            vErrors.push(err4);
+          }
+          errors++;
+        }
+      } else {
+        const err5 = { instancePath: instancePath + "/name", schemaPath: "#/properties/name/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err5];
+        } else {
+          vErrors.push(err5);
+        }
+        errors++;
+      }
+    }
+    let data1 = data.conditions;
+    const _errs6 = errors;
+    let valid1 = true;
+    const _errs7 = errors;
+    if (Array.isArray(data1)) {
+      if (data1.length > 50) {
+        const err6 = {};
+        if (vErrors === null) {
+          vErrors = [err6];
+        } else {
+          vErrors.push(err6);
+        }
+        errors++;
+      }
+    }
+    var _valid0 = _errs7 === errors;
+    errors = _errs6;
+    if (vErrors !== null) {
+      if (_errs6) {
+        vErrors.length = _errs6;
+      } else {
+        vErrors = null;
+      }
+    }
+    if (_valid0) {
+      const _errs8 = errors;
+      if (Array.isArray(data1)) {
+        const len0 = data1.length;
+        for (let i0 = 0; i0 < len0; i0++) {
+          if (!validate33(data1[i0], { instancePath: instancePath + "/conditions/" + i0, parentData: data1, parentDataProperty: i0, rootData })) {
+            vErrors = vErrors === null ? validate33.errors : vErrors.concat(validate33.errors);
+            errors = vErrors.length;
+          }
+        }
+      }
+      var _valid0 = _errs8 === errors;
+      valid1 = _valid0;
+    }
+    if (!valid1) {
+      const err7 = { instancePath: instancePath + "/conditions", schemaPath: "#/properties/conditions/if", keyword: "if", params: { failingKeyword: "then" } };
+      if (vErrors === null) {
+        vErrors = [err7];
+      } else {
+        vErrors.push(err7);
+      }
+      errors++;
+    }
+    if (Array.isArray(data1)) {
+      if (data1.length > 50) {
+        const err8 = { instancePath: instancePath + "/conditions", schemaPath: "#/properties/conditions/maxItems", keyword: "maxItems", params: { limit: 50 } };
+        if (vErrors === null) {
+          vErrors = [err8];
+        } else {
+          vErrors.push(err8);
+        }
+        errors++;
+      }
+    } else {
+      const err9 = { instancePath: instancePath + "/conditions", schemaPath: "#/properties/conditions/type", keyword: "type", params: { type: "array" } };
+      if (vErrors === null) {
+        vErrors = [err9];
+      } else {
+        vErrors.push(err9);
+      }
+      errors++;
+    }
+  } else {
+    const err10 = { instancePath, schemaPath: "#/type", keyword: "type", params: { type: "object" } };
+    if (vErrors === null) {
+      vErrors = [err10];
+    } else {
+      vErrors.push(err10);
+    }
+    errors++;
+  }
+  validate66.errors = vErrors;
+  return errors === 0;
+}
+function validate65(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+  ;
+  let vErrors = null;
+  let errors = 0;
+  if (!validate66(data, { instancePath, parentData, parentDataProperty, rootData })) {
+    vErrors = vErrors === null ? validate66.errors : vErrors.concat(validate66.errors);
+    errors = vErrors.length;
+  }
+  validate65.errors = vErrors;
+  return errors === 0;
+}
+var answerSystemSegmentList = validate69;
+var pattern28 = new RegExp("^/v4/segments/system$", "u");
+function validate69(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+  ;
+  let vErrors = null;
+  let errors = 0;
+  if (data && typeof data == "object" && !Array.isArray(data)) {
+    if (data.object === void 0) {
+      const err0 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "object" } };
+      if (vErrors === null) {
+        vErrors = [err0];
+      } else {
+        vErrors.push(err0);
+      }
+      errors++;
+    }
+    if (data.url === void 0) {
+      const err1 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "url" } };
+      if (vErrors === null) {
+        vErrors = [err1];
+      } else {
+        vErrors.push(err1);
+      }
+      errors++;
+    }
+    if (data.data === void 0) {
+      const err2 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "data" } };
+      if (vErrors === null) {
+        vErrors = [err2];
+      } else {
+        vErrors.push(err2);
+      }
+      errors++;
+    }
+    if (data.has_more === void 0) {
+      const err3 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "has_more" } };
+      if (vErrors === null) {
+        vErrors = [err3];
+      } else {
+        vErrors.push(err3);
+      }
+      errors++;
+    }
+    for (const key0 in data) {
+      if (!(key0 === "object" || key0 === "url" || key0 === "data" || key0 === "has_more")) {
+        const err4 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
+        if (vErrors === null) {
+          vErrors = [err4];
+        } else {
+          vErrors.push(err4);
+        }
+        errors++;
+      }
+    }
+    if (data.object !== void 0) {
+      let data0 = data.object;
+      if (typeof data0 !== "string") {
+        const err5 = { instancePath: instancePath + "/object", schemaPath: "answer:ListObject/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err5];
+        } else {
+          vErrors.push(err5);
+        }
+        errors++;
+      }
+      if (!(data0 === "list")) {
+        const err6 = { instancePath: instancePath + "/object", schemaPath: "answer:ListObject/enum", keyword: "enum", params: { allowedValues: schema22.enum } };
+        if (vErrors === null) {
+          vErrors = [err6];
+        } else {
+          vErrors.push(err6);
+        }
+        errors++;
+      }
+    }
+    if (data.url !== void 0) {
+      let data1 = data.url;
+      if (typeof data1 === "string") {
+        if (!pattern28.test(data1)) {
+          const err7 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/pattern", keyword: "pattern", params: { pattern: "^/v4/segments/system$" } };
+          if (vErrors === null) {
+            vErrors = [err7];
+          } else {
+            vErrors.push(err7);
+          }
+          errors++;
+        }
+      } else {
+        const err8 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err8];
+        } else {
+          vErrors.push(err8);
+        }
+        errors++;
+      }
+    }
+    if (data.data !== void 0) {
+      let data2 = data.data;
+      if (Array.isArray(data2)) {
+        const len0 = data2.length;
+        for (let i0 = 0; i0 < len0; i0++) {
+          if (!validate62(data2[i0], { instancePath: instancePath + "/data/" + i0, parentData: data2, parentDataProperty: i0, rootData })) {
+            vErrors = vErrors === null ? validate62.errors : vErrors.concat(validate62.errors);
+            errors = vErrors.length;
+          }
+        }
+      } else {
+        const err9 = { instancePath: instancePath + "/data", schemaPath: "#/properties/data/type", keyword: "type", params: { type: "array" } };
+        if (vErrors === null) {
+          vErrors = [err9];
+        } else {
+          vErrors.push(err9);
+        }
+        errors++;
+      }
+    }
+    if (data.has_more !== void 0) {
+      let data4 = data.has_more;
+      if (typeof data4 !== "boolean") {
+        const err10 = { instancePath: instancePath + "/has_more", schemaPath: "answer:HasNoMore/type", keyword: "type", params: { type: "boolean" } };
+        if (vErrors === null) {
+          vErrors = [err10];
+        } else {
+          vErrors.push(err10);
+        }
+        errors++;
+      }
+      if (!(data4 === false)) {
+        const err11 = { instancePath: instancePath + "/has_more", schemaPath: "answer:HasNoMore/enum", keyword: "enum", params: { allowedValues: schema24.enum } };
+        if (vErrors === null) {
+          vErrors = [err11];
+        } else {
+          vErrors.push(err11);
+        }
+        errors++;
+      }
+    }
+  } else {
+    const err12 = { instancePath, schemaPath: "#/type", keyword: "type", params: { type: "object" } };
+    if (vErrors === null) {
+      vErrors = [err12];
+    } else {
+      vErrors.push(err12);
+    }
+    errors++;
+  }
+  validate69.errors = vErrors;
+  return errors === 0;
+}
+var v4GetSegmentPath = validate71;
+function validate71(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+  ;
+  let vErrors = null;
+  let errors = 0;
+  if (data && typeof data == "object" && !Array.isArray(data)) {
+    if (data.segment_id === void 0) {
+      const err0 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "segment_id" } };
+      if (vErrors === null) {
+        vErrors = [err0];
+      } else {
+        vErrors.push(err0);
+      }
+      errors++;
+    }
+    for (const key0 in data) {
+      if (!(key0 === "segment_id")) {
+        const err1 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
+        if (vErrors === null) {
+          vErrors = [err1];
+        } else {
+          vErrors.push(err1);
+        }
+        errors++;
+      }
+    }
+    if (data.segment_id !== void 0) {
+      let data0 = data.segment_id;
+      if (typeof data0 === "string") {
+        if (func2(data0) > 256) {
+          const err2 = { instancePath: instancePath + "/segment_id", schemaPath: "input:IdInPath/maxLength", keyword: "maxLength", params: { limit: 256 } };
+          if (vErrors === null) {
+            vErrors = [err2];
+          } else {
+            vErrors.push(err2);
+          }
+          errors++;
+        }
+        if (func2(data0) < 1) {
+          const err3 = { instancePath: instancePath + "/segment_id", schemaPath: "input:IdInPath/minLength", keyword: "minLength", params: { limit: 1 } };
+          if (vErrors === null) {
+            vErrors = [err3];
+          } else {
+            vErrors.push(err3);
+          }
+          errors++;
+        }
+        if (!pattern3.test(data0)) {
+          const err4 = { instancePath: instancePath + "/segment_id", schemaPath: "input:IdInPath/pattern", keyword: "pattern", params: { pattern: "^[a-zA-Z0-9._-]+$" } };
+          if (vErrors === null) {
+            vErrors = [err4];
+          } else {
+            vErrors.push(err4);
+          }
+          errors++;
+        }
+        if (!formats2(data0)) {
+          const err5 = { instancePath: instancePath + "/segment_id", schemaPath: "input:IdInPath/format", keyword: "format", params: { format: "text" } };
+          if (vErrors === null) {
+            vErrors = [err5];
+          } else {
+            vErrors.push(err5);
+          }
+          errors++;
+        }
+      } else {
+        const err6 = { instancePath: instancePath + "/segment_id", schemaPath: "input:IdInPath/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err6];
+        } else {
+          vErrors.push(err6);
+        }
+        errors++;
+      }
+    }
+  } else {
+    const err7 = { instancePath, schemaPath: "#/type", keyword: "type", params: { type: "object" } };
+    if (vErrors === null) {
+      vErrors = [err7];
+    } else {
+      vErrors.push(err7);
+    }
+    errors++;
+  }
+  validate71.errors = vErrors;
+  return errors === 0;
+}
+var v4UpdateSegmentBody = validate72;
+function validate73(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+  ;
+  let vErrors = null;
+  let errors = 0;
+  if (data && typeof data == "object" && !Array.isArray(data)) {
+    if (data.name === void 0) {
+      const err0 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "name" } };
+      if (vErrors === null) {
+        vErrors = [err0];
+      } else {
+        vErrors.push(err0);
+      }
+      errors++;
+    }
+    for (const key0 in data) {
+      if (!(key0 === "name" || key0 === "conditions")) {
+        const err1 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
+        if (vErrors === null) {
+          vErrors = [err1];
+        } else {
+          vErrors.push(err1);
+        }
+        errors++;
+      }
+    }
+    if (data.name !== void 0) {
+      let data0 = data.name;
+      if (typeof data0 === "string") {
+        if (func2(data0) > 256) {
+          const err2 = { instancePath: instancePath + "/name", schemaPath: "#/properties/name/maxLength", keyword: "maxLength", params: { limit: 256 } };
+          if (vErrors === null) {
+            vErrors = [err2];
+          } else {
+            vErrors.push(err2);
+          }
+          errors++;
+        }
+        if (func2(data0) < 1) {
+          const err3 = { instancePath: instancePath + "/name", schemaPath: "#/properties/name/minLength", keyword: "minLength", params: { limit: 1 } };
+          if (vErrors === null) {
+            vErrors = [err3];
+          } else {
+            vErrors.push(err3);
+          }
+          errors++;
+        }
+        if (!formats2(data0)) {
+          const err4 = { instancePath: instancePath + "/name", schemaPath: "#/properties/name/format", keyword: "format", params: { format: "text" } };
+          if (vErrors === null) {
+            vErrors = [err4];
+          } else {
+            vErrors.push(err4);
+          }
+          errors++;
+        }
+      } else {
+        const err5 = { instancePath: instancePath + "/name", schemaPath: "#/properties/name/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err5];
+        } else {
+          vErrors.push(err5);
+        }
+        errors++;
+      }
+    }
+    if (data.conditions !== void 0) {
+      let data1 = data.conditions;
+      const _errs6 = errors;
+      let valid1 = true;
+      const _errs7 = errors;
+      if (Array.isArray(data1)) {
+        if (data1.length > 50) {
+          const err6 = {};
+          if (vErrors === null) {
+            vErrors = [err6];
+          } else {
+            vErrors.push(err6);
+          }
+          errors++;
+        }
+      }
+      var _valid0 = _errs7 === errors;
+      errors = _errs6;
+      if (vErrors !== null) {
+        if (_errs6) {
+          vErrors.length = _errs6;
+        } else {
+          vErrors = null;
+        }
+      }
+      if (_valid0) {
+        const _errs8 = errors;
+        if (Array.isArray(data1)) {
+          const len0 = data1.length;
+          for (let i0 = 0; i0 < len0; i0++) {
+            if (!validate33(data1[i0], { instancePath: instancePath + "/conditions/" + i0, parentData: data1, parentDataProperty: i0, rootData })) {
+              vErrors = vErrors === null ? validate33.errors : vErrors.concat(validate33.errors);
+              errors = vErrors.length;
+            }
+          }
+        }
+        var _valid0 = _errs8 === errors;
+        valid1 = _valid0;
+      }
+      if (!valid1) {
+        const err7 = { instancePath: instancePath + "/conditions", schemaPath: "#/properties/conditions/if", keyword: "if", params: { failingKeyword: "then" } };
+        if (vErrors === null) {
+          vErrors = [err7];
+        } else {
+          vErrors.push(err7);
+        }
+        errors++;
+      }
+      if (Array.isArray(data1)) {
+        if (data1.length > 50) {
+          const err8 = { instancePath: instancePath + "/conditions", schemaPath: "#/properties/conditions/maxItems", keyword: "maxItems", params: { limit: 50 } };
+          if (vErrors === null) {
+            vErrors = [err8];
+          } else {
+            vErrors.push(err8);
+          }
+          errors++;
+        }
+      } else {
+        const err9 = { instancePath: instancePath + "/conditions", schemaPath: "#/properties/conditions/type", keyword: "type", params: { type: "array" } };
+        if (vErrors === null) {
+          vErrors = [err9];
+        } else {
+          vErrors.push(err9);
+        }
+        errors++;
+      }
+    }
+  } else {
+    const err10 = { instancePath, schemaPath: "#/type", keyword: "type", params: { type: "object" } };
+    if (vErrors === null) {
+      vErrors = [err10];
+    } else {
+      vErrors.push(err10);
+    }
+    errors++;
+  }
+  validate73.errors = vErrors;
+  return errors === 0;
+}
+function validate72(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+  ;
+  let vErrors = null;
+  let errors = 0;
+  if (!validate73(data, { instancePath, parentData, parentDataProperty, rootData })) {
+    vErrors = vErrors === null ? validate73.errors : vErrors.concat(validate73.errors);
+    errors = vErrors.length;
+  }
+  validate72.errors = vErrors;
+  return errors === 0;
+}
+var answerExperimentList = validate76;
+var schema101 = { "type": "object", "required": ["object", "url", "data", "has_more"], "additionalProperties": false, "properties": { "object": { "$ref": "answer:ListObject" }, "url": { "type": "string", "enum": ["/v4/experiments"] }, "data": { "type": "array", "maxItems": 100, "items": { "$ref": "answer:Experiment" } }, "has_more": { "$ref": "answer:HasMore" }, "next_cursor": { "$ref": "answer:NextCursor" } }, "$id": "answer:ExperimentList" };
+var schema103 = { "type": "object", "required": ["object", "id", "url", "name", "alias_id", "description", "status", "started_at", "finished_at", "segment_percent", "primary_metric", "goal_value", "goal_direction", "context_key", "is_context_specific", "created_at", "updated_at"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["experiment"] }, "id": { "type": "string", "minLength": 1 }, "url": { "type": "string", "pattern": "^/v4/experiments/.+$" }, "name": { "type": "string", "minLength": 1 }, "alias_id": { "type": "string", "minLength": 1 }, "description": { "type": ["string", "null"] }, "status": { "$ref": "answer:ExperimentStatus" }, "started_at": { "$ref": "answer:NullableTime" }, "finished_at": { "$ref": "answer:NullableTime" }, "segment_percent": { "type": ["number", "null"], "minimum": 0, "maximum": 100 }, "primary_metric": { "type": ["string", "null"], "enum": ["user_to_trial", "user_to_paid", "free_trials", "trial_to_paid", "trial_cancellation", "new_subscriptions", "subscription_cancellation", "sales", "proceeds", "refunds", null] }, "goal_value": { "type": ["number", "null"] }, "goal_direction": { "type": ["string", "null"], "enum": ["increase", "decrease", null] }, "context_key": { "type": "string" }, "is_context_specific": { "type": "boolean" }, "segmentation_conditions": { "type": "array", "minItems": 1, "maxItems": 50, "items": { "$ref": "answer:Condition" } }, "created_at": { "$ref": "answer:Time" }, "updated_at": { "$ref": "answer:Time" } }, "$id": "answer:Experiment" };
+var schema104 = { "type": "string", "enum": ["draft", "active", "paused", "finished"], "$id": "answer:ExperimentStatus" };
+var schema105 = { "type": ["string", "null"], "format": "date-time", "pattern": "^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z$", "$id": "answer:NullableTime" };
+var pattern30 = new RegExp("^/v4/experiments/.+$", "u");
+function validate77(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -5646,7 +6592,7 @@ function validate57(data, { instancePath = "", parentData, parentDataProperty, r
       errors++;
     }
     for (const key0 in data) {
-      if (!func16.call(schema86.properties, key0)) {
+      if (!func16.call(schema103.properties, key0)) {
         const err17 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
         if (vErrors === null) {
           vErrors = [err17];
@@ -5668,7 +6614,7 @@ function validate57(data, { instancePath = "", parentData, parentDataProperty, r
         errors++;
       }
       if (!(data0 === "experiment")) {
-        const err19 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema86.properties.object.enum } };
+        const err19 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema103.properties.object.enum } };
         if (vErrors === null) {
           vErrors = [err19];
         } else {
@@ -5702,7 +6648,7 @@ function validate57(data, { instancePath = "", parentData, parentDataProperty, r
     if (data.url !== void 0) {
       let data2 = data.url;
       if (typeof data2 === "string") {
-        if (!pattern25.test(data2)) {
+        if (!pattern30.test(data2)) {
           const err22 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/pattern", keyword: "pattern", params: { pattern: "^/v4/experiments/.+$" } };
           if (vErrors === null) {
             vErrors = [err22];
@@ -5768,7 +6714,7 @@ function validate57(data, { instancePath = "", parentData, parentDataProperty, r
     if (data.description !== void 0) {
       let data5 = data.description;
       if (typeof data5 !== "string" && data5 !== null) {
-        const err28 = { instancePath: instancePath + "/description", schemaPath: "#/properties/description/type", keyword: "type", params: { type: schema86.properties.description.type } };
+        const err28 = { instancePath: instancePath + "/description", schemaPath: "#/properties/description/type", keyword: "type", params: { type: schema103.properties.description.type } };
         if (vErrors === null) {
           vErrors = [err28];
         } else {
@@ -5789,7 +6735,7 @@ function validate57(data, { instancePath = "", parentData, parentDataProperty, r
         errors++;
       }
       if (!(data6 === "draft" || data6 === "active" || data6 === "paused" || data6 === "finished")) {
-        const err30 = { instancePath: instancePath + "/status", schemaPath: "answer:ExperimentStatus/enum", keyword: "enum", params: { allowedValues: schema87.enum } };
+        const err30 = { instancePath: instancePath + "/status", schemaPath: "answer:ExperimentStatus/enum", keyword: "enum", params: { allowedValues: schema104.enum } };
         if (vErrors === null) {
           vErrors = [err30];
         } else {
@@ -5801,7 +6747,7 @@ function validate57(data, { instancePath = "", parentData, parentDataProperty, r
     if (data.started_at !== void 0) {
       let data7 = data.started_at;
       if (typeof data7 !== "string" && data7 !== null) {
-        const err31 = { instancePath: instancePath + "/started_at", schemaPath: "answer:NullableTime/type", keyword: "type", params: { type: schema88.type } };
+        const err31 = { instancePath: instancePath + "/started_at", schemaPath: "answer:NullableTime/type", keyword: "type", params: { type: schema105.type } };
         if (vErrors === null) {
           vErrors = [err31];
         } else {
@@ -5833,7 +6779,7 @@ function validate57(data, { instancePath = "", parentData, parentDataProperty, r
     if (data.finished_at !== void 0) {
       let data8 = data.finished_at;
       if (typeof data8 !== "string" && data8 !== null) {
-        const err34 = { instancePath: instancePath + "/finished_at", schemaPath: "answer:NullableTime/type", keyword: "type", params: { type: schema88.type } };
+        const err34 = { instancePath: instancePath + "/finished_at", schemaPath: "answer:NullableTime/type", keyword: "type", params: { type: schema105.type } };
         if (vErrors === null) {
           vErrors = [err34];
         } else {
@@ -5865,7 +6811,7 @@ function validate57(data, { instancePath = "", parentData, parentDataProperty, r
     if (data.segment_percent !== void 0) {
       let data9 = data.segment_percent;
       if (!(typeof data9 == "number" && isFinite(data9)) && data9 !== null) {
-        const err37 = { instancePath: instancePath + "/segment_percent", schemaPath: "#/properties/segment_percent/type", keyword: "type", params: { type: schema86.properties.segment_percent.type } };
+        const err37 = { instancePath: instancePath + "/segment_percent", schemaPath: "#/properties/segment_percent/type", keyword: "type", params: { type: schema103.properties.segment_percent.type } };
         if (vErrors === null) {
           vErrors = [err37];
         } else {
@@ -5897,7 +6843,7 @@ function validate57(data, { instancePath = "", parentData, parentDataProperty, r
     if (data.primary_metric !== void 0) {
       let data10 = data.primary_metric;
       if (typeof data10 !== "string" && data10 !== null) {
-        const err40 = { instancePath: instancePath + "/primary_metric", schemaPath: "#/properties/primary_metric/type", keyword: "type", params: { type: schema86.properties.primary_metric.type } };
+        const err40 = { instancePath: instancePath + "/primary_metric", schemaPath: "#/properties/primary_metric/type", keyword: "type", params: { type: schema103.properties.primary_metric.type } };
         if (vErrors === null) {
           vErrors = [err40];
         } else {
@@ -5906,7 +6852,7 @@ function validate57(data, { instancePath = "", parentData, parentDataProperty, r
         errors++;
       }
       if (!(data10 === "user_to_trial" || data10 === "user_to_paid" || data10 === "free_trials" || data10 === "trial_to_paid" || data10 === "trial_cancellation" || data10 === "new_subscriptions" || data10 === "subscription_cancellation" || data10 === "sales" || data10 === "proceeds" || data10 === "refunds" || data10 === null)) {
-        const err41 = { instancePath: instancePath + "/primary_metric", schemaPath: "#/properties/primary_metric/enum", keyword: "enum", params: { allowedValues: schema86.properties.primary_metric.enum } };
+        const err41 = { instancePath: instancePath + "/primary_metric", schemaPath: "#/properties/primary_metric/enum", keyword: "enum", params: { allowedValues: schema103.properties.primary_metric.enum } };
         if (vErrors === null) {
           vErrors = [err41];
         } else {
@@ -5918,7 +6864,7 @@ function validate57(data, { instancePath = "", parentData, parentDataProperty, r
     if (data.goal_value !== void 0) {
       let data11 = data.goal_value;
       if (!(typeof data11 == "number" && isFinite(data11)) && data11 !== null) {
-        const err42 = { instancePath: instancePath + "/goal_value", schemaPath: "#/properties/goal_value/type", keyword: "type", params: { type: schema86.properties.goal_value.type } };
+        const err42 = { instancePath: instancePath + "/goal_value", schemaPath: "#/properties/goal_value/type", keyword: "type", params: { type: schema103.properties.goal_value.type } };
         if (vErrors === null) {
           vErrors = [err42];
         } else {
@@ -5930,7 +6876,7 @@ function validate57(data, { instancePath = "", parentData, parentDataProperty, r
     if (data.goal_direction !== void 0) {
       let data12 = data.goal_direction;
       if (typeof data12 !== "string" && data12 !== null) {
-        const err43 = { instancePath: instancePath + "/goal_direction", schemaPath: "#/properties/goal_direction/type", keyword: "type", params: { type: schema86.properties.goal_direction.type } };
+        const err43 = { instancePath: instancePath + "/goal_direction", schemaPath: "#/properties/goal_direction/type", keyword: "type", params: { type: schema103.properties.goal_direction.type } };
         if (vErrors === null) {
           vErrors = [err43];
         } else {
@@ -5939,7 +6885,7 @@ function validate57(data, { instancePath = "", parentData, parentDataProperty, r
         errors++;
       }
       if (!(data12 === "increase" || data12 === "decrease" || data12 === null)) {
-        const err44 = { instancePath: instancePath + "/goal_direction", schemaPath: "#/properties/goal_direction/enum", keyword: "enum", params: { allowedValues: schema86.properties.goal_direction.enum } };
+        const err44 = { instancePath: instancePath + "/goal_direction", schemaPath: "#/properties/goal_direction/enum", keyword: "enum", params: { allowedValues: schema103.properties.goal_direction.enum } };
         if (vErrors === null) {
           vErrors = [err44];
         } else {
@@ -5993,204 +6939,96 @@ function validate57(data, { instancePath = "", parentData, parentDataProperty, r
         }
         const len0 = data15.length;
         for (let i0 = 0; i0 < len0; i0++) {
-          let data16 = data15[i0];
-          if (data16 && typeof data16 == "object" && !Array.isArray(data16)) {
-            if (data16.metric === void 0) {
-              const err49 = { instancePath: instancePath + "/segmentation_conditions/" + i0, schemaPath: "answer:Condition/required", keyword: "required", params: { missingProperty: "metric" } };
-              if (vErrors === null) {
-                vErrors = [err49];
-              } else {
-                vErrors.push(err49);
-              }
-              errors++;
-            }
-            if (data16.comparator === void 0) {
-              const err50 = { instancePath: instancePath + "/segmentation_conditions/" + i0, schemaPath: "answer:Condition/required", keyword: "required", params: { missingProperty: "comparator" } };
-              if (vErrors === null) {
-                vErrors = [err50];
-              } else {
-                vErrors.push(err50);
-              }
-              errors++;
-            }
-            if (data16.value === void 0) {
-              const err51 = { instancePath: instancePath + "/segmentation_conditions/" + i0, schemaPath: "answer:Condition/required", keyword: "required", params: { missingProperty: "value" } };
-              if (vErrors === null) {
-                vErrors = [err51];
-              } else {
-                vErrors.push(err51);
-              }
-              errors++;
-            }
-            if (data16.negate === void 0) {
-              const err52 = { instancePath: instancePath + "/segmentation_conditions/" + i0, schemaPath: "answer:Condition/required", keyword: "required", params: { missingProperty: "negate" } };
-              if (vErrors === null) {
-                vErrors = [err52];
-              } else {
-                vErrors.push(err52);
-              }
-              errors++;
-            }
-            for (const key1 in data16) {
-              if (!(key1 === "metric" || key1 === "comparator" || key1 === "value" || key1 === "negate")) {
-                const err53 = { instancePath: instancePath + "/segmentation_conditions/" + i0, schemaPath: "answer:Condition/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key1 } };
-                if (vErrors === null) {
-                  vErrors = [err53];
-                } else {
-                  vErrors.push(err53);
-                }
-                errors++;
-              }
-            }
-            if (data16.metric !== void 0) {
-              if (typeof data16.metric !== "string") {
-                const err54 = { instancePath: instancePath + "/segmentation_conditions/" + i0 + "/metric", schemaPath: "answer:Condition/properties/metric/type", keyword: "type", params: { type: "string" } };
-                if (vErrors === null) {
-                  vErrors = [err54];
-                } else {
-                  vErrors.push(err54);
-                }
-                errors++;
-              }
-            }
-            if (data16.comparator !== void 0) {
-              let data18 = data16.comparator;
-              if (typeof data18 !== "string") {
-                const err55 = { instancePath: instancePath + "/segmentation_conditions/" + i0 + "/comparator", schemaPath: "answer:Condition/properties/comparator/type", keyword: "type", params: { type: "string" } };
-                if (vErrors === null) {
-                  vErrors = [err55];
-                } else {
-                  vErrors.push(err55);
-                }
-                errors++;
-              }
-              if (!(data18 === "eq" || data18 === "ne" || data18 === "gt" || data18 === "gte" || data18 === "lt" || data18 === "lte" || data18 === "contains" || data18 === "not_contains")) {
-                const err56 = { instancePath: instancePath + "/segmentation_conditions/" + i0 + "/comparator", schemaPath: "answer:Condition/properties/comparator/enum", keyword: "enum", params: { allowedValues: schema39.properties.comparator.enum } };
-                if (vErrors === null) {
-                  vErrors = [err56];
-                } else {
-                  vErrors.push(err56);
-                }
-                errors++;
-              }
-            }
-            if (data16.value !== void 0) {
-              if (typeof data16.value !== "string") {
-                const err57 = { instancePath: instancePath + "/segmentation_conditions/" + i0 + "/value", schemaPath: "answer:Condition/properties/value/type", keyword: "type", params: { type: "string" } };
-                if (vErrors === null) {
-                  vErrors = [err57];
-                } else {
-                  vErrors.push(err57);
-                }
-                errors++;
-              }
-            }
-            if (data16.negate !== void 0) {
-              if (typeof data16.negate !== "boolean") {
-                const err58 = { instancePath: instancePath + "/segmentation_conditions/" + i0 + "/negate", schemaPath: "answer:Condition/properties/negate/type", keyword: "type", params: { type: "boolean" } };
-                if (vErrors === null) {
-                  vErrors = [err58];
-                } else {
-                  vErrors.push(err58);
-                }
-                errors++;
-              }
-            }
-          } else {
-            const err59 = { instancePath: instancePath + "/segmentation_conditions/" + i0, schemaPath: "answer:Condition/type", keyword: "type", params: { type: "object" } };
-            if (vErrors === null) {
-              vErrors = [err59];
-            } else {
-              vErrors.push(err59);
-            }
-            errors++;
+          if (!validate27(data15[i0], { instancePath: instancePath + "/segmentation_conditions/" + i0, parentData: data15, parentDataProperty: i0, rootData })) {
+            vErrors = vErrors === null ? validate27.errors : vErrors.concat(validate27.errors);
+            errors = vErrors.length;
           }
         }
       } else {
-        const err60 = { instancePath: instancePath + "/segmentation_conditions", schemaPath: "#/properties/segmentation_conditions/type", keyword: "type", params: { type: "array" } };
+        const err49 = { instancePath: instancePath + "/segmentation_conditions", schemaPath: "#/properties/segmentation_conditions/type", keyword: "type", params: { type: "array" } };
         if (vErrors === null) {
-          vErrors = [err60];
+          vErrors = [err49];
         } else {
-          vErrors.push(err60);
+          vErrors.push(err49);
         }
         errors++;
       }
     }
     if (data.created_at !== void 0) {
-      let data21 = data.created_at;
-      if (typeof data21 === "string") {
-        if (!pattern1.test(data21)) {
-          const err61 = { instancePath: instancePath + "/created_at", schemaPath: "answer:Time/pattern", keyword: "pattern", params: { pattern: "^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z$" } };
+      let data17 = data.created_at;
+      if (typeof data17 === "string") {
+        if (!pattern1.test(data17)) {
+          const err50 = { instancePath: instancePath + "/created_at", schemaPath: "answer:Time/pattern", keyword: "pattern", params: { pattern: "^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z$" } };
           if (vErrors === null) {
-            vErrors = [err61];
+            vErrors = [err50];
           } else {
-            vErrors.push(err61);
+            vErrors.push(err50);
           }
           errors++;
         }
-        if (!formats0(data21)) {
-          const err62 = { instancePath: instancePath + "/created_at", schemaPath: "answer:Time/format", keyword: "format", params: { format: "date-time" } };
+        if (!formats0(data17)) {
+          const err51 = { instancePath: instancePath + "/created_at", schemaPath: "answer:Time/format", keyword: "format", params: { format: "date-time" } };
           if (vErrors === null) {
-            vErrors = [err62];
+            vErrors = [err51];
           } else {
-            vErrors.push(err62);
+            vErrors.push(err51);
           }
           errors++;
         }
       } else {
-        const err63 = { instancePath: instancePath + "/created_at", schemaPath: "answer:Time/type", keyword: "type", params: { type: "string" } };
+        const err52 = { instancePath: instancePath + "/created_at", schemaPath: "answer:Time/type", keyword: "type", params: { type: "string" } };
         if (vErrors === null) {
-          vErrors = [err63];
+          vErrors = [err52];
         } else {
-          vErrors.push(err63);
+          vErrors.push(err52);
         }
         errors++;
       }
     }
     if (data.updated_at !== void 0) {
-      let data22 = data.updated_at;
-      if (typeof data22 === "string") {
-        if (!pattern1.test(data22)) {
-          const err64 = { instancePath: instancePath + "/updated_at", schemaPath: "answer:Time/pattern", keyword: "pattern", params: { pattern: "^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z$" } };
+      let data18 = data.updated_at;
+      if (typeof data18 === "string") {
+        if (!pattern1.test(data18)) {
+          const err53 = { instancePath: instancePath + "/updated_at", schemaPath: "answer:Time/pattern", keyword: "pattern", params: { pattern: "^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z$" } };
           if (vErrors === null) {
-            vErrors = [err64];
+            vErrors = [err53];
           } else {
-            vErrors.push(err64);
+            vErrors.push(err53);
           }
           errors++;
         }
-        if (!formats0(data22)) {
-          const err65 = { instancePath: instancePath + "/updated_at", schemaPath: "answer:Time/format", keyword: "format", params: { format: "date-time" } };
+        if (!formats0(data18)) {
+          const err54 = { instancePath: instancePath + "/updated_at", schemaPath: "answer:Time/format", keyword: "format", params: { format: "date-time" } };
           if (vErrors === null) {
-            vErrors = [err65];
+            vErrors = [err54];
           } else {
-            vErrors.push(err65);
+            vErrors.push(err54);
           }
           errors++;
         }
       } else {
-        const err66 = { instancePath: instancePath + "/updated_at", schemaPath: "answer:Time/type", keyword: "type", params: { type: "string" } };
+        const err55 = { instancePath: instancePath + "/updated_at", schemaPath: "answer:Time/type", keyword: "type", params: { type: "string" } };
         if (vErrors === null) {
-          vErrors = [err66];
+          vErrors = [err55];
         } else {
-          vErrors.push(err66);
+          vErrors.push(err55);
         }
         errors++;
       }
     }
   } else {
-    const err67 = { instancePath, schemaPath: "#/type", keyword: "type", params: { type: "object" } };
+    const err56 = { instancePath, schemaPath: "#/type", keyword: "type", params: { type: "object" } };
     if (vErrors === null) {
-      vErrors = [err67];
+      vErrors = [err56];
     } else {
-      vErrors.push(err67);
+      vErrors.push(err56);
     }
     errors++;
   }
-  validate57.errors = vErrors;
+  validate77.errors = vErrors;
   return errors === 0;
 }
-function validate56(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate76(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -6275,7 +7113,7 @@ function validate56(data, { instancePath = "", parentData, parentDataProperty, r
         errors++;
       }
       if (!(data1 === "/v4/experiments")) {
-        const err8 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema84.properties.url.enum } };
+        const err8 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema101.properties.url.enum } };
         if (vErrors === null) {
           vErrors = [err8];
         } else {
@@ -6298,8 +7136,8 @@ function validate56(data, { instancePath = "", parentData, parentDataProperty, r
         }
         const len0 = data2.length;
         for (let i0 = 0; i0 < len0; i0++) {
-          if (!validate57(data2[i0], { instancePath: instancePath + "/data/" + i0, parentData: data2, parentDataProperty: i0, rootData })) {
-            vErrors = vErrors === null ? validate57.errors : vErrors.concat(validate57.errors);
+          if (!validate77(data2[i0], { instancePath: instancePath + "/data/" + i0, parentData: data2, parentDataProperty: i0, rootData })) {
+            vErrors = vErrors === null ? validate77.errors : vErrors.concat(validate77.errors);
             errors = vErrors.length;
           }
         }
@@ -6364,14 +7202,14 @@ function validate56(data, { instancePath = "", parentData, parentDataProperty, r
     }
     errors++;
   }
-  validate56.errors = vErrors;
+  validate76.errors = vErrors;
   return errors === 0;
 }
-var answerExperiment = validate57;
-var v4CreateExperimentBody = validate59;
-var schema96 = { "type": "object", "required": ["name", "alias_id"], "additionalProperties": false, "properties": { "name": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" }, "alias_id": { "type": "string", "minLength": 1, "maxLength": 64, "pattern": "^(?!\\.{1,2}$)[a-zA-Z0-9._-]+$", "format": "text" }, "description": { "type": ["string", "null"], "default": null, "maxLength": 1024, "format": "text" }, "segment_percent": { "type": ["number", "null"], "default": null, "minimum": 0, "maximum": 100 }, "primary_metric": { "type": ["string", "null"], "enum": ["user_to_trial", "user_to_paid", "free_trials", "trial_to_paid", "trial_cancellation", "new_subscriptions", "subscription_cancellation", "sales", "proceeds", "refunds", null], "default": null }, "goal_value": { "type": ["number", "null"], "default": null }, "goal_direction": { "type": ["string", "null"], "enum": ["increase", "decrease", null], "default": null }, "context_key": { "type": "string", "default": "", "maxLength": 256, "pattern": "^[a-zA-Z0-9._-]*$", "format": "text" }, "is_context_specific": { "type": "boolean", "default": false }, "segmentation_conditions": { "type": "array", "default": [], "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "$ref": "input:ConditionInput" } } } }, "$id": "input:ExperimentInput" };
-var pattern31 = new RegExp("^[a-zA-Z0-9._-]*$", "u");
-function validate60(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var answerExperiment = validate77;
+var v4CreateExperimentBody = validate80;
+var schema112 = { "type": "object", "required": ["name", "alias_id"], "additionalProperties": false, "properties": { "name": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" }, "alias_id": { "type": "string", "minLength": 1, "maxLength": 64, "pattern": "^(?!\\.{1,2}$)[a-zA-Z0-9._-]+$", "format": "text" }, "description": { "type": ["string", "null"], "default": null, "maxLength": 1024, "format": "text" }, "segment_percent": { "type": ["number", "null"], "default": null, "minimum": 0, "maximum": 100 }, "primary_metric": { "type": ["string", "null"], "enum": ["user_to_trial", "user_to_paid", "free_trials", "trial_to_paid", "trial_cancellation", "new_subscriptions", "subscription_cancellation", "sales", "proceeds", "refunds", null], "default": null }, "goal_value": { "type": ["number", "null"], "default": null }, "goal_direction": { "type": ["string", "null"], "enum": ["increase", "decrease", null], "default": null }, "context_key": { "type": "string", "default": "", "maxLength": 256, "pattern": "^[a-zA-Z0-9._-]*$", "format": "text" }, "is_context_specific": { "type": "boolean", "default": false }, "segmentation_conditions": { "type": "array", "default": [], "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "$ref": "input:ConditionInput" } } } }, "$id": "input:ExperimentInput" };
+var pattern36 = new RegExp("^[a-zA-Z0-9._-]*$", "u");
+function validate81(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -6419,7 +7257,7 @@ function validate60(data, { instancePath = "", parentData, parentDataProperty, r
       errors++;
     }
     for (const key0 in data) {
-      if (!func16.call(schema96.properties, key0)) {
+      if (!func16.call(schema112.properties, key0)) {
         const err2 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
         if (vErrors === null) {
           vErrors = [err2];
@@ -6520,7 +7358,7 @@ function validate60(data, { instancePath = "", parentData, parentDataProperty, r
     }
     let data2 = data.description;
     if (typeof data2 !== "string" && data2 !== null) {
-      const err12 = { instancePath: instancePath + "/description", schemaPath: "#/properties/description/type", keyword: "type", params: { type: schema96.properties.description.type } };
+      const err12 = { instancePath: instancePath + "/description", schemaPath: "#/properties/description/type", keyword: "type", params: { type: schema112.properties.description.type } };
       if (vErrors === null) {
         vErrors = [err12];
       } else {
@@ -6550,7 +7388,7 @@ function validate60(data, { instancePath = "", parentData, parentDataProperty, r
     }
     let data3 = data.segment_percent;
     if (!(typeof data3 == "number" && isFinite(data3)) && data3 !== null) {
-      const err15 = { instancePath: instancePath + "/segment_percent", schemaPath: "#/properties/segment_percent/type", keyword: "type", params: { type: schema96.properties.segment_percent.type } };
+      const err15 = { instancePath: instancePath + "/segment_percent", schemaPath: "#/properties/segment_percent/type", keyword: "type", params: { type: schema112.properties.segment_percent.type } };
       if (vErrors === null) {
         vErrors = [err15];
       } else {
@@ -6580,7 +7418,7 @@ function validate60(data, { instancePath = "", parentData, parentDataProperty, r
     }
     let data4 = data.primary_metric;
     if (typeof data4 !== "string" && data4 !== null) {
-      const err18 = { instancePath: instancePath + "/primary_metric", schemaPath: "#/properties/primary_metric/type", keyword: "type", params: { type: schema96.properties.primary_metric.type } };
+      const err18 = { instancePath: instancePath + "/primary_metric", schemaPath: "#/properties/primary_metric/type", keyword: "type", params: { type: schema112.properties.primary_metric.type } };
       if (vErrors === null) {
         vErrors = [err18];
       } else {
@@ -6589,7 +7427,7 @@ function validate60(data, { instancePath = "", parentData, parentDataProperty, r
       errors++;
     }
     if (!(data4 === "user_to_trial" || data4 === "user_to_paid" || data4 === "free_trials" || data4 === "trial_to_paid" || data4 === "trial_cancellation" || data4 === "new_subscriptions" || data4 === "subscription_cancellation" || data4 === "sales" || data4 === "proceeds" || data4 === "refunds" || data4 === null)) {
-      const err19 = { instancePath: instancePath + "/primary_metric", schemaPath: "#/properties/primary_metric/enum", keyword: "enum", params: { allowedValues: schema96.properties.primary_metric.enum } };
+      const err19 = { instancePath: instancePath + "/primary_metric", schemaPath: "#/properties/primary_metric/enum", keyword: "enum", params: { allowedValues: schema112.properties.primary_metric.enum } };
       if (vErrors === null) {
         vErrors = [err19];
       } else {
@@ -6599,7 +7437,7 @@ function validate60(data, { instancePath = "", parentData, parentDataProperty, r
     }
     let data5 = data.goal_value;
     if (!(typeof data5 == "number" && isFinite(data5)) && data5 !== null) {
-      const err20 = { instancePath: instancePath + "/goal_value", schemaPath: "#/properties/goal_value/type", keyword: "type", params: { type: schema96.properties.goal_value.type } };
+      const err20 = { instancePath: instancePath + "/goal_value", schemaPath: "#/properties/goal_value/type", keyword: "type", params: { type: schema112.properties.goal_value.type } };
       if (vErrors === null) {
         vErrors = [err20];
       } else {
@@ -6609,7 +7447,7 @@ function validate60(data, { instancePath = "", parentData, parentDataProperty, r
     }
     let data6 = data.goal_direction;
     if (typeof data6 !== "string" && data6 !== null) {
-      const err21 = { instancePath: instancePath + "/goal_direction", schemaPath: "#/properties/goal_direction/type", keyword: "type", params: { type: schema96.properties.goal_direction.type } };
+      const err21 = { instancePath: instancePath + "/goal_direction", schemaPath: "#/properties/goal_direction/type", keyword: "type", params: { type: schema112.properties.goal_direction.type } };
       if (vErrors === null) {
         vErrors = [err21];
       } else {
@@ -6618,7 +7456,7 @@ function validate60(data, { instancePath = "", parentData, parentDataProperty, r
       errors++;
     }
     if (!(data6 === "increase" || data6 === "decrease" || data6 === null)) {
-      const err22 = { instancePath: instancePath + "/goal_direction", schemaPath: "#/properties/goal_direction/enum", keyword: "enum", params: { allowedValues: schema96.properties.goal_direction.enum } };
+      const err22 = { instancePath: instancePath + "/goal_direction", schemaPath: "#/properties/goal_direction/enum", keyword: "enum", params: { allowedValues: schema112.properties.goal_direction.enum } };
       if (vErrors === null) {
         vErrors = [err22];
       } else {
@@ -6637,7 +7475,7 @@ function validate60(data, { instancePath = "", parentData, parentDataProperty, r
         }
         errors++;
       }
-      if (!pattern31.test(data7)) {
+      if (!pattern36.test(data7)) {
         const err24 = { instancePath: instancePath + "/context_key", schemaPath: "#/properties/context_key/pattern", keyword: "pattern", params: { pattern: "^[a-zA-Z0-9._-]*$" } };
         if (vErrors === null) {
           vErrors = [err24];
@@ -6702,149 +7540,9 @@ function validate60(data, { instancePath = "", parentData, parentDataProperty, r
       if (Array.isArray(data9)) {
         const len0 = data9.length;
         for (let i0 = 0; i0 < len0; i0++) {
-          let data10 = data9[i0];
-          if (data10 && typeof data10 == "object" && !Array.isArray(data10)) {
-            if (data10.negate === void 0) {
-              data10.negate = false;
-            }
-            if (data10.metric === void 0) {
-              const err29 = { instancePath: instancePath + "/segmentation_conditions/" + i0, schemaPath: "input:ConditionInput/required", keyword: "required", params: { missingProperty: "metric" } };
-              if (vErrors === null) {
-                vErrors = [err29];
-              } else {
-                vErrors.push(err29);
-              }
-              errors++;
-            }
-            if (data10.comparator === void 0) {
-              const err30 = { instancePath: instancePath + "/segmentation_conditions/" + i0, schemaPath: "input:ConditionInput/required", keyword: "required", params: { missingProperty: "comparator" } };
-              if (vErrors === null) {
-                vErrors = [err30];
-              } else {
-                vErrors.push(err30);
-              }
-              errors++;
-            }
-            if (data10.value === void 0) {
-              const err31 = { instancePath: instancePath + "/segmentation_conditions/" + i0, schemaPath: "input:ConditionInput/required", keyword: "required", params: { missingProperty: "value" } };
-              if (vErrors === null) {
-                vErrors = [err31];
-              } else {
-                vErrors.push(err31);
-              }
-              errors++;
-            }
-            for (const key1 in data10) {
-              if (!(key1 === "metric" || key1 === "comparator" || key1 === "value" || key1 === "negate")) {
-                const err32 = { instancePath: instancePath + "/segmentation_conditions/" + i0, schemaPath: "input:ConditionInput/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key1 } };
-                if (vErrors === null) {
-                  vErrors = [err32];
-                } else {
-                  vErrors.push(err32);
-                }
-                errors++;
-              }
-            }
-            if (data10.metric !== void 0) {
-              let data11 = data10.metric;
-              if (typeof data11 === "string") {
-                if (func2(data11) > 256) {
-                  const err33 = { instancePath: instancePath + "/segmentation_conditions/" + i0 + "/metric", schemaPath: "input:ConditionInput/properties/metric/maxLength", keyword: "maxLength", params: { limit: 256 } };
-                  if (vErrors === null) {
-                    vErrors = [err33];
-                  } else {
-                    vErrors.push(err33);
-                  }
-                  errors++;
-                }
-                if (!formats2(data11)) {
-                  const err34 = { instancePath: instancePath + "/segmentation_conditions/" + i0 + "/metric", schemaPath: "input:ConditionInput/properties/metric/format", keyword: "format", params: { format: "text" } };
-                  if (vErrors === null) {
-                    vErrors = [err34];
-                  } else {
-                    vErrors.push(err34);
-                  }
-                  errors++;
-                }
-              } else {
-                const err35 = { instancePath: instancePath + "/segmentation_conditions/" + i0 + "/metric", schemaPath: "input:ConditionInput/properties/metric/type", keyword: "type", params: { type: "string" } };
-                if (vErrors === null) {
-                  vErrors = [err35];
-                } else {
-                  vErrors.push(err35);
-                }
-                errors++;
-              }
-            }
-            if (data10.comparator !== void 0) {
-              let data12 = data10.comparator;
-              if (typeof data12 !== "string") {
-                const err36 = { instancePath: instancePath + "/segmentation_conditions/" + i0 + "/comparator", schemaPath: "input:ConditionInput/properties/comparator/type", keyword: "type", params: { type: "string" } };
-                if (vErrors === null) {
-                  vErrors = [err36];
-                } else {
-                  vErrors.push(err36);
-                }
-                errors++;
-              }
-              if (!(data12 === "eq" || data12 === "ne" || data12 === "gt" || data12 === "gte" || data12 === "lt" || data12 === "lte" || data12 === "contains" || data12 === "not_contains")) {
-                const err37 = { instancePath: instancePath + "/segmentation_conditions/" + i0 + "/comparator", schemaPath: "input:ConditionInput/properties/comparator/enum", keyword: "enum", params: { allowedValues: schema47.properties.comparator.enum } };
-                if (vErrors === null) {
-                  vErrors = [err37];
-                } else {
-                  vErrors.push(err37);
-                }
-                errors++;
-              }
-            }
-            if (data10.value !== void 0) {
-              let data13 = data10.value;
-              if (typeof data13 === "string") {
-                if (func2(data13) > 1024) {
-                  const err38 = { instancePath: instancePath + "/segmentation_conditions/" + i0 + "/value", schemaPath: "input:ConditionInput/properties/value/maxLength", keyword: "maxLength", params: { limit: 1024 } };
-                  if (vErrors === null) {
-                    vErrors = [err38];
-                  } else {
-                    vErrors.push(err38);
-                  }
-                  errors++;
-                }
-                if (!formats2(data13)) {
-                  const err39 = { instancePath: instancePath + "/segmentation_conditions/" + i0 + "/value", schemaPath: "input:ConditionInput/properties/value/format", keyword: "format", params: { format: "text" } };
-                  if (vErrors === null) {
-                    vErrors = [err39];
-                  } else {
-                    vErrors.push(err39);
-                  }
-                  errors++;
-                }
-              } else {
-                const err40 = { instancePath: instancePath + "/segmentation_conditions/" + i0 + "/value", schemaPath: "input:ConditionInput/properties/value/type", keyword: "type", params: { type: "string" } };
-                if (vErrors === null) {
-                  vErrors = [err40];
-                } else {
-                  vErrors.push(err40);
-                }
-                errors++;
-              }
-            }
-            if (typeof data10.negate !== "boolean") {
-              const err41 = { instancePath: instancePath + "/segmentation_conditions/" + i0 + "/negate", schemaPath: "input:ConditionInput/properties/negate/type", keyword: "type", params: { type: "boolean" } };
-              if (vErrors === null) {
-                vErrors = [err41];
-              } else {
-                vErrors.push(err41);
-              }
-              errors++;
-            }
-          } else {
-            const err42 = { instancePath: instancePath + "/segmentation_conditions/" + i0, schemaPath: "input:ConditionInput/type", keyword: "type", params: { type: "object" } };
-            if (vErrors === null) {
-              vErrors = [err42];
-            } else {
-              vErrors.push(err42);
-            }
-            errors++;
+          if (!validate33(data9[i0], { instancePath: instancePath + "/segmentation_conditions/" + i0, parentData: data9, parentDataProperty: i0, rootData })) {
+            vErrors = vErrors === null ? validate33.errors : vErrors.concat(validate33.errors);
+            errors = vErrors.length;
           }
         }
       }
@@ -6852,61 +7550,61 @@ function validate60(data, { instancePath = "", parentData, parentDataProperty, r
       valid1 = _valid0;
     }
     if (!valid1) {
-      const err43 = { instancePath: instancePath + "/segmentation_conditions", schemaPath: "#/properties/segmentation_conditions/if", keyword: "if", params: { failingKeyword: "then" } };
+      const err29 = { instancePath: instancePath + "/segmentation_conditions", schemaPath: "#/properties/segmentation_conditions/if", keyword: "if", params: { failingKeyword: "then" } };
       if (vErrors === null) {
-        vErrors = [err43];
+        vErrors = [err29];
       } else {
-        vErrors.push(err43);
+        vErrors.push(err29);
       }
       errors++;
     }
     if (Array.isArray(data9)) {
       if (data9.length > 50) {
-        const err44 = { instancePath: instancePath + "/segmentation_conditions", schemaPath: "#/properties/segmentation_conditions/maxItems", keyword: "maxItems", params: { limit: 50 } };
+        const err30 = { instancePath: instancePath + "/segmentation_conditions", schemaPath: "#/properties/segmentation_conditions/maxItems", keyword: "maxItems", params: { limit: 50 } };
         if (vErrors === null) {
-          vErrors = [err44];
+          vErrors = [err30];
         } else {
-          vErrors.push(err44);
+          vErrors.push(err30);
         }
         errors++;
       }
     } else {
-      const err45 = { instancePath: instancePath + "/segmentation_conditions", schemaPath: "#/properties/segmentation_conditions/type", keyword: "type", params: { type: "array" } };
+      const err31 = { instancePath: instancePath + "/segmentation_conditions", schemaPath: "#/properties/segmentation_conditions/type", keyword: "type", params: { type: "array" } };
       if (vErrors === null) {
-        vErrors = [err45];
+        vErrors = [err31];
       } else {
-        vErrors.push(err45);
+        vErrors.push(err31);
       }
       errors++;
     }
   } else {
-    const err46 = { instancePath, schemaPath: "#/type", keyword: "type", params: { type: "object" } };
+    const err32 = { instancePath, schemaPath: "#/type", keyword: "type", params: { type: "object" } };
     if (vErrors === null) {
-      vErrors = [err46];
+      vErrors = [err32];
     } else {
-      vErrors.push(err46);
+      vErrors.push(err32);
     }
     errors++;
   }
-  validate60.errors = vErrors;
+  validate81.errors = vErrors;
   return errors === 0;
 }
-function validate59(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate80(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
-  if (!validate60(data, { instancePath, parentData, parentDataProperty, rootData })) {
-    vErrors = vErrors === null ? validate60.errors : vErrors.concat(validate60.errors);
+  if (!validate81(data, { instancePath, parentData, parentDataProperty, rootData })) {
+    vErrors = vErrors === null ? validate81.errors : vErrors.concat(validate81.errors);
     errors = vErrors.length;
   }
-  validate59.errors = vErrors;
+  validate80.errors = vErrors;
   return errors === 0;
 }
-var answerExperimentsSummary = validate62;
-var schema98 = { "type": "object", "required": ["object", "url", "environment", "currency", "data"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["experiments_summary"] }, "url": { "type": "string", "enum": ["/v4/experiments/summary"] }, "environment": { "type": "integer", "enum": [0, 1], "minimum": -9007199254740991, "maximum": 9007199254740991 }, "currency": { "type": "string" }, "data": { "type": "array", "maxItems": 50, "items": { "$ref": "answer:ExperimentSummary" } }, "unconverted": { "type": "array", "minItems": 1, "items": { "$ref": "answer:UnconvertedMoney" } } }, "$id": "answer:ExperimentsSummary" };
-var schema99 = { "type": "object", "required": ["experiment_uid", "name", "status", "started_at", "finished_at", "days_running", "primary_metric", "groups"], "additionalProperties": false, "properties": { "experiment_uid": { "type": "string" }, "name": { "type": "string" }, "status": { "$ref": "answer:ExperimentStatus" }, "started_at": { "$ref": "answer:NullableTime" }, "finished_at": { "$ref": "answer:NullableTime" }, "days_running": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "primary_metric": { "type": ["string", "null"] }, "groups": { "type": "array", "maxItems": 20, "items": { "$ref": "answer:ExperimentGroupSummary" } } }, "$id": "answer:ExperimentSummary" };
-var schema103 = { "type": "object", "required": ["group_uid", "name", "is_control", "users", "pinned_users", "paying_users", "trials", "trial_conversions", "subscriptions", "in_app_purchases", "sales", "proceeds", "refunds", "arpu", "primary_metric_value", "goal_reached", "uplift", "p_value", "is_significant", "recommended_sample_size"], "additionalProperties": false, "properties": { "group_uid": { "type": "string" }, "name": { "type": ["string", "null"] }, "is_control": { "type": "boolean" }, "users": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "pinned_users": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "paying_users": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "trials": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "trial_conversions": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "subscriptions": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "in_app_purchases": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "sales": { "type": "number" }, "proceeds": { "type": "number" }, "refunds": { "type": "number" }, "arpu": { "type": "number" }, "primary_metric_value": { "type": ["number", "null"] }, "goal_reached": { "type": ["boolean", "null"] }, "uplift": { "type": ["number", "null"] }, "p_value": { "type": ["number", "null"], "minimum": 0, "maximum": 1 }, "is_significant": { "type": ["boolean", "null"] }, "recommended_sample_size": { "type": ["integer", "null"], "minimum": 0, "maximum": 9007199254740991 } }, "$id": "answer:ExperimentGroupSummary" };
-function validate63(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var answerExperimentsSummary = validate84;
+var schema113 = { "type": "object", "required": ["object", "url", "environment", "currency", "data"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["experiments_summary"] }, "url": { "type": "string", "enum": ["/v4/experiments/summary"] }, "environment": { "type": "integer", "enum": [0, 1], "minimum": -9007199254740991, "maximum": 9007199254740991 }, "currency": { "type": "string" }, "data": { "type": "array", "maxItems": 50, "items": { "$ref": "answer:ExperimentSummary" } }, "unconverted": { "type": "array", "minItems": 1, "items": { "$ref": "answer:UnconvertedMoney" } } }, "$id": "answer:ExperimentsSummary" };
+var schema114 = { "type": "object", "required": ["experiment_uid", "name", "status", "started_at", "finished_at", "days_running", "primary_metric", "groups"], "additionalProperties": false, "properties": { "experiment_uid": { "type": "string" }, "name": { "type": "string" }, "status": { "$ref": "answer:ExperimentStatus" }, "started_at": { "$ref": "answer:NullableTime" }, "finished_at": { "$ref": "answer:NullableTime" }, "days_running": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "primary_metric": { "type": ["string", "null"] }, "groups": { "type": "array", "maxItems": 20, "items": { "$ref": "answer:ExperimentGroupSummary" } } }, "$id": "answer:ExperimentSummary" };
+var schema118 = { "type": "object", "required": ["group_uid", "name", "is_control", "users", "pinned_users", "paying_users", "trials", "trial_conversions", "subscriptions", "in_app_purchases", "sales", "proceeds", "refunds", "arpu", "primary_metric_value", "goal_reached", "uplift", "p_value", "is_significant", "recommended_sample_size"], "additionalProperties": false, "properties": { "group_uid": { "type": "string" }, "name": { "type": ["string", "null"] }, "is_control": { "type": "boolean" }, "users": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "pinned_users": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "paying_users": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "trials": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "trial_conversions": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "subscriptions": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "in_app_purchases": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "sales": { "type": "number" }, "proceeds": { "type": "number" }, "refunds": { "type": "number" }, "arpu": { "type": "number" }, "primary_metric_value": { "type": ["number", "null"] }, "goal_reached": { "type": ["boolean", "null"] }, "uplift": { "type": ["number", "null"] }, "p_value": { "type": ["number", "null"], "minimum": 0, "maximum": 1 }, "is_significant": { "type": ["boolean", "null"] }, "recommended_sample_size": { "type": ["integer", "null"], "minimum": 0, "maximum": 9007199254740991 } }, "$id": "answer:ExperimentGroupSummary" };
+function validate85(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -7028,7 +7726,7 @@ function validate63(data, { instancePath = "", parentData, parentDataProperty, r
         errors++;
       }
       if (!(data2 === "draft" || data2 === "active" || data2 === "paused" || data2 === "finished")) {
-        const err12 = { instancePath: instancePath + "/status", schemaPath: "answer:ExperimentStatus/enum", keyword: "enum", params: { allowedValues: schema87.enum } };
+        const err12 = { instancePath: instancePath + "/status", schemaPath: "answer:ExperimentStatus/enum", keyword: "enum", params: { allowedValues: schema104.enum } };
         if (vErrors === null) {
           vErrors = [err12];
         } else {
@@ -7040,7 +7738,7 @@ function validate63(data, { instancePath = "", parentData, parentDataProperty, r
     if (data.started_at !== void 0) {
       let data3 = data.started_at;
       if (typeof data3 !== "string" && data3 !== null) {
-        const err13 = { instancePath: instancePath + "/started_at", schemaPath: "answer:NullableTime/type", keyword: "type", params: { type: schema88.type } };
+        const err13 = { instancePath: instancePath + "/started_at", schemaPath: "answer:NullableTime/type", keyword: "type", params: { type: schema105.type } };
         if (vErrors === null) {
           vErrors = [err13];
         } else {
@@ -7072,7 +7770,7 @@ function validate63(data, { instancePath = "", parentData, parentDataProperty, r
     if (data.finished_at !== void 0) {
       let data4 = data.finished_at;
       if (typeof data4 !== "string" && data4 !== null) {
-        const err16 = { instancePath: instancePath + "/finished_at", schemaPath: "answer:NullableTime/type", keyword: "type", params: { type: schema88.type } };
+        const err16 = { instancePath: instancePath + "/finished_at", schemaPath: "answer:NullableTime/type", keyword: "type", params: { type: schema105.type } };
         if (vErrors === null) {
           vErrors = [err16];
         } else {
@@ -7136,7 +7834,7 @@ function validate63(data, { instancePath = "", parentData, parentDataProperty, r
     if (data.primary_metric !== void 0) {
       let data6 = data.primary_metric;
       if (typeof data6 !== "string" && data6 !== null) {
-        const err22 = { instancePath: instancePath + "/primary_metric", schemaPath: "#/properties/primary_metric/type", keyword: "type", params: { type: schema99.properties.primary_metric.type } };
+        const err22 = { instancePath: instancePath + "/primary_metric", schemaPath: "#/properties/primary_metric/type", keyword: "type", params: { type: schema114.properties.primary_metric.type } };
         if (vErrors === null) {
           vErrors = [err22];
         } else {
@@ -7342,7 +8040,7 @@ function validate63(data, { instancePath = "", parentData, parentDataProperty, r
               errors++;
             }
             for (const key1 in data8) {
-              if (!func16.call(schema103.properties, key1)) {
+              if (!func16.call(schema118.properties, key1)) {
                 const err44 = { instancePath: instancePath + "/groups/" + i0, schemaPath: "answer:ExperimentGroupSummary/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key1 } };
                 if (vErrors === null) {
                   vErrors = [err44];
@@ -7366,7 +8064,7 @@ function validate63(data, { instancePath = "", parentData, parentDataProperty, r
             if (data8.name !== void 0) {
               let data10 = data8.name;
               if (typeof data10 !== "string" && data10 !== null) {
-                const err46 = { instancePath: instancePath + "/groups/" + i0 + "/name", schemaPath: "answer:ExperimentGroupSummary/properties/name/type", keyword: "type", params: { type: schema103.properties.name.type } };
+                const err46 = { instancePath: instancePath + "/groups/" + i0 + "/name", schemaPath: "answer:ExperimentGroupSummary/properties/name/type", keyword: "type", params: { type: schema118.properties.name.type } };
                 if (vErrors === null) {
                   vErrors = [err46];
                 } else {
@@ -7661,7 +8359,7 @@ function validate63(data, { instancePath = "", parentData, parentDataProperty, r
             if (data8.primary_metric_value !== void 0) {
               let data23 = data8.primary_metric_value;
               if (!(typeof data23 == "number" && isFinite(data23)) && data23 !== null) {
-                const err73 = { instancePath: instancePath + "/groups/" + i0 + "/primary_metric_value", schemaPath: "answer:ExperimentGroupSummary/properties/primary_metric_value/type", keyword: "type", params: { type: schema103.properties.primary_metric_value.type } };
+                const err73 = { instancePath: instancePath + "/groups/" + i0 + "/primary_metric_value", schemaPath: "answer:ExperimentGroupSummary/properties/primary_metric_value/type", keyword: "type", params: { type: schema118.properties.primary_metric_value.type } };
                 if (vErrors === null) {
                   vErrors = [err73];
                 } else {
@@ -7673,7 +8371,7 @@ function validate63(data, { instancePath = "", parentData, parentDataProperty, r
             if (data8.goal_reached !== void 0) {
               let data24 = data8.goal_reached;
               if (typeof data24 !== "boolean" && data24 !== null) {
-                const err74 = { instancePath: instancePath + "/groups/" + i0 + "/goal_reached", schemaPath: "answer:ExperimentGroupSummary/properties/goal_reached/type", keyword: "type", params: { type: schema103.properties.goal_reached.type } };
+                const err74 = { instancePath: instancePath + "/groups/" + i0 + "/goal_reached", schemaPath: "answer:ExperimentGroupSummary/properties/goal_reached/type", keyword: "type", params: { type: schema118.properties.goal_reached.type } };
                 if (vErrors === null) {
                   vErrors = [err74];
                 } else {
@@ -7685,7 +8383,7 @@ function validate63(data, { instancePath = "", parentData, parentDataProperty, r
             if (data8.uplift !== void 0) {
               let data25 = data8.uplift;
               if (!(typeof data25 == "number" && isFinite(data25)) && data25 !== null) {
-                const err75 = { instancePath: instancePath + "/groups/" + i0 + "/uplift", schemaPath: "answer:ExperimentGroupSummary/properties/uplift/type", keyword: "type", params: { type: schema103.properties.uplift.type } };
+                const err75 = { instancePath: instancePath + "/groups/" + i0 + "/uplift", schemaPath: "answer:ExperimentGroupSummary/properties/uplift/type", keyword: "type", params: { type: schema118.properties.uplift.type } };
                 if (vErrors === null) {
                   vErrors = [err75];
                 } else {
@@ -7697,7 +8395,7 @@ function validate63(data, { instancePath = "", parentData, parentDataProperty, r
             if (data8.p_value !== void 0) {
               let data26 = data8.p_value;
               if (!(typeof data26 == "number" && isFinite(data26)) && data26 !== null) {
-                const err76 = { instancePath: instancePath + "/groups/" + i0 + "/p_value", schemaPath: "answer:ExperimentGroupSummary/properties/p_value/type", keyword: "type", params: { type: schema103.properties.p_value.type } };
+                const err76 = { instancePath: instancePath + "/groups/" + i0 + "/p_value", schemaPath: "answer:ExperimentGroupSummary/properties/p_value/type", keyword: "type", params: { type: schema118.properties.p_value.type } };
                 if (vErrors === null) {
                   vErrors = [err76];
                 } else {
@@ -7729,7 +8427,7 @@ function validate63(data, { instancePath = "", parentData, parentDataProperty, r
             if (data8.is_significant !== void 0) {
               let data27 = data8.is_significant;
               if (typeof data27 !== "boolean" && data27 !== null) {
-                const err79 = { instancePath: instancePath + "/groups/" + i0 + "/is_significant", schemaPath: "answer:ExperimentGroupSummary/properties/is_significant/type", keyword: "type", params: { type: schema103.properties.is_significant.type } };
+                const err79 = { instancePath: instancePath + "/groups/" + i0 + "/is_significant", schemaPath: "answer:ExperimentGroupSummary/properties/is_significant/type", keyword: "type", params: { type: schema118.properties.is_significant.type } };
                 if (vErrors === null) {
                   vErrors = [err79];
                 } else {
@@ -7741,7 +8439,7 @@ function validate63(data, { instancePath = "", parentData, parentDataProperty, r
             if (data8.recommended_sample_size !== void 0) {
               let data28 = data8.recommended_sample_size;
               if (!(typeof data28 == "number" && (!(data28 % 1) && !isNaN(data28)) && isFinite(data28)) && data28 !== null) {
-                const err80 = { instancePath: instancePath + "/groups/" + i0 + "/recommended_sample_size", schemaPath: "answer:ExperimentGroupSummary/properties/recommended_sample_size/type", keyword: "type", params: { type: schema103.properties.recommended_sample_size.type } };
+                const err80 = { instancePath: instancePath + "/groups/" + i0 + "/recommended_sample_size", schemaPath: "answer:ExperimentGroupSummary/properties/recommended_sample_size/type", keyword: "type", params: { type: schema118.properties.recommended_sample_size.type } };
                 if (vErrors === null) {
                   vErrors = [err80];
                 } else {
@@ -7799,10 +8497,10 @@ function validate63(data, { instancePath = "", parentData, parentDataProperty, r
     }
     errors++;
   }
-  validate63.errors = vErrors;
+  validate85.errors = vErrors;
   return errors === 0;
 }
-function validate62(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate84(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -7875,7 +8573,7 @@ function validate62(data, { instancePath = "", parentData, parentDataProperty, r
         errors++;
       }
       if (!(data0 === "experiments_summary")) {
-        const err7 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema98.properties.object.enum } };
+        const err7 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema113.properties.object.enum } };
         if (vErrors === null) {
           vErrors = [err7];
         } else {
@@ -7896,7 +8594,7 @@ function validate62(data, { instancePath = "", parentData, parentDataProperty, r
         errors++;
       }
       if (!(data1 === "/v4/experiments/summary")) {
-        const err9 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema98.properties.url.enum } };
+        const err9 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema113.properties.url.enum } };
         if (vErrors === null) {
           vErrors = [err9];
         } else {
@@ -7917,7 +8615,7 @@ function validate62(data, { instancePath = "", parentData, parentDataProperty, r
         errors++;
       }
       if (!(data2 === 0 || data2 === 1)) {
-        const err11 = { instancePath: instancePath + "/environment", schemaPath: "#/properties/environment/enum", keyword: "enum", params: { allowedValues: schema98.properties.environment.enum } };
+        const err11 = { instancePath: instancePath + "/environment", schemaPath: "#/properties/environment/enum", keyword: "enum", params: { allowedValues: schema113.properties.environment.enum } };
         if (vErrors === null) {
           vErrors = [err11];
         } else {
@@ -7971,8 +8669,8 @@ function validate62(data, { instancePath = "", parentData, parentDataProperty, r
         }
         const len0 = data4.length;
         for (let i0 = 0; i0 < len0; i0++) {
-          if (!validate63(data4[i0], { instancePath: instancePath + "/data/" + i0, parentData: data4, parentDataProperty: i0, rootData })) {
-            vErrors = vErrors === null ? validate63.errors : vErrors.concat(validate63.errors);
+          if (!validate85(data4[i0], { instancePath: instancePath + "/data/" + i0, parentData: data4, parentDataProperty: i0, rootData })) {
+            vErrors = vErrors === null ? validate85.errors : vErrors.concat(validate85.errors);
             errors = vErrors.length;
           }
         }
@@ -8124,13 +8822,13 @@ function validate62(data, { instancePath = "", parentData, parentDataProperty, r
     }
     errors++;
   }
-  validate62.errors = vErrors;
+  validate84.errors = vErrors;
   return errors === 0;
 }
-var v4GetExperimentsSummaryQuery = validate65;
-var schema105 = { "type": "object", "additionalProperties": false, "required": ["filter[experiment_uid][]"], "properties": { "filter[experiment_uid][]": { "type": "array", "minItems": 1, "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } } }, "from": { "type": "integer", "minimum": 0, "maximum": 253402300799 }, "to": { "type": "integer", "minimum": 0, "maximum": 253402300799 }, "environment": { "type": "integer", "enum": [0, 1], "minimum": -9007199254740991, "maximum": 9007199254740991 }, "currency": { "type": "string", "pattern": "^[A-Z]{3}$", "default": "USD", "format": "text" } }, "$id": "input:v4GetExperimentsSummaryQuery" };
-var pattern34 = new RegExp("^[A-Z]{3}$", "u");
-function validate65(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var v4GetExperimentsSummaryQuery = validate87;
+var schema120 = { "type": "object", "additionalProperties": false, "required": ["filter[experiment_uid][]"], "properties": { "filter[experiment_uid][]": { "type": "array", "minItems": 1, "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } } }, "from": { "type": "integer", "minimum": 0, "maximum": 253402300799 }, "to": { "type": "integer", "minimum": 0, "maximum": 253402300799 }, "environment": { "type": "integer", "enum": [0, 1], "minimum": -9007199254740991, "maximum": 9007199254740991 }, "currency": { "type": "string", "pattern": "^[A-Z]{3}$", "default": "USD", "format": "text" } }, "$id": "input:v4GetExperimentsSummaryQuery" };
+var pattern39 = new RegExp("^[A-Z]{3}$", "u");
+function validate87(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -8345,7 +9043,7 @@ function validate65(data, { instancePath = "", parentData, parentDataProperty, r
         errors++;
       }
       if (!(data4 === 0 || data4 === 1)) {
-        const err18 = { instancePath: instancePath + "/environment", schemaPath: "#/properties/environment/enum", keyword: "enum", params: { allowedValues: schema105.properties.environment.enum } };
+        const err18 = { instancePath: instancePath + "/environment", schemaPath: "#/properties/environment/enum", keyword: "enum", params: { allowedValues: schema120.properties.environment.enum } };
         if (vErrors === null) {
           vErrors = [err18];
         } else {
@@ -8376,7 +9074,7 @@ function validate65(data, { instancePath = "", parentData, parentDataProperty, r
     }
     let data5 = data.currency;
     if (typeof data5 === "string") {
-      if (!pattern34.test(data5)) {
+      if (!pattern39.test(data5)) {
         const err21 = { instancePath: instancePath + "/currency", schemaPath: "#/properties/currency/pattern", keyword: "pattern", params: { pattern: "^[A-Z]{3}$" } };
         if (vErrors === null) {
           vErrors = [err21];
@@ -8412,11 +9110,11 @@ function validate65(data, { instancePath = "", parentData, parentDataProperty, r
     }
     errors++;
   }
-  validate65.errors = vErrors;
+  validate87.errors = vErrors;
   return errors === 0;
 }
-var v4GetExperimentPath = validate66;
-function validate66(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var v4GetExperimentPath = validate88;
+function validate88(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -8499,18 +9197,18 @@ function validate66(data, { instancePath = "", parentData, parentDataProperty, r
     }
     errors++;
   }
-  validate66.errors = vErrors;
+  validate88.errors = vErrors;
   return errors === 0;
 }
-var v4UpdateExperimentBody = validate67;
-var schema109 = { "type": "object", "additionalProperties": false, "properties": { "name": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" }, "alias_id": { "type": "string", "minLength": 1, "maxLength": 64, "pattern": "^(?!\\.{1,2}$)[a-zA-Z0-9._-]+$", "format": "text" }, "description": { "type": ["string", "null"], "maxLength": 1024, "format": "text" }, "segment_percent": { "type": ["number", "null"], "minimum": 0, "maximum": 100 }, "primary_metric": { "type": ["string", "null"], "enum": ["user_to_trial", "user_to_paid", "free_trials", "trial_to_paid", "trial_cancellation", "new_subscriptions", "subscription_cancellation", "sales", "proceeds", "refunds", null] }, "goal_value": { "type": ["number", "null"] }, "goal_direction": { "type": ["string", "null"], "enum": ["increase", "decrease", null] }, "context_key": { "type": "string", "maxLength": 256, "pattern": "^[a-zA-Z0-9._-]*$", "format": "text" }, "is_context_specific": { "type": "boolean" }, "segmentation_conditions": { "type": "array", "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "$ref": "input:ConditionInput" } } } }, "$id": "input:ExperimentUpdate" };
-function validate68(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var v4UpdateExperimentBody = validate89;
+var schema124 = { "type": "object", "additionalProperties": false, "properties": { "name": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" }, "alias_id": { "type": "string", "minLength": 1, "maxLength": 64, "pattern": "^(?!\\.{1,2}$)[a-zA-Z0-9._-]+$", "format": "text" }, "description": { "type": ["string", "null"], "maxLength": 1024, "format": "text" }, "segment_percent": { "type": ["number", "null"], "minimum": 0, "maximum": 100 }, "primary_metric": { "type": ["string", "null"], "enum": ["user_to_trial", "user_to_paid", "free_trials", "trial_to_paid", "trial_cancellation", "new_subscriptions", "subscription_cancellation", "sales", "proceeds", "refunds", null] }, "goal_value": { "type": ["number", "null"] }, "goal_direction": { "type": ["string", "null"], "enum": ["increase", "decrease", null] }, "context_key": { "type": "string", "maxLength": 256, "pattern": "^[a-zA-Z0-9._-]*$", "format": "text" }, "is_context_specific": { "type": "boolean" }, "segmentation_conditions": { "type": "array", "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "$ref": "input:ConditionInput" } } } }, "$id": "input:ExperimentUpdate" };
+function validate90(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
   if (data && typeof data == "object" && !Array.isArray(data)) {
     for (const key0 in data) {
-      if (!func16.call(schema109.properties, key0)) {
+      if (!func16.call(schema124.properties, key0)) {
         const err0 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
         if (vErrors === null) {
           vErrors = [err0];
@@ -8612,7 +9310,7 @@ function validate68(data, { instancePath = "", parentData, parentDataProperty, r
     if (data.description !== void 0) {
       let data2 = data.description;
       if (typeof data2 !== "string" && data2 !== null) {
-        const err10 = { instancePath: instancePath + "/description", schemaPath: "#/properties/description/type", keyword: "type", params: { type: schema109.properties.description.type } };
+        const err10 = { instancePath: instancePath + "/description", schemaPath: "#/properties/description/type", keyword: "type", params: { type: schema124.properties.description.type } };
         if (vErrors === null) {
           vErrors = [err10];
         } else {
@@ -8644,7 +9342,7 @@ function validate68(data, { instancePath = "", parentData, parentDataProperty, r
     if (data.segment_percent !== void 0) {
       let data3 = data.segment_percent;
       if (!(typeof data3 == "number" && isFinite(data3)) && data3 !== null) {
-        const err13 = { instancePath: instancePath + "/segment_percent", schemaPath: "#/properties/segment_percent/type", keyword: "type", params: { type: schema109.properties.segment_percent.type } };
+        const err13 = { instancePath: instancePath + "/segment_percent", schemaPath: "#/properties/segment_percent/type", keyword: "type", params: { type: schema124.properties.segment_percent.type } };
         if (vErrors === null) {
           vErrors = [err13];
         } else {
@@ -8676,7 +9374,7 @@ function validate68(data, { instancePath = "", parentData, parentDataProperty, r
     if (data.primary_metric !== void 0) {
       let data4 = data.primary_metric;
       if (typeof data4 !== "string" && data4 !== null) {
-        const err16 = { instancePath: instancePath + "/primary_metric", schemaPath: "#/properties/primary_metric/type", keyword: "type", params: { type: schema109.properties.primary_metric.type } };
+        const err16 = { instancePath: instancePath + "/primary_metric", schemaPath: "#/properties/primary_metric/type", keyword: "type", params: { type: schema124.properties.primary_metric.type } };
         if (vErrors === null) {
           vErrors = [err16];
         } else {
@@ -8685,7 +9383,7 @@ function validate68(data, { instancePath = "", parentData, parentDataProperty, r
         errors++;
       }
       if (!(data4 === "user_to_trial" || data4 === "user_to_paid" || data4 === "free_trials" || data4 === "trial_to_paid" || data4 === "trial_cancellation" || data4 === "new_subscriptions" || data4 === "subscription_cancellation" || data4 === "sales" || data4 === "proceeds" || data4 === "refunds" || data4 === null)) {
-        const err17 = { instancePath: instancePath + "/primary_metric", schemaPath: "#/properties/primary_metric/enum", keyword: "enum", params: { allowedValues: schema109.properties.primary_metric.enum } };
+        const err17 = { instancePath: instancePath + "/primary_metric", schemaPath: "#/properties/primary_metric/enum", keyword: "enum", params: { allowedValues: schema124.properties.primary_metric.enum } };
         if (vErrors === null) {
           vErrors = [err17];
         } else {
@@ -8697,7 +9395,7 @@ function validate68(data, { instancePath = "", parentData, parentDataProperty, r
     if (data.goal_value !== void 0) {
       let data5 = data.goal_value;
       if (!(typeof data5 == "number" && isFinite(data5)) && data5 !== null) {
-        const err18 = { instancePath: instancePath + "/goal_value", schemaPath: "#/properties/goal_value/type", keyword: "type", params: { type: schema109.properties.goal_value.type } };
+        const err18 = { instancePath: instancePath + "/goal_value", schemaPath: "#/properties/goal_value/type", keyword: "type", params: { type: schema124.properties.goal_value.type } };
         if (vErrors === null) {
           vErrors = [err18];
         } else {
@@ -8709,7 +9407,7 @@ function validate68(data, { instancePath = "", parentData, parentDataProperty, r
     if (data.goal_direction !== void 0) {
       let data6 = data.goal_direction;
       if (typeof data6 !== "string" && data6 !== null) {
-        const err19 = { instancePath: instancePath + "/goal_direction", schemaPath: "#/properties/goal_direction/type", keyword: "type", params: { type: schema109.properties.goal_direction.type } };
+        const err19 = { instancePath: instancePath + "/goal_direction", schemaPath: "#/properties/goal_direction/type", keyword: "type", params: { type: schema124.properties.goal_direction.type } };
         if (vErrors === null) {
           vErrors = [err19];
         } else {
@@ -8718,7 +9416,7 @@ function validate68(data, { instancePath = "", parentData, parentDataProperty, r
         errors++;
       }
       if (!(data6 === "increase" || data6 === "decrease" || data6 === null)) {
-        const err20 = { instancePath: instancePath + "/goal_direction", schemaPath: "#/properties/goal_direction/enum", keyword: "enum", params: { allowedValues: schema109.properties.goal_direction.enum } };
+        const err20 = { instancePath: instancePath + "/goal_direction", schemaPath: "#/properties/goal_direction/enum", keyword: "enum", params: { allowedValues: schema124.properties.goal_direction.enum } };
         if (vErrors === null) {
           vErrors = [err20];
         } else {
@@ -8739,7 +9437,7 @@ function validate68(data, { instancePath = "", parentData, parentDataProperty, r
           }
           errors++;
         }
-        if (!pattern31.test(data7)) {
+        if (!pattern36.test(data7)) {
           const err22 = { instancePath: instancePath + "/context_key", schemaPath: "#/properties/context_key/pattern", keyword: "pattern", params: { pattern: "^[a-zA-Z0-9._-]*$" } };
           if (vErrors === null) {
             vErrors = [err22];
@@ -8808,149 +9506,9 @@ function validate68(data, { instancePath = "", parentData, parentDataProperty, r
         if (Array.isArray(data9)) {
           const len0 = data9.length;
           for (let i0 = 0; i0 < len0; i0++) {
-            let data10 = data9[i0];
-            if (data10 && typeof data10 == "object" && !Array.isArray(data10)) {
-              if (data10.negate === void 0) {
-                data10.negate = false;
-              }
-              if (data10.metric === void 0) {
-                const err27 = { instancePath: instancePath + "/segmentation_conditions/" + i0, schemaPath: "input:ConditionInput/required", keyword: "required", params: { missingProperty: "metric" } };
-                if (vErrors === null) {
-                  vErrors = [err27];
-                } else {
-                  vErrors.push(err27);
-                }
-                errors++;
-              }
-              if (data10.comparator === void 0) {
-                const err28 = { instancePath: instancePath + "/segmentation_conditions/" + i0, schemaPath: "input:ConditionInput/required", keyword: "required", params: { missingProperty: "comparator" } };
-                if (vErrors === null) {
-                  vErrors = [err28];
-                } else {
-                  vErrors.push(err28);
-                }
-                errors++;
-              }
-              if (data10.value === void 0) {
-                const err29 = { instancePath: instancePath + "/segmentation_conditions/" + i0, schemaPath: "input:ConditionInput/required", keyword: "required", params: { missingProperty: "value" } };
-                if (vErrors === null) {
-                  vErrors = [err29];
-                } else {
-                  vErrors.push(err29);
-                }
-                errors++;
-              }
-              for (const key1 in data10) {
-                if (!(key1 === "metric" || key1 === "comparator" || key1 === "value" || key1 === "negate")) {
-                  const err30 = { instancePath: instancePath + "/segmentation_conditions/" + i0, schemaPath: "input:ConditionInput/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key1 } };
-                  if (vErrors === null) {
-                    vErrors = [err30];
-                  } else {
-                    vErrors.push(err30);
-                  }
-                  errors++;
-                }
-              }
-              if (data10.metric !== void 0) {
-                let data11 = data10.metric;
-                if (typeof data11 === "string") {
-                  if (func2(data11) > 256) {
-                    const err31 = { instancePath: instancePath + "/segmentation_conditions/" + i0 + "/metric", schemaPath: "input:ConditionInput/properties/metric/maxLength", keyword: "maxLength", params: { limit: 256 } };
-                    if (vErrors === null) {
-                      vErrors = [err31];
-                    } else {
-                      vErrors.push(err31);
-                    }
-                    errors++;
-                  }
-                  if (!formats2(data11)) {
-                    const err32 = { instancePath: instancePath + "/segmentation_conditions/" + i0 + "/metric", schemaPath: "input:ConditionInput/properties/metric/format", keyword: "format", params: { format: "text" } };
-                    if (vErrors === null) {
-                      vErrors = [err32];
-                    } else {
-                      vErrors.push(err32);
-                    }
-                    errors++;
-                  }
-                } else {
-                  const err33 = { instancePath: instancePath + "/segmentation_conditions/" + i0 + "/metric", schemaPath: "input:ConditionInput/properties/metric/type", keyword: "type", params: { type: "string" } };
-                  if (vErrors === null) {
-                    vErrors = [err33];
-                  } else {
-                    vErrors.push(err33);
-                  }
-                  errors++;
-                }
-              }
-              if (data10.comparator !== void 0) {
-                let data12 = data10.comparator;
-                if (typeof data12 !== "string") {
-                  const err34 = { instancePath: instancePath + "/segmentation_conditions/" + i0 + "/comparator", schemaPath: "input:ConditionInput/properties/comparator/type", keyword: "type", params: { type: "string" } };
-                  if (vErrors === null) {
-                    vErrors = [err34];
-                  } else {
-                    vErrors.push(err34);
-                  }
-                  errors++;
-                }
-                if (!(data12 === "eq" || data12 === "ne" || data12 === "gt" || data12 === "gte" || data12 === "lt" || data12 === "lte" || data12 === "contains" || data12 === "not_contains")) {
-                  const err35 = { instancePath: instancePath + "/segmentation_conditions/" + i0 + "/comparator", schemaPath: "input:ConditionInput/properties/comparator/enum", keyword: "enum", params: { allowedValues: schema47.properties.comparator.enum } };
-                  if (vErrors === null) {
-                    vErrors = [err35];
-                  } else {
-                    vErrors.push(err35);
-                  }
-                  errors++;
-                }
-              }
-              if (data10.value !== void 0) {
-                let data13 = data10.value;
-                if (typeof data13 === "string") {
-                  if (func2(data13) > 1024) {
-                    const err36 = { instancePath: instancePath + "/segmentation_conditions/" + i0 + "/value", schemaPath: "input:ConditionInput/properties/value/maxLength", keyword: "maxLength", params: { limit: 1024 } };
-                    if (vErrors === null) {
-                      vErrors = [err36];
-                    } else {
-                      vErrors.push(err36);
-                    }
-                    errors++;
-                  }
-                  if (!formats2(data13)) {
-                    const err37 = { instancePath: instancePath + "/segmentation_conditions/" + i0 + "/value", schemaPath: "input:ConditionInput/properties/value/format", keyword: "format", params: { format: "text" } };
-                    if (vErrors === null) {
-                      vErrors = [err37];
-                    } else {
-                      vErrors.push(err37);
-                    }
-                    errors++;
-                  }
-                } else {
-                  const err38 = { instancePath: instancePath + "/segmentation_conditions/" + i0 + "/value", schemaPath: "input:ConditionInput/properties/value/type", keyword: "type", params: { type: "string" } };
-                  if (vErrors === null) {
-                    vErrors = [err38];
-                  } else {
-                    vErrors.push(err38);
-                  }
-                  errors++;
-                }
-              }
-              if (typeof data10.negate !== "boolean") {
-                const err39 = { instancePath: instancePath + "/segmentation_conditions/" + i0 + "/negate", schemaPath: "input:ConditionInput/properties/negate/type", keyword: "type", params: { type: "boolean" } };
-                if (vErrors === null) {
-                  vErrors = [err39];
-                } else {
-                  vErrors.push(err39);
-                }
-                errors++;
-              }
-            } else {
-              const err40 = { instancePath: instancePath + "/segmentation_conditions/" + i0, schemaPath: "input:ConditionInput/type", keyword: "type", params: { type: "object" } };
-              if (vErrors === null) {
-                vErrors = [err40];
-              } else {
-                vErrors.push(err40);
-              }
-              errors++;
+            if (!validate33(data9[i0], { instancePath: instancePath + "/segmentation_conditions/" + i0, parentData: data9, parentDataProperty: i0, rootData })) {
+              vErrors = vErrors === null ? validate33.errors : vErrors.concat(validate33.errors);
+              errors = vErrors.length;
             }
           }
         }
@@ -8958,60 +9516,60 @@ function validate68(data, { instancePath = "", parentData, parentDataProperty, r
         valid1 = _valid0;
       }
       if (!valid1) {
-        const err41 = { instancePath: instancePath + "/segmentation_conditions", schemaPath: "#/properties/segmentation_conditions/if", keyword: "if", params: { failingKeyword: "then" } };
+        const err27 = { instancePath: instancePath + "/segmentation_conditions", schemaPath: "#/properties/segmentation_conditions/if", keyword: "if", params: { failingKeyword: "then" } };
         if (vErrors === null) {
-          vErrors = [err41];
+          vErrors = [err27];
         } else {
-          vErrors.push(err41);
+          vErrors.push(err27);
         }
         errors++;
       }
       if (Array.isArray(data9)) {
         if (data9.length > 50) {
-          const err42 = { instancePath: instancePath + "/segmentation_conditions", schemaPath: "#/properties/segmentation_conditions/maxItems", keyword: "maxItems", params: { limit: 50 } };
+          const err28 = { instancePath: instancePath + "/segmentation_conditions", schemaPath: "#/properties/segmentation_conditions/maxItems", keyword: "maxItems", params: { limit: 50 } };
           if (vErrors === null) {
-            vErrors = [err42];
+            vErrors = [err28];
           } else {
-            vErrors.push(err42);
+            vErrors.push(err28);
           }
           errors++;
         }
       } else {
-        const err43 = { instancePath: instancePath + "/segmentation_conditions", schemaPath: "#/properties/segmentation_conditions/type", keyword: "type", params: { type: "array" } };
+        const err29 = { instancePath: instancePath + "/segmentation_conditions", schemaPath: "#/properties/segmentation_conditions/type", keyword: "type", params: { type: "array" } };
         if (vErrors === null) {
-          vErrors = [err43];
+          vErrors = [err29];
         } else {
-          vErrors.push(err43);
+          vErrors.push(err29);
         }
         errors++;
       }
     }
   } else {
-    const err44 = { instancePath, schemaPath: "#/type", keyword: "type", params: { type: "object" } };
+    const err30 = { instancePath, schemaPath: "#/type", keyword: "type", params: { type: "object" } };
     if (vErrors === null) {
-      vErrors = [err44];
+      vErrors = [err30];
     } else {
-      vErrors.push(err44);
+      vErrors.push(err30);
     }
     errors++;
   }
-  validate68.errors = vErrors;
+  validate90.errors = vErrors;
   return errors === 0;
 }
-function validate67(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate89(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
-  if (!validate68(data, { instancePath, parentData, parentDataProperty, rootData })) {
-    vErrors = vErrors === null ? validate68.errors : vErrors.concat(validate68.errors);
+  if (!validate90(data, { instancePath, parentData, parentDataProperty, rootData })) {
+    vErrors = vErrors === null ? validate90.errors : vErrors.concat(validate90.errors);
     errors = vErrors.length;
   }
-  validate67.errors = vErrors;
+  validate89.errors = vErrors;
   return errors === 0;
 }
-var v4ChangeExperimentStatusBody = validate70;
-var schema113 = { "type": "string", "enum": ["draft", "active", "paused", "finished"], "$id": "input:ExperimentStatus" };
-function validate71(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var v4ChangeExperimentStatusBody = validate93;
+var schema127 = { "type": "string", "enum": ["draft", "active", "paused", "finished"], "$id": "input:ExperimentStatus" };
+function validate94(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -9048,7 +9606,7 @@ function validate71(data, { instancePath = "", parentData, parentDataProperty, r
         errors++;
       }
       if (!(data0 === "draft" || data0 === "active" || data0 === "paused" || data0 === "finished")) {
-        const err3 = { instancePath: instancePath + "/status", schemaPath: "input:ExperimentStatus/enum", keyword: "enum", params: { allowedValues: schema113.enum } };
+        const err3 = { instancePath: instancePath + "/status", schemaPath: "input:ExperimentStatus/enum", keyword: "enum", params: { allowedValues: schema127.enum } };
         if (vErrors === null) {
           vErrors = [err3];
         } else {
@@ -9066,25 +9624,25 @@ function validate71(data, { instancePath = "", parentData, parentDataProperty, r
     }
     errors++;
   }
-  validate71.errors = vErrors;
+  validate94.errors = vErrors;
   return errors === 0;
 }
-function validate70(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate93(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
-  if (!validate71(data, { instancePath, parentData, parentDataProperty, rootData })) {
-    vErrors = vErrors === null ? validate71.errors : vErrors.concat(validate71.errors);
+  if (!validate94(data, { instancePath, parentData, parentDataProperty, rootData })) {
+    vErrors = vErrors === null ? validate94.errors : vErrors.concat(validate94.errors);
     errors = vErrors.length;
   }
-  validate70.errors = vErrors;
+  validate93.errors = vErrors;
   return errors === 0;
 }
-var answerExperimentGroupList = validate73;
-var pattern38 = new RegExp("^/v4/experiments/.+/groups$", "u");
-var schema116 = { "type": "object", "required": ["object", "id", "url", "name", "is_control", "weight", "remote_config_uid", "offering_uid", "offering_tag", "created_at", "updated_at"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["experiment_group"] }, "id": { "type": "string", "minLength": 1 }, "url": { "type": "string", "pattern": "^/v4/experiments/.+/groups/.+$" }, "name": { "type": ["string", "null"] }, "is_control": { "type": "boolean" }, "weight": { "type": "number", "minimum": 0, "maximum": 1e5 }, "remote_config_uid": { "type": ["string", "null"] }, "offering_uid": { "type": ["string", "null"] }, "offering_tag": { "type": ["integer", "null"], "minimum": -9007199254740991, "maximum": 9007199254740991 }, "created_at": { "$ref": "answer:Time" }, "updated_at": { "$ref": "answer:Time" } }, "$id": "answer:ExperimentGroup" };
-var pattern39 = new RegExp("^/v4/experiments/.+/groups/.+$", "u");
-function validate74(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var answerExperimentGroupList = validate96;
+var pattern43 = new RegExp("^/v4/experiments/.+/groups$", "u");
+var schema130 = { "type": "object", "required": ["object", "id", "url", "name", "is_control", "weight", "remote_config_uid", "offering_uid", "offering_tag", "created_at", "updated_at"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["experiment_group"] }, "id": { "type": "string", "minLength": 1 }, "url": { "type": "string", "pattern": "^/v4/experiments/.+/groups/.+$" }, "name": { "type": ["string", "null"] }, "is_control": { "type": "boolean" }, "weight": { "type": "number", "minimum": 0, "maximum": 1e5 }, "remote_config_uid": { "type": ["string", "null"] }, "offering_uid": { "type": ["string", "null"] }, "offering_tag": { "type": ["integer", "null"], "minimum": -9007199254740991, "maximum": 9007199254740991 }, "created_at": { "$ref": "answer:Time" }, "updated_at": { "$ref": "answer:Time" } }, "$id": "answer:ExperimentGroup" };
+var pattern44 = new RegExp("^/v4/experiments/.+/groups/.+$", "u");
+function validate97(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -9189,7 +9747,7 @@ function validate74(data, { instancePath = "", parentData, parentDataProperty, r
       errors++;
     }
     for (const key0 in data) {
-      if (!func16.call(schema116.properties, key0)) {
+      if (!func16.call(schema130.properties, key0)) {
         const err11 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
         if (vErrors === null) {
           vErrors = [err11];
@@ -9211,7 +9769,7 @@ function validate74(data, { instancePath = "", parentData, parentDataProperty, r
         errors++;
       }
       if (!(data0 === "experiment_group")) {
-        const err13 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema116.properties.object.enum } };
+        const err13 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema130.properties.object.enum } };
         if (vErrors === null) {
           vErrors = [err13];
         } else {
@@ -9245,7 +9803,7 @@ function validate74(data, { instancePath = "", parentData, parentDataProperty, r
     if (data.url !== void 0) {
       let data2 = data.url;
       if (typeof data2 === "string") {
-        if (!pattern39.test(data2)) {
+        if (!pattern44.test(data2)) {
           const err16 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/pattern", keyword: "pattern", params: { pattern: "^/v4/experiments/.+/groups/.+$" } };
           if (vErrors === null) {
             vErrors = [err16];
@@ -9267,7 +9825,7 @@ function validate74(data, { instancePath = "", parentData, parentDataProperty, r
     if (data.name !== void 0) {
       let data3 = data.name;
       if (typeof data3 !== "string" && data3 !== null) {
-        const err18 = { instancePath: instancePath + "/name", schemaPath: "#/properties/name/type", keyword: "type", params: { type: schema116.properties.name.type } };
+        const err18 = { instancePath: instancePath + "/name", schemaPath: "#/properties/name/type", keyword: "type", params: { type: schema130.properties.name.type } };
         if (vErrors === null) {
           vErrors = [err18];
         } else {
@@ -9321,7 +9879,7 @@ function validate74(data, { instancePath = "", parentData, parentDataProperty, r
     if (data.remote_config_uid !== void 0) {
       let data6 = data.remote_config_uid;
       if (typeof data6 !== "string" && data6 !== null) {
-        const err23 = { instancePath: instancePath + "/remote_config_uid", schemaPath: "#/properties/remote_config_uid/type", keyword: "type", params: { type: schema116.properties.remote_config_uid.type } };
+        const err23 = { instancePath: instancePath + "/remote_config_uid", schemaPath: "#/properties/remote_config_uid/type", keyword: "type", params: { type: schema130.properties.remote_config_uid.type } };
         if (vErrors === null) {
           vErrors = [err23];
         } else {
@@ -9333,7 +9891,7 @@ function validate74(data, { instancePath = "", parentData, parentDataProperty, r
     if (data.offering_uid !== void 0) {
       let data7 = data.offering_uid;
       if (typeof data7 !== "string" && data7 !== null) {
-        const err24 = { instancePath: instancePath + "/offering_uid", schemaPath: "#/properties/offering_uid/type", keyword: "type", params: { type: schema116.properties.offering_uid.type } };
+        const err24 = { instancePath: instancePath + "/offering_uid", schemaPath: "#/properties/offering_uid/type", keyword: "type", params: { type: schema130.properties.offering_uid.type } };
         if (vErrors === null) {
           vErrors = [err24];
         } else {
@@ -9345,7 +9903,7 @@ function validate74(data, { instancePath = "", parentData, parentDataProperty, r
     if (data.offering_tag !== void 0) {
       let data8 = data.offering_tag;
       if (!(typeof data8 == "number" && (!(data8 % 1) && !isNaN(data8)) && isFinite(data8)) && data8 !== null) {
-        const err25 = { instancePath: instancePath + "/offering_tag", schemaPath: "#/properties/offering_tag/type", keyword: "type", params: { type: schema116.properties.offering_tag.type } };
+        const err25 = { instancePath: instancePath + "/offering_tag", schemaPath: "#/properties/offering_tag/type", keyword: "type", params: { type: schema130.properties.offering_tag.type } };
         if (vErrors === null) {
           vErrors = [err25];
         } else {
@@ -9445,10 +10003,10 @@ function validate74(data, { instancePath = "", parentData, parentDataProperty, r
     }
     errors++;
   }
-  validate74.errors = vErrors;
+  validate97.errors = vErrors;
   return errors === 0;
 }
-function validate73(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate96(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -9524,7 +10082,7 @@ function validate73(data, { instancePath = "", parentData, parentDataProperty, r
     if (data.url !== void 0) {
       let data1 = data.url;
       if (typeof data1 === "string") {
-        if (!pattern38.test(data1)) {
+        if (!pattern43.test(data1)) {
           const err7 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/pattern", keyword: "pattern", params: { pattern: "^/v4/experiments/.+/groups$" } };
           if (vErrors === null) {
             vErrors = [err7];
@@ -9557,8 +10115,8 @@ function validate73(data, { instancePath = "", parentData, parentDataProperty, r
         }
         const len0 = data2.length;
         for (let i0 = 0; i0 < len0; i0++) {
-          if (!validate74(data2[i0], { instancePath: instancePath + "/data/" + i0, parentData: data2, parentDataProperty: i0, rootData })) {
-            vErrors = vErrors === null ? validate74.errors : vErrors.concat(validate74.errors);
+          if (!validate97(data2[i0], { instancePath: instancePath + "/data/" + i0, parentData: data2, parentDataProperty: i0, rootData })) {
+            vErrors = vErrors === null ? validate97.errors : vErrors.concat(validate97.errors);
             errors = vErrors.length;
           }
         }
@@ -9602,13 +10160,13 @@ function validate73(data, { instancePath = "", parentData, parentDataProperty, r
     }
     errors++;
   }
-  validate73.errors = vErrors;
+  validate96.errors = vErrors;
   return errors === 0;
 }
-var answerExperimentGroup = validate74;
-var v4CreateExperimentGroupBody = validate76;
-var schema121 = { "type": "object", "required": ["weight"], "additionalProperties": false, "properties": { "name": { "type": ["string", "null"], "default": null, "minLength": 1, "maxLength": 256, "format": "text" }, "is_control": { "type": "boolean", "default": false }, "weight": { "type": "number", "minimum": 0, "maximum": 1e5 }, "remote_config_uid": { "type": ["string", "null"], "default": null, "minLength": 1, "maxLength": 256, "format": "text" }, "offering_uid": { "type": ["string", "null"], "default": null, "minLength": 1, "maxLength": 256, "format": "text" } }, "$id": "input:ExperimentGroupInput" };
-function validate76(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var answerExperimentGroup = validate97;
+var v4CreateExperimentGroupBody = validate99;
+var schema135 = { "type": "object", "required": ["weight"], "additionalProperties": false, "properties": { "name": { "type": ["string", "null"], "default": null, "minLength": 1, "maxLength": 256, "format": "text" }, "is_control": { "type": "boolean", "default": false }, "weight": { "type": "number", "minimum": 0, "maximum": 1e5 }, "remote_config_uid": { "type": ["string", "null"], "default": null, "minLength": 1, "maxLength": 256, "format": "text" }, "offering_uid": { "type": ["string", "null"], "default": null, "minLength": 1, "maxLength": 256, "format": "text" } }, "$id": "input:ExperimentGroupInput" };
+function validate99(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -9647,7 +10205,7 @@ function validate76(data, { instancePath = "", parentData, parentDataProperty, r
     }
     let data0 = data.name;
     if (typeof data0 !== "string" && data0 !== null) {
-      const err2 = { instancePath: instancePath + "/name", schemaPath: "input:ExperimentGroupInput/properties/name/type", keyword: "type", params: { type: schema121.properties.name.type } };
+      const err2 = { instancePath: instancePath + "/name", schemaPath: "input:ExperimentGroupInput/properties/name/type", keyword: "type", params: { type: schema135.properties.name.type } };
       if (vErrors === null) {
         vErrors = [err2];
       } else {
@@ -9726,7 +10284,7 @@ function validate76(data, { instancePath = "", parentData, parentDataProperty, r
     }
     let data3 = data.remote_config_uid;
     if (typeof data3 !== "string" && data3 !== null) {
-      const err10 = { instancePath: instancePath + "/remote_config_uid", schemaPath: "input:ExperimentGroupInput/properties/remote_config_uid/type", keyword: "type", params: { type: schema121.properties.remote_config_uid.type } };
+      const err10 = { instancePath: instancePath + "/remote_config_uid", schemaPath: "input:ExperimentGroupInput/properties/remote_config_uid/type", keyword: "type", params: { type: schema135.properties.remote_config_uid.type } };
       if (vErrors === null) {
         vErrors = [err10];
       } else {
@@ -9765,7 +10323,7 @@ function validate76(data, { instancePath = "", parentData, parentDataProperty, r
     }
     let data4 = data.offering_uid;
     if (typeof data4 !== "string" && data4 !== null) {
-      const err14 = { instancePath: instancePath + "/offering_uid", schemaPath: "input:ExperimentGroupInput/properties/offering_uid/type", keyword: "type", params: { type: schema121.properties.offering_uid.type } };
+      const err14 = { instancePath: instancePath + "/offering_uid", schemaPath: "input:ExperimentGroupInput/properties/offering_uid/type", keyword: "type", params: { type: schema135.properties.offering_uid.type } };
       if (vErrors === null) {
         vErrors = [err14];
       } else {
@@ -9811,11 +10369,11 @@ function validate76(data, { instancePath = "", parentData, parentDataProperty, r
     }
     errors++;
   }
-  validate76.errors = vErrors;
+  validate99.errors = vErrors;
   return errors === 0;
 }
-var v4UpdateExperimentGroupPath = validate77;
-function validate77(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var v4UpdateExperimentGroupPath = validate100;
+function validate100(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -9956,12 +10514,12 @@ function validate77(data, { instancePath = "", parentData, parentDataProperty, r
     }
     errors++;
   }
-  validate77.errors = vErrors;
+  validate100.errors = vErrors;
   return errors === 0;
 }
-var v4UpdateExperimentGroupBody = validate78;
-var schema126 = { "type": "object", "additionalProperties": false, "properties": { "name": { "type": ["string", "null"], "minLength": 1, "maxLength": 256, "format": "text" }, "is_control": { "type": "boolean" }, "weight": { "type": "number", "minimum": 0, "maximum": 1e5 }, "remote_config_uid": { "type": ["string", "null"], "minLength": 1, "maxLength": 256, "format": "text" }, "offering_uid": { "type": ["string", "null"], "minLength": 1, "maxLength": 256, "format": "text" } }, "$id": "input:ExperimentGroupUpdate" };
-function validate78(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var v4UpdateExperimentGroupBody = validate101;
+var schema140 = { "type": "object", "additionalProperties": false, "properties": { "name": { "type": ["string", "null"], "minLength": 1, "maxLength": 256, "format": "text" }, "is_control": { "type": "boolean" }, "weight": { "type": "number", "minimum": 0, "maximum": 1e5 }, "remote_config_uid": { "type": ["string", "null"], "minLength": 1, "maxLength": 256, "format": "text" }, "offering_uid": { "type": ["string", "null"], "minLength": 1, "maxLength": 256, "format": "text" } }, "$id": "input:ExperimentGroupUpdate" };
+function validate101(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -9980,7 +10538,7 @@ function validate78(data, { instancePath = "", parentData, parentDataProperty, r
     if (data.name !== void 0) {
       let data0 = data.name;
       if (typeof data0 !== "string" && data0 !== null) {
-        const err1 = { instancePath: instancePath + "/name", schemaPath: "input:ExperimentGroupUpdate/properties/name/type", keyword: "type", params: { type: schema126.properties.name.type } };
+        const err1 = { instancePath: instancePath + "/name", schemaPath: "input:ExperimentGroupUpdate/properties/name/type", keyword: "type", params: { type: schema140.properties.name.type } };
         if (vErrors === null) {
           vErrors = [err1];
         } else {
@@ -10063,7 +10621,7 @@ function validate78(data, { instancePath = "", parentData, parentDataProperty, r
     if (data.remote_config_uid !== void 0) {
       let data3 = data.remote_config_uid;
       if (typeof data3 !== "string" && data3 !== null) {
-        const err9 = { instancePath: instancePath + "/remote_config_uid", schemaPath: "input:ExperimentGroupUpdate/properties/remote_config_uid/type", keyword: "type", params: { type: schema126.properties.remote_config_uid.type } };
+        const err9 = { instancePath: instancePath + "/remote_config_uid", schemaPath: "input:ExperimentGroupUpdate/properties/remote_config_uid/type", keyword: "type", params: { type: schema140.properties.remote_config_uid.type } };
         if (vErrors === null) {
           vErrors = [err9];
         } else {
@@ -10104,7 +10662,7 @@ function validate78(data, { instancePath = "", parentData, parentDataProperty, r
     if (data.offering_uid !== void 0) {
       let data4 = data.offering_uid;
       if (typeof data4 !== "string" && data4 !== null) {
-        const err13 = { instancePath: instancePath + "/offering_uid", schemaPath: "input:ExperimentGroupUpdate/properties/offering_uid/type", keyword: "type", params: { type: schema126.properties.offering_uid.type } };
+        const err13 = { instancePath: instancePath + "/offering_uid", schemaPath: "input:ExperimentGroupUpdate/properties/offering_uid/type", keyword: "type", params: { type: schema140.properties.offering_uid.type } };
         if (vErrors === null) {
           vErrors = [err13];
         } else {
@@ -10151,11 +10709,11 @@ function validate78(data, { instancePath = "", parentData, parentDataProperty, r
     }
     errors++;
   }
-  validate78.errors = vErrors;
+  validate101.errors = vErrors;
   return errors === 0;
 }
-var v4AttachUserToExperimentPath = validate79;
-function validate79(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var v4AttachUserToExperimentPath = validate102;
+function validate102(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -10296,11 +10854,11 @@ function validate79(data, { instancePath = "", parentData, parentDataProperty, r
     }
     errors++;
   }
-  validate79.errors = vErrors;
+  validate102.errors = vErrors;
   return errors === 0;
 }
-var v4AttachUserToExperimentBody = validate80;
-function validate80(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var v4AttachUserToExperimentBody = validate103;
+function validate103(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -10374,14 +10932,14 @@ function validate80(data, { instancePath = "", parentData, parentDataProperty, r
     }
     errors++;
   }
-  validate80.errors = vErrors;
+  validate103.errors = vErrors;
   return errors === 0;
 }
-var answerEventList = validate81;
-var schema132 = { "type": "object", "required": ["object", "url", "data", "has_more"], "additionalProperties": false, "properties": { "object": { "$ref": "answer:ListObject" }, "url": { "type": "string", "enum": ["/v4/events"] }, "data": { "type": "array", "maxItems": 40, "items": { "$ref": "answer:Event" } }, "has_more": { "$ref": "answer:HasMore" } }, "$id": "answer:EventList" };
-var schema134 = { "type": "object", "required": ["object", "id", "url", "event_name", "customer_uid", "happened_at"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["event"] }, "id": { "type": "string", "minLength": 1 }, "url": { "type": "string", "pattern": "^/v4/events/.+$" }, "event_name": { "type": ["string", "null"] }, "customer_uid": { "type": ["string", "null"] }, "happened_at": { "$ref": "answer:Time" } }, "$id": "answer:Event" };
-var pattern46 = new RegExp("^/v4/events/.+$", "u");
-function validate82(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var answerEventList = validate104;
+var schema146 = { "type": "object", "required": ["object", "url", "data", "has_more"], "additionalProperties": false, "properties": { "object": { "$ref": "answer:ListObject" }, "url": { "type": "string", "enum": ["/v4/events"] }, "data": { "type": "array", "maxItems": 40, "items": { "$ref": "answer:Event" } }, "has_more": { "$ref": "answer:HasMore" } }, "$id": "answer:EventList" };
+var schema148 = { "type": "object", "required": ["object", "id", "url", "event_name", "customer_uid", "happened_at"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["event"] }, "id": { "type": "string", "minLength": 1 }, "url": { "type": "string", "pattern": "^/v4/events/.+$" }, "event_name": { "type": ["string", "null"] }, "customer_uid": { "type": ["string", "null"] }, "happened_at": { "$ref": "answer:Time" } }, "$id": "answer:Event" };
+var pattern51 = new RegExp("^/v4/events/.+$", "u");
+function validate105(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -10463,7 +11021,7 @@ function validate82(data, { instancePath = "", parentData, parentDataProperty, r
         errors++;
       }
       if (!(data0 === "event")) {
-        const err8 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema134.properties.object.enum } };
+        const err8 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema148.properties.object.enum } };
         if (vErrors === null) {
           vErrors = [err8];
         } else {
@@ -10497,7 +11055,7 @@ function validate82(data, { instancePath = "", parentData, parentDataProperty, r
     if (data.url !== void 0) {
       let data2 = data.url;
       if (typeof data2 === "string") {
-        if (!pattern46.test(data2)) {
+        if (!pattern51.test(data2)) {
           const err11 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/pattern", keyword: "pattern", params: { pattern: "^/v4/events/.+$" } };
           if (vErrors === null) {
             vErrors = [err11];
@@ -10519,7 +11077,7 @@ function validate82(data, { instancePath = "", parentData, parentDataProperty, r
     if (data.event_name !== void 0) {
       let data3 = data.event_name;
       if (typeof data3 !== "string" && data3 !== null) {
-        const err13 = { instancePath: instancePath + "/event_name", schemaPath: "#/properties/event_name/type", keyword: "type", params: { type: schema134.properties.event_name.type } };
+        const err13 = { instancePath: instancePath + "/event_name", schemaPath: "#/properties/event_name/type", keyword: "type", params: { type: schema148.properties.event_name.type } };
         if (vErrors === null) {
           vErrors = [err13];
         } else {
@@ -10531,7 +11089,7 @@ function validate82(data, { instancePath = "", parentData, parentDataProperty, r
     if (data.customer_uid !== void 0) {
       let data4 = data.customer_uid;
       if (typeof data4 !== "string" && data4 !== null) {
-        const err14 = { instancePath: instancePath + "/customer_uid", schemaPath: "#/properties/customer_uid/type", keyword: "type", params: { type: schema134.properties.customer_uid.type } };
+        const err14 = { instancePath: instancePath + "/customer_uid", schemaPath: "#/properties/customer_uid/type", keyword: "type", params: { type: schema148.properties.customer_uid.type } };
         if (vErrors === null) {
           vErrors = [err14];
         } else {
@@ -10580,10 +11138,10 @@ function validate82(data, { instancePath = "", parentData, parentDataProperty, r
     }
     errors++;
   }
-  validate82.errors = vErrors;
+  validate105.errors = vErrors;
   return errors === 0;
 }
-function validate81(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate104(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -10668,7 +11226,7 @@ function validate81(data, { instancePath = "", parentData, parentDataProperty, r
         errors++;
       }
       if (!(data1 === "/v4/events")) {
-        const err8 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema132.properties.url.enum } };
+        const err8 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema146.properties.url.enum } };
         if (vErrors === null) {
           vErrors = [err8];
         } else {
@@ -10691,8 +11249,8 @@ function validate81(data, { instancePath = "", parentData, parentDataProperty, r
         }
         const len0 = data2.length;
         for (let i0 = 0; i0 < len0; i0++) {
-          if (!validate82(data2[i0], { instancePath: instancePath + "/data/" + i0, parentData: data2, parentDataProperty: i0, rootData })) {
-            vErrors = vErrors === null ? validate82.errors : vErrors.concat(validate82.errors);
+          if (!validate105(data2[i0], { instancePath: instancePath + "/data/" + i0, parentData: data2, parentDataProperty: i0, rootData })) {
+            vErrors = vErrors === null ? validate105.errors : vErrors.concat(validate105.errors);
             errors = vErrors.length;
           }
         }
@@ -10726,12 +11284,12 @@ function validate81(data, { instancePath = "", parentData, parentDataProperty, r
     }
     errors++;
   }
-  validate81.errors = vErrors;
+  validate104.errors = vErrors;
   return errors === 0;
 }
-var v4ListEventsQuery = validate84;
-var schema137 = { "type": "object", "additionalProperties": false, "required": [], "properties": { "limit": { "type": "integer", "minimum": 1, "maximum": 40, "default": 20 }, "offset": { "type": "integer", "minimum": 0, "maximum": 1e5, "default": 0 }, "sort_order": { "type": "string", "enum": ["asc", "desc"], "default": "desc" } }, "$id": "input:v4ListEventsQuery" };
-function validate84(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var v4ListEventsQuery = validate107;
+var schema151 = { "type": "object", "additionalProperties": false, "required": [], "properties": { "limit": { "type": "integer", "minimum": 1, "maximum": 40, "default": 20 }, "offset": { "type": "integer", "minimum": 0, "maximum": 1e5, "default": 0 }, "sort_order": { "type": "string", "enum": ["asc", "desc"], "default": "desc" } }, "$id": "input:v4ListEventsQuery" };
+function validate107(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -10827,7 +11385,7 @@ function validate84(data, { instancePath = "", parentData, parentDataProperty, r
       errors++;
     }
     if (!(data2 === "asc" || data2 === "desc")) {
-      const err8 = { instancePath: instancePath + "/sort_order", schemaPath: "#/properties/sort_order/enum", keyword: "enum", params: { allowedValues: schema137.properties.sort_order.enum } };
+      const err8 = { instancePath: instancePath + "/sort_order", schemaPath: "#/properties/sort_order/enum", keyword: "enum", params: { allowedValues: schema151.properties.sort_order.enum } };
       if (vErrors === null) {
         vErrors = [err8];
       } else {
@@ -10844,19 +11402,19 @@ function validate84(data, { instancePath = "", parentData, parentDataProperty, r
     }
     errors++;
   }
-  validate84.errors = vErrors;
+  validate107.errors = vErrors;
   return errors === 0;
 }
-var answerEventBatch = validate85;
-var schema138 = { "type": "object", "required": ["object", "url", "created", "duplicates", "rejected", "results"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["event_batch"] }, "url": { "type": "string", "enum": ["/v4/events"] }, "created": { "type": "integer", "minimum": 0, "maximum": 1e3 }, "duplicates": { "type": "integer", "minimum": 0, "maximum": 1e3 }, "rejected": { "type": "integer", "minimum": 0, "maximum": 999 }, "results": { "type": "array", "minItems": 1, "maxItems": 1e3, "items": { "$ref": "answer:EventResult" } } }, "$id": "answer:EventBatch" };
-var schema139 = { "type": "object", "required": ["index", "event_id", "status", "id", "error"], "additionalProperties": false, "properties": { "index": { "type": "integer", "minimum": 0, "maximum": 999 }, "event_id": { "type": ["string", "null"] }, "status": { "type": "string", "enum": ["created", "duplicate", "rejected"] }, "id": { "type": ["string", "null"], "minLength": 1 }, "error": { "$ref": "answer:EventRejection" } }, "$id": "answer:EventResult" };
-var schema140 = { "type": ["object", "null"], "required": ["code", "message"], "additionalProperties": false, "properties": { "code": { "type": "string", "pattern": "^[a-z][a-z0-9_]*$" }, "message": { "type": "string" }, "details": { "type": "array", "minItems": 1, "maxItems": 100, "items": { "$ref": "answer:ErrorDetail" } } }, "$id": "answer:EventRejection" };
-function validate87(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var answerEventBatch = validate108;
+var schema152 = { "type": "object", "required": ["object", "url", "created", "duplicates", "rejected", "results"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["event_batch"] }, "url": { "type": "string", "enum": ["/v4/events"] }, "created": { "type": "integer", "minimum": 0, "maximum": 1e3 }, "duplicates": { "type": "integer", "minimum": 0, "maximum": 1e3 }, "rejected": { "type": "integer", "minimum": 0, "maximum": 999 }, "results": { "type": "array", "minItems": 1, "maxItems": 1e3, "items": { "$ref": "answer:EventResult" } } }, "$id": "answer:EventBatch" };
+var schema153 = { "type": "object", "required": ["index", "event_id", "status", "id", "error"], "additionalProperties": false, "properties": { "index": { "type": "integer", "minimum": 0, "maximum": 999 }, "event_id": { "type": ["string", "null"] }, "status": { "type": "string", "enum": ["created", "duplicate", "rejected"] }, "id": { "type": ["string", "null"], "minLength": 1 }, "error": { "$ref": "answer:EventRejection" } }, "$id": "answer:EventResult" };
+var schema154 = { "type": ["object", "null"], "required": ["code", "message"], "additionalProperties": false, "properties": { "code": { "type": "string", "pattern": "^[a-z][a-z0-9_]*$" }, "message": { "type": "string" }, "details": { "type": "array", "minItems": 1, "maxItems": 100, "items": { "$ref": "answer:ErrorDetail" } } }, "$id": "answer:EventRejection" };
+function validate110(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
   if (!(data && typeof data == "object" && !Array.isArray(data)) && data !== null) {
-    const err0 = { instancePath, schemaPath: "#/type", keyword: "type", params: { type: schema140.type } };
+    const err0 = { instancePath, schemaPath: "#/type", keyword: "type", params: { type: schema154.type } };
     if (vErrors === null) {
       vErrors = [err0];
     } else {
@@ -11024,10 +11582,10 @@ function validate87(data, { instancePath = "", parentData, parentDataProperty, r
       }
     }
   }
-  validate87.errors = vErrors;
+  validate110.errors = vErrors;
   return errors === 0;
 }
-function validate86(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate109(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -11123,7 +11681,7 @@ function validate86(data, { instancePath = "", parentData, parentDataProperty, r
     if (data.event_id !== void 0) {
       let data1 = data.event_id;
       if (typeof data1 !== "string" && data1 !== null) {
-        const err9 = { instancePath: instancePath + "/event_id", schemaPath: "#/properties/event_id/type", keyword: "type", params: { type: schema139.properties.event_id.type } };
+        const err9 = { instancePath: instancePath + "/event_id", schemaPath: "#/properties/event_id/type", keyword: "type", params: { type: schema153.properties.event_id.type } };
         if (vErrors === null) {
           vErrors = [err9];
         } else {
@@ -11144,7 +11702,7 @@ function validate86(data, { instancePath = "", parentData, parentDataProperty, r
         errors++;
       }
       if (!(data2 === "created" || data2 === "duplicate" || data2 === "rejected")) {
-        const err11 = { instancePath: instancePath + "/status", schemaPath: "#/properties/status/enum", keyword: "enum", params: { allowedValues: schema139.properties.status.enum } };
+        const err11 = { instancePath: instancePath + "/status", schemaPath: "#/properties/status/enum", keyword: "enum", params: { allowedValues: schema153.properties.status.enum } };
         if (vErrors === null) {
           vErrors = [err11];
         } else {
@@ -11156,7 +11714,7 @@ function validate86(data, { instancePath = "", parentData, parentDataProperty, r
     if (data.id !== void 0) {
       let data3 = data.id;
       if (typeof data3 !== "string" && data3 !== null) {
-        const err12 = { instancePath: instancePath + "/id", schemaPath: "#/properties/id/type", keyword: "type", params: { type: schema139.properties.id.type } };
+        const err12 = { instancePath: instancePath + "/id", schemaPath: "#/properties/id/type", keyword: "type", params: { type: schema153.properties.id.type } };
         if (vErrors === null) {
           vErrors = [err12];
         } else {
@@ -11177,8 +11735,8 @@ function validate86(data, { instancePath = "", parentData, parentDataProperty, r
       }
     }
     if (data.error !== void 0) {
-      if (!validate87(data.error, { instancePath: instancePath + "/error", parentData: data, parentDataProperty: "error", rootData })) {
-        vErrors = vErrors === null ? validate87.errors : vErrors.concat(validate87.errors);
+      if (!validate110(data.error, { instancePath: instancePath + "/error", parentData: data, parentDataProperty: "error", rootData })) {
+        vErrors = vErrors === null ? validate110.errors : vErrors.concat(validate110.errors);
         errors = vErrors.length;
       }
     }
@@ -11191,10 +11749,10 @@ function validate86(data, { instancePath = "", parentData, parentDataProperty, r
     }
     errors++;
   }
-  validate86.errors = vErrors;
+  validate109.errors = vErrors;
   return errors === 0;
 }
-function validate85(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate108(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -11276,7 +11834,7 @@ function validate85(data, { instancePath = "", parentData, parentDataProperty, r
         errors++;
       }
       if (!(data0 === "event_batch")) {
-        const err8 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema138.properties.object.enum } };
+        const err8 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema152.properties.object.enum } };
         if (vErrors === null) {
           vErrors = [err8];
         } else {
@@ -11297,7 +11855,7 @@ function validate85(data, { instancePath = "", parentData, parentDataProperty, r
         errors++;
       }
       if (!(data1 === "/v4/events")) {
-        const err10 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema138.properties.url.enum } };
+        const err10 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema152.properties.url.enum } };
         if (vErrors === null) {
           vErrors = [err10];
         } else {
@@ -11425,8 +11983,8 @@ function validate85(data, { instancePath = "", parentData, parentDataProperty, r
         }
         const len0 = data5.length;
         for (let i0 = 0; i0 < len0; i0++) {
-          if (!validate86(data5[i0], { instancePath: instancePath + "/results/" + i0, parentData: data5, parentDataProperty: i0, rootData })) {
-            vErrors = vErrors === null ? validate86.errors : vErrors.concat(validate86.errors);
+          if (!validate109(data5[i0], { instancePath: instancePath + "/results/" + i0, parentData: data5, parentDataProperty: i0, rootData })) {
+            vErrors = vErrors === null ? validate109.errors : vErrors.concat(validate109.errors);
             errors = vErrors.length;
           }
         }
@@ -11449,11 +12007,11 @@ function validate85(data, { instancePath = "", parentData, parentDataProperty, r
     }
     errors++;
   }
-  validate85.errors = vErrors;
+  validate108.errors = vErrors;
   return errors === 0;
 }
-var v4CreateEventsBody = validate90;
-function validate90(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var v4CreateEventsBody = validate113;
+function validate113(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -11582,22 +12140,22 @@ function validate90(data, { instancePath = "", parentData, parentDataProperty, r
     }
     errors++;
   }
-  validate90.errors = vErrors;
+  validate113.errors = vErrors;
   return errors === 0;
 }
-var answerExport = validate91;
-var schema143 = { "type": "object", "required": ["object", "id", "url", "status", "platform", "from_timestamp", "to_timestamp", "created_at", "expires_at", "file_url", "type", "format", "compression", "segment_id", "rows_written", "error", "manifest"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["export"] }, "id": { "type": "string", "minLength": 1 }, "url": { "type": "string", "pattern": "^/v4/exports/.+$" }, "status": { "type": "string", "enum": ["new", "processing", "done", "failed"] }, "platform": { "type": ["string", "null"], "enum": ["iOS", "Android", "Stripe", null] }, "from_timestamp": { "$ref": "answer:Time" }, "to_timestamp": { "$ref": "answer:Time" }, "created_at": { "$ref": "answer:Time" }, "expires_at": { "$ref": "answer:NullableTime" }, "file_url": { "type": ["string", "null"], "pattern": "^https?://" }, "type": { "type": "string", "enum": ["events", "customers", "purchases"] }, "format": { "type": "string", "enum": ["csv", "json", "ndjson", "parquet"] }, "compression": { "type": "string", "enum": ["none", "gzip"] }, "segment_id": { "type": ["string", "null"] }, "rows_written": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "error": { "$ref": "answer:ExportFailure" }, "manifest": { "$ref": "answer:ExportManifest" } }, "$id": "answer:Export" };
-var schema148 = { "type": ["object", "null"], "required": ["code", "message"], "additionalProperties": false, "properties": { "code": { "type": "string", "pattern": "^[a-z][a-z0-9_]*$" }, "message": { "type": "string" } }, "$id": "answer:ExportFailure" };
-var pattern49 = new RegExp("^/v4/exports/.+$", "u");
-var pattern54 = new RegExp("^https?://", "u");
-var schema149 = { "type": ["object", "null"], "required": ["rows", "bytes", "sha256", "from_offsets", "to_offsets", "columns_version"], "additionalProperties": false, "properties": { "rows": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "bytes": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "sha256": { "type": "string", "pattern": "^[0-9a-f]{64}$" }, "from_offsets": { "$ref": "answer:LogOffsets" }, "to_offsets": { "$ref": "answer:LogOffsets" }, "columns_version": { "type": "integer", "minimum": 1, "maximum": 9007199254740991 } }, "$id": "answer:ExportManifest" };
-var pattern56 = new RegExp("^[0-9a-f]{64}$", "u");
-function validate92(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var answerExport = validate114;
+var schema157 = { "type": "object", "required": ["object", "id", "url", "status", "platform", "from_timestamp", "to_timestamp", "created_at", "expires_at", "file_url", "type", "format", "compression", "segment_id", "rows_written", "error", "manifest"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["export"] }, "id": { "type": "string", "minLength": 1 }, "url": { "type": "string", "pattern": "^/v4/exports/.+$" }, "status": { "type": "string", "enum": ["new", "processing", "done", "failed"] }, "platform": { "type": ["string", "null"], "enum": ["iOS", "Android", "Stripe", null] }, "from_timestamp": { "$ref": "answer:Time" }, "to_timestamp": { "$ref": "answer:Time" }, "created_at": { "$ref": "answer:Time" }, "expires_at": { "$ref": "answer:NullableTime" }, "file_url": { "type": ["string", "null"], "pattern": "^https?://" }, "type": { "type": "string", "enum": ["events", "customers", "purchases"] }, "format": { "type": "string", "enum": ["csv", "json", "ndjson", "parquet"] }, "compression": { "type": "string", "enum": ["none", "gzip"] }, "segment_id": { "type": ["string", "null"] }, "rows_written": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "error": { "$ref": "answer:ExportFailure" }, "manifest": { "$ref": "answer:ExportManifest" } }, "$id": "answer:Export" };
+var schema162 = { "type": ["object", "null"], "required": ["code", "message"], "additionalProperties": false, "properties": { "code": { "type": "string", "pattern": "^[a-z][a-z0-9_]*$" }, "message": { "type": "string" } }, "$id": "answer:ExportFailure" };
+var pattern54 = new RegExp("^/v4/exports/.+$", "u");
+var pattern59 = new RegExp("^https?://", "u");
+var schema163 = { "type": ["object", "null"], "required": ["rows", "bytes", "sha256", "from_offsets", "to_offsets", "columns_version"], "additionalProperties": false, "properties": { "rows": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "bytes": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "sha256": { "type": "string", "pattern": "^[0-9a-f]{64}$" }, "from_offsets": { "$ref": "answer:LogOffsets" }, "to_offsets": { "$ref": "answer:LogOffsets" }, "columns_version": { "type": "integer", "minimum": 1, "maximum": 9007199254740991 } }, "$id": "answer:ExportManifest" };
+var pattern61 = new RegExp("^[0-9a-f]{64}$", "u");
+function validate115(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
   if (!(data && typeof data == "object" && !Array.isArray(data)) && data !== null) {
-    const err0 = { instancePath, schemaPath: "#/type", keyword: "type", params: { type: schema149.type } };
+    const err0 = { instancePath, schemaPath: "#/type", keyword: "type", params: { type: schema163.type } };
     if (vErrors === null) {
       vErrors = [err0];
     } else {
@@ -11738,7 +12296,7 @@ function validate92(data, { instancePath = "", parentData, parentDataProperty, r
     if (data.sha256 !== void 0) {
       let data2 = data.sha256;
       if (typeof data2 === "string") {
-        if (!pattern56.test(data2)) {
+        if (!pattern61.test(data2)) {
           const err14 = { instancePath: instancePath + "/sha256", schemaPath: "#/properties/sha256/pattern", keyword: "pattern", params: { pattern: "^[0-9a-f]{64}$" } };
           if (vErrors === null) {
             vErrors = [err14];
@@ -11918,10 +12476,10 @@ function validate92(data, { instancePath = "", parentData, parentDataProperty, r
       }
     }
   }
-  validate92.errors = vErrors;
+  validate115.errors = vErrors;
   return errors === 0;
 }
-function validate91(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate114(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -12080,7 +12638,7 @@ function validate91(data, { instancePath = "", parentData, parentDataProperty, r
       errors++;
     }
     for (const key0 in data) {
-      if (!func16.call(schema143.properties, key0)) {
+      if (!func16.call(schema157.properties, key0)) {
         const err17 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
         if (vErrors === null) {
           vErrors = [err17];
@@ -12102,7 +12660,7 @@ function validate91(data, { instancePath = "", parentData, parentDataProperty, r
         errors++;
       }
       if (!(data0 === "export")) {
-        const err19 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema143.properties.object.enum } };
+        const err19 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema157.properties.object.enum } };
         if (vErrors === null) {
           vErrors = [err19];
         } else {
@@ -12136,7 +12694,7 @@ function validate91(data, { instancePath = "", parentData, parentDataProperty, r
     if (data.url !== void 0) {
       let data2 = data.url;
       if (typeof data2 === "string") {
-        if (!pattern49.test(data2)) {
+        if (!pattern54.test(data2)) {
           const err22 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/pattern", keyword: "pattern", params: { pattern: "^/v4/exports/.+$" } };
           if (vErrors === null) {
             vErrors = [err22];
@@ -12167,7 +12725,7 @@ function validate91(data, { instancePath = "", parentData, parentDataProperty, r
         errors++;
       }
       if (!(data3 === "new" || data3 === "processing" || data3 === "done" || data3 === "failed")) {
-        const err25 = { instancePath: instancePath + "/status", schemaPath: "#/properties/status/enum", keyword: "enum", params: { allowedValues: schema143.properties.status.enum } };
+        const err25 = { instancePath: instancePath + "/status", schemaPath: "#/properties/status/enum", keyword: "enum", params: { allowedValues: schema157.properties.status.enum } };
         if (vErrors === null) {
           vErrors = [err25];
         } else {
@@ -12179,7 +12737,7 @@ function validate91(data, { instancePath = "", parentData, parentDataProperty, r
     if (data.platform !== void 0) {
       let data4 = data.platform;
       if (typeof data4 !== "string" && data4 !== null) {
-        const err26 = { instancePath: instancePath + "/platform", schemaPath: "#/properties/platform/type", keyword: "type", params: { type: schema143.properties.platform.type } };
+        const err26 = { instancePath: instancePath + "/platform", schemaPath: "#/properties/platform/type", keyword: "type", params: { type: schema157.properties.platform.type } };
         if (vErrors === null) {
           vErrors = [err26];
         } else {
@@ -12188,7 +12746,7 @@ function validate91(data, { instancePath = "", parentData, parentDataProperty, r
         errors++;
       }
       if (!(data4 === "iOS" || data4 === "Android" || data4 === "Stripe" || data4 === null)) {
-        const err27 = { instancePath: instancePath + "/platform", schemaPath: "#/properties/platform/enum", keyword: "enum", params: { allowedValues: schema143.properties.platform.enum } };
+        const err27 = { instancePath: instancePath + "/platform", schemaPath: "#/properties/platform/enum", keyword: "enum", params: { allowedValues: schema157.properties.platform.enum } };
         if (vErrors === null) {
           vErrors = [err27];
         } else {
@@ -12293,7 +12851,7 @@ function validate91(data, { instancePath = "", parentData, parentDataProperty, r
     if (data.expires_at !== void 0) {
       let data8 = data.expires_at;
       if (typeof data8 !== "string" && data8 !== null) {
-        const err37 = { instancePath: instancePath + "/expires_at", schemaPath: "answer:NullableTime/type", keyword: "type", params: { type: schema88.type } };
+        const err37 = { instancePath: instancePath + "/expires_at", schemaPath: "answer:NullableTime/type", keyword: "type", params: { type: schema105.type } };
         if (vErrors === null) {
           vErrors = [err37];
         } else {
@@ -12325,7 +12883,7 @@ function validate91(data, { instancePath = "", parentData, parentDataProperty, r
     if (data.file_url !== void 0) {
       let data9 = data.file_url;
       if (typeof data9 !== "string" && data9 !== null) {
-        const err40 = { instancePath: instancePath + "/file_url", schemaPath: "#/properties/file_url/type", keyword: "type", params: { type: schema143.properties.file_url.type } };
+        const err40 = { instancePath: instancePath + "/file_url", schemaPath: "#/properties/file_url/type", keyword: "type", params: { type: schema157.properties.file_url.type } };
         if (vErrors === null) {
           vErrors = [err40];
         } else {
@@ -12334,7 +12892,7 @@ function validate91(data, { instancePath = "", parentData, parentDataProperty, r
         errors++;
       }
       if (typeof data9 === "string") {
-        if (!pattern54.test(data9)) {
+        if (!pattern59.test(data9)) {
           const err41 = { instancePath: instancePath + "/file_url", schemaPath: "#/properties/file_url/pattern", keyword: "pattern", params: { pattern: "^https?://" } };
           if (vErrors === null) {
             vErrors = [err41];
@@ -12357,7 +12915,7 @@ function validate91(data, { instancePath = "", parentData, parentDataProperty, r
         errors++;
       }
       if (!(data10 === "events" || data10 === "customers" || data10 === "purchases")) {
-        const err43 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema143.properties.type.enum } };
+        const err43 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema157.properties.type.enum } };
         if (vErrors === null) {
           vErrors = [err43];
         } else {
@@ -12378,7 +12936,7 @@ function validate91(data, { instancePath = "", parentData, parentDataProperty, r
         errors++;
       }
       if (!(data11 === "csv" || data11 === "json" || data11 === "ndjson" || data11 === "parquet")) {
-        const err45 = { instancePath: instancePath + "/format", schemaPath: "#/properties/format/enum", keyword: "enum", params: { allowedValues: schema143.properties.format.enum } };
+        const err45 = { instancePath: instancePath + "/format", schemaPath: "#/properties/format/enum", keyword: "enum", params: { allowedValues: schema157.properties.format.enum } };
         if (vErrors === null) {
           vErrors = [err45];
         } else {
@@ -12399,7 +12957,7 @@ function validate91(data, { instancePath = "", parentData, parentDataProperty, r
         errors++;
       }
       if (!(data12 === "none" || data12 === "gzip")) {
-        const err47 = { instancePath: instancePath + "/compression", schemaPath: "#/properties/compression/enum", keyword: "enum", params: { allowedValues: schema143.properties.compression.enum } };
+        const err47 = { instancePath: instancePath + "/compression", schemaPath: "#/properties/compression/enum", keyword: "enum", params: { allowedValues: schema157.properties.compression.enum } };
         if (vErrors === null) {
           vErrors = [err47];
         } else {
@@ -12411,7 +12969,7 @@ function validate91(data, { instancePath = "", parentData, parentDataProperty, r
     if (data.segment_id !== void 0) {
       let data13 = data.segment_id;
       if (typeof data13 !== "string" && data13 !== null) {
-        const err48 = { instancePath: instancePath + "/segment_id", schemaPath: "#/properties/segment_id/type", keyword: "type", params: { type: schema143.properties.segment_id.type } };
+        const err48 = { instancePath: instancePath + "/segment_id", schemaPath: "#/properties/segment_id/type", keyword: "type", params: { type: schema157.properties.segment_id.type } };
         if (vErrors === null) {
           vErrors = [err48];
         } else {
@@ -12455,7 +13013,7 @@ function validate91(data, { instancePath = "", parentData, parentDataProperty, r
     if (data.error !== void 0) {
       let data15 = data.error;
       if (!(data15 && typeof data15 == "object" && !Array.isArray(data15)) && data15 !== null) {
-        const err52 = { instancePath: instancePath + "/error", schemaPath: "answer:ExportFailure/type", keyword: "type", params: { type: schema148.type } };
+        const err52 = { instancePath: instancePath + "/error", schemaPath: "answer:ExportFailure/type", keyword: "type", params: { type: schema162.type } };
         if (vErrors === null) {
           vErrors = [err52];
         } else {
@@ -12529,8 +13087,8 @@ function validate91(data, { instancePath = "", parentData, parentDataProperty, r
       }
     }
     if (data.manifest !== void 0) {
-      if (!validate92(data.manifest, { instancePath: instancePath + "/manifest", parentData: data, parentDataProperty: "manifest", rootData })) {
-        vErrors = vErrors === null ? validate92.errors : vErrors.concat(validate92.errors);
+      if (!validate115(data.manifest, { instancePath: instancePath + "/manifest", parentData: data, parentDataProperty: "manifest", rootData })) {
+        vErrors = vErrors === null ? validate115.errors : vErrors.concat(validate115.errors);
         errors = vErrors.length;
       }
     }
@@ -12543,12 +13101,12 @@ function validate91(data, { instancePath = "", parentData, parentDataProperty, r
     }
     errors++;
   }
-  validate91.errors = vErrors;
+  validate114.errors = vErrors;
   return errors === 0;
 }
-var v4CreateExportBody = validate94;
-var schema153 = { "type": "object", "required": ["from_timestamp", "to_timestamp"], "additionalProperties": false, "properties": { "from_timestamp": { "type": "string", "format": "date-time" }, "to_timestamp": { "type": "string", "format": "date-time" }, "type": { "type": "string", "enum": ["events", "customers", "purchases"], "default": "events" }, "format": { "type": "string", "enum": ["csv", "json", "ndjson", "parquet"], "default": "csv" }, "platform": { "type": ["string", "null"], "enum": ["iOS", "Android", "Stripe", null], "default": null }, "segment_id": { "type": ["string", "null"], "default": null, "format": "text" }, "compression": { "type": "string", "enum": ["none", "gzip"], "default": "none" } }, "$id": "input:ExportInput" };
-function validate94(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var v4CreateExportBody = validate117;
+var schema167 = { "type": "object", "required": ["from_timestamp", "to_timestamp"], "additionalProperties": false, "properties": { "from_timestamp": { "type": "string", "format": "date-time" }, "to_timestamp": { "type": "string", "format": "date-time" }, "type": { "type": "string", "enum": ["events", "customers", "purchases"], "default": "events" }, "format": { "type": "string", "enum": ["csv", "json", "ndjson", "parquet"], "default": "csv" }, "platform": { "type": ["string", "null"], "enum": ["iOS", "Android", "Stripe", null], "default": null }, "segment_id": { "type": ["string", "null"], "default": null, "format": "text" }, "compression": { "type": "string", "enum": ["none", "gzip"], "default": "none" } }, "$id": "input:ExportInput" };
+function validate117(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -12652,7 +13210,7 @@ function validate94(data, { instancePath = "", parentData, parentDataProperty, r
       errors++;
     }
     if (!(data2 === "events" || data2 === "customers" || data2 === "purchases")) {
-      const err8 = { instancePath: instancePath + "/type", schemaPath: "input:ExportInput/properties/type/enum", keyword: "enum", params: { allowedValues: schema153.properties.type.enum } };
+      const err8 = { instancePath: instancePath + "/type", schemaPath: "input:ExportInput/properties/type/enum", keyword: "enum", params: { allowedValues: schema167.properties.type.enum } };
       if (vErrors === null) {
         vErrors = [err8];
       } else {
@@ -12671,7 +13229,7 @@ function validate94(data, { instancePath = "", parentData, parentDataProperty, r
       errors++;
     }
     if (!(data3 === "csv" || data3 === "json" || data3 === "ndjson" || data3 === "parquet")) {
-      const err10 = { instancePath: instancePath + "/format", schemaPath: "input:ExportInput/properties/format/enum", keyword: "enum", params: { allowedValues: schema153.properties.format.enum } };
+      const err10 = { instancePath: instancePath + "/format", schemaPath: "input:ExportInput/properties/format/enum", keyword: "enum", params: { allowedValues: schema167.properties.format.enum } };
       if (vErrors === null) {
         vErrors = [err10];
       } else {
@@ -12681,7 +13239,7 @@ function validate94(data, { instancePath = "", parentData, parentDataProperty, r
     }
     let data4 = data.platform;
     if (typeof data4 !== "string" && data4 !== null) {
-      const err11 = { instancePath: instancePath + "/platform", schemaPath: "input:ExportInput/properties/platform/type", keyword: "type", params: { type: schema153.properties.platform.type } };
+      const err11 = { instancePath: instancePath + "/platform", schemaPath: "input:ExportInput/properties/platform/type", keyword: "type", params: { type: schema167.properties.platform.type } };
       if (vErrors === null) {
         vErrors = [err11];
       } else {
@@ -12690,7 +13248,7 @@ function validate94(data, { instancePath = "", parentData, parentDataProperty, r
       errors++;
     }
     if (!(data4 === "iOS" || data4 === "Android" || data4 === "Stripe" || data4 === null)) {
-      const err12 = { instancePath: instancePath + "/platform", schemaPath: "input:ExportInput/properties/platform/enum", keyword: "enum", params: { allowedValues: schema153.properties.platform.enum } };
+      const err12 = { instancePath: instancePath + "/platform", schemaPath: "input:ExportInput/properties/platform/enum", keyword: "enum", params: { allowedValues: schema167.properties.platform.enum } };
       if (vErrors === null) {
         vErrors = [err12];
       } else {
@@ -12700,7 +13258,7 @@ function validate94(data, { instancePath = "", parentData, parentDataProperty, r
     }
     let data5 = data.segment_id;
     if (typeof data5 !== "string" && data5 !== null) {
-      const err13 = { instancePath: instancePath + "/segment_id", schemaPath: "input:ExportInput/properties/segment_id/type", keyword: "type", params: { type: schema153.properties.segment_id.type } };
+      const err13 = { instancePath: instancePath + "/segment_id", schemaPath: "input:ExportInput/properties/segment_id/type", keyword: "type", params: { type: schema167.properties.segment_id.type } };
       if (vErrors === null) {
         vErrors = [err13];
       } else {
@@ -12730,7 +13288,7 @@ function validate94(data, { instancePath = "", parentData, parentDataProperty, r
       errors++;
     }
     if (!(data6 === "none" || data6 === "gzip")) {
-      const err16 = { instancePath: instancePath + "/compression", schemaPath: "input:ExportInput/properties/compression/enum", keyword: "enum", params: { allowedValues: schema153.properties.compression.enum } };
+      const err16 = { instancePath: instancePath + "/compression", schemaPath: "input:ExportInput/properties/compression/enum", keyword: "enum", params: { allowedValues: schema167.properties.compression.enum } };
       if (vErrors === null) {
         vErrors = [err16];
       } else {
@@ -12747,12 +13305,12 @@ function validate94(data, { instancePath = "", parentData, parentDataProperty, r
     }
     errors++;
   }
-  validate94.errors = vErrors;
+  validate117.errors = vErrors;
   return errors === 0;
 }
-var answerExportList = validate95;
-var schema154 = { "type": "object", "required": ["object", "url", "data", "has_more"], "additionalProperties": false, "properties": { "object": { "$ref": "answer:ListObject" }, "url": { "type": "string", "enum": ["/v4/exports/history"] }, "data": { "type": "array", "maxItems": 100, "items": { "$ref": "answer:Export" } }, "has_more": { "$ref": "answer:HasMore" }, "next_cursor": { "$ref": "answer:NextCursor" } }, "$id": "answer:ExportList" };
-function validate95(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var answerExportList = validate118;
+var schema168 = { "type": "object", "required": ["object", "url", "data", "has_more"], "additionalProperties": false, "properties": { "object": { "$ref": "answer:ListObject" }, "url": { "type": "string", "enum": ["/v4/exports/history"] }, "data": { "type": "array", "maxItems": 100, "items": { "$ref": "answer:Export" } }, "has_more": { "$ref": "answer:HasMore" }, "next_cursor": { "$ref": "answer:NextCursor" } }, "$id": "answer:ExportList" };
+function validate118(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -12837,7 +13395,7 @@ function validate95(data, { instancePath = "", parentData, parentDataProperty, r
         errors++;
       }
       if (!(data1 === "/v4/exports/history")) {
-        const err8 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema154.properties.url.enum } };
+        const err8 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema168.properties.url.enum } };
         if (vErrors === null) {
           vErrors = [err8];
         } else {
@@ -12860,8 +13418,8 @@ function validate95(data, { instancePath = "", parentData, parentDataProperty, r
         }
         const len0 = data2.length;
         for (let i0 = 0; i0 < len0; i0++) {
-          if (!validate91(data2[i0], { instancePath: instancePath + "/data/" + i0, parentData: data2, parentDataProperty: i0, rootData })) {
-            vErrors = vErrors === null ? validate91.errors : vErrors.concat(validate91.errors);
+          if (!validate114(data2[i0], { instancePath: instancePath + "/data/" + i0, parentData: data2, parentDataProperty: i0, rootData })) {
+            vErrors = vErrors === null ? validate114.errors : vErrors.concat(validate114.errors);
             errors = vErrors.length;
           }
         }
@@ -12926,11 +13484,11 @@ function validate95(data, { instancePath = "", parentData, parentDataProperty, r
     }
     errors++;
   }
-  validate95.errors = vErrors;
+  validate118.errors = vErrors;
   return errors === 0;
 }
-var v4GetExportPath = validate97;
-function validate97(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var v4GetExportPath = validate120;
+function validate120(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -13013,16 +13571,16 @@ function validate97(data, { instancePath = "", parentData, parentDataProperty, r
     }
     errors++;
   }
-  validate97.errors = vErrors;
+  validate120.errors = vErrors;
   return errors === 0;
 }
-var validateEventInput = validate98;
-var schema160 = { "type": "object", "required": ["event_id", "event_name", "happened_at"], "additionalProperties": false, "properties": { "event_id": { "type": "string", "minLength": 1, "maxLength": 128, "pattern": "^[A-Za-z0-9._:-]+$", "format": "text" }, "event_name": { "type": "string", "minLength": 1, "maxLength": 100, "pattern": "^(?=.*[a-z])[a-z0-9][a-z0-9_.-]*$", "format": "text" }, "customer_uid": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" }, "identity_id": { "type": "string", "minLength": 1, "maxLength": 255, "pattern": "^(?!\\.{1,2}$)[a-zA-Z0-9._-]+$", "format": "text" }, "happened_at": { "type": "string", "format": "date-time" }, "platform": { "type": "string", "enum": ["iOS", "Android", "Stripe", "Paddle"] }, "product_id": { "type": "string", "maxLength": 255, "format": "text" }, "old_product_id": { "type": "string", "maxLength": 255, "format": "text" }, "new_product_id": { "type": "string", "maxLength": 255, "format": "text" }, "subscription_group": { "type": "string", "maxLength": 255, "format": "text" }, "screen_id": { "type": "string", "maxLength": 256, "format": "text" }, "transaction": { "$ref": "input:EventTransactionInput" }, "price": { "type": "string", "pattern": "^-?[0-9]{1,12}(\\.[0-9]{1,6})?$", "format": "text" }, "currency": { "type": "string", "pattern": "^[A-Za-z]{3}$", "format": "text" }, "proceeds": { "type": "string", "pattern": "^-?[0-9]{1,12}(\\.[0-9]{1,6})?$", "format": "text" }, "price_usd": { "type": "string", "pattern": "^-?[0-9]{1,12}(\\.[0-9]{1,6})?$", "format": "text" }, "proceeds_usd": { "type": "string", "pattern": "^-?[0-9]{1,12}(\\.[0-9]{1,6})?$", "format": "text" }, "device": { "$ref": "input:EventDeviceInput" }, "app": { "$ref": "input:EventAppInput" }, "attribution": { "$ref": "input:EventAttributionInput" }, "properties": { "type": "object", "maxProperties": 100, "propertyNames": { "type": "string", "minLength": 1, "maxLength": 80, "format": "text" }, "additionalProperties": { "type": ["string", "number", "boolean"], "maxLength": 1024, "format": "text" } } }, "$id": "input:EventInput" };
-var pattern58 = new RegExp("^[A-Za-z0-9._:-]+$", "u");
-var pattern59 = new RegExp("^(?=.*[a-z])[a-z0-9][a-z0-9_.-]*$", "u");
-var pattern61 = new RegExp("^-?[0-9]{1,12}(\\.[0-9]{1,6})?$", "u");
-var pattern62 = new RegExp("^[A-Za-z]{3}$", "u");
-function validate98(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var validateEventInput = validate121;
+var schema174 = { "type": "object", "required": ["event_id", "event_name", "happened_at"], "additionalProperties": false, "properties": { "event_id": { "type": "string", "minLength": 1, "maxLength": 128, "pattern": "^[A-Za-z0-9._:-]+$", "format": "text" }, "event_name": { "type": "string", "minLength": 1, "maxLength": 100, "pattern": "^(?=.*[a-z])[a-z0-9][a-z0-9_.-]*$", "format": "text" }, "customer_uid": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" }, "identity_id": { "type": "string", "minLength": 1, "maxLength": 255, "pattern": "^(?!\\.{1,2}$)[a-zA-Z0-9._-]+$", "format": "text" }, "happened_at": { "type": "string", "format": "date-time" }, "platform": { "type": "string", "enum": ["iOS", "Android", "Stripe", "Paddle"] }, "product_id": { "type": "string", "maxLength": 255, "format": "text" }, "old_product_id": { "type": "string", "maxLength": 255, "format": "text" }, "new_product_id": { "type": "string", "maxLength": 255, "format": "text" }, "subscription_group": { "type": "string", "maxLength": 255, "format": "text" }, "screen_id": { "type": "string", "maxLength": 256, "format": "text" }, "transaction": { "$ref": "input:EventTransactionInput" }, "price": { "type": "string", "pattern": "^-?[0-9]{1,12}(\\.[0-9]{1,6})?$", "format": "text" }, "currency": { "type": "string", "pattern": "^[A-Za-z]{3}$", "format": "text" }, "proceeds": { "type": "string", "pattern": "^-?[0-9]{1,12}(\\.[0-9]{1,6})?$", "format": "text" }, "price_usd": { "type": "string", "pattern": "^-?[0-9]{1,12}(\\.[0-9]{1,6})?$", "format": "text" }, "proceeds_usd": { "type": "string", "pattern": "^-?[0-9]{1,12}(\\.[0-9]{1,6})?$", "format": "text" }, "device": { "$ref": "input:EventDeviceInput" }, "app": { "$ref": "input:EventAppInput" }, "attribution": { "$ref": "input:EventAttributionInput" }, "properties": { "type": "object", "maxProperties": 100, "propertyNames": { "type": "string", "minLength": 1, "maxLength": 80, "format": "text" }, "additionalProperties": { "type": ["string", "number", "boolean"], "maxLength": 1024, "format": "text" } } }, "$id": "input:EventInput" };
+var pattern63 = new RegExp("^[A-Za-z0-9._:-]+$", "u");
+var pattern64 = new RegExp("^(?=.*[a-z])[a-z0-9][a-z0-9_.-]*$", "u");
+var pattern66 = new RegExp("^-?[0-9]{1,12}(\\.[0-9]{1,6})?$", "u");
+var pattern67 = new RegExp("^[A-Za-z]{3}$", "u");
+function validate121(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -13055,7 +13613,7 @@ function validate98(data, { instancePath = "", parentData, parentDataProperty, r
       errors++;
     }
     for (const key0 in data) {
-      if (!func16.call(schema160.properties, key0)) {
+      if (!func16.call(schema174.properties, key0)) {
         const err3 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
         if (vErrors === null) {
           vErrors = [err3];
@@ -13086,7 +13644,7 @@ function validate98(data, { instancePath = "", parentData, parentDataProperty, r
           }
           errors++;
         }
-        if (!pattern58.test(data0)) {
+        if (!pattern63.test(data0)) {
           const err6 = { instancePath: instancePath + "/event_id", schemaPath: "#/properties/event_id/pattern", keyword: "pattern", params: { pattern: "^[A-Za-z0-9._:-]+$" } };
           if (vErrors === null) {
             vErrors = [err6];
@@ -13135,7 +13693,7 @@ function validate98(data, { instancePath = "", parentData, parentDataProperty, r
           }
           errors++;
         }
-        if (!pattern59.test(data1)) {
+        if (!pattern64.test(data1)) {
           const err11 = { instancePath: instancePath + "/event_name", schemaPath: "#/properties/event_name/pattern", keyword: "pattern", params: { pattern: "^(?=.*[a-z])[a-z0-9][a-z0-9_.-]*$" } };
           if (vErrors === null) {
             vErrors = [err11];
@@ -13286,7 +13844,7 @@ function validate98(data, { instancePath = "", parentData, parentDataProperty, r
         errors++;
       }
       if (!(data5 === "iOS" || data5 === "Android" || data5 === "Stripe" || data5 === "Paddle")) {
-        const err26 = { instancePath: instancePath + "/platform", schemaPath: "#/properties/platform/enum", keyword: "enum", params: { allowedValues: schema160.properties.platform.enum } };
+        const err26 = { instancePath: instancePath + "/platform", schemaPath: "#/properties/platform/enum", keyword: "enum", params: { allowedValues: schema174.properties.platform.enum } };
         if (vErrors === null) {
           vErrors = [err26];
         } else {
@@ -13605,7 +14163,7 @@ function validate98(data, { instancePath = "", parentData, parentDataProperty, r
     if (data.price !== void 0) {
       let data17 = data.price;
       if (typeof data17 === "string") {
-        if (!pattern61.test(data17)) {
+        if (!pattern66.test(data17)) {
           const err56 = { instancePath: instancePath + "/price", schemaPath: "#/properties/price/pattern", keyword: "pattern", params: { pattern: "^-?[0-9]{1,12}(\\.[0-9]{1,6})?$" } };
           if (vErrors === null) {
             vErrors = [err56];
@@ -13636,7 +14194,7 @@ function validate98(data, { instancePath = "", parentData, parentDataProperty, r
     if (data.currency !== void 0) {
       let data18 = data.currency;
       if (typeof data18 === "string") {
-        if (!pattern62.test(data18)) {
+        if (!pattern67.test(data18)) {
           const err59 = { instancePath: instancePath + "/currency", schemaPath: "#/properties/currency/pattern", keyword: "pattern", params: { pattern: "^[A-Za-z]{3}$" } };
           if (vErrors === null) {
             vErrors = [err59];
@@ -13667,7 +14225,7 @@ function validate98(data, { instancePath = "", parentData, parentDataProperty, r
     if (data.proceeds !== void 0) {
       let data19 = data.proceeds;
       if (typeof data19 === "string") {
-        if (!pattern61.test(data19)) {
+        if (!pattern66.test(data19)) {
           const err62 = { instancePath: instancePath + "/proceeds", schemaPath: "#/properties/proceeds/pattern", keyword: "pattern", params: { pattern: "^-?[0-9]{1,12}(\\.[0-9]{1,6})?$" } };
           if (vErrors === null) {
             vErrors = [err62];
@@ -13698,7 +14256,7 @@ function validate98(data, { instancePath = "", parentData, parentDataProperty, r
     if (data.price_usd !== void 0) {
       let data20 = data.price_usd;
       if (typeof data20 === "string") {
-        if (!pattern61.test(data20)) {
+        if (!pattern66.test(data20)) {
           const err65 = { instancePath: instancePath + "/price_usd", schemaPath: "#/properties/price_usd/pattern", keyword: "pattern", params: { pattern: "^-?[0-9]{1,12}(\\.[0-9]{1,6})?$" } };
           if (vErrors === null) {
             vErrors = [err65];
@@ -13729,7 +14287,7 @@ function validate98(data, { instancePath = "", parentData, parentDataProperty, r
     if (data.proceeds_usd !== void 0) {
       let data21 = data.proceeds_usd;
       if (typeof data21 === "string") {
-        if (!pattern61.test(data21)) {
+        if (!pattern66.test(data21)) {
           const err68 = { instancePath: instancePath + "/proceeds_usd", schemaPath: "#/properties/proceeds_usd/pattern", keyword: "pattern", params: { pattern: "^-?[0-9]{1,12}(\\.[0-9]{1,6})?$" } };
           if (vErrors === null) {
             vErrors = [err68];
@@ -14359,7 +14917,7 @@ function validate98(data, { instancePath = "", parentData, parentDataProperty, r
         for (const key6 in data40) {
           let data41 = data40[key6];
           if (typeof data41 !== "string" && !(typeof data41 == "number" && isFinite(data41)) && typeof data41 !== "boolean") {
-            const err128 = { instancePath: instancePath + "/properties/" + key6.replace(/~/g, "~0").replace(/\//g, "~1"), schemaPath: "#/properties/properties/additionalProperties/type", keyword: "type", params: { type: schema160.properties.properties.additionalProperties.type } };
+            const err128 = { instancePath: instancePath + "/properties/" + key6.replace(/~/g, "~0").replace(/\//g, "~1"), schemaPath: "#/properties/properties/additionalProperties/type", keyword: "type", params: { type: schema174.properties.properties.additionalProperties.type } };
             if (vErrors === null) {
               vErrors = [err128];
             } else {
@@ -14407,7 +14965,7 @@ function validate98(data, { instancePath = "", parentData, parentDataProperty, r
     }
     errors++;
   }
-  validate98.errors = vErrors;
+  validate121.errors = vErrors;
   return errors === 0;
 }
 export {
@@ -14427,6 +14985,9 @@ export {
   answerRemoteConfigurationList,
   answerRemoteConfigurationPayload,
   answerRemoteConfigurationPayloadMapping,
+  answerSegment,
+  answerSegmentList,
+  answerSystemSegmentList,
   answerUser,
   answerUserPropertiesSetResult,
   answerUserPropertyList,
@@ -14443,6 +15004,7 @@ export {
   v4CreateExportBody,
   v4CreateIdentityBody,
   v4CreateRemoteConfigurationBody,
+  v4CreateSegmentBody,
   v4CreateUserBody,
   v4EvaluateUserRemoteConfigurationsBody,
   v4GetExperimentPath,
@@ -14450,6 +15012,7 @@ export {
   v4GetExportPath,
   v4GetIdentityPath,
   v4GetRemoteConfigurationPath,
+  v4GetSegmentPath,
   v4GetUserPath,
   v4ListEventsQuery,
   v4ListRemoteConfigurationsQuery,
@@ -14459,5 +15022,6 @@ export {
   v4UpdateExperimentBody,
   v4UpdateExperimentGroupBody,
   v4UpdateExperimentGroupPath,
+  v4UpdateSegmentBody,
   validateEventInput
 };
