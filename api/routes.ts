@@ -1,12 +1,15 @@
 import { descriptions, type OperationId } from '../schemas/generated/operations.ts'
 import type { Route } from './dispatch.ts'
 import type { Operation } from './operation.ts'
+import * as entitlements from './v4/entitlements.ts'
 import * as events from './v4/events.ts'
 import * as experimentGroups from './v4/experiment-groups.ts'
 import * as experiments from './v4/experiments.ts'
 import * as experimentsSummary from './v4/experiments-summary.ts'
 import * as exports_ from './v4/exports.ts'
 import * as identities from './v4/identities.ts'
+import * as offerings from './v4/offerings.ts'
+import * as products from './v4/products.ts'
 import * as evaluation from './v4/remote-configuration-evaluation.ts'
 import * as remoteConfigurationPayloads from './v4/remote-configuration-payloads.ts'
 import * as remoteConfigurationUsers from './v4/remote-configuration-users.ts'
@@ -20,6 +23,9 @@ const operations: { [Id in OperationId]: Operation<Id> } = {
   ...users,
   ...userProperties,
   ...identities,
+  ...entitlements,
+  ...products,
+  ...offerings,
   ...remoteConfigurations,
   ...remoteConfigurationPayloads,
   ...remoteConfigurationUsers,

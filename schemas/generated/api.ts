@@ -157,6 +157,248 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v4/entitlements": {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+                 * @example checkout-7f3a
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List entitlements
+         * @description Definitions of access rights, newest first, each with the products that give it.
+         */
+        get: operations["v4ListEntitlements"];
+        put?: never;
+        /**
+         * Create an entitlement
+         * @description Defines an access right and the products that give it. It acts at once on everybody who has bought one of them. 409 `already_exists` when the id is taken.
+         */
+        post: operations["v4CreateEntitlement"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v4/entitlements/{entitlement_id}": {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+                 * @example checkout-7f3a
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path: {
+                /**
+                 * @description Entitlement id.
+                 * @example premium
+                 */
+                entitlement_id: components["parameters"]["EntitlementId"];
+            };
+            cookie?: never;
+        };
+        /**
+         * Get an entitlement
+         * @description The definition with this id and the products that give it.
+         */
+        get: operations["v4GetEntitlement"];
+        put?: never;
+        post?: never;
+        /**
+         * Delete an entitlement
+         * @description Removes the definition; lapsed grants of it go with it. 409 `conflict` while anybody holds it, by a grant or through a purchase.
+         */
+        delete: operations["v4DeleteEntitlement"];
+        options?: never;
+        head?: never;
+        /**
+         * Update an entitlement
+         * @description Changes the given fields. A change of the list acts at once on everybody: access is computed from the products that are on it now.
+         */
+        patch: operations["v4UpdateEntitlement"];
+        trace?: never;
+    };
+    "/v4/products": {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+                 * @example checkout-7f3a
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List products
+         * @description Products of the environment, newest first.
+         */
+        get: operations["v4ListProducts"];
+        put?: never;
+        /**
+         * Create a product
+         * @description Makes a product under your own id and links it to what the stores call it. Purchases are looked up by these links when they are needed, so a product also counts for purchases made before it. 409 `already_exists` when the id is taken.
+         */
+        post: operations["v4CreateProduct"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v4/products/{product_id}": {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+                 * @example checkout-7f3a
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path: {
+                /**
+                 * @description Product id.
+                 * @example pro_monthly
+                 */
+                product_id: components["parameters"]["ProductId"];
+            };
+            cookie?: never;
+        };
+        /**
+         * Get a product
+         * @description The product with this id, its type and its ids in the stores.
+         */
+        get: operations["v4GetProduct"];
+        put?: never;
+        post?: never;
+        /**
+         * Delete a product
+         * @description Removes the product, and in the same step takes it off the lists of entitlements and offerings. Purchases stay as they are. 409 `conflict` while a purchase of it gives somebody access, or while it is part of the offering of a group of an active or paused experiment.
+         */
+        delete: operations["v4DeleteProduct"];
+        options?: never;
+        head?: never;
+        /**
+         * Update a product
+         * @description Changes the given fields; null clears a store's id or the duration. The rules are those of creation, for the product as it is then. Changed links act at once on earlier purchases too.
+         */
+        patch: operations["v4UpdateProduct"];
+        trace?: never;
+    };
+    "/v4/offerings": {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+                 * @example checkout-7f3a
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List offerings
+         * @description Offerings of the environment, oldest first. Copies that experiments make for their groups are not listed.
+         */
+        get: operations["v4ListOfferings"];
+        put?: never;
+        /**
+         * Create an offering
+         * @description An ordered group of products to sell. The first offering of an environment becomes the main one by itself. 409 `offering_already_exists` when the id is taken, also by the copy of an experiment.
+         */
+        post: operations["v4CreateOffering"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v4/offerings/{offering_id}": {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+                 * @example checkout-7f3a
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path: {
+                /**
+                 * @description Offering id, percent-encoded.
+                 * @example spring_sale
+                 */
+                offering_id: components["parameters"]["OfferingId"];
+            };
+            cookie?: never;
+        };
+        /**
+         * Get an offering
+         * @description The offering with this id and its products in order. Copies that experiments make for their groups are 404.
+         */
+        get: operations["v4GetOffering"];
+        put?: never;
+        post?: never;
+        /**
+         * Delete an offering
+         * @description Removes the offering; its products stay. 422 `cannot_delete_main` for the main one while there are others, 422 `cannot_delete_experiment_variant` for the copy of an experiment.
+         */
+        delete: operations["v4DeleteOffering"];
+        options?: never;
+        head?: never;
+        /**
+         * Update an offering
+         * @description Replaces the product list when one is given. Which offering is the main one is not changed here but by `v4SetMainOffering`. 422 `cannot_patch_experiment_variant` for the copy of an experiment.
+         */
+        patch: operations["v4UpdateOffering"];
+        trace?: never;
+    };
+    "/v4/offerings/{offering_id}/set-main": {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+                 * @example checkout-7f3a
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path: {
+                /**
+                 * @description Offering id, percent-encoded.
+                 * @example spring_sale
+                 */
+                offering_id: components["parameters"]["OfferingId"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Make an offering the main one
+         * @description Moves the main mark here: `tag` becomes 1, and 0 on the former main offering. There is exactly one main offering at every instant. 422 `cannot_setmain_experiment_variant` for the copy of an experiment.
+         */
+        post: operations["v4SetMainOffering"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v4/remote-configurations": {
         parameters: {
             query?: never;
@@ -984,6 +1226,96 @@ export interface components {
         IdInPath: string;
         /**
          * @example {
+         *       "id": "premium",
+         *       "description": "Everything without ads",
+         *       "product_ids": [
+         *         "pro_monthly",
+         *         "pro_yearly"
+         *       ]
+         *     }
+         */
+        EntitlementInput: {
+            /**
+             * @description Your own id of the entitlement; never changes; not `.` or `..`.
+             * @example premium
+             */
+            id: string;
+            /**
+             * @description For you; nobody else sees it.
+             * @default null
+             * @example Everything without ads
+             */
+            description: string | null;
+            /**
+             * @description Products that give it; null is the same as []. An id that names no product is 400 `product_not_in_project`.
+             * @default []
+             * @example [
+             *       "pro_monthly",
+             *       "pro_yearly"
+             *     ]
+             */
+            product_ids: string[] | null;
+        };
+        /**
+         * @example {
+         *       "product_ids": [
+         *         "pro_monthly",
+         *         "pro_yearly",
+         *         "pro_lifetime"
+         *       ]
+         *     }
+         */
+        EntitlementChanges: {
+            /**
+             * @description For you; nobody else sees it.
+             * @example Everything without ads
+             */
+            description?: string | null;
+            /**
+             * @description Replaces the whole list; null is the same as []. An id that names no product is 400 `product_not_in_project`.
+             * @example [
+             *       "pro_monthly",
+             *       "pro_yearly"
+             *     ]
+             */
+            product_ids?: string[] | null;
+        };
+        /**
+         * @example {
+         *       "object": "entitlement",
+         *       "id": "premium",
+         *       "url": "/v4/entitlements/premium",
+         *       "description": "Everything without ads",
+         *       "product_ids": [
+         *         "pro_monthly",
+         *         "pro_yearly"
+         *       ],
+         *       "created_at": "2026-03-01T09:00:00Z",
+         *       "updated_at": "2026-03-01T09:00:00Z"
+         *     }
+         */
+        Entitlement: {
+            /** @enum {string} */
+            object: "entitlement";
+            /** @description Your own id of the entitlement. */
+            id: string;
+            url: string;
+            description: string | null;
+            /** @description Products that give it, in the order in which they were given. */
+            product_ids: string[];
+            created_at: components["schemas"]["Time"];
+            updated_at: components["schemas"]["Time"];
+        };
+        EntitlementList: {
+            object: components["schemas"]["ListObject"];
+            /** @enum {string} */
+            url: "/v4/entitlements";
+            data: components["schemas"]["Entitlement"][];
+            has_more: components["schemas"]["HasMore"];
+            next_cursor?: components["schemas"]["NextCursor"];
+        };
+        /**
+         * @example {
          *       "object": "event",
          *       "id": "evt_4Jq8ZtW0bXc6RmYd2KpL",
          *       "url": "/v4/events/evt_4Jq8ZtW0bXc6RmYd2KpL",
@@ -1798,6 +2130,256 @@ export interface components {
         };
         /**
          * @example {
+         *       "id": "spring_sale",
+         *       "product_ids": [
+         *         "pro_yearly",
+         *         "pro_monthly"
+         *       ]
+         *     }
+         */
+        OfferingInput: {
+            /**
+             * @description Your own id of the offering; never changes; not `.` or `..`.
+             * @example spring_sale
+             */
+            id: string;
+            /**
+             * @description 0 or null. 1 is 400 `cannot_set_main_directly`; use `v4SetMainOffering`.
+             * @default null
+             * @example 0
+             */
+            tag: number | null;
+            /**
+             * @description Products in the order in which they are shown. An id that names no product is 400 `product_not_in_project`.
+             * @default []
+             * @example [
+             *       "pro_monthly",
+             *       "pro_yearly"
+             *     ]
+             */
+            product_ids: string[];
+        };
+        /**
+         * @example {
+         *       "product_ids": [
+         *         "pro_lifetime",
+         *         "pro_yearly",
+         *         "pro_monthly"
+         *       ]
+         *     }
+         */
+        OfferingChanges: {
+            /**
+             * @description Cannot be changed here, but is looked at: 1 is 400 `cannot_set_main_directly`, anything else on the main offering 422 `cannot_demote_main`. 0 and null on another one change nothing.
+             * @example 0
+             */
+            readonly tag?: number | null;
+            /**
+             * @description Replaces the whole list, in this order; [] clears it. An id that names no product is 400 `product_not_in_project`.
+             * @example [
+             *       "pro_monthly",
+             *       "pro_yearly"
+             *     ]
+             */
+            product_ids?: string[];
+        };
+        /**
+         * @example {
+         *       "object": "offering",
+         *       "id": "spring_sale",
+         *       "url": "/v4/offerings/spring_sale",
+         *       "tag": 1,
+         *       "product_ids": [
+         *         "pro_yearly",
+         *         "pro_monthly"
+         *       ],
+         *       "created_at": "2026-03-01T09:00:00Z",
+         *       "updated_at": "2026-03-01T09:00:00Z"
+         *     }
+         */
+        Offering: {
+            /** @enum {string} */
+            object: "offering";
+            /** @description Your own id of the offering. */
+            id: string;
+            /** @description The id in it is percent-encoded. */
+            url: string;
+            /** @description 1 is the main offering. 0 is not main, null never tagged, which means the same; imported rows may have other values. */
+            tag: number | null;
+            /** @description Products in the order in which they are shown. */
+            product_ids: string[];
+            created_at: components["schemas"]["Time"];
+            updated_at: components["schemas"]["Time"];
+        };
+        OfferingList: {
+            object: components["schemas"]["ListObject"];
+            /** @enum {string} */
+            url: "/v4/offerings";
+            data: components["schemas"]["Offering"][];
+            has_more: components["schemas"]["HasMore"];
+            next_cursor?: components["schemas"]["NextCursor"];
+        };
+        /**
+         * @example {
+         *       "id": "pro_monthly",
+         *       "type": "subscription",
+         *       "duration": "P1M",
+         *       "apple_product_id": "com.example.pro.monthly",
+         *       "google_product_id": "pro",
+         *       "google_base_plan_id": "monthly",
+         *       "stripe_product_id": null,
+         *       "paddle_product_id": null
+         *     }
+         */
+        ProductInput: {
+            /**
+             * @description Your own id of the product; never changes; not `.` or `..`.
+             * @example pro_monthly
+             */
+            id: string;
+            /**
+             * @description The first two are subscriptions, the last two one-time.
+             * @example subscription
+             * @enum {string}
+             */
+            type: "subscription_with_promo" | "subscription" | "consumable" | "lifetime";
+            /**
+             * @description Length of a period; required for subscriptions, null for one-time products.
+             * @default null
+             * @example P1M
+             * @enum {string|null}
+             */
+            duration: "P1W" | "P1M" | "P3M" | "P6M" | "P1Y" | null;
+            /**
+             * @description Product id in App Store Connect.
+             * @default null
+             * @example com.example.pro.monthly
+             */
+            apple_product_id: string | null;
+            /**
+             * @description Subscription or product id in Google Play.
+             * @default null
+             * @example pro
+             */
+            google_product_id: string | null;
+            /**
+             * @description Base plan of `google_product_id`; null links every base plan of it that no other product names. Needs `google_product_id`.
+             * @default null
+             * @example monthly
+             */
+            google_base_plan_id: string | null;
+            /**
+             * @description Product id at Stripe.
+             * @default null
+             * @example prod_Q1w2e3r4t5y6u7
+             */
+            stripe_product_id: string | null;
+            /**
+             * @description Product id at Paddle.
+             * @default null
+             * @example pro_01hv8x29nsh54c2pgt0hnq0zkx
+             */
+            paddle_product_id: string | null;
+        };
+        /**
+         * @example {
+         *       "stripe_product_id": "prod_Q1w2e3r4t5y6u7"
+         *     }
+         */
+        ProductChanges: {
+            /**
+             * @description The first two are subscriptions, the last two one-time.
+             * @example subscription
+             * @enum {string}
+             */
+            type?: "subscription_with_promo" | "subscription" | "consumable" | "lifetime";
+            /**
+             * @description Length of a period; required for subscriptions, null for one-time products.
+             * @example P1M
+             * @enum {string|null}
+             */
+            duration?: "P1W" | "P1M" | "P3M" | "P6M" | "P1Y" | null;
+            /**
+             * @description Product id in App Store Connect.
+             * @example com.example.pro.monthly
+             */
+            apple_product_id?: string | null;
+            /**
+             * @description Subscription or product id in Google Play.
+             * @example pro
+             */
+            google_product_id?: string | null;
+            /**
+             * @description Base plan of `google_product_id`; null links every base plan of it that no other product names. Needs `google_product_id`.
+             * @example monthly
+             */
+            google_base_plan_id?: string | null;
+            /**
+             * @description Product id at Stripe.
+             * @example prod_Q1w2e3r4t5y6u7
+             */
+            stripe_product_id?: string | null;
+            /**
+             * @description Product id at Paddle.
+             * @example pro_01hv8x29nsh54c2pgt0hnq0zkx
+             */
+            paddle_product_id?: string | null;
+        };
+        /**
+         * @example {
+         *       "object": "product",
+         *       "url": "/v4/products/pro_monthly",
+         *       "id": "pro_monthly",
+         *       "type": "subscription",
+         *       "duration": "P1M",
+         *       "apple_product_id": "com.example.pro.monthly",
+         *       "google_product_id": "pro",
+         *       "google_base_plan_id": "monthly",
+         *       "stripe_product_id": null,
+         *       "paddle_product_id": null,
+         *       "created_at": "2026-03-01T09:00:00Z",
+         *       "updated_at": "2026-03-01T09:00:00Z"
+         *     }
+         */
+        Product: {
+            /** @enum {string} */
+            object: "product";
+            /** @description Your own id of the product. */
+            id: string;
+            url: string;
+            /**
+             * @description The set may grow; null on imported rows only.
+             * @enum {string|null}
+             */
+            type: "subscription_with_promo" | "subscription" | "consumable" | "lifetime" | null;
+            /**
+             * @description Length of a period; null for one-time products. The set may grow.
+             * @enum {string|null}
+             */
+            duration: "P1W" | "P1M" | "P3M" | "P6M" | "P1Y" | null;
+            /** @description Product id in App Store Connect. */
+            apple_product_id: string | null;
+            /** @description Subscription or product id in Google Play. */
+            google_product_id: string | null;
+            /** @description Base plan of `google_product_id`; null links every base plan of it that no other product names. */
+            google_base_plan_id: string | null;
+            /** @description Product id at Stripe. */
+            stripe_product_id: string | null;
+            /** @description Product id at Paddle. */
+            paddle_product_id: string | null;
+            created_at: components["schemas"]["Time"];
+            updated_at: components["schemas"]["Time"];
+        };
+        ProductList: {
+            object: components["schemas"]["ListObject"];
+            /** @enum {string} */
+            url: "/v4/products";
+            data: components["schemas"]["Product"][];
+            has_more: components["schemas"]["HasMore"];
+            next_cursor?: components["schemas"]["NextCursor"];
+        };
+        /**
+         * @example {
          *       "name": "Spring paywall",
          *       "context_key": "main_paywall",
          *       "segment_percent": 50,
@@ -2516,6 +3098,30 @@ export interface components {
                 "application/json": components["schemas"]["Error"];
             };
         };
+        /** @description The request contradicts a rule of the domain; the code says which. */
+        Unprocessable: {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                "Cache-Control": components["headers"]["Cache-Control"];
+                "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                "Idempotency-Replayed": components["headers"]["Idempotency-Replayed"];
+                [name: string]: unknown;
+            };
+            content: {
+                /**
+                 * @example {
+                 *       "error": {
+                 *         "type": "logical",
+                 *         "code": "cannot_delete_main",
+                 *         "message": "make another offering the main one first"
+                 *       }
+                 *     }
+                 */
+                "application/json": components["schemas"]["Error"];
+            };
+        };
         /** @description The bucket of the key is empty, or a limit of this operation is reached. */
         TooManyRequests: {
             headers: {
@@ -2637,6 +3243,11 @@ export interface components {
          */
         Offset: number;
         /**
+         * @description Entitlement id.
+         * @example premium
+         */
+        EntitlementId: string;
+        /**
          * @description Experiment id.
          * @example exp_8m2k4q0z1x7c5v3b9n6a
          */
@@ -2683,6 +3294,29 @@ export interface components {
          * @example customer-1042
          */
         IdentityId: string;
+        /**
+         * @description Offering id, percent-encoded.
+         * @example spring_sale
+         */
+        OfferingId: string;
+        /**
+         * @description `next_cursor` of the page before, unchanged. A cursor whose row is gone gives the first page, with the header `X-Qon-Pagination-Restarted`.
+         * @example spring_sale
+         */
+        OfferingCursor: string;
+        /**
+         * @description Product id.
+         * @example pro_monthly
+         */
+        ProductId: string;
+        /**
+         * @description Only products of these types; repeat it to name several.
+         * @example [
+         *       "subscription",
+         *       "lifetime"
+         *     ]
+         */
+        ProductTypeFilter: ("subscription_with_promo" | "subscription" | "consumable" | "lifetime")[];
         /**
          * @description Remote configuration id.
          * @example 0d9f5a5e-6c1b-4c8e-9f3a-2b7d1e4a5c60
@@ -3008,6 +3642,766 @@ export interface operations {
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             404: components["responses"]["NotFound"];
+            429: components["responses"]["TooManyRequests"];
+            502: components["responses"]["BadGateway"];
+            504: components["responses"]["GatewayTimeout"];
+            default: components["responses"]["Failure"];
+        };
+    };
+    v4ListEntitlements: {
+        parameters: {
+            query?: {
+                /**
+                 * @description Rows on the page.
+                 * @example 50
+                 */
+                limit?: components["parameters"]["Limit"];
+                /**
+                 * @description `next_cursor` of the page before, unchanged. A cursor whose row is gone gives the first page, with the header `X-Qon-Pagination-Restarted`.
+                 * @example 5kTq0eXhB9vWcRz2JmYp7LsDnGaUf3Ei
+                 */
+                starting_after?: components["parameters"]["StartingAfter"];
+            };
+            header?: {
+                /**
+                 * @description Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+                 * @example checkout-7f3a
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description One page of entitlements. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    "X-Qon-Pagination-Restarted": components["headers"]["X-Qon-Pagination-Restarted"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["EntitlementList"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            429: components["responses"]["TooManyRequests"];
+            502: components["responses"]["BadGateway"];
+            504: components["responses"]["GatewayTimeout"];
+            default: components["responses"]["Failure"];
+        };
+    };
+    v4CreateEntitlement: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+                 * @example checkout-7f3a
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+                /**
+                 * @description Makes a repeat safe: within 24 hours the same key with the same request gives the stored answer and does nothing again. With another request it is 409 `idempotency_conflict`, while the first still runs 409 `idempotency_in_progress`.
+                 * @example 0b8c6a4e-create-1
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["EntitlementInput"];
+            };
+        };
+        responses: {
+            /** @description The new entitlement. */
+            201: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    Location: components["headers"]["Location"];
+                    "Idempotency-Replayed": components["headers"]["Idempotency-Replayed"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Entitlement"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            409: components["responses"]["Conflict"];
+            429: components["responses"]["TooManyRequests"];
+            502: components["responses"]["BadGateway"];
+            504: components["responses"]["GatewayTimeout"];
+            default: components["responses"]["Failure"];
+        };
+    };
+    v4GetEntitlement: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+                 * @example checkout-7f3a
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path: {
+                /**
+                 * @description Entitlement id.
+                 * @example premium
+                 */
+                entitlement_id: components["parameters"]["EntitlementId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The entitlement. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Entitlement"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            404: components["responses"]["NotFound"];
+            429: components["responses"]["TooManyRequests"];
+            502: components["responses"]["BadGateway"];
+            504: components["responses"]["GatewayTimeout"];
+            default: components["responses"]["Failure"];
+        };
+    };
+    v4DeleteEntitlement: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+                 * @example checkout-7f3a
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path: {
+                /**
+                 * @description Entitlement id.
+                 * @example premium
+                 */
+                entitlement_id: components["parameters"]["EntitlementId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The entitlement is gone. */
+            204: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            429: components["responses"]["TooManyRequests"];
+            502: components["responses"]["BadGateway"];
+            504: components["responses"]["GatewayTimeout"];
+            default: components["responses"]["Failure"];
+        };
+    };
+    v4UpdateEntitlement: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+                 * @example checkout-7f3a
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path: {
+                /**
+                 * @description Entitlement id.
+                 * @example premium
+                 */
+                entitlement_id: components["parameters"]["EntitlementId"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["EntitlementChanges"];
+            };
+        };
+        responses: {
+            /** @description The entitlement as it is now. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Entitlement"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            404: components["responses"]["NotFound"];
+            429: components["responses"]["TooManyRequests"];
+            502: components["responses"]["BadGateway"];
+            504: components["responses"]["GatewayTimeout"];
+            default: components["responses"]["Failure"];
+        };
+    };
+    v4ListProducts: {
+        parameters: {
+            query?: {
+                /**
+                 * @description Rows on the page.
+                 * @example 50
+                 */
+                limit?: components["parameters"]["Limit"];
+                /**
+                 * @description `next_cursor` of the page before, unchanged. A cursor whose row is gone gives the first page, with the header `X-Qon-Pagination-Restarted`.
+                 * @example 5kTq0eXhB9vWcRz2JmYp7LsDnGaUf3Ei
+                 */
+                starting_after?: components["parameters"]["StartingAfter"];
+                /**
+                 * @description Only products of these types; repeat it to name several.
+                 * @example [
+                 *       "subscription",
+                 *       "lifetime"
+                 *     ]
+                 */
+                "filter[type]"?: components["parameters"]["ProductTypeFilter"];
+            };
+            header?: {
+                /**
+                 * @description Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+                 * @example checkout-7f3a
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description One page of products. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    "X-Qon-Pagination-Restarted": components["headers"]["X-Qon-Pagination-Restarted"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ProductList"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            429: components["responses"]["TooManyRequests"];
+            502: components["responses"]["BadGateway"];
+            504: components["responses"]["GatewayTimeout"];
+            default: components["responses"]["Failure"];
+        };
+    };
+    v4CreateProduct: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+                 * @example checkout-7f3a
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+                /**
+                 * @description Makes a repeat safe: within 24 hours the same key with the same request gives the stored answer and does nothing again. With another request it is 409 `idempotency_conflict`, while the first still runs 409 `idempotency_in_progress`.
+                 * @example 0b8c6a4e-create-1
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ProductInput"];
+            };
+        };
+        responses: {
+            /** @description The new product. */
+            201: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    Location: components["headers"]["Location"];
+                    "Idempotency-Replayed": components["headers"]["Idempotency-Replayed"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Product"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            409: components["responses"]["Conflict"];
+            429: components["responses"]["TooManyRequests"];
+            502: components["responses"]["BadGateway"];
+            504: components["responses"]["GatewayTimeout"];
+            default: components["responses"]["Failure"];
+        };
+    };
+    v4GetProduct: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+                 * @example checkout-7f3a
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path: {
+                /**
+                 * @description Product id.
+                 * @example pro_monthly
+                 */
+                product_id: components["parameters"]["ProductId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The product. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Product"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            404: components["responses"]["NotFound"];
+            429: components["responses"]["TooManyRequests"];
+            502: components["responses"]["BadGateway"];
+            504: components["responses"]["GatewayTimeout"];
+            default: components["responses"]["Failure"];
+        };
+    };
+    v4DeleteProduct: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+                 * @example checkout-7f3a
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path: {
+                /**
+                 * @description Product id.
+                 * @example pro_monthly
+                 */
+                product_id: components["parameters"]["ProductId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The product is gone. */
+            204: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            429: components["responses"]["TooManyRequests"];
+            502: components["responses"]["BadGateway"];
+            504: components["responses"]["GatewayTimeout"];
+            default: components["responses"]["Failure"];
+        };
+    };
+    v4UpdateProduct: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+                 * @example checkout-7f3a
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path: {
+                /**
+                 * @description Product id.
+                 * @example pro_monthly
+                 */
+                product_id: components["parameters"]["ProductId"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ProductChanges"];
+            };
+        };
+        responses: {
+            /** @description The product as it is now. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Product"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            404: components["responses"]["NotFound"];
+            429: components["responses"]["TooManyRequests"];
+            502: components["responses"]["BadGateway"];
+            504: components["responses"]["GatewayTimeout"];
+            default: components["responses"]["Failure"];
+        };
+    };
+    v4ListOfferings: {
+        parameters: {
+            query?: {
+                /**
+                 * @description Rows on the page.
+                 * @example 50
+                 */
+                limit?: components["parameters"]["Limit"];
+                /**
+                 * @description `next_cursor` of the page before, unchanged. A cursor whose row is gone gives the first page, with the header `X-Qon-Pagination-Restarted`.
+                 * @example spring_sale
+                 */
+                starting_after?: components["parameters"]["OfferingCursor"];
+            };
+            header?: {
+                /**
+                 * @description Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+                 * @example checkout-7f3a
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description One page of offerings. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    "X-Qon-Pagination-Restarted": components["headers"]["X-Qon-Pagination-Restarted"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OfferingList"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            429: components["responses"]["TooManyRequests"];
+            502: components["responses"]["BadGateway"];
+            504: components["responses"]["GatewayTimeout"];
+            default: components["responses"]["Failure"];
+        };
+    };
+    v4CreateOffering: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+                 * @example checkout-7f3a
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+                /**
+                 * @description Makes a repeat safe: within 24 hours the same key with the same request gives the stored answer and does nothing again. With another request it is 409 `idempotency_conflict`, while the first still runs 409 `idempotency_in_progress`.
+                 * @example 0b8c6a4e-create-1
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["OfferingInput"];
+            };
+        };
+        responses: {
+            /** @description The new offering. */
+            201: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    Location: components["headers"]["Location"];
+                    "Idempotency-Replayed": components["headers"]["Idempotency-Replayed"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Offering"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            409: components["responses"]["Conflict"];
+            429: components["responses"]["TooManyRequests"];
+            502: components["responses"]["BadGateway"];
+            504: components["responses"]["GatewayTimeout"];
+            default: components["responses"]["Failure"];
+        };
+    };
+    v4GetOffering: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+                 * @example checkout-7f3a
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path: {
+                /**
+                 * @description Offering id, percent-encoded.
+                 * @example spring_sale
+                 */
+                offering_id: components["parameters"]["OfferingId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The offering. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Offering"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            404: components["responses"]["NotFound"];
+            429: components["responses"]["TooManyRequests"];
+            502: components["responses"]["BadGateway"];
+            504: components["responses"]["GatewayTimeout"];
+            default: components["responses"]["Failure"];
+        };
+    };
+    v4DeleteOffering: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+                 * @example checkout-7f3a
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path: {
+                /**
+                 * @description Offering id, percent-encoded.
+                 * @example spring_sale
+                 */
+                offering_id: components["parameters"]["OfferingId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The offering is gone. */
+            204: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            404: components["responses"]["NotFound"];
+            422: components["responses"]["Unprocessable"];
+            429: components["responses"]["TooManyRequests"];
+            502: components["responses"]["BadGateway"];
+            504: components["responses"]["GatewayTimeout"];
+            default: components["responses"]["Failure"];
+        };
+    };
+    v4UpdateOffering: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+                 * @example checkout-7f3a
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path: {
+                /**
+                 * @description Offering id, percent-encoded.
+                 * @example spring_sale
+                 */
+                offering_id: components["parameters"]["OfferingId"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["OfferingChanges"];
+            };
+        };
+        responses: {
+            /** @description The offering as it is now. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Offering"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            404: components["responses"]["NotFound"];
+            422: components["responses"]["Unprocessable"];
+            429: components["responses"]["TooManyRequests"];
+            502: components["responses"]["BadGateway"];
+            504: components["responses"]["GatewayTimeout"];
+            default: components["responses"]["Failure"];
+        };
+    };
+    v4SetMainOffering: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+                 * @example checkout-7f3a
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+                /**
+                 * @description Makes a repeat safe: within 24 hours the same key with the same request gives the stored answer and does nothing again. With another request it is 409 `idempotency_conflict`, while the first still runs 409 `idempotency_in_progress`.
+                 * @example 0b8c6a4e-create-1
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path: {
+                /**
+                 * @description Offering id, percent-encoded.
+                 * @example spring_sale
+                 */
+                offering_id: components["parameters"]["OfferingId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The main offering. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    "Idempotency-Replayed": components["headers"]["Idempotency-Replayed"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Offering"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            422: components["responses"]["Unprocessable"];
             429: components["responses"]["TooManyRequests"];
             502: components["responses"]["BadGateway"];
             504: components["responses"]["GatewayTimeout"];

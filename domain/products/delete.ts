@@ -1,0 +1,53 @@
+import type { Tx } from '../../store/connect.ts'
+import type { Environment } from '../environment.ts'
+import { conflict, notFound } from '../refusal.ts'
+import { isInUse } from './in-use.ts'
+import { PRODUCT_COLUMNS, type Product } from './product.ts'
+
+/** Whether the offering of a group of an active or paused experiment has it. */
+async function isTried(tx: Tx, environment: Environment, id: string): Promise<boolean> {
+  const { rowCount } = await tx.query(
+    `select 1 from offering_products l
+     join offerings o on o.environment = $1 and o.id = l.offering_id
+     join experiment_groups g on g.environment = $1 and g.id = o.variant_of
+     join experiments e on e.environment = $1 and e.id = g.experiment_id
+     where l.environment = $1 and l.product_id = $2 and e.status in ('active', 'paused') limit 1`,
+    [environment, id],
+  )
+  return rowCount === 1
+}
+
+/**
+ * Removes a product that nobody needs; the keys of the lists take it off them. Who writes a list locks its products first, so a list
+ * being written is either seen here or no longer finds the product. The lists are locked in the order of their ids, as by everybody
+ * who needs several.
+ */
+export async function deleteProduct(tx: Tx, environment: Environment, id: string): Promise<Product> {
+  const { rows } = await tx.query<Product>(`select ${PRODUCT_COLUMNS} from products where environment = $1 and id = $2 for update`, [
+    environment,
+    id,
+  ])
+  if (!rows[0]) throw notFound('product')
+  if (await isInUse(tx, environment, [id])) throw conflict('a purchase of the product gives access at present')
+  if (await isTried(tx, environment, id)) throw conflict('a running experiment offers the product')
+  await tx.query(
+    `with listing as (
+       select id from entitlements where environment = $1
+         and id in (select entitlement_id from entitlement_products where environment = $1 and product_id = $2)
+       order by id for no key update)
+     update entitlements e set updated_at = date_trunc('second', environment_now($1)) from listing l
+     where e.environment = $1 and e.id = l.id`,
+    [environment, id],
+  )
+  await tx.query(
+    `with listing as (
+       select id from offerings where environment = $1
+         and id in (select offering_id from offering_products where environment = $1 and product_id = $2)
+       order by id for no key update)
+     update offerings o set updated_at = date_trunc('second', environment_now($1)) from listing l
+     where o.environment = $1 and o.id = l.id`,
+    [environment, id],
+  )
+  await tx.query('delete from products where environment = $1 and id = $2', [environment, id])
+  return rows[0]
+}
