@@ -5,7 +5,7 @@ export type Platform = 'iOS' | 'Android' | 'Stripe' | 'Paddle'
 
 // The stores' standard commission. iOS falls to 15 % after a paid year of one subscription: that needs the whole lineage and comes
 // with the analytics. Without platform nobody took a share.
-const RATES: Record<Platform, (recurring: boolean) => number> = {
+export const RATES: Record<Platform, (recurring: boolean) => number> = {
   iOS: () => 0.7,
   Android: recurring => (recurring ? 0.85 : 0.7),
   Stripe: () => 1,
