@@ -21,6 +21,10 @@ const PAID_DAYS = `(select coalesce(sum(extract(epoch from least(d.expires_at, d
       select q.purchased_at, q.expires_at, lead(q.purchased_at, 1, p.purchased_at) over (order by q.purchased_at, q.id) as next_at
       from purchases q where q.lineage = p.lineage and q.${PAID} and ${before}) d)`
 
+// Rates are looked up only where they differ: a lookup takes as long as all the rest about a row.
+const RATE = `(select case when p.currency = $2 then 1
+    else usd_rate(p.currency, p.purchased_at::date) / usd_rate($2, p.purchased_at::date) end as value)`
+
 const SHARE = `case p.platform
     when 'app_store' then case when p.is_subscription and ${PAID_DAYS} >= ${LOYAL_DAYS} then ${LOYAL_RATE} else ${RATES.iOS(true)} end
     when 'play_store' then case when p.is_subscription then ${RATES.Android(true)} else ${RATES.Android(false)} end
@@ -50,13 +54,13 @@ export const FACTS = `
       where ${inRun} and q.amount > 0 and q.purchased_at < m.ends and not ${before}) as converted,
     p.is_subscription and ${CANCELLED} as cancelled
   from purchases p
-  cross join lateral (select usd_rate(p.currency, p.purchased_at::date) / usd_rate($2, p.purchased_at::date) as value) rate
+  cross join lateral ${RATE} rate
   where p.environment = $1 and p.user_id = m.user_id and p.purchased_at >= m.starts and p.purchased_at < m.ends
     and not p.is_family_shared and (p.is_subscription or p.amount > 0)
   union all
   select p.id, 'refund', p.currency, back.amount, back.amount * rate.value, back.amount * rate.value * ${SHARE}, false, false
   from purchases p
   cross join lateral (select least(coalesce(p.refunded_amount, p.amount), p.amount) as amount) back
-  cross join lateral (select usd_rate(p.currency, p.purchased_at::date) / usd_rate($2, p.purchased_at::date) as value) rate
+  cross join lateral ${RATE} rate
   where p.environment = $1 and p.user_id = m.user_id and p.refunded_at >= m.starts and p.refunded_at < m.ends
     and not p.is_family_shared and p.amount > 0`

@@ -42,7 +42,8 @@ const COUNTS = [
   'in_app_purchases',
 ]
 
-// A user without a fact counts 0 in every mean: users are joined from the left.
+// Facts are summed up user by user, inside the lateral join: a user without any has a row of zeros, as every mean wants it, and there
+// is no second join for a planner without statistics to get wrong (20,000 users against 100,000 facts took over 30 s).
 const FIGURES = `
 with w as materialized (
   select e.id, greatest(e.started_at, $4::timestamptz) as starts,
@@ -50,45 +51,42 @@ with w as materialized (
   from experiments e cross join (select environment_now($1) as now) c
   where e.environment = $1 and e.id = any ($3::text[])
 ), m as materialized (
-  select a.experiment_id, a.group_id, a.user_id, a.pinned, greatest(a.assigned_at, w.starts) as starts,
-    case when w.starts is not null then w.ends end as ends
+  select a.group_id, a.user_id, a.pinned, greatest(a.assigned_at, w.starts) as starts, case when w.starts is not null then w.ends end as ends
   from w join experiment_assignments a on a.environment = $1 and a.experiment_id = w.id
-), f as materialized (
-  select m.experiment_id, m.user_id, fact.* from m cross join lateral (${FACTS}) fact
-), u as (
-  select experiment_id, user_id,
-    count(*) filter (where kind = 'trial') as trials,
-    count(*) filter (where kind = 'trial' and converted) as converted_trials,
-    count(*) filter (where kind = 'trial' and cancelled) as cancelled_trials,
-    count(*) filter (where kind = 'conversion') as trial_conversions,
-    count(*) filter (where kind in ('start', 'conversion')) as subscriptions,
-    count(*) filter (where kind in ('start', 'conversion') and cancelled) as cancelled_subscriptions,
-    count(*) filter (where kind = 'one_time') as in_app_purchases,
-    count(*) filter (where kind not in ('trial', 'refund')) as payments,
-    sum(money) filter (where kind not in ('trial', 'refund')) as sales,
-    sum(case kind when 'refund' then -proceeds else proceeds end) as proceeds,
-    sum(money) filter (where kind = 'refund') as refunds
-  from f group by experiment_id, user_id
+), u as materialized (
+  select m.group_id, m.pinned, sums.* from m cross join lateral (
+    select count(*) filter (where kind = 'trial') as trials,
+      count(*) filter (where kind = 'trial' and converted) as converted_trials,
+      count(*) filter (where kind = 'trial' and cancelled) as cancelled_trials,
+      count(*) filter (where kind = 'conversion') as trial_conversions,
+      count(*) filter (where kind in ('start', 'conversion')) as subscriptions,
+      count(*) filter (where kind in ('start', 'conversion') and cancelled) as cancelled_subscriptions,
+      count(*) filter (where kind = 'one_time') as in_app_purchases,
+      count(*) filter (where kind not in ('trial', 'refund')) as payments,
+      coalesce(sum(money) filter (where kind not in ('trial', 'refund')), 0) as sales,
+      coalesce(sum(case kind when 'refund' then -proceeds else proceeds end), 0) as proceeds,
+      coalesce(sum(money) filter (where kind = 'refund'), 0) as refunds,
+      jsonb_agg(jsonb_build_array(id, currency, amount)) filter (where kind not in ('trial', 'refund') and money is null) as unconverted
+    from (${FACTS}) fact) sums
 ), g as (
-  select m.group_id, count(*)::int as users, count(*) filter (where m.pinned)::int as pinned_users,
-    count(*) filter (where u.payments > 0)::int as paying_users, count(*) filter (where u.trials > 0)::int as trial_users,
-    ${COUNTS.map(name => `coalesce(sum(u.${name}), 0)::int as ${name}`).join(', ')},
-    ${AMOUNTS.map(name => `round(coalesce(sum(u.${name}), 0), 2)::text as ${name}`).join(', ')},
-    round((coalesce(sum(u.sales), 0) - coalesce(sum(u.refunds), 0)) / count(*), 2)::text as arpu,
-    ${AMOUNTS.map(name => `(coalesce(sum(u.${name}), 0) / count(*))::float8 as ${name}_mean`).join(', ')},
-    ${['trials', 'subscriptions', ...AMOUNTS].map(name => `var_samp(coalesce(u.${name}, 0)::float8) as ${name}_variance`).join(', ')}
-  from m left join u on u.experiment_id = m.experiment_id and u.user_id = m.user_id group by m.group_id
+  select group_id, count(*)::int as users, count(*) filter (where pinned)::int as pinned_users,
+    count(*) filter (where payments > 0)::int as paying_users, count(*) filter (where trials > 0)::int as trial_users,
+    ${COUNTS.map(name => `sum(${name})::int as ${name}`).join(', ')},
+    ${AMOUNTS.map(name => `round(sum(${name}), 2)::text as ${name}`).join(', ')},
+    round((sum(sales) - sum(refunds)) / count(*), 2)::text as arpu,
+    ${AMOUNTS.map(name => `(sum(${name}) / count(*))::float8 as ${name}_mean`).join(', ')},
+    ${['trials', 'subscriptions', ...AMOUNTS].map(name => `var_samp(${name}::float8) as ${name}_variance`).join(', ')}
+  from u group by group_id
+), x as (
+  select currency, count(*)::int as transactions, sum(amount)::text as amount
+  from (select distinct (t ->> 0)::bigint as id, t ->> 1 as currency, (t ->> 2)::numeric as amount from u, jsonb_array_elements(unconverted) t) d
+  group by currency
 )
-select (select coalesce(json_agg(g), '[]') from g) as groups,
-  (select coalesce(json_agg(json_build_object('currency', x.currency, 'transactions', x.transactions, 'amount', x.amount::text)
-     order by x.currency), '[]')
-   from (select d.currency, count(*)::int as transactions, sum(d.amount) as amount
-         from (select distinct id, currency, amount from f where kind not in ('trial', 'refund') and money is null) d group by d.currency) x
-  ) as unconverted`
+select (select coalesce(json_agg(g), '[]') from g) as groups, (select coalesce(json_agg(x order by currency), '[]') from x) as unconverted`
 
 /**
  * What the users of each group did since their assignment, within the experiment's time and [from, to). A group without users has no
- * row. Reads every transaction of these users once: seconds for a hundred thousand of them.
+ * row. Reads every transaction of these users once: about 1 s for 20,000 users with 100,000 of them.
  */
 export async function loadFigures(
   db: Db,
