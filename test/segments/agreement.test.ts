@@ -70,3 +70,13 @@ test('each single condition agrees, and so does its opposite', async () => {
     { numRuns: 600, seed: SEED },
   )
 })
+
+test('an entitlement is looked up in a hash table, not compared with every user', async () => {
+  for (const value of ['true', 'false']) {
+    const condition: Condition = { metric: 'entitlement:plus', comparator: 'eq', value, negate: false }
+    const { sql, parameters } = memberIdsSql(environment, [condition, condition], segments)
+    const { rows } = await database.pool.query(`explain ${sql}`, parameters)
+    const plan = rows.map(row => row['QUERY PLAN']).join('\n')
+    expect(plan.match(/hashed SubPlan/g)).toHaveLength(2)
+  }
+})
