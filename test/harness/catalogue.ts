@@ -79,6 +79,8 @@ export async function whileOthersWait<T>(api: TestApi, first: string, waiting: n
     await holder.query(first)
     const answers = others()
     await until(`${waiting} wait`, async () => {
+      // Within a transaction the activity is else as it was at the first look.
+      await holder.query('select pg_stat_clear_snapshot()')
       const { rowCount } = await holder.query(
         `select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`,
       )
@@ -87,6 +89,7 @@ export async function whileOthersWait<T>(api: TestApi, first: string, waiting: n
     await holder.query('commit')
     return await answers
   } finally {
+    await holder.query('rollback')
     holder.release()
   }
 }
