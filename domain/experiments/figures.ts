@@ -46,7 +46,7 @@ const COUNTS = [
 // is no second join for a planner without statistics to get wrong (20,000 users against 100,000 facts took over 30 s).
 const FIGURES = `
 with w as materialized (
-  select e.id, greatest(e.started_at, $4::timestamptz) as starts,
+  select e.id, case when e.started_at is not null then greatest(e.started_at, $4::timestamptz) end as starts,
     least(coalesce(e.finished_at, c.now), coalesce($5::timestamptz, 'infinity')) as ends
   from experiments e cross join (select environment_now($1) as now) c
   where e.environment = $1 and e.id = any ($3::text[])
