@@ -36,6 +36,3 @@ export const isRetryable = (error: unknown): boolean => classify(error) === 'con
 /** A unique key is taken; `constraint` narrows it to one index. */
 export const isUniqueViolation = (error: unknown, constraint?: string): boolean =>
   code(error) === '23505' && (constraint === undefined || (error as { constraint?: string }).constraint === constraint)
-
-/** A row that the new one refers to is gone. */
-export const isForeignKeyViolation = (error: unknown): boolean => code(error) === '23503'

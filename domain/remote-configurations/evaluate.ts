@@ -1,5 +1,4 @@
 import type { Pool, Tx } from '../../store/connect.ts'
-import { isForeignKeyViolation } from '../../store/failures.ts'
 import { transaction } from '../../store/transaction.ts'
 import type { Environment } from '../environment.ts'
 import { notFound } from '../refusal.ts'
@@ -22,13 +21,8 @@ export type Evaluated = Served & { context_key: string | null }
  * user that both would assign cannot both commit: each touches the user, and the later one begins anew with the first one's rows.
  */
 export async function evaluate(pool: Pool, environment: Environment, user: string, question: Question): Promise<Evaluated[]> {
-  const { answer, unseen } = await transaction(
-    pool,
-    tx => inSnapshot(tx, environment, user, question),
-    // An experiment, a group or the user that was deleted after the snapshot.
-    isForeignKeyViolation,
-    'repeatable read',
-  )
+  const work = (tx: Tx) => inSnapshot(tx, environment, user, question)
+  const { answer, unseen } = await transaction(pool, work, undefined, 'repeatable read')
   if (unseen) await seen(pool, environment, user)
   return answer
 }
