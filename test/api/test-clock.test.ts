@@ -53,7 +53,9 @@ test('it goes forward by the calendar, and production stays where it is', async 
   const day = Math.min(from.getUTCDate(), lastOfNext.getUTCDate())
   const wanted = Date.UTC(lastOfNext.getUTCFullYear(), lastOfNext.getUTCMonth(), day) + (from.getTime() % 86_400_000)
   expect(Math.abs(to.getTime() - wanted)).toBeLessThanOrEqual(30_000)
-  const { rows } = await api.pool.query('select extract(epoch from clock_offset)::int as ahead from environments where id = $1', [api.project.production])
+  const { rows } = await api.pool.query('select extract(epoch from clock_offset)::int as ahead from environments where id = $1', [
+    api.project.production,
+  ])
   expect(rows).toEqual([{ ahead: 0 }])
 })
 
