@@ -382,6 +382,8 @@ create table experiment_assignments (
   group_id text collate "C" not null,
   assigned_at timestamptz not null,
   pinned boolean not null default false,
+  -- Of two pins of one context key the newest counts; assigned_at does not move when an assignment becomes a pin.
+  pinned_at timestamptz,
   primary key (environment, experiment_id, user_id),
   foreign key (environment, experiment_id) references experiments on delete cascade,
   foreign key (environment, group_id) references experiment_groups on delete cascade,
