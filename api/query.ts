@@ -42,7 +42,7 @@ export function parseQuery(search: string, parameters: readonly Parameter[]): { 
           writable: true,
         })
     } catch {
-      faults.push({ field: name, message: 'is not valid percent-encoded UTF-8' })
+      faults.push({ field: name || 'query', message: 'is not valid percent-encoded UTF-8' })
     }
   }
   return { values, faults }

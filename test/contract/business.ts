@@ -30,6 +30,7 @@ const RULES: Record<string, string> = {
   v4UpdateSegment: CONDITIONS,
   v4CreateExperiment: CONDITIONS,
   v4UpdateExperiment: CONDITIONS,
+  v4GetExperimentsSummary: 'currency|from|to|environment',
   v4CreateEvents: 'events\\[\\d+\\].*',
   v4CreateExport: 'from_timestamp|to_timestamp|compression',
   v4UpdateProjectSettings: 'proxy_url|rtdn_proxy_url',
