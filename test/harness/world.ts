@@ -21,6 +21,12 @@ const REFERENCES: Record<string, Make> = {
   'filter[experiment_uid][]': makers.experiment_id!,
 }
 export const isReference = (name: string) => Object.hasOwn(REFERENCES, name)
+/** Whether a body names something that must exist. */
+export const namesSomething = (value: unknown, name = ''): boolean => {
+  if (typeof value === 'object' && value !== null)
+    return Object.entries(value).some(([key, inner]) => namesSomething(inner, Array.isArray(value) ? name : key))
+  return typeof value === 'string' && isReference(name)
+}
 /** Fields whose value may be given once. */
 const CHOSEN = new Set(['id', 'identity_id', 'alias_id', 'transaction_id', 'event_id'])
 
