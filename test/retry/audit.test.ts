@@ -1,0 +1,63 @@
+// Whatever changes something says so in the audit log, once.
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { startApi, type TestApi } from '../harness/api.ts'
+import { type Described, operations } from '../harness/described.ts'
+import { unique } from '../harness/makers.ts'
+import { sceneOf } from './scene.ts'
+
+/** Facts and decisions that are kept as such, by the thousand. */
+const UNRECORDED = ['v4CreateEvents', 'v4EvaluateUserRemoteConfigurations']
+const isOfProject = ({ tag }: Described) => tag === 'Project Settings'
+
+let api: TestApi
+beforeAll(async () => {
+  api = await startApi()
+})
+afterAll(() => api.stop())
+
+type Entry = {
+  environment: number | null
+  project: number
+  operation: string
+  actor_kind: string
+  actor_id: string
+  before: object | null
+  after: object | null
+}
+
+async function entriesOf(request: string): Promise<Entry[]> {
+  const { rows } = await api.pool.query<Entry>(
+    'select environment, project, operation, actor_kind, actor_id, before, after from audit_log where request_id = $1',
+    [request],
+  )
+  return rows
+}
+
+describe.concurrent('the audit log', () => {
+  test.for(operations.filter(({ method }) => method !== 'GET'))('says what $id has done', async operation => {
+    const { world, environment, project } = await sceneOf(api, operation)
+    const request = unique('request')
+    const answer = await world.send(operation, await world.example(operation), { 'X-Request-Id': request })
+    expect([answer.status, answer.text]).toEqual([operation.success, answer.text])
+    const entries = await entriesOf(request)
+    if (UNRECORDED.includes(operation.id)) return expect(entries).toEqual([])
+    const entry = {
+      environment: isOfProject(operation) ? null : environment,
+      project,
+      operation: operation.id,
+      actor_kind: 'secret_key',
+      actor_id: world.key.slice(-4),
+    }
+    expect(entries).toEqual([expect.objectContaining(entry)])
+    if (operation.method === 'DELETE') expect(entries[0]!.after).toBeNull()
+    if (operation.success === 201) expect(entries[0]!.before).toBeNull()
+    expect(JSON.stringify(entries)).not.toContain(world.key)
+  })
+
+  test.for(operations.filter(({ method }) => method === 'GET'))('says nothing of $id', async operation => {
+    const { world } = await sceneOf(api, operation)
+    const request = unique('request')
+    await world.send(operation, await world.example(operation), { 'X-Request-Id': request })
+    expect(await entriesOf(request)).toEqual([])
+  })
+})

@@ -1,0 +1,73 @@
+// A POST with an Idempotency-Key has one effect, however often and however fast it is sent.
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { boundaries } from '../contract/boundaries.ts'
+import { startApi, type TestApi } from '../harness/api.ts'
+import type { Answer } from '../harness/client.ts'
+import { type Described, operations } from '../harness/described.ts'
+import type { Request, World } from '../harness/world.ts'
+import { countsOf, idempotencyKey, sceneOf } from './scene.ts'
+
+const TIMES = 10
+const repeatable = operations.filter(operation => operation.idempotent)
+
+let api: TestApi
+beforeAll(async () => {
+  api = await startApi()
+})
+afterAll(() => api.stop())
+
+const told = ({ status, text, headers }: Answer) => ({ status, text, location: headers.get('location') })
+const isReplay = ({ headers }: Answer) => headers.get('idempotency-replayed') === 'true'
+
+/** The same operation, another request. */
+async function another(world: World, operation: Described, request: Request): Promise<Request> {
+  if (!operation.body) return world.example(operation)
+  const other = boundaries(operation.body, request.body).find(
+    ({ valid, whole }) => valid && JSON.stringify(whole) !== JSON.stringify(request.body),
+  )
+  return { ...request, body: other!.whole }
+}
+
+test('every POST takes a key, but the three whose effect needs none or must not be repeated', () => {
+  const without = operations.filter(({ method, idempotent }) => method === 'POST' && !idempotent).map(operation => operation.id)
+  expect(without.sort()).toEqual(['v4CreateEvents', 'v4EvaluateUserRemoteConfigurations', 'v4RegenerateProjectSecret'])
+  expect(repeatable.filter(({ method }) => method !== 'POST')).toEqual([])
+})
+
+describe.concurrent('the same key', () => {
+  test.for(repeatable)('twice: $id replays its answer', async operation => {
+    const { world, rows } = await sceneOf(api, operation)
+    const request = await world.example(operation)
+    const key = idempotencyKey(operation.id)
+    const first = await world.send(operation, request, key)
+    expect([first.status, first.text, isReplay(first)]).toEqual([operation.success, first.text, false])
+    const after = await rows()
+    const second = await world.send(operation, request, key)
+    expect(told(second)).toEqual(told(first))
+    expect(isReplay(second)).toBe(true)
+    expect(await rows()).toEqual(after)
+
+    const conflict = await world.send(operation, await another(world, operation, request), key)
+    expect([conflict.status, conflict.body?.error?.code]).toEqual([409, 'idempotency_conflict'])
+  })
+
+  test.for(repeatable)('many times at once: $id has one effect', async operation => {
+    const alone = await sceneOf(api, operation)
+    expect((await alone.world.send(operation, await alone.world.example(operation), idempotencyKey('alone'))).status).toBe(
+      operation.success,
+    )
+
+    const { world, rows } = await sceneOf(api, operation)
+    const request = await world.example(operation)
+    const key = idempotencyKey('at once')
+    const answers = await Promise.all(Array.from({ length: TIMES }, () => world.send(operation, request, key)))
+    const done = answers.filter(answer => answer.status === operation.success)
+    expect(done.filter(answer => !isReplay(answer))).toHaveLength(1)
+    expect(new Set(done.map(answer => JSON.stringify(told(answer)))).size).toBe(1)
+    for (const answer of answers.filter(answer => !done.includes(answer))) {
+      expect([answer.status, answer.body?.error?.code]).toEqual([409, 'idempotency_in_progress'])
+      expect(answer.headers.get('retry-after')).toBe('1')
+    }
+    expect(countsOf(await rows())).toEqual(countsOf(await alone.rows()))
+  })
+})

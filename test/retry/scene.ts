@@ -1,0 +1,32 @@
+import { createHash } from 'node:crypto'
+import type { TestApi } from '../harness/api.ts'
+import type { Described } from '../harness/described.ts'
+import { projectRowsOf, type Rows, rowsOf } from '../harness/rows.ts'
+import { SANDBOX_ONLY, type World, world } from '../harness/world.ts'
+
+export type Scene = {
+  world: World
+  environment: number
+  project: number
+  /** All rows of the environment and of its project. */
+  rows(): Promise<{ environment: Rows; project: Rows }>
+}
+
+/** A project of its own, so that whatever changes was changed by the test. */
+export async function sceneOf(api: TestApi, operation: Described): Promise<Scene> {
+  const project = await api.newProject()
+  const inSandbox = SANDBOX_ONLY.includes(operation.id)
+  const environment = inSandbox ? project.sandboxEnvironment : project.production
+  return {
+    world: world(api, inSandbox ? project.sandbox : project.secret),
+    environment,
+    project: project.id,
+    rows: async () => ({ environment: await rowsOf(api.pool, environment), project: await projectRowsOf(api.pool, project.id) }),
+  }
+}
+
+export const countsOf = ({ environment, project }: Awaited<ReturnType<Scene['rows']>>) =>
+  Object.fromEntries([...Object.entries(environment), ...Object.entries(project)].map(([table, { count }]) => [table, count]))
+
+/** An Idempotency-Key that no other test uses. */
+export const idempotencyKey = (...about: string[]) => ({ 'Idempotency-Key': createHash('sha256').update(about.join()).digest('hex') })
