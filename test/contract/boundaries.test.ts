@@ -2,7 +2,8 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { startApi, type TestApi } from '../harness/api.ts'
 import { type Described, operations } from '../harness/described.ts'
-import { type Request, type World, worldOf } from '../harness/world.ts'
+import { sceneOf } from '../harness/scene.ts'
+import type { Request, World } from '../harness/world.ts'
 import { MENDED } from './arbitrary.ts'
 import { type Boundary, boundaries } from './boundaries.ts'
 import { unexplained } from './business.ts'
@@ -31,13 +32,15 @@ async function hold(operation: Described, world: World, { boundary, request }: C
 }
 
 async function holdAll(operation: Described, casesOf: (good: Request) => Case[]): Promise<string[]> {
-  const world = await worldOf(api, operation)
+  const { world, rows } = await sceneOf(api, operation)
   const found: string[] = []
   const first = casesOf(await world.example(operation))
-  for (const [n, example] of first.entries()) {
-    // What is taken may use up its ids and its target: it gets new ones.
-    const { boundary, request } = example.boundary.valid ? casesOf(await world.example(operation))[n]! : example
-    found.push(...(await hold(operation, world, { boundary, request })))
+  const before = await rows()
+  for (const bad of first.filter(({ boundary }) => !boundary.valid)) found.push(...(await hold(operation, world, bad)))
+  if (found.length === 0) expect(await rows(), 'what was refused has changed nothing').toEqual(before)
+  for (const [n, { boundary }] of first.entries()) {
+    // What is taken uses up its ids and its target: each gets new ones.
+    if (boundary.valid) found.push(...(await hold(operation, world, casesOf(await world.example(operation))[n]!)))
   }
   return found
 }
@@ -75,7 +78,7 @@ describe.concurrent('limits', () => {
 })
 
 test.for(operations)('$id refuses a query parameter that it does not know, and one given twice', async operation => {
-  const world = await worldOf(api, operation)
+  const { world } = await sceneOf(api, operation)
   const good = await world.example(operation)
   const scalars = operation.parameters.filter(parameter => parameter.in === 'query' && parameter.schema.type !== 'array')
   for (const [name, value] of [['no_such_parameter', '1'], ...scalars.map(({ name, example }) => [name, [example, example]])]) {

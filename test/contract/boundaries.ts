@@ -71,6 +71,20 @@ function lengths(schema: Schema, present: unknown): Case[] {
   return cases
 }
 
+/** Of a map: its size, and the length of its keys. */
+function maps(schema: Schema, present: unknown): Case[] {
+  const { maxProperties, minProperties = 0 } = schema as { maxProperties?: number; minProperties?: number }
+  const { maxLength, minLength = 0 } = (schema['x-property-names'] ?? {}) as { maxLength?: number; minLength?: number }
+  const [sample] = Object.values((present as object | undefined) ?? {})
+  const cases: Case[] = [[{}, minProperties === 0]]
+  if (sample === undefined) return cases
+  const many = (count: number) => Object.fromEntries(Array.from({ length: count }, (_, n) => [`k${n}`, sample]))
+  if (maxProperties !== undefined) cases.push([many(maxProperties), true], [many(maxProperties + 1), false])
+  if (maxLength !== undefined) cases.push([{ ['k'.repeat(maxLength)]: sample }, true], [{ ['k'.repeat(maxLength + 1)]: sample }, false])
+  if (minLength > 0) cases.push([{ '': sample }, false])
+  return [...cases, [{ 'nul \0': sample }, false], [{ 'half \ud800': sample }, false]]
+}
+
 /** The least value that the schema allows. */
 function least(given: Schema): unknown {
   const schema = whole(given)
@@ -91,7 +105,9 @@ export function boundaries(given: Schema, example: unknown, at = '', put: Put = 
     if (Array.isArray(example) && example.length > 0)
       found.push(...boundaries(schema.items!, example[0], child(at, 0), value => put([value, ...example.slice(1)])))
   }
-  if (schema.type !== 'object' || typeof schema.additionalProperties === 'object') return found
+  if (schema.type !== 'object') return found
+  if (typeof schema.additionalProperties === 'object')
+    return [...found, ...maps(schema, example ?? schema.example).map(([value, valid]) => here(value, valid))]
   const present = (example ?? least(schema)) as Record<string, unknown>
   for (const name of schema.required ?? []) {
     const { [name]: _, ...rest } = present

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { startApi, type TestApi } from '../harness/api.ts'
 import { type Described, operations } from '../harness/described.ts'
 import { unique } from '../harness/makers.ts'
-import { sceneOf } from './scene.ts'
+import { sceneOf } from '../harness/scene.ts'
 
 /** Facts and decisions that are kept as such, by the thousand. */
 const UNRECORDED = ['v4CreateEvents', 'v4EvaluateUserRemoteConfigurations']

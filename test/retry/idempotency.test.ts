@@ -4,8 +4,8 @@ import { boundaries } from '../contract/boundaries.ts'
 import { startApi, type TestApi } from '../harness/api.ts'
 import type { Answer } from '../harness/client.ts'
 import { type Described, operations } from '../harness/described.ts'
+import { countsOf, idempotencyKey, sceneOf } from '../harness/scene.ts'
 import type { Request, World } from '../harness/world.ts'
-import { countsOf, idempotencyKey, sceneOf } from './scene.ts'
 
 const TIMES = 10
 const repeatable = operations.filter(operation => operation.idempotent)

@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { startApi, type TestApi } from '../harness/api.ts'
 import { operations, whole } from '../harness/described.ts'
-import { sceneOf } from './scene.ts'
+import { sceneOf } from '../harness/scene.ts'
 
 /** What removes a relation and not an item: there is nothing to be missed the second time. */
 const DETACHES = ['v4DetachUserFromRemoteConfiguration', 'v4DetachUserFromExperiment']

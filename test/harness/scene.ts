@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto'
-import type { TestApi } from '../harness/api.ts'
-import type { Described } from '../harness/described.ts'
-import { projectRowsOf, type Rows, rowsOf } from '../harness/rows.ts'
-import { SANDBOX_ONLY, type World, world } from '../harness/world.ts'
+import type { TestApi } from './api.ts'
+import type { Described } from './described.ts'
+import { projectRowsOf, type Rows, rowsOf } from './rows.ts'
+import { SANDBOX_ONLY, type World, world } from './world.ts'
 
 export type Scene = {
   world: World
