@@ -7,7 +7,7 @@ import { type Described, operations, pathParameters } from '../harness/described
 import { worldOf } from '../harness/world.ts'
 import { bodyChanges, RAW, search, segment } from './nasty.ts'
 import { fault } from './oracle.ts'
-import { SEED } from './seed.ts'
+import { runs } from './seed.ts'
 
 const RUNS = { body: 25, query: 12, path: 8 }
 
@@ -35,7 +35,7 @@ describe.concurrent('odd input', () => {
         const answer = await world.send(operation, { ...good, body })
         judge(operation, answer, body === undefined || !allows(operation, JSON.parse(JSON.stringify(body))))
       }),
-      { seed: SEED, numRuns: RUNS.body },
+      runs(RUNS.body),
     )
   })
 
@@ -58,7 +58,7 @@ describe.concurrent('odd input', () => {
       fc.asyncProperty(search(known), async text => {
         judge(operation, await world.raw(operation, { path: good.path, search: text }, { body: good.body }))
       }),
-      { seed: SEED, numRuns: RUNS.query },
+      runs(RUNS.query),
     )
   })
 
@@ -70,7 +70,7 @@ describe.concurrent('odd input', () => {
       fc.asyncProperty(fc.constantFrom(...names), segment, async (name, text) => {
         judge(operation, await world.raw(operation, { path: good.path, segments: { [name]: text } }, { body: good.body }))
       }),
-      { seed: SEED, numRuns: RUNS.path },
+      runs(RUNS.path),
     )
   })
 })

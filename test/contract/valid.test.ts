@@ -7,7 +7,7 @@ import { type Request, type World, worldOf } from '../harness/world.ts'
 import { requests } from './arbitrary.ts'
 import { unexplained } from './business.ts'
 import { fault } from './oracle.ts'
-import { SEED } from './seed.ts'
+import { runs } from './seed.ts'
 
 const RUNS = 12
 
@@ -42,7 +42,7 @@ describe.concurrent.each(operations)('$id', operation => {
           const wrong = [fault(operation, answer), ...unexplained(operation, answer)].filter(reason => reason !== null)
           if (wrong.length > 0) throw new Error(`${wrong.join('; ')}; sent ${JSON.stringify(request)}; ${answer.text.slice(0, 300)}`)
         }),
-        { seed: SEED, numRuns: RUNS },
+        runs(RUNS),
       ),
   )
 })
