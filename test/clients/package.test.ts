@@ -3,6 +3,7 @@ import { execFile } from 'node:child_process'
 import { cp, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
 import { promisify } from 'node:util'
 import ts from 'typescript'
 import { afterAll, beforeAll, expect, test } from 'vitest'
@@ -60,12 +61,16 @@ test('every import names a file of the package', async () => {
   expect(missing).toEqual([])
 })
 
-test('plain JavaScript runs it', async () => {
+test.each([
+  ['the package', '@perennial/client'],
+  ['the sources, without a build', pathToFileURL(join(source, 'src/index.ts')).href],
+])('plain JavaScript runs %s', async (_, from) => {
+  const key = (await api.newProject()).secret
   const script = join(consumer, 'main.js')
   await writeFile(
     script,
-    `import { all, PerennialError, perennial } from '@perennial/client'
-    const api = perennial({ url: '${api.url}', key: '${api.project.secret}' })
+    `import { all, PerennialError, perennial } from '${from}'
+    const api = perennial({ url: '${api.url}', key: '${key}' })
     await api.v4CreateProduct({ body: { id: 'pro', type: 'lifetime' } })
     const seen = []
     for await (const { id } of all(api.v4ListProducts)) seen.push(id)

@@ -56,6 +56,8 @@ async function run(client: Client, operation: Operation, call: Given): Promise<T
     // In an address these are steps to another one: to delete `..` of a user's entitlements would be to delete somewhere else.
     if (value === '' || value === '.' || value === '..') throw new RangeError(`path.${name} cannot be '${value}'`)
   }
-  const { data, response } = await operation({ ...call, client })
+  // Not enumerable, so that it is read but not copied into the request: Deno takes a `client` there for one of its own.
+  const options = Object.defineProperty({ ...call }, 'client', { value: client }) as Given & { client: Client }
+  const { data, response } = await operation(options)
   return { data: response.status === 204 ? undefined : data, response }
 }
