@@ -2,6 +2,7 @@ import { descriptions, type OperationId } from '../schemas/generated/operations.
 import type { Route } from './dispatch.ts'
 import type { Operation } from './operation.ts'
 import * as auditLog from './v4/audit-log.ts'
+import * as customers from './v4/customers.ts'
 import * as entitlements from './v4/entitlements.ts'
 import * as events from './v4/events.ts'
 import * as exports_ from './v4/exports.ts'
@@ -11,7 +12,9 @@ import * as products from './v4/products.ts'
 import * as projectSettings from './v4/project-settings.ts'
 import * as purchases from './v4/purchases.ts'
 import * as screens from './v4/screens.ts'
+import * as segments from './v4/segments.ts'
 import * as storeConfigs from './v4/store-configs.ts'
+import * as testClock from './v4/test-clock.ts'
 import * as userEntitlements from './v4/user-entitlements.ts'
 import * as userProperties from './v4/user-properties.ts'
 import * as users from './v4/users.ts'
@@ -19,6 +22,7 @@ import * as users from './v4/users.ts'
 /** One handler for every operation of the description: a missing or ill-typed one fails the type check. */
 const operations: { [Id in OperationId]: Operation<Id> } = {
   ...auditLog,
+  ...customers,
   ...entitlements,
   ...events,
   ...exports_,
@@ -28,7 +32,9 @@ const operations: { [Id in OperationId]: Operation<Id> } = {
   ...projectSettings,
   ...purchases,
   ...screens,
+  ...segments,
   ...storeConfigs,
+  ...testClock,
   ...userEntitlements,
   ...userProperties,
   ...users,

@@ -12,6 +12,7 @@ const BENCHES: Record<string, () => Promise<{ bench: () => Promise<Result> }>> =
   ingest: () => import('./ingest.ts'),
   export: () => import('./export.ts'),
   start: () => import('./start.ts'),
+  lists: () => import('./lists.ts'),
 }
 
 /** The peers are not among the product's dependencies: fetched when first needed, as the lockfile has them. */

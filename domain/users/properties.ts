@@ -26,14 +26,24 @@ export async function listProperties(db: Db, environment: Environment, user: str
     values: [environment, user],
   })
   if (!rows[0]) throw notFound('user')
-  return Object.entries(JSON.parse(rows[0].properties) as Properties)
+  return sortedProperties(rows[0].properties)
+}
+
+/** The column `properties_sorted` as a list, by key in code point order. */
+export const sortedProperties = (text: string): Property[] =>
+  Object.entries(JSON.parse(text) as Properties)
     .map(([key, value]) => ({ key, value }))
     .sort((a, b) => (a.key < b.key ? -1 : 1)) // JSON.parse moves keys like "1" to the front
+
+/** Why no user can have a property of this key; null when one can. */
+export function keyFault(key: string): string | null {
+  if (!KEY.test(key)) return 'invalid key format'
+  return key.startsWith('_') && !REGISTERED.has(key) ? 'reserved key' : null
 }
 
 function fault({ key, value }: Property): string | null {
-  if (!KEY.test(key)) return 'invalid key format'
-  if (key.startsWith('_') && !REGISTERED.has(key)) return 'reserved key'
+  const wrongKey = keyFault(key)
+  if (wrongKey) return wrongKey
   if (Buffer.byteLength(value) > MAX_VALUE_BYTES || FORBIDDEN_IN_VALUE.test(value)) return 'invalid value format'
   return null
 }

@@ -549,6 +549,98 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v4/customers": {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+                 * @example checkout-7f3a
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List customers
+         * @description The selected customers, as recorded at the moment of the request, sorted by `sort_by`. Words sort by code point; null comes last
+         *     in both directions; ties are sorted by id in the direction of the sort.
+         *
+         *     There are two ways to page: `starting_after` with the `next_cursor` of the page before, which costs the same at any depth, or
+         *     `page` with a number. Both answer with `next_cursor`, so a list that was begun with `page` can be gone on with the cursor.
+         */
+        get: operations["v4ListCustomers"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v4/customers/metrics": {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+                 * @example checkout-7f3a
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get metrics over customers
+         * @description Figures over the selected customers, as recorded at the moment of the request. Every figure is 0 when nobody is selected.
+         */
+        get: operations["v4GetCustomerMetrics"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v4/customers/{customer_id}": {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+                 * @example checkout-7f3a
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path: {
+                /**
+                 * @description Customer id, which is the user id.
+                 * @example QON_5f0c1d2e3b4a59687766554433221100
+                 */
+                customer_id: components["parameters"]["CustomerId"];
+            };
+            cookie?: never;
+        };
+        /**
+         * Get a customer
+         * @description The whole view of one person: status, device, attribution, properties, the last 100 occurrences and what was earned. The customer id is the user id.
+         */
+        get: operations["v4GetCustomer"];
+        put?: never;
+        post?: never;
+        /**
+         * Erase a customer
+         * @description Erases the person for good: user, properties, identity, grants, purchases, events, assignments, pins and kept idempotent answers, in one transaction; then stored export files are rewritten, which is retried until it is done. Metrics lose their part. The audit log names only the SHA-256 of the id. A repeat is 404.
+         */
+        delete: operations["v4DeleteCustomer"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v4/customers/{customer_id}/permissions": {
         parameters: {
             query?: never;
@@ -617,6 +709,141 @@ export interface paths {
          * @description Removes the active manual grant. 404 when it is not active for the customer, 422 `paid_entitlement` when it is held through a purchase only.
          */
         delete: operations["v4RevokeCustomerPermission"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v4/customers/{customer_id}/properties": {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+                 * @example checkout-7f3a
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path: {
+                /**
+                 * @description Customer id, which is the user id.
+                 * @example QON_5f0c1d2e3b4a59687766554433221100
+                 */
+                customer_id: components["parameters"]["CustomerId"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Set properties of a customer
+         * @description Writes up to 100 properties of the user; existing keys are overwritten, others stay. Each row is judged alone by the rules of
+         *     `v4SetUserProperties`: the good ones are written together, the others come back in `property_errors`. When no row is good,
+         *     nothing is written and the answer is 400. The properties are read in `v4GetCustomer`.
+         */
+        post: operations["v4SetCustomerProperties"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v4/segments": {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+                 * @example checkout-7f3a
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List segments
+         * @description Your own segments, newest first. The system segments have a list of their own, `v4ListSystemSegments`.
+         */
+        get: operations["v4ListSegments"];
+        put?: never;
+        /**
+         * Create a segment
+         * @description Saves a set of conditions. Who is in the segment is worked out whenever it is asked for: a user enters and leaves as what the
+         *     conditions ask about changes. Without conditions every user of the environment is in it.
+         *
+         *     400 `invalid_data` names each condition that cannot be: an unknown metric, a comparator that the metric does not have, a value that
+         *     is none of the metric, an entitlement that does not exist, or one of the metrics that choose by segment or experiment, which
+         *     stand only in `segmentation_conditions`.
+         */
+        post: operations["v4CreateSegment"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v4/segments/system": {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+                 * @example checkout-7f3a
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List the system segments
+         * @description Segments that exist in every environment and cannot be changed: `active_subscribers`, `active_trials`, `billing_retry`, `churned_users`, `never_paid`. Their ids may be used wherever a segment is named.
+         */
+        get: operations["v4ListSystemSegments"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v4/segments/{segment_id}": {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+                 * @example checkout-7f3a
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path: {
+                /**
+                 * @description Segment id; that of a system segment too.
+                 * @example seg_0mfzq3x1k00a7c2e9d4b
+                 */
+                segment_id: components["parameters"]["SegmentId"];
+            };
+            cookie?: never;
+        };
+        /**
+         * Get a segment
+         * @description One of your own segments, or a system segment by its id.
+         */
+        get: operations["v4GetSegment"];
+        /**
+         * Update a segment
+         * @description Renames a segment and, when `conditions` are given, replaces all of them; an empty array takes them away, leaving them out keeps them. Whatever uses the segment goes by the new conditions at once. 403 `control_forbidden` for a system segment.
+         */
+        put: operations["v4UpdateSegment"];
+        post?: never;
+        /**
+         * Delete a segment
+         * @description 409 `conflict` while an active remote configuration, an active or paused experiment or an unfinished export names the segment. A condition elsewhere that names it is never true from then on. 403 `control_forbidden` for a system segment.
+         */
+        delete: operations["v4DeleteSegment"];
         options?: never;
         head?: never;
         patch?: never;
@@ -988,6 +1215,58 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v4/test-clock": {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+                 * @example checkout-7f3a
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get the test clock
+         * @description The time of the sandbox and what is due there. With a production key 403 `control_forbidden`.
+         */
+        get: operations["v4GetTestClock"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v4/test-clock/advance": {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+                 * @example checkout-7f3a
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Advance the test clock
+         * @description Takes the sandbox forward to an instant, and does on the way, one promise at a time and in order, whatever falls due: ends of trials and subscriptions, exports, retention. Answers when nothing due is left; after 60 s of real time 504 `upstream_timeout`: what was done stays, and repeating with `to` goes on. One advance at a time, otherwise 409 `conflict`.
+         */
+        post: operations["v4AdvanceTestClock"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v4/audit-log": {
         parameters: {
             query?: never;
@@ -1218,6 +1497,274 @@ export interface components {
             url: string;
             data: components["schemas"]["HeldPermission"][];
             has_more: components["schemas"]["HasNoMore"];
+        };
+        /**
+         * @description The best of the user's subscriptions: `active` paid and renewing, `canceled` paid and not renewing, `billing_retry` grace or retry, `trial` trial that renews, `canceled_trial` trial that does not, `churned` all ended with at least one paid period, `none` otherwise. The set may grow.
+         * @enum {string}
+         */
+        CustomerStatus: "active" | "canceled" | "billing_retry" | "trial" | "canceled_trial" | "churned" | "none";
+        /**
+         * @description Where the user was seen last.
+         * @enum {string|null}
+         */
+        TargetPlatform: "iOS" | "Android" | "Stripe" | "Paddle" | null;
+        /**
+         * @description 0 is the sandbox, 1 production.
+         * @enum {integer}
+         */
+        CustomerEnvironmentNumber: 0 | 1;
+        /**
+         * @example {
+         *       "object": "customer",
+         *       "id": "QON_5f0c1d2e3b4a59687766554433221100",
+         *       "url": "/v4/customers/QON_5f0c1d2e3b4a59687766554433221100",
+         *       "external_identity": "customer-1042",
+         *       "custom_uid": null,
+         *       "environment": 1,
+         *       "status": "active",
+         *       "since": "2026-01-10T09:00:00Z",
+         *       "last_seen": "2026-03-01T09:00:00Z",
+         *       "first_transaction_purchase_at": "2026-01-10T09:05:00Z",
+         *       "last_payment_at": "2026-02-17T09:05:00Z",
+         *       "payments_count": 2,
+         *       "purchase_currency": "USD",
+         *       "purchase_product_id": "com.example.monthly",
+         *       "net_payments_usd": 19.98,
+         *       "target_platform": "iOS",
+         *       "client_country": "US",
+         *       "device_model": "iPhone17,1",
+         *       "device_id": "7f9c24e8",
+         *       "device_os_version": "19.1"
+         *     }
+         */
+        Customer: {
+            /** @enum {string} */
+            object: "customer";
+            /** @description The user id. */
+            id: string;
+            url: string;
+            /** @description The identity id; null while the user is not identified. */
+            external_identity: string | null;
+            /** @description The property `_q_custom_user_id`. */
+            custom_uid: string | null;
+            environment: components["schemas"]["CustomerEnvironmentNumber"];
+            status: components["schemas"]["CustomerStatus"];
+            since: components["schemas"]["Time"];
+            last_seen: components["schemas"]["Time"];
+            first_transaction_purchase_at: components["schemas"]["NullableTime"];
+            last_payment_at: components["schemas"]["NullableTime"];
+            /** @description Paid transactions, refunded ones included. */
+            payments_count: number;
+            /** @description Currency of the last payment. */
+            purchase_currency: string | null;
+            /** @description The store's product id of the last payment. */
+            purchase_product_id: string | null;
+            /** @description Amounts minus refunds in USD, two decimals. */
+            net_payments_usd: number;
+            target_platform: components["schemas"]["TargetPlatform"];
+            /** @description Last known. */
+            client_country: string | null;
+            /** @description Last known. */
+            device_model: string | null;
+            /** @description Last known. */
+            device_id: string | null;
+            /** @description Last known. */
+            device_os_version: string | null;
+        };
+        CustomerList: {
+            object: components["schemas"]["ListObject"];
+            /** @enum {string} */
+            url: "/v4/customers";
+            data: components["schemas"]["Customer"][];
+            has_more: components["schemas"]["HasMore"];
+            next_cursor?: components["schemas"]["NextCursor"];
+        };
+        /** @example 128 */
+        CountText: string;
+        /**
+         * @example {
+         *       "object": "customer_metrics",
+         *       "url": "/v4/customers/metrics",
+         *       "active_subscribers": "128",
+         *       "active_trials": "17",
+         *       "billing_retry": "3",
+         *       "canceled_trials": 4,
+         *       "churned_subscribers": 56,
+         *       "clients_with_event": "190",
+         *       "avg_payment_count": 2.35,
+         *       "avg_price": 9.41,
+         *       "sales": 4135.2
+         *     }
+         */
+        CustomerMetrics: {
+            /** @enum {string} */
+            object: "customer_metrics";
+            /** @enum {string} */
+            url: "/v4/customers/metrics";
+            active_subscribers: components["schemas"]["CountText"];
+            active_trials: components["schemas"]["CountText"];
+            billing_retry: components["schemas"]["CountText"];
+            canceled_trials: number;
+            churned_subscribers: number;
+            clients_with_event: components["schemas"]["CountText"];
+            /** @description Payments per customer with a payment, two decimals. */
+            avg_payment_count: number;
+            /** @description Mean amount of a payment in USD, two decimals. */
+            avg_price: number;
+            /** @description Amounts minus refunds in USD, two decimals. */
+            sales: number;
+        };
+        /**
+         * @example {
+         *       "key": "_q_email",
+         *       "value": "ada@example.org"
+         *     }
+         */
+        CustomerKeyValue: {
+            key: string;
+            value: string;
+        };
+        CustomerIdentification: {
+            /** @description The user id. */
+            client_id: string;
+            /** @description The identity id; null while the user is not identified. */
+            external_identity: string | null;
+            environment: components["schemas"]["CustomerEnvironmentNumber"];
+            platform: components["schemas"]["TargetPlatform"];
+            country: string | null;
+            status: components["schemas"]["CustomerStatus"];
+            since: components["schemas"]["Time"];
+            last_seen: components["schemas"]["Time"];
+        };
+        /** @description Last known. */
+        CustomerDevice: {
+            platform: string | null;
+            os_version: string | null;
+            device_model: string | null;
+            app_version: string | null;
+            sdk_version: string | null;
+        };
+        CustomerEvent: {
+            /** @description Name of the event, such as `subscription_renewed`. */
+            event: string;
+            at: components["schemas"]["Time"];
+            /** @description The store's product id. */
+            product_id: string | null;
+            /** @description Amount in USD; negative when money went back. */
+            revenue_usd: number | null;
+        };
+        CustomerData: {
+            customer: components["schemas"]["CustomerIdentification"];
+            device: components["schemas"]["CustomerDevice"];
+            /** @description First known `source`, `campaign`, `ad_set` and `ad`; unknown ones are left out. */
+            attributionData: components["schemas"]["CustomerKeyValue"][];
+            /** @description All properties of the user, by key. */
+            userProperties: components["schemas"]["CustomerKeyValue"][];
+            /** @description The last occurrences, newest first. */
+            trackEvents: components["schemas"]["CustomerEvent"][];
+            /** @description Amounts minus refunds, two decimals. */
+            netPayments: number;
+            /** @enum {string} */
+            currency: "USD";
+            /**
+             * @description USD per unit of `currency`.
+             * @enum {number}
+             */
+            conversionRate: 1;
+            /** @description Whether the caller may erase the customer. */
+            canRemoveCustomer: boolean;
+            /** @description Whether the caller may grant and revoke. */
+            canEditEntitlements: boolean;
+        };
+        /**
+         * @example {
+         *       "object": "customer",
+         *       "url": "/v4/customers/QON_5f0c1d2e3b4a59687766554433221100",
+         *       "data": {
+         *         "customer": {
+         *           "client_id": "QON_5f0c1d2e3b4a59687766554433221100",
+         *           "external_identity": "customer-1042",
+         *           "environment": 1,
+         *           "platform": "iOS",
+         *           "country": "US",
+         *           "status": "active",
+         *           "since": "2026-01-10T09:00:00Z",
+         *           "last_seen": "2026-03-01T09:00:00Z"
+         *         },
+         *         "device": {
+         *           "platform": "iOS",
+         *           "os_version": "19.1",
+         *           "device_model": "iPhone17,1",
+         *           "app_version": "4.2.0",
+         *           "sdk_version": "7.1.0"
+         *         },
+         *         "attributionData": [
+         *           {
+         *             "key": "source",
+         *             "value": "Apple Search Ads"
+         *           },
+         *           {
+         *             "key": "campaign",
+         *             "value": "spring"
+         *           }
+         *         ],
+         *         "userProperties": [
+         *           {
+         *             "key": "_q_email",
+         *             "value": "ada@example.org"
+         *           }
+         *         ],
+         *         "trackEvents": [
+         *           {
+         *             "event": "subscription_renewed",
+         *             "at": "2026-02-17T09:05:00Z",
+         *             "product_id": "com.example.monthly",
+         *             "revenue_usd": 9.99
+         *           }
+         *         ],
+         *         "netPayments": 19.98,
+         *         "currency": "USD",
+         *         "conversionRate": 1,
+         *         "canRemoveCustomer": true,
+         *         "canEditEntitlements": true
+         *       }
+         *     }
+         */
+        CustomerView: {
+            /** @enum {string} */
+            object: "customer";
+            url: string;
+            data: components["schemas"]["CustomerData"];
+        };
+        CustomerPropertiesData: {
+            saved_properties: components["schemas"]["CustomerKeyValue"][];
+            property_errors: components["schemas"]["UserPropertyError"][];
+        };
+        /**
+         * @example {
+         *       "object": "customer_properties",
+         *       "url": "/v4/customers/QON_5f0c1d2e3b4a59687766554433221100/properties",
+         *       "data": {
+         *         "saved_properties": [
+         *           {
+         *             "key": "_q_email",
+         *             "value": "ada@example.org"
+         *           }
+         *         ],
+         *         "property_errors": [
+         *           {
+         *             "key": "_hidden",
+         *             "error": "property key: _hidden. Error: reserved key"
+         *           }
+         *         ]
+         *       }
+         *     }
+         */
+        CustomerProperties: {
+            /** @enum {string} */
+            object: "customer_properties";
+            url: string;
+            data: components["schemas"]["CustomerPropertiesData"];
         };
         /**
          * @example {
@@ -2516,6 +3063,230 @@ export interface components {
             next_cursor?: components["schemas"]["NextCursor"];
         };
         /**
+         * @description Booleans, enums and references take `eq` and `ne`; strings these and `contains`, `not_contains`; numbers, versions and times `eq`, `ne` and the four orders; user properties all. A user without a value meets `ne` and `not_contains` only.
+         * @enum {string}
+         */
+        Comparator: "eq" | "ne" | "gt" | "gte" | "lt" | "lte" | "contains" | "not_contains";
+        /**
+         * @description One rule about a user; the rules of a set are joined by AND.
+         * @example {
+         *       "metric": "subscription_state",
+         *       "comparator": "eq",
+         *       "value": "trial",
+         *       "negate": false
+         *     }
+         */
+        ConditionInput: {
+            /**
+             * @description What is asked about the user.
+             *
+             *     | metric | value |
+             *     |---|---|
+             *     | `environment` | `prod`, `sandbox` |
+             *     | `client_uid`, `custom_uid`, `client_advertiser_id` | text, case-sensitive |
+             *     | `renewable`, `has_active_subscription`, `entitlement:<id>` | `1`, `true`, `0`, `false` |
+             *     | `target_platform` | `iOS`, `Android`, `Stripe`, `Paddle` |
+             *     | `country` | two letters, in any case |
+             *     | `app_version` | version, compared part by part |
+             *     | `install_date`, `last_seen` | day `2026-03-01` (UTC), date-time, or `-P30D`: that long before now |
+             *     | `subscription_state` | `none`, `trial`, `active`, `billing_retry`, `expired` |
+             *     | `property:<key>` | text; a number where both sides are decimal numbers |
+             *     | `purchases_count` | integer |
+             *     | `revenue_usd` | decimal |
+             *     | `segment` | id of a segment; only in `segmentation_conditions` |
+             *     | `attached_experiment` | id of an experiment; only in `segmentation_conditions` |
+             *     | `attached_experiment_context_key` | context key, empty for none; only in `segmentation_conditions` |
+             * @example subscription_state
+             */
+            metric: string;
+            comparator: components["schemas"]["Comparator"];
+            /**
+             * @description Always a string, read as the metric's type.
+             * @example trial
+             */
+            value: string;
+            /**
+             * @description Turns this one rule around.
+             * @default false
+             * @example false
+             */
+            negate: boolean;
+        };
+        /**
+         * @description One rule about a user; the rules of a set are joined by AND.
+         * @example {
+         *       "metric": "subscription_state",
+         *       "comparator": "eq",
+         *       "value": "trial",
+         *       "negate": false
+         *     }
+         */
+        Condition: {
+            metric: string;
+            comparator: components["schemas"]["Comparator"];
+            value: string;
+            /** @description Whether this one rule is turned around. */
+            negate: boolean;
+        };
+        /**
+         * @example {
+         *       "name": "Trials in Germany",
+         *       "conditions": [
+         *         {
+         *           "metric": "subscription_state",
+         *           "comparator": "eq",
+         *           "value": "trial"
+         *         },
+         *         {
+         *           "metric": "country",
+         *           "comparator": "eq",
+         *           "value": "DE"
+         *         }
+         *       ]
+         *     }
+         */
+        SegmentInput: {
+            /** @example Trials in Germany */
+            name: string;
+            /**
+             * @description All of them must be true of a user; none at all is every user.
+             * @default []
+             */
+            conditions: components["schemas"]["ConditionInput"][];
+        };
+        /**
+         * @example {
+         *       "name": "Trials outside Germany",
+         *       "conditions": [
+         *         {
+         *           "metric": "subscription_state",
+         *           "comparator": "eq",
+         *           "value": "trial"
+         *         },
+         *         {
+         *           "metric": "country",
+         *           "comparator": "eq",
+         *           "value": "DE",
+         *           "negate": true
+         *         }
+         *       ]
+         *     }
+         */
+        SegmentUpdate: {
+            /** @example Trials outside Germany */
+            name: string;
+            /** @description Replaces the whole set; absent leaves it as it is. */
+            conditions?: components["schemas"]["ConditionInput"][];
+        };
+        /**
+         * @example {
+         *       "object": "segment",
+         *       "id": "seg_0mfzq3x1k00a7c2e9d4b",
+         *       "url": "/v4/segments/seg_0mfzq3x1k00a7c2e9d4b",
+         *       "name": "Trials in Germany",
+         *       "is_system": false,
+         *       "conditions": [
+         *         {
+         *           "metric": "subscription_state",
+         *           "comparator": "eq",
+         *           "value": "trial",
+         *           "negate": false
+         *         },
+         *         {
+         *           "metric": "country",
+         *           "comparator": "eq",
+         *           "value": "DE",
+         *           "negate": false
+         *         }
+         *       ],
+         *       "created_at": "2026-03-01T09:00:00Z",
+         *       "updated_at": "2026-03-01T09:00:00Z"
+         *     }
+         */
+        Segment: {
+            /** @enum {string} */
+            object: "segment";
+            id: string;
+            url: string;
+            name: string;
+            /** @description Whether it exists in every environment and cannot be changed. */
+            is_system: boolean;
+            conditions: components["schemas"]["Condition"][];
+            created_at: components["schemas"]["Time"];
+            updated_at: components["schemas"]["Time"];
+        };
+        SegmentList: {
+            object: components["schemas"]["ListObject"];
+            /** @enum {string} */
+            url: "/v4/segments";
+            data: components["schemas"]["Segment"][];
+            has_more: components["schemas"]["HasMore"];
+            next_cursor?: components["schemas"]["NextCursor"];
+        };
+        SystemSegmentList: {
+            object: components["schemas"]["ListObject"];
+            url: string;
+            data: components["schemas"]["Segment"][];
+            has_more: components["schemas"]["HasNoMore"];
+        };
+        /**
+         * @example {
+         *       "object": "test_clock",
+         *       "url": "/v4/test-clock",
+         *       "now": "2026-03-08T09:00:00Z",
+         *       "offset_seconds": 604800,
+         *       "outstanding": 0
+         *     }
+         */
+        TestClock: {
+            /** @enum {string} */
+            object: "test_clock";
+            /** @enum {string} */
+            url: "/v4/test-clock";
+            now: components["schemas"]["Time"];
+            /** @description How far the sandbox is ahead of real time. */
+            offset_seconds: number;
+            /** @description Promises due by `now` that are neither final nor waiting for later. */
+            outstanding: number;
+        };
+        AdvancedTestClock: {
+            /** @enum {string} */
+            object: "test_clock";
+            /** @enum {string} */
+            url: "/v4/test-clock";
+            now: components["schemas"]["Time"];
+            /** @description How far the sandbox is ahead of real time. */
+            offset_seconds: number;
+            /** @description Promises due by `now` that are neither final nor waiting for later. */
+            outstanding: number;
+            /** @description Things that reached a final state on the way, by kind. */
+            drained: {
+                report_slots: number;
+                automation_runs: number;
+                deliveries: number;
+                exports: number;
+            };
+        };
+        /**
+         * @description Exactly one of the two.
+         * @example {
+         *       "by": "P7D"
+         *     }
+         */
+        TestClockAdvance: {
+            /**
+             * @description An ISO 8601 duration from PT1S to P1Y; years and months by the calendar, in UTC.
+             * @example P7D
+             */
+            by?: string;
+            /**
+             * Format: date-time
+             * @description Later than now, at most one year ahead.
+             * @example 2026-03-08T09:00:00Z
+             */
+            to?: string;
+        };
+        /**
          * @example {
          *       "entitlement_id": "premium",
          *       "expires_at": 1798761600
@@ -3019,6 +3790,36 @@ export interface components {
          */
         PermissionId: string;
         /**
+         * @description Customer id, which is the user id.
+         * @example QON_5f0c1d2e3b4a59687766554433221100
+         */
+        CustomerId: components["schemas"]["IdInPath"];
+        /**
+         * @description 0 is the sandbox, 1 production. Must be the environment of the key, which is also the default.
+         * @example 1
+         */
+        CustomerEnvironment: 0 | 1;
+        /**
+         * @description User id, identity id, `_q_custom_user_id`, `_q_email` or `_q_name` begins with this text, in any case; or the id of a store transaction of the user is this text.
+         * @example ada@example.org
+         */
+        CustomerSearch: string;
+        /**
+         * @description Only customers with this status; repeat it for several.
+         * @example [
+         *       "active",
+         *       "trial"
+         *     ]
+         */
+        CustomerStatusFilter: ("active" | "canceled" | "billing_retry" | "trial" | "canceled_trial" | "churned" | "none")[];
+        /**
+         * @description Only customers with this target platform; repeat it for several.
+         * @example [
+         *       "iOS"
+         *     ]
+         */
+        CustomerPlatformFilter: ("iOS" | "Android" | "Stripe" | "Paddle")[];
+        /**
          * @description Entitlement id.
          * @example premium
          */
@@ -3079,6 +3880,11 @@ export interface components {
          */
         ScreenId: components["schemas"]["IdInPath"];
         /**
+         * @description Segment id; that of a system segment too.
+         * @example seg_0mfzq3x1k00a7c2e9d4b
+         */
+        SegmentId: components["schemas"]["IdInPath"];
+        /**
          * @description Id of the definition.
          * @example premium
          */
@@ -3111,6 +3917,8 @@ export interface components {
         "X-Qon-Pagination-Restarted": "true";
         /** @description The scheme to use. */
         "WWW-Authenticate": "Bearer";
+        /** @description How many users are in the segment now, 1000000 meaning that many or more. Left out when they could not be counted within a second, and on replays. */
+        "X-Segment-Size": number;
     };
     pathItems: never;
 }
@@ -4534,6 +5342,244 @@ export interface operations {
             default: components["responses"]["Failure"];
         };
     };
+    v4ListCustomers: {
+        parameters: {
+            query?: {
+                /**
+                 * @description 0 is the sandbox, 1 production. Must be the environment of the key, which is also the default.
+                 * @example 1
+                 */
+                environment?: components["parameters"]["CustomerEnvironment"];
+                /**
+                 * @description User id, identity id, `_q_custom_user_id`, `_q_email` or `_q_name` begins with this text, in any case; or the id of a store transaction of the user is this text.
+                 * @example ada@example.org
+                 */
+                search?: components["parameters"]["CustomerSearch"];
+                /**
+                 * @description Only customers with this status; repeat it for several.
+                 * @example [
+                 *       "active",
+                 *       "trial"
+                 *     ]
+                 */
+                "filter[status][]"?: components["parameters"]["CustomerStatusFilter"];
+                /**
+                 * @description Only customers with this target platform; repeat it for several.
+                 * @example [
+                 *       "iOS"
+                 *     ]
+                 */
+                "filter[target_platform][]"?: components["parameters"]["CustomerPlatformFilter"];
+                /**
+                 * @description Rows on the page.
+                 * @example 50
+                 */
+                limit?: components["parameters"]["Limit"];
+                /**
+                 * @description `next_cursor` of the page before, unchanged. A cursor whose row is gone gives the first page, with the header `X-Qon-Pagination-Restarted`.
+                 * @example 5kTq0eXhB9vWcRz2JmYp7LsDnGaUf3Ei
+                 */
+                starting_after?: components["parameters"]["StartingAfter"];
+                /**
+                 * @description Number of the page, from 1, each of `limit` rows. Not together with `starting_after`.
+                 * @example 2
+                 */
+                page?: number;
+                /**
+                 * @description What to sort by.
+                 * @example net_payments_usd
+                 */
+                sort_by?: "since" | "status" | "last_payment_at" | "purchase_currency" | "payments_count" | "net_payments_usd" | "purchase_product_id";
+                /**
+                 * @description Direction of the sort.
+                 * @example asc
+                 */
+                sort_order?: "asc" | "desc";
+            };
+            header?: {
+                /**
+                 * @description Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+                 * @example checkout-7f3a
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description One page of customers. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    "X-Qon-Pagination-Restarted": components["headers"]["X-Qon-Pagination-Restarted"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CustomerList"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            429: components["responses"]["TooManyRequests"];
+            502: components["responses"]["BadGateway"];
+            504: components["responses"]["GatewayTimeout"];
+            default: components["responses"]["Failure"];
+        };
+    };
+    v4GetCustomerMetrics: {
+        parameters: {
+            query?: {
+                /**
+                 * @description 0 is the sandbox, 1 production. Must be the environment of the key, which is also the default.
+                 * @example 1
+                 */
+                environment?: components["parameters"]["CustomerEnvironment"];
+                /**
+                 * @description User id, identity id, `_q_custom_user_id`, `_q_email` or `_q_name` begins with this text, in any case; or the id of a store transaction of the user is this text.
+                 * @example ada@example.org
+                 */
+                search?: components["parameters"]["CustomerSearch"];
+                /**
+                 * @description Only customers with this status; repeat it for several.
+                 * @example [
+                 *       "active",
+                 *       "trial"
+                 *     ]
+                 */
+                "filter[status][]"?: components["parameters"]["CustomerStatusFilter"];
+                /**
+                 * @description Only customers with this target platform; repeat it for several.
+                 * @example [
+                 *       "iOS"
+                 *     ]
+                 */
+                "filter[target_platform][]"?: components["parameters"]["CustomerPlatformFilter"];
+            };
+            header?: {
+                /**
+                 * @description Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+                 * @example checkout-7f3a
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The figures. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CustomerMetrics"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            429: components["responses"]["TooManyRequests"];
+            502: components["responses"]["BadGateway"];
+            504: components["responses"]["GatewayTimeout"];
+            default: components["responses"]["Failure"];
+        };
+    };
+    v4GetCustomer: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+                 * @example checkout-7f3a
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path: {
+                /**
+                 * @description Customer id, which is the user id.
+                 * @example QON_5f0c1d2e3b4a59687766554433221100
+                 */
+                customer_id: components["parameters"]["CustomerId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The customer. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CustomerView"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            404: components["responses"]["NotFound"];
+            429: components["responses"]["TooManyRequests"];
+            502: components["responses"]["BadGateway"];
+            504: components["responses"]["GatewayTimeout"];
+            default: components["responses"]["Failure"];
+        };
+    };
+    v4DeleteCustomer: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+                 * @example checkout-7f3a
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path: {
+                /**
+                 * @description Customer id, which is the user id.
+                 * @example QON_5f0c1d2e3b4a59687766554433221100
+                 */
+                customer_id: components["parameters"]["CustomerId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Erased from the database. */
+            204: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            404: components["responses"]["NotFound"];
+            429: components["responses"]["TooManyRequests"];
+            502: components["responses"]["BadGateway"];
+            504: components["responses"]["GatewayTimeout"];
+            default: components["responses"]["Failure"];
+        };
+    };
     v4ListCustomerPermissions: {
         parameters: {
             query?: never;
@@ -4677,6 +5723,335 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             404: components["responses"]["NotFound"];
             422: components["responses"]["Unprocessable"];
+            429: components["responses"]["TooManyRequests"];
+            502: components["responses"]["BadGateway"];
+            504: components["responses"]["GatewayTimeout"];
+            default: components["responses"]["Failure"];
+        };
+    };
+    v4SetCustomerProperties: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+                 * @example checkout-7f3a
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+                /**
+                 * @description Makes a repeat safe: within 24 hours the same key with the same request gives the stored answer and does nothing again. With another request it is 409 `idempotency_conflict`, while the first still runs 409 `idempotency_in_progress`.
+                 * @example 0b8c6a4e-create-1
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path: {
+                /**
+                 * @description Customer id, which is the user id.
+                 * @example QON_5f0c1d2e3b4a59687766554433221100
+                 */
+                customer_id: components["parameters"]["CustomerId"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["UserPropertiesInput"];
+            };
+        };
+        responses: {
+            /** @description What was written and what was not, in the order of the request. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    "Idempotency-Replayed": components["headers"]["Idempotency-Replayed"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CustomerProperties"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            429: components["responses"]["TooManyRequests"];
+            502: components["responses"]["BadGateway"];
+            504: components["responses"]["GatewayTimeout"];
+            default: components["responses"]["Failure"];
+        };
+    };
+    v4ListSegments: {
+        parameters: {
+            query?: {
+                /**
+                 * @description Rows on the page.
+                 * @example 50
+                 */
+                limit?: components["parameters"]["Limit"];
+                /**
+                 * @description `next_cursor` of the page before, unchanged. A cursor whose row is gone gives the first page, with the header `X-Qon-Pagination-Restarted`.
+                 * @example 5kTq0eXhB9vWcRz2JmYp7LsDnGaUf3Ei
+                 */
+                starting_after?: components["parameters"]["StartingAfter"];
+            };
+            header?: {
+                /**
+                 * @description Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+                 * @example checkout-7f3a
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description One page of segments. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    "X-Qon-Pagination-Restarted": components["headers"]["X-Qon-Pagination-Restarted"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SegmentList"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            429: components["responses"]["TooManyRequests"];
+            502: components["responses"]["BadGateway"];
+            504: components["responses"]["GatewayTimeout"];
+            default: components["responses"]["Failure"];
+        };
+    };
+    v4CreateSegment: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+                 * @example checkout-7f3a
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+                /**
+                 * @description Makes a repeat safe: within 24 hours the same key with the same request gives the stored answer and does nothing again. With another request it is 409 `idempotency_conflict`, while the first still runs 409 `idempotency_in_progress`.
+                 * @example 0b8c6a4e-create-1
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["SegmentInput"];
+            };
+        };
+        responses: {
+            /** @description The new segment. */
+            201: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    Location: components["headers"]["Location"];
+                    "X-Segment-Size": components["headers"]["X-Segment-Size"];
+                    "Idempotency-Replayed": components["headers"]["Idempotency-Replayed"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Segment"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            409: components["responses"]["Conflict"];
+            429: components["responses"]["TooManyRequests"];
+            502: components["responses"]["BadGateway"];
+            504: components["responses"]["GatewayTimeout"];
+            default: components["responses"]["Failure"];
+        };
+    };
+    v4ListSystemSegments: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+                 * @example checkout-7f3a
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description All system segments. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SystemSegmentList"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            429: components["responses"]["TooManyRequests"];
+            502: components["responses"]["BadGateway"];
+            504: components["responses"]["GatewayTimeout"];
+            default: components["responses"]["Failure"];
+        };
+    };
+    v4GetSegment: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+                 * @example checkout-7f3a
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path: {
+                /**
+                 * @description Segment id; that of a system segment too.
+                 * @example seg_0mfzq3x1k00a7c2e9d4b
+                 */
+                segment_id: components["parameters"]["SegmentId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The segment. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Segment"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            404: components["responses"]["NotFound"];
+            429: components["responses"]["TooManyRequests"];
+            502: components["responses"]["BadGateway"];
+            504: components["responses"]["GatewayTimeout"];
+            default: components["responses"]["Failure"];
+        };
+    };
+    v4UpdateSegment: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+                 * @example checkout-7f3a
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path: {
+                /**
+                 * @description Segment id; that of a system segment too.
+                 * @example seg_0mfzq3x1k00a7c2e9d4b
+                 */
+                segment_id: components["parameters"]["SegmentId"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["SegmentUpdate"];
+            };
+        };
+        responses: {
+            /** @description The segment as it is now. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    "X-Segment-Size": components["headers"]["X-Segment-Size"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Segment"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            429: components["responses"]["TooManyRequests"];
+            502: components["responses"]["BadGateway"];
+            504: components["responses"]["GatewayTimeout"];
+            default: components["responses"]["Failure"];
+        };
+    };
+    v4DeleteSegment: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+                 * @example checkout-7f3a
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path: {
+                /**
+                 * @description Segment id; that of a system segment too.
+                 * @example seg_0mfzq3x1k00a7c2e9d4b
+                 */
+                segment_id: components["parameters"]["SegmentId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The segment is deleted. */
+            204: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
             429: components["responses"]["TooManyRequests"];
             502: components["responses"]["BadGateway"];
             504: components["responses"]["GatewayTimeout"];
@@ -5475,6 +6850,93 @@ export interface operations {
             404: components["responses"]["NotFound"];
             409: components["responses"]["Conflict"];
             422: components["responses"]["IncompleteCredentials"];
+            429: components["responses"]["TooManyRequests"];
+            502: components["responses"]["BadGateway"];
+            504: components["responses"]["GatewayTimeout"];
+            default: components["responses"]["Failure"];
+        };
+    };
+    v4GetTestClock: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+                 * @example checkout-7f3a
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The clock. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TestClock"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            429: components["responses"]["TooManyRequests"];
+            502: components["responses"]["BadGateway"];
+            504: components["responses"]["GatewayTimeout"];
+            default: components["responses"]["Failure"];
+        };
+    };
+    v4AdvanceTestClock: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+                 * @example checkout-7f3a
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+                /**
+                 * @description Makes a repeat safe: within 24 hours the same key with the same request gives the stored answer and does nothing again. With another request it is 409 `idempotency_conflict`, while the first still runs 409 `idempotency_in_progress`.
+                 * @example 0b8c6a4e-create-1
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["TestClockAdvance"];
+            };
+        };
+        responses: {
+            /** @description The clock at its target, and how many things reached a final state. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    "Idempotency-Replayed": components["headers"]["Idempotency-Replayed"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AdvancedTestClock"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            409: components["responses"]["Conflict"];
             429: components["responses"]["TooManyRequests"];
             502: components["responses"]["BadGateway"];
             504: components["responses"]["GatewayTimeout"];

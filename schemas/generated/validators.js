@@ -8935,10 +8935,3029 @@ function validate71(data, { instancePath = "", parentData, parentDataProperty, r
   validate71.errors = vErrors;
   return errors === 0;
 }
-var answerCustomerPermissionList = validate72;
-var schema129 = { "type": "object", "required": ["id", "source", "active", "started_at", "expires_at", "product_id"], "additionalProperties": false, "properties": { "id": { "type": "string", "minLength": 1 }, "source": { "type": "string", "enum": ["apple", "google", "stripe", "paddle", "manual", "unknown"] }, "active": { "type": "boolean" }, "started_at": { "type": ["integer", "null"], "minimum": -9007199254740991, "maximum": 9007199254740991 }, "expires_at": { "type": ["integer", "null"], "minimum": -9007199254740991, "maximum": 9007199254740991 }, "product_id": { "type": ["string", "null"] } }, "$id": "answer:HeldPermission" };
-var pattern53 = new RegExp("^/v4/customers/.+/permissions$", "u");
+var answerCustomerList = validate72;
+var schema127 = { "type": "object", "required": ["object", "url", "data", "has_more"], "additionalProperties": false, "properties": { "object": { "$ref": "answer:ListObject" }, "url": { "type": "string", "enum": ["/v4/customers"] }, "data": { "type": "array", "maxItems": 100, "items": { "$ref": "answer:Customer" } }, "has_more": { "$ref": "answer:HasMore" }, "next_cursor": { "$ref": "answer:NextCursor" } }, "$id": "answer:CustomerList" };
+var schema129 = { "type": "object", "required": ["object", "id", "url", "external_identity", "custom_uid", "environment", "status", "since", "last_seen", "first_transaction_purchase_at", "last_payment_at", "payments_count", "purchase_currency", "purchase_product_id", "net_payments_usd", "target_platform", "client_country", "device_model", "device_id", "device_os_version"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["customer"] }, "id": { "type": "string", "minLength": 1 }, "url": { "type": "string", "pattern": "^/v4/customers/.+$" }, "external_identity": { "type": ["string", "null"] }, "custom_uid": { "type": ["string", "null"] }, "environment": { "$ref": "answer:CustomerEnvironmentNumber" }, "status": { "$ref": "answer:CustomerStatus" }, "since": { "$ref": "answer:Time" }, "last_seen": { "$ref": "answer:Time" }, "first_transaction_purchase_at": { "$ref": "answer:NullableTime" }, "last_payment_at": { "$ref": "answer:NullableTime" }, "payments_count": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "purchase_currency": { "type": ["string", "null"] }, "purchase_product_id": { "type": ["string", "null"] }, "net_payments_usd": { "type": "number" }, "target_platform": { "$ref": "answer:TargetPlatform" }, "client_country": { "type": ["string", "null"] }, "device_model": { "type": ["string", "null"] }, "device_id": { "type": ["string", "null"] }, "device_os_version": { "type": ["string", "null"] } }, "$id": "answer:Customer" };
+var schema130 = { "type": "integer", "enum": [0, 1], "minimum": -9007199254740991, "maximum": 9007199254740991, "$id": "answer:CustomerEnvironmentNumber" };
+var schema131 = { "type": "string", "enum": ["active", "canceled", "billing_retry", "trial", "canceled_trial", "churned", "none"], "$id": "answer:CustomerStatus" };
+var schema136 = { "type": ["string", "null"], "enum": ["iOS", "Android", "Stripe", "Paddle", null], "$id": "answer:TargetPlatform" };
+var pattern53 = new RegExp("^/v4/customers/.+$", "u");
+function validate73(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+  ;
+  let vErrors = null;
+  let errors = 0;
+  if (data && typeof data == "object" && !Array.isArray(data)) {
+    if (data.object === void 0) {
+      const err0 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "object" } };
+      if (vErrors === null) {
+        vErrors = [err0];
+      } else {
+        vErrors.push(err0);
+      }
+      errors++;
+    }
+    if (data.id === void 0) {
+      const err1 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "id" } };
+      if (vErrors === null) {
+        vErrors = [err1];
+      } else {
+        vErrors.push(err1);
+      }
+      errors++;
+    }
+    if (data.url === void 0) {
+      const err2 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "url" } };
+      if (vErrors === null) {
+        vErrors = [err2];
+      } else {
+        vErrors.push(err2);
+      }
+      errors++;
+    }
+    if (data.external_identity === void 0) {
+      const err3 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "external_identity" } };
+      if (vErrors === null) {
+        vErrors = [err3];
+      } else {
+        vErrors.push(err3);
+      }
+      errors++;
+    }
+    if (data.custom_uid === void 0) {
+      const err4 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "custom_uid" } };
+      if (vErrors === null) {
+        vErrors = [err4];
+      } else {
+        vErrors.push(err4);
+      }
+      errors++;
+    }
+    if (data.environment === void 0) {
+      const err5 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "environment" } };
+      if (vErrors === null) {
+        vErrors = [err5];
+      } else {
+        vErrors.push(err5);
+      }
+      errors++;
+    }
+    if (data.status === void 0) {
+      const err6 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "status" } };
+      if (vErrors === null) {
+        vErrors = [err6];
+      } else {
+        vErrors.push(err6);
+      }
+      errors++;
+    }
+    if (data.since === void 0) {
+      const err7 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "since" } };
+      if (vErrors === null) {
+        vErrors = [err7];
+      } else {
+        vErrors.push(err7);
+      }
+      errors++;
+    }
+    if (data.last_seen === void 0) {
+      const err8 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "last_seen" } };
+      if (vErrors === null) {
+        vErrors = [err8];
+      } else {
+        vErrors.push(err8);
+      }
+      errors++;
+    }
+    if (data.first_transaction_purchase_at === void 0) {
+      const err9 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "first_transaction_purchase_at" } };
+      if (vErrors === null) {
+        vErrors = [err9];
+      } else {
+        vErrors.push(err9);
+      }
+      errors++;
+    }
+    if (data.last_payment_at === void 0) {
+      const err10 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "last_payment_at" } };
+      if (vErrors === null) {
+        vErrors = [err10];
+      } else {
+        vErrors.push(err10);
+      }
+      errors++;
+    }
+    if (data.payments_count === void 0) {
+      const err11 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "payments_count" } };
+      if (vErrors === null) {
+        vErrors = [err11];
+      } else {
+        vErrors.push(err11);
+      }
+      errors++;
+    }
+    if (data.purchase_currency === void 0) {
+      const err12 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "purchase_currency" } };
+      if (vErrors === null) {
+        vErrors = [err12];
+      } else {
+        vErrors.push(err12);
+      }
+      errors++;
+    }
+    if (data.purchase_product_id === void 0) {
+      const err13 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "purchase_product_id" } };
+      if (vErrors === null) {
+        vErrors = [err13];
+      } else {
+        vErrors.push(err13);
+      }
+      errors++;
+    }
+    if (data.net_payments_usd === void 0) {
+      const err14 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "net_payments_usd" } };
+      if (vErrors === null) {
+        vErrors = [err14];
+      } else {
+        vErrors.push(err14);
+      }
+      errors++;
+    }
+    if (data.target_platform === void 0) {
+      const err15 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "target_platform" } };
+      if (vErrors === null) {
+        vErrors = [err15];
+      } else {
+        vErrors.push(err15);
+      }
+      errors++;
+    }
+    if (data.client_country === void 0) {
+      const err16 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "client_country" } };
+      if (vErrors === null) {
+        vErrors = [err16];
+      } else {
+        vErrors.push(err16);
+      }
+      errors++;
+    }
+    if (data.device_model === void 0) {
+      const err17 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "device_model" } };
+      if (vErrors === null) {
+        vErrors = [err17];
+      } else {
+        vErrors.push(err17);
+      }
+      errors++;
+    }
+    if (data.device_id === void 0) {
+      const err18 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "device_id" } };
+      if (vErrors === null) {
+        vErrors = [err18];
+      } else {
+        vErrors.push(err18);
+      }
+      errors++;
+    }
+    if (data.device_os_version === void 0) {
+      const err19 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "device_os_version" } };
+      if (vErrors === null) {
+        vErrors = [err19];
+      } else {
+        vErrors.push(err19);
+      }
+      errors++;
+    }
+    for (const key0 in data) {
+      if (!func36.call(schema129.properties, key0)) {
+        const err20 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
+        if (vErrors === null) {
+          vErrors = [err20];
+        } else {
+          vErrors.push(err20);
+        }
+        errors++;
+      }
+    }
+    if (data.object !== void 0) {
+      let data0 = data.object;
+      if (typeof data0 !== "string") {
+        const err21 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err21];
+        } else {
+          vErrors.push(err21);
+        }
+        errors++;
+      }
+      if (!(data0 === "customer")) {
+        const err22 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema129.properties.object.enum } };
+        if (vErrors === null) {
+          vErrors = [err22];
+        } else {
+          vErrors.push(err22);
+        }
+        errors++;
+      }
+    }
+    if (data.id !== void 0) {
+      let data1 = data.id;
+      if (typeof data1 === "string") {
+        if (func2(data1) < 1) {
+          const err23 = { instancePath: instancePath + "/id", schemaPath: "#/properties/id/minLength", keyword: "minLength", params: { limit: 1 } };
+          if (vErrors === null) {
+            vErrors = [err23];
+          } else {
+            vErrors.push(err23);
+          }
+          errors++;
+        }
+      } else {
+        const err24 = { instancePath: instancePath + "/id", schemaPath: "#/properties/id/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err24];
+        } else {
+          vErrors.push(err24);
+        }
+        errors++;
+      }
+    }
+    if (data.url !== void 0) {
+      let data2 = data.url;
+      if (typeof data2 === "string") {
+        if (!pattern53.test(data2)) {
+          const err25 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/pattern", keyword: "pattern", params: { pattern: "^/v4/customers/.+$" } };
+          if (vErrors === null) {
+            vErrors = [err25];
+          } else {
+            vErrors.push(err25);
+          }
+          errors++;
+        }
+      } else {
+        const err26 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err26];
+        } else {
+          vErrors.push(err26);
+        }
+        errors++;
+      }
+    }
+    if (data.external_identity !== void 0) {
+      let data3 = data.external_identity;
+      if (typeof data3 !== "string" && data3 !== null) {
+        const err27 = { instancePath: instancePath + "/external_identity", schemaPath: "#/properties/external_identity/type", keyword: "type", params: { type: schema129.properties.external_identity.type } };
+        if (vErrors === null) {
+          vErrors = [err27];
+        } else {
+          vErrors.push(err27);
+        }
+        errors++;
+      }
+    }
+    if (data.custom_uid !== void 0) {
+      let data4 = data.custom_uid;
+      if (typeof data4 !== "string" && data4 !== null) {
+        const err28 = { instancePath: instancePath + "/custom_uid", schemaPath: "#/properties/custom_uid/type", keyword: "type", params: { type: schema129.properties.custom_uid.type } };
+        if (vErrors === null) {
+          vErrors = [err28];
+        } else {
+          vErrors.push(err28);
+        }
+        errors++;
+      }
+    }
+    if (data.environment !== void 0) {
+      let data5 = data.environment;
+      if (!(typeof data5 == "number" && (!(data5 % 1) && !isNaN(data5)) && isFinite(data5))) {
+        const err29 = { instancePath: instancePath + "/environment", schemaPath: "answer:CustomerEnvironmentNumber/type", keyword: "type", params: { type: "integer" } };
+        if (vErrors === null) {
+          vErrors = [err29];
+        } else {
+          vErrors.push(err29);
+        }
+        errors++;
+      }
+      if (!(data5 === 0 || data5 === 1)) {
+        const err30 = { instancePath: instancePath + "/environment", schemaPath: "answer:CustomerEnvironmentNumber/enum", keyword: "enum", params: { allowedValues: schema130.enum } };
+        if (vErrors === null) {
+          vErrors = [err30];
+        } else {
+          vErrors.push(err30);
+        }
+        errors++;
+      }
+      if (typeof data5 == "number" && isFinite(data5)) {
+        if (data5 > 9007199254740991 || isNaN(data5)) {
+          const err31 = { instancePath: instancePath + "/environment", schemaPath: "answer:CustomerEnvironmentNumber/maximum", keyword: "maximum", params: { comparison: "<=", limit: 9007199254740991 } };
+          if (vErrors === null) {
+            vErrors = [err31];
+          } else {
+            vErrors.push(err31);
+          }
+          errors++;
+        }
+        if (data5 < -9007199254740991 || isNaN(data5)) {
+          const err32 = { instancePath: instancePath + "/environment", schemaPath: "answer:CustomerEnvironmentNumber/minimum", keyword: "minimum", params: { comparison: ">=", limit: -9007199254740991 } };
+          if (vErrors === null) {
+            vErrors = [err32];
+          } else {
+            vErrors.push(err32);
+          }
+          errors++;
+        }
+      }
+    }
+    if (data.status !== void 0) {
+      let data6 = data.status;
+      if (typeof data6 !== "string") {
+        const err33 = { instancePath: instancePath + "/status", schemaPath: "answer:CustomerStatus/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err33];
+        } else {
+          vErrors.push(err33);
+        }
+        errors++;
+      }
+      if (!(data6 === "active" || data6 === "canceled" || data6 === "billing_retry" || data6 === "trial" || data6 === "canceled_trial" || data6 === "churned" || data6 === "none")) {
+        const err34 = { instancePath: instancePath + "/status", schemaPath: "answer:CustomerStatus/enum", keyword: "enum", params: { allowedValues: schema131.enum } };
+        if (vErrors === null) {
+          vErrors = [err34];
+        } else {
+          vErrors.push(err34);
+        }
+        errors++;
+      }
+    }
+    if (data.since !== void 0) {
+      let data7 = data.since;
+      if (typeof data7 === "string") {
+        if (!pattern1.test(data7)) {
+          const err35 = { instancePath: instancePath + "/since", schemaPath: "answer:Time/pattern", keyword: "pattern", params: { pattern: "^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z$" } };
+          if (vErrors === null) {
+            vErrors = [err35];
+          } else {
+            vErrors.push(err35);
+          }
+          errors++;
+        }
+        if (!formats0(data7)) {
+          const err36 = { instancePath: instancePath + "/since", schemaPath: "answer:Time/format", keyword: "format", params: { format: "date-time" } };
+          if (vErrors === null) {
+            vErrors = [err36];
+          } else {
+            vErrors.push(err36);
+          }
+          errors++;
+        }
+      } else {
+        const err37 = { instancePath: instancePath + "/since", schemaPath: "answer:Time/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err37];
+        } else {
+          vErrors.push(err37);
+        }
+        errors++;
+      }
+    }
+    if (data.last_seen !== void 0) {
+      let data8 = data.last_seen;
+      if (typeof data8 === "string") {
+        if (!pattern1.test(data8)) {
+          const err38 = { instancePath: instancePath + "/last_seen", schemaPath: "answer:Time/pattern", keyword: "pattern", params: { pattern: "^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z$" } };
+          if (vErrors === null) {
+            vErrors = [err38];
+          } else {
+            vErrors.push(err38);
+          }
+          errors++;
+        }
+        if (!formats0(data8)) {
+          const err39 = { instancePath: instancePath + "/last_seen", schemaPath: "answer:Time/format", keyword: "format", params: { format: "date-time" } };
+          if (vErrors === null) {
+            vErrors = [err39];
+          } else {
+            vErrors.push(err39);
+          }
+          errors++;
+        }
+      } else {
+        const err40 = { instancePath: instancePath + "/last_seen", schemaPath: "answer:Time/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err40];
+        } else {
+          vErrors.push(err40);
+        }
+        errors++;
+      }
+    }
+    if (data.first_transaction_purchase_at !== void 0) {
+      let data9 = data.first_transaction_purchase_at;
+      if (typeof data9 !== "string" && data9 !== null) {
+        const err41 = { instancePath: instancePath + "/first_transaction_purchase_at", schemaPath: "answer:NullableTime/type", keyword: "type", params: { type: schema51.type } };
+        if (vErrors === null) {
+          vErrors = [err41];
+        } else {
+          vErrors.push(err41);
+        }
+        errors++;
+      }
+      if (typeof data9 === "string") {
+        if (!pattern1.test(data9)) {
+          const err42 = { instancePath: instancePath + "/first_transaction_purchase_at", schemaPath: "answer:NullableTime/pattern", keyword: "pattern", params: { pattern: "^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z$" } };
+          if (vErrors === null) {
+            vErrors = [err42];
+          } else {
+            vErrors.push(err42);
+          }
+          errors++;
+        }
+        if (!formats0(data9)) {
+          const err43 = { instancePath: instancePath + "/first_transaction_purchase_at", schemaPath: "answer:NullableTime/format", keyword: "format", params: { format: "date-time" } };
+          if (vErrors === null) {
+            vErrors = [err43];
+          } else {
+            vErrors.push(err43);
+          }
+          errors++;
+        }
+      }
+    }
+    if (data.last_payment_at !== void 0) {
+      let data10 = data.last_payment_at;
+      if (typeof data10 !== "string" && data10 !== null) {
+        const err44 = { instancePath: instancePath + "/last_payment_at", schemaPath: "answer:NullableTime/type", keyword: "type", params: { type: schema51.type } };
+        if (vErrors === null) {
+          vErrors = [err44];
+        } else {
+          vErrors.push(err44);
+        }
+        errors++;
+      }
+      if (typeof data10 === "string") {
+        if (!pattern1.test(data10)) {
+          const err45 = { instancePath: instancePath + "/last_payment_at", schemaPath: "answer:NullableTime/pattern", keyword: "pattern", params: { pattern: "^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z$" } };
+          if (vErrors === null) {
+            vErrors = [err45];
+          } else {
+            vErrors.push(err45);
+          }
+          errors++;
+        }
+        if (!formats0(data10)) {
+          const err46 = { instancePath: instancePath + "/last_payment_at", schemaPath: "answer:NullableTime/format", keyword: "format", params: { format: "date-time" } };
+          if (vErrors === null) {
+            vErrors = [err46];
+          } else {
+            vErrors.push(err46);
+          }
+          errors++;
+        }
+      }
+    }
+    if (data.payments_count !== void 0) {
+      let data11 = data.payments_count;
+      if (!(typeof data11 == "number" && (!(data11 % 1) && !isNaN(data11)) && isFinite(data11))) {
+        const err47 = { instancePath: instancePath + "/payments_count", schemaPath: "#/properties/payments_count/type", keyword: "type", params: { type: "integer" } };
+        if (vErrors === null) {
+          vErrors = [err47];
+        } else {
+          vErrors.push(err47);
+        }
+        errors++;
+      }
+      if (typeof data11 == "number" && isFinite(data11)) {
+        if (data11 > 9007199254740991 || isNaN(data11)) {
+          const err48 = { instancePath: instancePath + "/payments_count", schemaPath: "#/properties/payments_count/maximum", keyword: "maximum", params: { comparison: "<=", limit: 9007199254740991 } };
+          if (vErrors === null) {
+            vErrors = [err48];
+          } else {
+            vErrors.push(err48);
+          }
+          errors++;
+        }
+        if (data11 < 0 || isNaN(data11)) {
+          const err49 = { instancePath: instancePath + "/payments_count", schemaPath: "#/properties/payments_count/minimum", keyword: "minimum", params: { comparison: ">=", limit: 0 } };
+          if (vErrors === null) {
+            vErrors = [err49];
+          } else {
+            vErrors.push(err49);
+          }
+          errors++;
+        }
+      }
+    }
+    if (data.purchase_currency !== void 0) {
+      let data12 = data.purchase_currency;
+      if (typeof data12 !== "string" && data12 !== null) {
+        const err50 = { instancePath: instancePath + "/purchase_currency", schemaPath: "#/properties/purchase_currency/type", keyword: "type", params: { type: schema129.properties.purchase_currency.type } };
+        if (vErrors === null) {
+          vErrors = [err50];
+        } else {
+          vErrors.push(err50);
+        }
+        errors++;
+      }
+    }
+    if (data.purchase_product_id !== void 0) {
+      let data13 = data.purchase_product_id;
+      if (typeof data13 !== "string" && data13 !== null) {
+        const err51 = { instancePath: instancePath + "/purchase_product_id", schemaPath: "#/properties/purchase_product_id/type", keyword: "type", params: { type: schema129.properties.purchase_product_id.type } };
+        if (vErrors === null) {
+          vErrors = [err51];
+        } else {
+          vErrors.push(err51);
+        }
+        errors++;
+      }
+    }
+    if (data.net_payments_usd !== void 0) {
+      let data14 = data.net_payments_usd;
+      if (!(typeof data14 == "number" && isFinite(data14))) {
+        const err52 = { instancePath: instancePath + "/net_payments_usd", schemaPath: "#/properties/net_payments_usd/type", keyword: "type", params: { type: "number" } };
+        if (vErrors === null) {
+          vErrors = [err52];
+        } else {
+          vErrors.push(err52);
+        }
+        errors++;
+      }
+    }
+    if (data.target_platform !== void 0) {
+      let data15 = data.target_platform;
+      if (typeof data15 !== "string" && data15 !== null) {
+        const err53 = { instancePath: instancePath + "/target_platform", schemaPath: "answer:TargetPlatform/type", keyword: "type", params: { type: schema136.type } };
+        if (vErrors === null) {
+          vErrors = [err53];
+        } else {
+          vErrors.push(err53);
+        }
+        errors++;
+      }
+      if (!(data15 === "iOS" || data15 === "Android" || data15 === "Stripe" || data15 === "Paddle" || data15 === null)) {
+        const err54 = { instancePath: instancePath + "/target_platform", schemaPath: "answer:TargetPlatform/enum", keyword: "enum", params: { allowedValues: schema136.enum } };
+        if (vErrors === null) {
+          vErrors = [err54];
+        } else {
+          vErrors.push(err54);
+        }
+        errors++;
+      }
+    }
+    if (data.client_country !== void 0) {
+      let data16 = data.client_country;
+      if (typeof data16 !== "string" && data16 !== null) {
+        const err55 = { instancePath: instancePath + "/client_country", schemaPath: "#/properties/client_country/type", keyword: "type", params: { type: schema129.properties.client_country.type } };
+        if (vErrors === null) {
+          vErrors = [err55];
+        } else {
+          vErrors.push(err55);
+        }
+        errors++;
+      }
+    }
+    if (data.device_model !== void 0) {
+      let data17 = data.device_model;
+      if (typeof data17 !== "string" && data17 !== null) {
+        const err56 = { instancePath: instancePath + "/device_model", schemaPath: "#/properties/device_model/type", keyword: "type", params: { type: schema129.properties.device_model.type } };
+        if (vErrors === null) {
+          vErrors = [err56];
+        } else {
+          vErrors.push(err56);
+        }
+        errors++;
+      }
+    }
+    if (data.device_id !== void 0) {
+      let data18 = data.device_id;
+      if (typeof data18 !== "string" && data18 !== null) {
+        const err57 = { instancePath: instancePath + "/device_id", schemaPath: "#/properties/device_id/type", keyword: "type", params: { type: schema129.properties.device_id.type } };
+        if (vErrors === null) {
+          vErrors = [err57];
+        } else {
+          vErrors.push(err57);
+        }
+        errors++;
+      }
+    }
+    if (data.device_os_version !== void 0) {
+      let data19 = data.device_os_version;
+      if (typeof data19 !== "string" && data19 !== null) {
+        const err58 = { instancePath: instancePath + "/device_os_version", schemaPath: "#/properties/device_os_version/type", keyword: "type", params: { type: schema129.properties.device_os_version.type } };
+        if (vErrors === null) {
+          vErrors = [err58];
+        } else {
+          vErrors.push(err58);
+        }
+        errors++;
+      }
+    }
+  } else {
+    const err59 = { instancePath, schemaPath: "#/type", keyword: "type", params: { type: "object" } };
+    if (vErrors === null) {
+      vErrors = [err59];
+    } else {
+      vErrors.push(err59);
+    }
+    errors++;
+  }
+  validate73.errors = vErrors;
+  return errors === 0;
+}
 function validate72(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+  ;
+  let vErrors = null;
+  let errors = 0;
+  if (data && typeof data == "object" && !Array.isArray(data)) {
+    if (data.object === void 0) {
+      const err0 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "object" } };
+      if (vErrors === null) {
+        vErrors = [err0];
+      } else {
+        vErrors.push(err0);
+      }
+      errors++;
+    }
+    if (data.url === void 0) {
+      const err1 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "url" } };
+      if (vErrors === null) {
+        vErrors = [err1];
+      } else {
+        vErrors.push(err1);
+      }
+      errors++;
+    }
+    if (data.data === void 0) {
+      const err2 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "data" } };
+      if (vErrors === null) {
+        vErrors = [err2];
+      } else {
+        vErrors.push(err2);
+      }
+      errors++;
+    }
+    if (data.has_more === void 0) {
+      const err3 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "has_more" } };
+      if (vErrors === null) {
+        vErrors = [err3];
+      } else {
+        vErrors.push(err3);
+      }
+      errors++;
+    }
+    for (const key0 in data) {
+      if (!(key0 === "object" || key0 === "url" || key0 === "data" || key0 === "has_more" || key0 === "next_cursor")) {
+        const err4 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
+        if (vErrors === null) {
+          vErrors = [err4];
+        } else {
+          vErrors.push(err4);
+        }
+        errors++;
+      }
+    }
+    if (data.object !== void 0) {
+      let data0 = data.object;
+      if (typeof data0 !== "string") {
+        const err5 = { instancePath: instancePath + "/object", schemaPath: "answer:ListObject/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err5];
+        } else {
+          vErrors.push(err5);
+        }
+        errors++;
+      }
+      if (!(data0 === "list")) {
+        const err6 = { instancePath: instancePath + "/object", schemaPath: "answer:ListObject/enum", keyword: "enum", params: { allowedValues: schema22.enum } };
+        if (vErrors === null) {
+          vErrors = [err6];
+        } else {
+          vErrors.push(err6);
+        }
+        errors++;
+      }
+    }
+    if (data.url !== void 0) {
+      let data1 = data.url;
+      if (typeof data1 !== "string") {
+        const err7 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err7];
+        } else {
+          vErrors.push(err7);
+        }
+        errors++;
+      }
+      if (!(data1 === "/v4/customers")) {
+        const err8 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema127.properties.url.enum } };
+        if (vErrors === null) {
+          vErrors = [err8];
+        } else {
+          vErrors.push(err8);
+        }
+        errors++;
+      }
+    }
+    if (data.data !== void 0) {
+      let data2 = data.data;
+      if (Array.isArray(data2)) {
+        if (data2.length > 100) {
+          const err9 = { instancePath: instancePath + "/data", schemaPath: "#/properties/data/maxItems", keyword: "maxItems", params: { limit: 100 } };
+          if (vErrors === null) {
+            vErrors = [err9];
+          } else {
+            vErrors.push(err9);
+          }
+          errors++;
+        }
+        const len0 = data2.length;
+        for (let i0 = 0; i0 < len0; i0++) {
+          if (!validate73(data2[i0], { instancePath: instancePath + "/data/" + i0, parentData: data2, parentDataProperty: i0, rootData })) {
+            vErrors = vErrors === null ? validate73.errors : vErrors.concat(validate73.errors);
+            errors = vErrors.length;
+          }
+        }
+      } else {
+        const err10 = { instancePath: instancePath + "/data", schemaPath: "#/properties/data/type", keyword: "type", params: { type: "array" } };
+        if (vErrors === null) {
+          vErrors = [err10];
+        } else {
+          vErrors.push(err10);
+        }
+        errors++;
+      }
+    }
+    if (data.has_more !== void 0) {
+      if (typeof data.has_more !== "boolean") {
+        const err11 = { instancePath: instancePath + "/has_more", schemaPath: "answer:HasMore/type", keyword: "type", params: { type: "boolean" } };
+        if (vErrors === null) {
+          vErrors = [err11];
+        } else {
+          vErrors.push(err11);
+        }
+        errors++;
+      }
+    }
+    if (data.next_cursor !== void 0) {
+      let data5 = data.next_cursor;
+      if (typeof data5 === "string") {
+        if (func2(data5) > 256) {
+          const err12 = { instancePath: instancePath + "/next_cursor", schemaPath: "answer:NextCursor/maxLength", keyword: "maxLength", params: { limit: 256 } };
+          if (vErrors === null) {
+            vErrors = [err12];
+          } else {
+            vErrors.push(err12);
+          }
+          errors++;
+        }
+        if (func2(data5) < 1) {
+          const err13 = { instancePath: instancePath + "/next_cursor", schemaPath: "answer:NextCursor/minLength", keyword: "minLength", params: { limit: 1 } };
+          if (vErrors === null) {
+            vErrors = [err13];
+          } else {
+            vErrors.push(err13);
+          }
+          errors++;
+        }
+      } else {
+        const err14 = { instancePath: instancePath + "/next_cursor", schemaPath: "answer:NextCursor/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err14];
+        } else {
+          vErrors.push(err14);
+        }
+        errors++;
+      }
+    }
+  } else {
+    const err15 = { instancePath, schemaPath: "#/type", keyword: "type", params: { type: "object" } };
+    if (vErrors === null) {
+      vErrors = [err15];
+    } else {
+      vErrors.push(err15);
+    }
+    errors++;
+  }
+  validate72.errors = vErrors;
+  return errors === 0;
+}
+var v4ListCustomersQuery = validate75;
+var schema139 = { "type": "object", "additionalProperties": false, "required": [], "properties": { "environment": { "type": "integer", "enum": [0, 1], "minimum": -9007199254740991, "maximum": 9007199254740991 }, "search": { "type": "string", "minLength": 1, "maxLength": 255, "format": "text" }, "filter[status][]": { "type": "array", "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "type": "string", "enum": ["active", "canceled", "billing_retry", "trial", "canceled_trial", "churned", "none"] } } }, "filter[target_platform][]": { "type": "array", "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "type": "string", "enum": ["iOS", "Android", "Stripe", "Paddle"] } } }, "limit": { "type": "integer", "minimum": 1, "maximum": 100, "default": 20 }, "starting_after": { "type": "string", "minLength": 1, "maxLength": 256, "pattern": "^[a-zA-Z0-9._-]+$", "format": "text" }, "page": { "type": "integer", "minimum": 1, "maximum": 1e3 }, "sort_by": { "type": "string", "enum": ["since", "status", "last_payment_at", "purchase_currency", "payments_count", "net_payments_usd", "purchase_product_id"], "default": "since" }, "sort_order": { "type": "string", "enum": ["asc", "desc"], "default": "desc" } }, "$id": "input:v4ListCustomersQuery" };
+function validate75(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+  ;
+  let vErrors = null;
+  let errors = 0;
+  if (data && typeof data == "object" && !Array.isArray(data)) {
+    if (data.limit === void 0) {
+      data.limit = 20;
+    }
+    if (data.sort_by === void 0) {
+      data.sort_by = "since";
+    }
+    if (data.sort_order === void 0) {
+      data.sort_order = "desc";
+    }
+    for (const key0 in data) {
+      if (!func36.call(schema139.properties, key0)) {
+        const err0 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
+        if (vErrors === null) {
+          vErrors = [err0];
+        } else {
+          vErrors.push(err0);
+        }
+        errors++;
+      }
+    }
+    if (data.environment !== void 0) {
+      let data0 = data.environment;
+      if (!(typeof data0 == "number" && (!(data0 % 1) && !isNaN(data0)) && isFinite(data0))) {
+        const err1 = { instancePath: instancePath + "/environment", schemaPath: "#/properties/environment/type", keyword: "type", params: { type: "integer" } };
+        if (vErrors === null) {
+          vErrors = [err1];
+        } else {
+          vErrors.push(err1);
+        }
+        errors++;
+      }
+      if (!(data0 === 0 || data0 === 1)) {
+        const err2 = { instancePath: instancePath + "/environment", schemaPath: "#/properties/environment/enum", keyword: "enum", params: { allowedValues: schema139.properties.environment.enum } };
+        if (vErrors === null) {
+          vErrors = [err2];
+        } else {
+          vErrors.push(err2);
+        }
+        errors++;
+      }
+      if (typeof data0 == "number" && isFinite(data0)) {
+        if (data0 > 9007199254740991 || isNaN(data0)) {
+          const err3 = { instancePath: instancePath + "/environment", schemaPath: "#/properties/environment/maximum", keyword: "maximum", params: { comparison: "<=", limit: 9007199254740991 } };
+          if (vErrors === null) {
+            vErrors = [err3];
+          } else {
+            vErrors.push(err3);
+          }
+          errors++;
+        }
+        if (data0 < -9007199254740991 || isNaN(data0)) {
+          const err4 = { instancePath: instancePath + "/environment", schemaPath: "#/properties/environment/minimum", keyword: "minimum", params: { comparison: ">=", limit: -9007199254740991 } };
+          if (vErrors === null) {
+            vErrors = [err4];
+          } else {
+            vErrors.push(err4);
+          }
+          errors++;
+        }
+      }
+    }
+    if (data.search !== void 0) {
+      let data1 = data.search;
+      if (typeof data1 === "string") {
+        if (func2(data1) > 255) {
+          const err5 = { instancePath: instancePath + "/search", schemaPath: "#/properties/search/maxLength", keyword: "maxLength", params: { limit: 255 } };
+          if (vErrors === null) {
+            vErrors = [err5];
+          } else {
+            vErrors.push(err5);
+          }
+          errors++;
+        }
+        if (func2(data1) < 1) {
+          const err6 = { instancePath: instancePath + "/search", schemaPath: "#/properties/search/minLength", keyword: "minLength", params: { limit: 1 } };
+          if (vErrors === null) {
+            vErrors = [err6];
+          } else {
+            vErrors.push(err6);
+          }
+          errors++;
+        }
+        if (!formats2(data1)) {
+          const err7 = { instancePath: instancePath + "/search", schemaPath: "#/properties/search/format", keyword: "format", params: { format: "text" } };
+          if (vErrors === null) {
+            vErrors = [err7];
+          } else {
+            vErrors.push(err7);
+          }
+          errors++;
+        }
+      } else {
+        const err8 = { instancePath: instancePath + "/search", schemaPath: "#/properties/search/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err8];
+        } else {
+          vErrors.push(err8);
+        }
+        errors++;
+      }
+    }
+    if (data["filter[status][]"] !== void 0) {
+      let data2 = data["filter[status][]"];
+      const _errs8 = errors;
+      let valid1 = true;
+      const _errs9 = errors;
+      if (Array.isArray(data2)) {
+        if (data2.length > 50) {
+          const err9 = {};
+          if (vErrors === null) {
+            vErrors = [err9];
+          } else {
+            vErrors.push(err9);
+          }
+          errors++;
+        }
+      }
+      var _valid0 = _errs9 === errors;
+      errors = _errs8;
+      if (vErrors !== null) {
+        if (_errs8) {
+          vErrors.length = _errs8;
+        } else {
+          vErrors = null;
+        }
+      }
+      if (_valid0) {
+        const _errs10 = errors;
+        if (Array.isArray(data2)) {
+          const len0 = data2.length;
+          for (let i0 = 0; i0 < len0; i0++) {
+            let data3 = data2[i0];
+            if (typeof data3 !== "string") {
+              const err10 = { instancePath: instancePath + "/filter[status][]/" + i0, schemaPath: "#/properties/filter%5Bstatus%5D%5B%5D/then/items/type", keyword: "type", params: { type: "string" } };
+              if (vErrors === null) {
+                vErrors = [err10];
+              } else {
+                vErrors.push(err10);
+              }
+              errors++;
+            }
+            if (!(data3 === "active" || data3 === "canceled" || data3 === "billing_retry" || data3 === "trial" || data3 === "canceled_trial" || data3 === "churned" || data3 === "none")) {
+              const err11 = { instancePath: instancePath + "/filter[status][]/" + i0, schemaPath: "#/properties/filter%5Bstatus%5D%5B%5D/then/items/enum", keyword: "enum", params: { allowedValues: schema139.properties["filter[status][]"].then.items.enum } };
+              if (vErrors === null) {
+                vErrors = [err11];
+              } else {
+                vErrors.push(err11);
+              }
+              errors++;
+            }
+          }
+        }
+        var _valid0 = _errs10 === errors;
+        valid1 = _valid0;
+      }
+      if (!valid1) {
+        const err12 = { instancePath: instancePath + "/filter[status][]", schemaPath: "#/properties/filter%5Bstatus%5D%5B%5D/if", keyword: "if", params: { failingKeyword: "then" } };
+        if (vErrors === null) {
+          vErrors = [err12];
+        } else {
+          vErrors.push(err12);
+        }
+        errors++;
+      }
+      if (Array.isArray(data2)) {
+        if (data2.length > 50) {
+          const err13 = { instancePath: instancePath + "/filter[status][]", schemaPath: "#/properties/filter%5Bstatus%5D%5B%5D/maxItems", keyword: "maxItems", params: { limit: 50 } };
+          if (vErrors === null) {
+            vErrors = [err13];
+          } else {
+            vErrors.push(err13);
+          }
+          errors++;
+        }
+      } else {
+        const err14 = { instancePath: instancePath + "/filter[status][]", schemaPath: "#/properties/filter%5Bstatus%5D%5B%5D/type", keyword: "type", params: { type: "array" } };
+        if (vErrors === null) {
+          vErrors = [err14];
+        } else {
+          vErrors.push(err14);
+        }
+        errors++;
+      }
+    }
+    if (data["filter[target_platform][]"] !== void 0) {
+      let data4 = data["filter[target_platform][]"];
+      const _errs15 = errors;
+      let valid4 = true;
+      const _errs16 = errors;
+      if (Array.isArray(data4)) {
+        if (data4.length > 50) {
+          const err15 = {};
+          if (vErrors === null) {
+            vErrors = [err15];
+          } else {
+            vErrors.push(err15);
+          }
+          errors++;
+        }
+      }
+      var _valid1 = _errs16 === errors;
+      errors = _errs15;
+      if (vErrors !== null) {
+        if (_errs15) {
+          vErrors.length = _errs15;
+        } else {
+          vErrors = null;
+        }
+      }
+      if (_valid1) {
+        const _errs17 = errors;
+        if (Array.isArray(data4)) {
+          const len1 = data4.length;
+          for (let i1 = 0; i1 < len1; i1++) {
+            let data5 = data4[i1];
+            if (typeof data5 !== "string") {
+              const err16 = { instancePath: instancePath + "/filter[target_platform][]/" + i1, schemaPath: "#/properties/filter%5Btarget_platform%5D%5B%5D/then/items/type", keyword: "type", params: { type: "string" } };
+              if (vErrors === null) {
+                vErrors = [err16];
+              } else {
+                vErrors.push(err16);
+              }
+              errors++;
+            }
+            if (!(data5 === "iOS" || data5 === "Android" || data5 === "Stripe" || data5 === "Paddle")) {
+              const err17 = { instancePath: instancePath + "/filter[target_platform][]/" + i1, schemaPath: "#/properties/filter%5Btarget_platform%5D%5B%5D/then/items/enum", keyword: "enum", params: { allowedValues: schema139.properties["filter[target_platform][]"].then.items.enum } };
+              if (vErrors === null) {
+                vErrors = [err17];
+              } else {
+                vErrors.push(err17);
+              }
+              errors++;
+            }
+          }
+        }
+        var _valid1 = _errs17 === errors;
+        valid4 = _valid1;
+      }
+      if (!valid4) {
+        const err18 = { instancePath: instancePath + "/filter[target_platform][]", schemaPath: "#/properties/filter%5Btarget_platform%5D%5B%5D/if", keyword: "if", params: { failingKeyword: "then" } };
+        if (vErrors === null) {
+          vErrors = [err18];
+        } else {
+          vErrors.push(err18);
+        }
+        errors++;
+      }
+      if (Array.isArray(data4)) {
+        if (data4.length > 50) {
+          const err19 = { instancePath: instancePath + "/filter[target_platform][]", schemaPath: "#/properties/filter%5Btarget_platform%5D%5B%5D/maxItems", keyword: "maxItems", params: { limit: 50 } };
+          if (vErrors === null) {
+            vErrors = [err19];
+          } else {
+            vErrors.push(err19);
+          }
+          errors++;
+        }
+      } else {
+        const err20 = { instancePath: instancePath + "/filter[target_platform][]", schemaPath: "#/properties/filter%5Btarget_platform%5D%5B%5D/type", keyword: "type", params: { type: "array" } };
+        if (vErrors === null) {
+          vErrors = [err20];
+        } else {
+          vErrors.push(err20);
+        }
+        errors++;
+      }
+    }
+    let data6 = data.limit;
+    if (!(typeof data6 == "number" && (!(data6 % 1) && !isNaN(data6)) && isFinite(data6))) {
+      const err21 = { instancePath: instancePath + "/limit", schemaPath: "#/properties/limit/type", keyword: "type", params: { type: "integer" } };
+      if (vErrors === null) {
+        vErrors = [err21];
+      } else {
+        vErrors.push(err21);
+      }
+      errors++;
+    }
+    if (typeof data6 == "number" && isFinite(data6)) {
+      if (data6 > 100 || isNaN(data6)) {
+        const err22 = { instancePath: instancePath + "/limit", schemaPath: "#/properties/limit/maximum", keyword: "maximum", params: { comparison: "<=", limit: 100 } };
+        if (vErrors === null) {
+          vErrors = [err22];
+        } else {
+          vErrors.push(err22);
+        }
+        errors++;
+      }
+      if (data6 < 1 || isNaN(data6)) {
+        const err23 = { instancePath: instancePath + "/limit", schemaPath: "#/properties/limit/minimum", keyword: "minimum", params: { comparison: ">=", limit: 1 } };
+        if (vErrors === null) {
+          vErrors = [err23];
+        } else {
+          vErrors.push(err23);
+        }
+        errors++;
+      }
+    }
+    if (data.starting_after !== void 0) {
+      let data7 = data.starting_after;
+      if (typeof data7 === "string") {
+        if (func2(data7) > 256) {
+          const err24 = { instancePath: instancePath + "/starting_after", schemaPath: "#/properties/starting_after/maxLength", keyword: "maxLength", params: { limit: 256 } };
+          if (vErrors === null) {
+            vErrors = [err24];
+          } else {
+            vErrors.push(err24);
+          }
+          errors++;
+        }
+        if (func2(data7) < 1) {
+          const err25 = { instancePath: instancePath + "/starting_after", schemaPath: "#/properties/starting_after/minLength", keyword: "minLength", params: { limit: 1 } };
+          if (vErrors === null) {
+            vErrors = [err25];
+          } else {
+            vErrors.push(err25);
+          }
+          errors++;
+        }
+        if (!pattern3.test(data7)) {
+          const err26 = { instancePath: instancePath + "/starting_after", schemaPath: "#/properties/starting_after/pattern", keyword: "pattern", params: { pattern: "^[a-zA-Z0-9._-]+$" } };
+          if (vErrors === null) {
+            vErrors = [err26];
+          } else {
+            vErrors.push(err26);
+          }
+          errors++;
+        }
+        if (!formats2(data7)) {
+          const err27 = { instancePath: instancePath + "/starting_after", schemaPath: "#/properties/starting_after/format", keyword: "format", params: { format: "text" } };
+          if (vErrors === null) {
+            vErrors = [err27];
+          } else {
+            vErrors.push(err27);
+          }
+          errors++;
+        }
+      } else {
+        const err28 = { instancePath: instancePath + "/starting_after", schemaPath: "#/properties/starting_after/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err28];
+        } else {
+          vErrors.push(err28);
+        }
+        errors++;
+      }
+    }
+    if (data.page !== void 0) {
+      let data8 = data.page;
+      if (!(typeof data8 == "number" && (!(data8 % 1) && !isNaN(data8)) && isFinite(data8))) {
+        const err29 = { instancePath: instancePath + "/page", schemaPath: "#/properties/page/type", keyword: "type", params: { type: "integer" } };
+        if (vErrors === null) {
+          vErrors = [err29];
+        } else {
+          vErrors.push(err29);
+        }
+        errors++;
+      }
+      if (typeof data8 == "number" && isFinite(data8)) {
+        if (data8 > 1e3 || isNaN(data8)) {
+          const err30 = { instancePath: instancePath + "/page", schemaPath: "#/properties/page/maximum", keyword: "maximum", params: { comparison: "<=", limit: 1e3 } };
+          if (vErrors === null) {
+            vErrors = [err30];
+          } else {
+            vErrors.push(err30);
+          }
+          errors++;
+        }
+        if (data8 < 1 || isNaN(data8)) {
+          const err31 = { instancePath: instancePath + "/page", schemaPath: "#/properties/page/minimum", keyword: "minimum", params: { comparison: ">=", limit: 1 } };
+          if (vErrors === null) {
+            vErrors = [err31];
+          } else {
+            vErrors.push(err31);
+          }
+          errors++;
+        }
+      }
+    }
+    let data9 = data.sort_by;
+    if (typeof data9 !== "string") {
+      const err32 = { instancePath: instancePath + "/sort_by", schemaPath: "#/properties/sort_by/type", keyword: "type", params: { type: "string" } };
+      if (vErrors === null) {
+        vErrors = [err32];
+      } else {
+        vErrors.push(err32);
+      }
+      errors++;
+    }
+    if (!(data9 === "since" || data9 === "status" || data9 === "last_payment_at" || data9 === "purchase_currency" || data9 === "payments_count" || data9 === "net_payments_usd" || data9 === "purchase_product_id")) {
+      const err33 = { instancePath: instancePath + "/sort_by", schemaPath: "#/properties/sort_by/enum", keyword: "enum", params: { allowedValues: schema139.properties.sort_by.enum } };
+      if (vErrors === null) {
+        vErrors = [err33];
+      } else {
+        vErrors.push(err33);
+      }
+      errors++;
+    }
+    let data10 = data.sort_order;
+    if (typeof data10 !== "string") {
+      const err34 = { instancePath: instancePath + "/sort_order", schemaPath: "#/properties/sort_order/type", keyword: "type", params: { type: "string" } };
+      if (vErrors === null) {
+        vErrors = [err34];
+      } else {
+        vErrors.push(err34);
+      }
+      errors++;
+    }
+    if (!(data10 === "asc" || data10 === "desc")) {
+      const err35 = { instancePath: instancePath + "/sort_order", schemaPath: "#/properties/sort_order/enum", keyword: "enum", params: { allowedValues: schema139.properties.sort_order.enum } };
+      if (vErrors === null) {
+        vErrors = [err35];
+      } else {
+        vErrors.push(err35);
+      }
+      errors++;
+    }
+  } else {
+    const err36 = { instancePath, schemaPath: "#/type", keyword: "type", params: { type: "object" } };
+    if (vErrors === null) {
+      vErrors = [err36];
+    } else {
+      vErrors.push(err36);
+    }
+    errors++;
+  }
+  validate75.errors = vErrors;
+  return errors === 0;
+}
+var answerCustomerMetrics = validate76;
+var schema140 = { "type": "object", "required": ["object", "url", "active_subscribers", "active_trials", "billing_retry", "canceled_trials", "churned_subscribers", "clients_with_event", "avg_payment_count", "avg_price", "sales"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["customer_metrics"] }, "url": { "type": "string", "enum": ["/v4/customers/metrics"] }, "active_subscribers": { "$ref": "answer:CountText" }, "active_trials": { "$ref": "answer:CountText" }, "billing_retry": { "$ref": "answer:CountText" }, "canceled_trials": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "churned_subscribers": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "clients_with_event": { "$ref": "answer:CountText" }, "avg_payment_count": { "type": "number" }, "avg_price": { "type": "number" }, "sales": { "type": "number" } }, "$id": "answer:CustomerMetrics" };
+var pattern59 = new RegExp("^[0-9]+$", "u");
+function validate76(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+  ;
+  let vErrors = null;
+  let errors = 0;
+  if (data && typeof data == "object" && !Array.isArray(data)) {
+    if (data.object === void 0) {
+      const err0 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "object" } };
+      if (vErrors === null) {
+        vErrors = [err0];
+      } else {
+        vErrors.push(err0);
+      }
+      errors++;
+    }
+    if (data.url === void 0) {
+      const err1 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "url" } };
+      if (vErrors === null) {
+        vErrors = [err1];
+      } else {
+        vErrors.push(err1);
+      }
+      errors++;
+    }
+    if (data.active_subscribers === void 0) {
+      const err2 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "active_subscribers" } };
+      if (vErrors === null) {
+        vErrors = [err2];
+      } else {
+        vErrors.push(err2);
+      }
+      errors++;
+    }
+    if (data.active_trials === void 0) {
+      const err3 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "active_trials" } };
+      if (vErrors === null) {
+        vErrors = [err3];
+      } else {
+        vErrors.push(err3);
+      }
+      errors++;
+    }
+    if (data.billing_retry === void 0) {
+      const err4 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "billing_retry" } };
+      if (vErrors === null) {
+        vErrors = [err4];
+      } else {
+        vErrors.push(err4);
+      }
+      errors++;
+    }
+    if (data.canceled_trials === void 0) {
+      const err5 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "canceled_trials" } };
+      if (vErrors === null) {
+        vErrors = [err5];
+      } else {
+        vErrors.push(err5);
+      }
+      errors++;
+    }
+    if (data.churned_subscribers === void 0) {
+      const err6 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "churned_subscribers" } };
+      if (vErrors === null) {
+        vErrors = [err6];
+      } else {
+        vErrors.push(err6);
+      }
+      errors++;
+    }
+    if (data.clients_with_event === void 0) {
+      const err7 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "clients_with_event" } };
+      if (vErrors === null) {
+        vErrors = [err7];
+      } else {
+        vErrors.push(err7);
+      }
+      errors++;
+    }
+    if (data.avg_payment_count === void 0) {
+      const err8 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "avg_payment_count" } };
+      if (vErrors === null) {
+        vErrors = [err8];
+      } else {
+        vErrors.push(err8);
+      }
+      errors++;
+    }
+    if (data.avg_price === void 0) {
+      const err9 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "avg_price" } };
+      if (vErrors === null) {
+        vErrors = [err9];
+      } else {
+        vErrors.push(err9);
+      }
+      errors++;
+    }
+    if (data.sales === void 0) {
+      const err10 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "sales" } };
+      if (vErrors === null) {
+        vErrors = [err10];
+      } else {
+        vErrors.push(err10);
+      }
+      errors++;
+    }
+    for (const key0 in data) {
+      if (!func36.call(schema140.properties, key0)) {
+        const err11 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
+        if (vErrors === null) {
+          vErrors = [err11];
+        } else {
+          vErrors.push(err11);
+        }
+        errors++;
+      }
+    }
+    if (data.object !== void 0) {
+      let data0 = data.object;
+      if (typeof data0 !== "string") {
+        const err12 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err12];
+        } else {
+          vErrors.push(err12);
+        }
+        errors++;
+      }
+      if (!(data0 === "customer_metrics")) {
+        const err13 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema140.properties.object.enum } };
+        if (vErrors === null) {
+          vErrors = [err13];
+        } else {
+          vErrors.push(err13);
+        }
+        errors++;
+      }
+    }
+    if (data.url !== void 0) {
+      let data1 = data.url;
+      if (typeof data1 !== "string") {
+        const err14 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err14];
+        } else {
+          vErrors.push(err14);
+        }
+        errors++;
+      }
+      if (!(data1 === "/v4/customers/metrics")) {
+        const err15 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema140.properties.url.enum } };
+        if (vErrors === null) {
+          vErrors = [err15];
+        } else {
+          vErrors.push(err15);
+        }
+        errors++;
+      }
+    }
+    if (data.active_subscribers !== void 0) {
+      let data2 = data.active_subscribers;
+      if (typeof data2 === "string") {
+        if (!pattern59.test(data2)) {
+          const err16 = { instancePath: instancePath + "/active_subscribers", schemaPath: "answer:CountText/pattern", keyword: "pattern", params: { pattern: "^[0-9]+$" } };
+          if (vErrors === null) {
+            vErrors = [err16];
+          } else {
+            vErrors.push(err16);
+          }
+          errors++;
+        }
+      } else {
+        const err17 = { instancePath: instancePath + "/active_subscribers", schemaPath: "answer:CountText/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err17];
+        } else {
+          vErrors.push(err17);
+        }
+        errors++;
+      }
+    }
+    if (data.active_trials !== void 0) {
+      let data3 = data.active_trials;
+      if (typeof data3 === "string") {
+        if (!pattern59.test(data3)) {
+          const err18 = { instancePath: instancePath + "/active_trials", schemaPath: "answer:CountText/pattern", keyword: "pattern", params: { pattern: "^[0-9]+$" } };
+          if (vErrors === null) {
+            vErrors = [err18];
+          } else {
+            vErrors.push(err18);
+          }
+          errors++;
+        }
+      } else {
+        const err19 = { instancePath: instancePath + "/active_trials", schemaPath: "answer:CountText/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err19];
+        } else {
+          vErrors.push(err19);
+        }
+        errors++;
+      }
+    }
+    if (data.billing_retry !== void 0) {
+      let data4 = data.billing_retry;
+      if (typeof data4 === "string") {
+        if (!pattern59.test(data4)) {
+          const err20 = { instancePath: instancePath + "/billing_retry", schemaPath: "answer:CountText/pattern", keyword: "pattern", params: { pattern: "^[0-9]+$" } };
+          if (vErrors === null) {
+            vErrors = [err20];
+          } else {
+            vErrors.push(err20);
+          }
+          errors++;
+        }
+      } else {
+        const err21 = { instancePath: instancePath + "/billing_retry", schemaPath: "answer:CountText/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err21];
+        } else {
+          vErrors.push(err21);
+        }
+        errors++;
+      }
+    }
+    if (data.canceled_trials !== void 0) {
+      let data5 = data.canceled_trials;
+      if (!(typeof data5 == "number" && (!(data5 % 1) && !isNaN(data5)) && isFinite(data5))) {
+        const err22 = { instancePath: instancePath + "/canceled_trials", schemaPath: "#/properties/canceled_trials/type", keyword: "type", params: { type: "integer" } };
+        if (vErrors === null) {
+          vErrors = [err22];
+        } else {
+          vErrors.push(err22);
+        }
+        errors++;
+      }
+      if (typeof data5 == "number" && isFinite(data5)) {
+        if (data5 > 9007199254740991 || isNaN(data5)) {
+          const err23 = { instancePath: instancePath + "/canceled_trials", schemaPath: "#/properties/canceled_trials/maximum", keyword: "maximum", params: { comparison: "<=", limit: 9007199254740991 } };
+          if (vErrors === null) {
+            vErrors = [err23];
+          } else {
+            vErrors.push(err23);
+          }
+          errors++;
+        }
+        if (data5 < 0 || isNaN(data5)) {
+          const err24 = { instancePath: instancePath + "/canceled_trials", schemaPath: "#/properties/canceled_trials/minimum", keyword: "minimum", params: { comparison: ">=", limit: 0 } };
+          if (vErrors === null) {
+            vErrors = [err24];
+          } else {
+            vErrors.push(err24);
+          }
+          errors++;
+        }
+      }
+    }
+    if (data.churned_subscribers !== void 0) {
+      let data6 = data.churned_subscribers;
+      if (!(typeof data6 == "number" && (!(data6 % 1) && !isNaN(data6)) && isFinite(data6))) {
+        const err25 = { instancePath: instancePath + "/churned_subscribers", schemaPath: "#/properties/churned_subscribers/type", keyword: "type", params: { type: "integer" } };
+        if (vErrors === null) {
+          vErrors = [err25];
+        } else {
+          vErrors.push(err25);
+        }
+        errors++;
+      }
+      if (typeof data6 == "number" && isFinite(data6)) {
+        if (data6 > 9007199254740991 || isNaN(data6)) {
+          const err26 = { instancePath: instancePath + "/churned_subscribers", schemaPath: "#/properties/churned_subscribers/maximum", keyword: "maximum", params: { comparison: "<=", limit: 9007199254740991 } };
+          if (vErrors === null) {
+            vErrors = [err26];
+          } else {
+            vErrors.push(err26);
+          }
+          errors++;
+        }
+        if (data6 < 0 || isNaN(data6)) {
+          const err27 = { instancePath: instancePath + "/churned_subscribers", schemaPath: "#/properties/churned_subscribers/minimum", keyword: "minimum", params: { comparison: ">=", limit: 0 } };
+          if (vErrors === null) {
+            vErrors = [err27];
+          } else {
+            vErrors.push(err27);
+          }
+          errors++;
+        }
+      }
+    }
+    if (data.clients_with_event !== void 0) {
+      let data7 = data.clients_with_event;
+      if (typeof data7 === "string") {
+        if (!pattern59.test(data7)) {
+          const err28 = { instancePath: instancePath + "/clients_with_event", schemaPath: "answer:CountText/pattern", keyword: "pattern", params: { pattern: "^[0-9]+$" } };
+          if (vErrors === null) {
+            vErrors = [err28];
+          } else {
+            vErrors.push(err28);
+          }
+          errors++;
+        }
+      } else {
+        const err29 = { instancePath: instancePath + "/clients_with_event", schemaPath: "answer:CountText/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err29];
+        } else {
+          vErrors.push(err29);
+        }
+        errors++;
+      }
+    }
+    if (data.avg_payment_count !== void 0) {
+      let data8 = data.avg_payment_count;
+      if (!(typeof data8 == "number" && isFinite(data8))) {
+        const err30 = { instancePath: instancePath + "/avg_payment_count", schemaPath: "#/properties/avg_payment_count/type", keyword: "type", params: { type: "number" } };
+        if (vErrors === null) {
+          vErrors = [err30];
+        } else {
+          vErrors.push(err30);
+        }
+        errors++;
+      }
+    }
+    if (data.avg_price !== void 0) {
+      let data9 = data.avg_price;
+      if (!(typeof data9 == "number" && isFinite(data9))) {
+        const err31 = { instancePath: instancePath + "/avg_price", schemaPath: "#/properties/avg_price/type", keyword: "type", params: { type: "number" } };
+        if (vErrors === null) {
+          vErrors = [err31];
+        } else {
+          vErrors.push(err31);
+        }
+        errors++;
+      }
+    }
+    if (data.sales !== void 0) {
+      let data10 = data.sales;
+      if (!(typeof data10 == "number" && isFinite(data10))) {
+        const err32 = { instancePath: instancePath + "/sales", schemaPath: "#/properties/sales/type", keyword: "type", params: { type: "number" } };
+        if (vErrors === null) {
+          vErrors = [err32];
+        } else {
+          vErrors.push(err32);
+        }
+        errors++;
+      }
+    }
+  } else {
+    const err33 = { instancePath, schemaPath: "#/type", keyword: "type", params: { type: "object" } };
+    if (vErrors === null) {
+      vErrors = [err33];
+    } else {
+      vErrors.push(err33);
+    }
+    errors++;
+  }
+  validate76.errors = vErrors;
+  return errors === 0;
+}
+var v4GetCustomerMetricsQuery = validate77;
+var schema145 = { "type": "object", "additionalProperties": false, "required": [], "properties": { "environment": { "type": "integer", "enum": [0, 1], "minimum": -9007199254740991, "maximum": 9007199254740991 }, "search": { "type": "string", "minLength": 1, "maxLength": 255, "format": "text" }, "filter[status][]": { "type": "array", "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "type": "string", "enum": ["active", "canceled", "billing_retry", "trial", "canceled_trial", "churned", "none"] } } }, "filter[target_platform][]": { "type": "array", "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "type": "string", "enum": ["iOS", "Android", "Stripe", "Paddle"] } } } }, "$id": "input:v4GetCustomerMetricsQuery" };
+function validate77(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+  ;
+  let vErrors = null;
+  let errors = 0;
+  if (data && typeof data == "object" && !Array.isArray(data)) {
+    for (const key0 in data) {
+      if (!(key0 === "environment" || key0 === "search" || key0 === "filter[status][]" || key0 === "filter[target_platform][]")) {
+        const err0 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
+        if (vErrors === null) {
+          vErrors = [err0];
+        } else {
+          vErrors.push(err0);
+        }
+        errors++;
+      }
+    }
+    if (data.environment !== void 0) {
+      let data0 = data.environment;
+      if (!(typeof data0 == "number" && (!(data0 % 1) && !isNaN(data0)) && isFinite(data0))) {
+        const err1 = { instancePath: instancePath + "/environment", schemaPath: "#/properties/environment/type", keyword: "type", params: { type: "integer" } };
+        if (vErrors === null) {
+          vErrors = [err1];
+        } else {
+          vErrors.push(err1);
+        }
+        errors++;
+      }
+      if (!(data0 === 0 || data0 === 1)) {
+        const err2 = { instancePath: instancePath + "/environment", schemaPath: "#/properties/environment/enum", keyword: "enum", params: { allowedValues: schema145.properties.environment.enum } };
+        if (vErrors === null) {
+          vErrors = [err2];
+        } else {
+          vErrors.push(err2);
+        }
+        errors++;
+      }
+      if (typeof data0 == "number" && isFinite(data0)) {
+        if (data0 > 9007199254740991 || isNaN(data0)) {
+          const err3 = { instancePath: instancePath + "/environment", schemaPath: "#/properties/environment/maximum", keyword: "maximum", params: { comparison: "<=", limit: 9007199254740991 } };
+          if (vErrors === null) {
+            vErrors = [err3];
+          } else {
+            vErrors.push(err3);
+          }
+          errors++;
+        }
+        if (data0 < -9007199254740991 || isNaN(data0)) {
+          const err4 = { instancePath: instancePath + "/environment", schemaPath: "#/properties/environment/minimum", keyword: "minimum", params: { comparison: ">=", limit: -9007199254740991 } };
+          if (vErrors === null) {
+            vErrors = [err4];
+          } else {
+            vErrors.push(err4);
+          }
+          errors++;
+        }
+      }
+    }
+    if (data.search !== void 0) {
+      let data1 = data.search;
+      if (typeof data1 === "string") {
+        if (func2(data1) > 255) {
+          const err5 = { instancePath: instancePath + "/search", schemaPath: "#/properties/search/maxLength", keyword: "maxLength", params: { limit: 255 } };
+          if (vErrors === null) {
+            vErrors = [err5];
+          } else {
+            vErrors.push(err5);
+          }
+          errors++;
+        }
+        if (func2(data1) < 1) {
+          const err6 = { instancePath: instancePath + "/search", schemaPath: "#/properties/search/minLength", keyword: "minLength", params: { limit: 1 } };
+          if (vErrors === null) {
+            vErrors = [err6];
+          } else {
+            vErrors.push(err6);
+          }
+          errors++;
+        }
+        if (!formats2(data1)) {
+          const err7 = { instancePath: instancePath + "/search", schemaPath: "#/properties/search/format", keyword: "format", params: { format: "text" } };
+          if (vErrors === null) {
+            vErrors = [err7];
+          } else {
+            vErrors.push(err7);
+          }
+          errors++;
+        }
+      } else {
+        const err8 = { instancePath: instancePath + "/search", schemaPath: "#/properties/search/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err8];
+        } else {
+          vErrors.push(err8);
+        }
+        errors++;
+      }
+    }
+    if (data["filter[status][]"] !== void 0) {
+      let data2 = data["filter[status][]"];
+      const _errs8 = errors;
+      let valid1 = true;
+      const _errs9 = errors;
+      if (Array.isArray(data2)) {
+        if (data2.length > 50) {
+          const err9 = {};
+          if (vErrors === null) {
+            vErrors = [err9];
+          } else {
+            vErrors.push(err9);
+          }
+          errors++;
+        }
+      }
+      var _valid0 = _errs9 === errors;
+      errors = _errs8;
+      if (vErrors !== null) {
+        if (_errs8) {
+          vErrors.length = _errs8;
+        } else {
+          vErrors = null;
+        }
+      }
+      if (_valid0) {
+        const _errs10 = errors;
+        if (Array.isArray(data2)) {
+          const len0 = data2.length;
+          for (let i0 = 0; i0 < len0; i0++) {
+            let data3 = data2[i0];
+            if (typeof data3 !== "string") {
+              const err10 = { instancePath: instancePath + "/filter[status][]/" + i0, schemaPath: "#/properties/filter%5Bstatus%5D%5B%5D/then/items/type", keyword: "type", params: { type: "string" } };
+              if (vErrors === null) {
+                vErrors = [err10];
+              } else {
+                vErrors.push(err10);
+              }
+              errors++;
+            }
+            if (!(data3 === "active" || data3 === "canceled" || data3 === "billing_retry" || data3 === "trial" || data3 === "canceled_trial" || data3 === "churned" || data3 === "none")) {
+              const err11 = { instancePath: instancePath + "/filter[status][]/" + i0, schemaPath: "#/properties/filter%5Bstatus%5D%5B%5D/then/items/enum", keyword: "enum", params: { allowedValues: schema145.properties["filter[status][]"].then.items.enum } };
+              if (vErrors === null) {
+                vErrors = [err11];
+              } else {
+                vErrors.push(err11);
+              }
+              errors++;
+            }
+          }
+        }
+        var _valid0 = _errs10 === errors;
+        valid1 = _valid0;
+      }
+      if (!valid1) {
+        const err12 = { instancePath: instancePath + "/filter[status][]", schemaPath: "#/properties/filter%5Bstatus%5D%5B%5D/if", keyword: "if", params: { failingKeyword: "then" } };
+        if (vErrors === null) {
+          vErrors = [err12];
+        } else {
+          vErrors.push(err12);
+        }
+        errors++;
+      }
+      if (Array.isArray(data2)) {
+        if (data2.length > 50) {
+          const err13 = { instancePath: instancePath + "/filter[status][]", schemaPath: "#/properties/filter%5Bstatus%5D%5B%5D/maxItems", keyword: "maxItems", params: { limit: 50 } };
+          if (vErrors === null) {
+            vErrors = [err13];
+          } else {
+            vErrors.push(err13);
+          }
+          errors++;
+        }
+      } else {
+        const err14 = { instancePath: instancePath + "/filter[status][]", schemaPath: "#/properties/filter%5Bstatus%5D%5B%5D/type", keyword: "type", params: { type: "array" } };
+        if (vErrors === null) {
+          vErrors = [err14];
+        } else {
+          vErrors.push(err14);
+        }
+        errors++;
+      }
+    }
+    if (data["filter[target_platform][]"] !== void 0) {
+      let data4 = data["filter[target_platform][]"];
+      const _errs15 = errors;
+      let valid4 = true;
+      const _errs16 = errors;
+      if (Array.isArray(data4)) {
+        if (data4.length > 50) {
+          const err15 = {};
+          if (vErrors === null) {
+            vErrors = [err15];
+          } else {
+            vErrors.push(err15);
+          }
+          errors++;
+        }
+      }
+      var _valid1 = _errs16 === errors;
+      errors = _errs15;
+      if (vErrors !== null) {
+        if (_errs15) {
+          vErrors.length = _errs15;
+        } else {
+          vErrors = null;
+        }
+      }
+      if (_valid1) {
+        const _errs17 = errors;
+        if (Array.isArray(data4)) {
+          const len1 = data4.length;
+          for (let i1 = 0; i1 < len1; i1++) {
+            let data5 = data4[i1];
+            if (typeof data5 !== "string") {
+              const err16 = { instancePath: instancePath + "/filter[target_platform][]/" + i1, schemaPath: "#/properties/filter%5Btarget_platform%5D%5B%5D/then/items/type", keyword: "type", params: { type: "string" } };
+              if (vErrors === null) {
+                vErrors = [err16];
+              } else {
+                vErrors.push(err16);
+              }
+              errors++;
+            }
+            if (!(data5 === "iOS" || data5 === "Android" || data5 === "Stripe" || data5 === "Paddle")) {
+              const err17 = { instancePath: instancePath + "/filter[target_platform][]/" + i1, schemaPath: "#/properties/filter%5Btarget_platform%5D%5B%5D/then/items/enum", keyword: "enum", params: { allowedValues: schema145.properties["filter[target_platform][]"].then.items.enum } };
+              if (vErrors === null) {
+                vErrors = [err17];
+              } else {
+                vErrors.push(err17);
+              }
+              errors++;
+            }
+          }
+        }
+        var _valid1 = _errs17 === errors;
+        valid4 = _valid1;
+      }
+      if (!valid4) {
+        const err18 = { instancePath: instancePath + "/filter[target_platform][]", schemaPath: "#/properties/filter%5Btarget_platform%5D%5B%5D/if", keyword: "if", params: { failingKeyword: "then" } };
+        if (vErrors === null) {
+          vErrors = [err18];
+        } else {
+          vErrors.push(err18);
+        }
+        errors++;
+      }
+      if (Array.isArray(data4)) {
+        if (data4.length > 50) {
+          const err19 = { instancePath: instancePath + "/filter[target_platform][]", schemaPath: "#/properties/filter%5Btarget_platform%5D%5B%5D/maxItems", keyword: "maxItems", params: { limit: 50 } };
+          if (vErrors === null) {
+            vErrors = [err19];
+          } else {
+            vErrors.push(err19);
+          }
+          errors++;
+        }
+      } else {
+        const err20 = { instancePath: instancePath + "/filter[target_platform][]", schemaPath: "#/properties/filter%5Btarget_platform%5D%5B%5D/type", keyword: "type", params: { type: "array" } };
+        if (vErrors === null) {
+          vErrors = [err20];
+        } else {
+          vErrors.push(err20);
+        }
+        errors++;
+      }
+    }
+  } else {
+    const err21 = { instancePath, schemaPath: "#/type", keyword: "type", params: { type: "object" } };
+    if (vErrors === null) {
+      vErrors = [err21];
+    } else {
+      vErrors.push(err21);
+    }
+    errors++;
+  }
+  validate77.errors = vErrors;
+  return errors === 0;
+}
+var answerCustomerView = validate78;
+var schema146 = { "type": "object", "required": ["object", "url", "data"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["customer"] }, "url": { "type": "string", "pattern": "^/v4/customers/.+$" }, "data": { "$ref": "answer:CustomerData" } }, "$id": "answer:CustomerView" };
+var schema147 = { "type": "object", "required": ["customer", "device", "attributionData", "userProperties", "trackEvents", "netPayments", "currency", "conversionRate", "canRemoveCustomer", "canEditEntitlements"], "additionalProperties": false, "properties": { "customer": { "$ref": "answer:CustomerIdentification" }, "device": { "$ref": "answer:CustomerDevice" }, "attributionData": { "type": "array", "maxItems": 4, "items": { "$ref": "answer:CustomerKeyValue" } }, "userProperties": { "type": "array", "items": { "$ref": "answer:CustomerKeyValue" } }, "trackEvents": { "type": "array", "maxItems": 100, "items": { "$ref": "answer:CustomerEvent" } }, "netPayments": { "type": "number" }, "currency": { "type": "string", "enum": ["USD"] }, "conversionRate": { "type": "number", "enum": [1] }, "canRemoveCustomer": { "type": "boolean" }, "canEditEntitlements": { "type": "boolean" } }, "$id": "answer:CustomerData" };
+var schema154 = { "type": "object", "required": ["platform", "os_version", "device_model", "app_version", "sdk_version"], "additionalProperties": false, "properties": { "platform": { "type": ["string", "null"] }, "os_version": { "type": ["string", "null"] }, "device_model": { "type": ["string", "null"] }, "app_version": { "type": ["string", "null"] }, "sdk_version": { "type": ["string", "null"] } }, "$id": "answer:CustomerDevice" };
+var schema148 = { "type": "object", "required": ["client_id", "external_identity", "environment", "platform", "country", "status", "since", "last_seen"], "additionalProperties": false, "properties": { "client_id": { "type": "string", "minLength": 1 }, "external_identity": { "type": ["string", "null"] }, "environment": { "$ref": "answer:CustomerEnvironmentNumber" }, "platform": { "$ref": "answer:TargetPlatform" }, "country": { "type": ["string", "null"] }, "status": { "$ref": "answer:CustomerStatus" }, "since": { "$ref": "answer:Time" }, "last_seen": { "$ref": "answer:Time" } }, "$id": "answer:CustomerIdentification" };
+function validate80(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+  ;
+  let vErrors = null;
+  let errors = 0;
+  if (data && typeof data == "object" && !Array.isArray(data)) {
+    if (data.client_id === void 0) {
+      const err0 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "client_id" } };
+      if (vErrors === null) {
+        vErrors = [err0];
+      } else {
+        vErrors.push(err0);
+      }
+      errors++;
+    }
+    if (data.external_identity === void 0) {
+      const err1 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "external_identity" } };
+      if (vErrors === null) {
+        vErrors = [err1];
+      } else {
+        vErrors.push(err1);
+      }
+      errors++;
+    }
+    if (data.environment === void 0) {
+      const err2 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "environment" } };
+      if (vErrors === null) {
+        vErrors = [err2];
+      } else {
+        vErrors.push(err2);
+      }
+      errors++;
+    }
+    if (data.platform === void 0) {
+      const err3 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "platform" } };
+      if (vErrors === null) {
+        vErrors = [err3];
+      } else {
+        vErrors.push(err3);
+      }
+      errors++;
+    }
+    if (data.country === void 0) {
+      const err4 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "country" } };
+      if (vErrors === null) {
+        vErrors = [err4];
+      } else {
+        vErrors.push(err4);
+      }
+      errors++;
+    }
+    if (data.status === void 0) {
+      const err5 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "status" } };
+      if (vErrors === null) {
+        vErrors = [err5];
+      } else {
+        vErrors.push(err5);
+      }
+      errors++;
+    }
+    if (data.since === void 0) {
+      const err6 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "since" } };
+      if (vErrors === null) {
+        vErrors = [err6];
+      } else {
+        vErrors.push(err6);
+      }
+      errors++;
+    }
+    if (data.last_seen === void 0) {
+      const err7 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "last_seen" } };
+      if (vErrors === null) {
+        vErrors = [err7];
+      } else {
+        vErrors.push(err7);
+      }
+      errors++;
+    }
+    for (const key0 in data) {
+      if (!(key0 === "client_id" || key0 === "external_identity" || key0 === "environment" || key0 === "platform" || key0 === "country" || key0 === "status" || key0 === "since" || key0 === "last_seen")) {
+        const err8 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
+        if (vErrors === null) {
+          vErrors = [err8];
+        } else {
+          vErrors.push(err8);
+        }
+        errors++;
+      }
+    }
+    if (data.client_id !== void 0) {
+      let data0 = data.client_id;
+      if (typeof data0 === "string") {
+        if (func2(data0) < 1) {
+          const err9 = { instancePath: instancePath + "/client_id", schemaPath: "#/properties/client_id/minLength", keyword: "minLength", params: { limit: 1 } };
+          if (vErrors === null) {
+            vErrors = [err9];
+          } else {
+            vErrors.push(err9);
+          }
+          errors++;
+        }
+      } else {
+        const err10 = { instancePath: instancePath + "/client_id", schemaPath: "#/properties/client_id/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err10];
+        } else {
+          vErrors.push(err10);
+        }
+        errors++;
+      }
+    }
+    if (data.external_identity !== void 0) {
+      let data1 = data.external_identity;
+      if (typeof data1 !== "string" && data1 !== null) {
+        const err11 = { instancePath: instancePath + "/external_identity", schemaPath: "#/properties/external_identity/type", keyword: "type", params: { type: schema148.properties.external_identity.type } };
+        if (vErrors === null) {
+          vErrors = [err11];
+        } else {
+          vErrors.push(err11);
+        }
+        errors++;
+      }
+    }
+    if (data.environment !== void 0) {
+      let data2 = data.environment;
+      if (!(typeof data2 == "number" && (!(data2 % 1) && !isNaN(data2)) && isFinite(data2))) {
+        const err12 = { instancePath: instancePath + "/environment", schemaPath: "answer:CustomerEnvironmentNumber/type", keyword: "type", params: { type: "integer" } };
+        if (vErrors === null) {
+          vErrors = [err12];
+        } else {
+          vErrors.push(err12);
+        }
+        errors++;
+      }
+      if (!(data2 === 0 || data2 === 1)) {
+        const err13 = { instancePath: instancePath + "/environment", schemaPath: "answer:CustomerEnvironmentNumber/enum", keyword: "enum", params: { allowedValues: schema130.enum } };
+        if (vErrors === null) {
+          vErrors = [err13];
+        } else {
+          vErrors.push(err13);
+        }
+        errors++;
+      }
+      if (typeof data2 == "number" && isFinite(data2)) {
+        if (data2 > 9007199254740991 || isNaN(data2)) {
+          const err14 = { instancePath: instancePath + "/environment", schemaPath: "answer:CustomerEnvironmentNumber/maximum", keyword: "maximum", params: { comparison: "<=", limit: 9007199254740991 } };
+          if (vErrors === null) {
+            vErrors = [err14];
+          } else {
+            vErrors.push(err14);
+          }
+          errors++;
+        }
+        if (data2 < -9007199254740991 || isNaN(data2)) {
+          const err15 = { instancePath: instancePath + "/environment", schemaPath: "answer:CustomerEnvironmentNumber/minimum", keyword: "minimum", params: { comparison: ">=", limit: -9007199254740991 } };
+          if (vErrors === null) {
+            vErrors = [err15];
+          } else {
+            vErrors.push(err15);
+          }
+          errors++;
+        }
+      }
+    }
+    if (data.platform !== void 0) {
+      let data3 = data.platform;
+      if (typeof data3 !== "string" && data3 !== null) {
+        const err16 = { instancePath: instancePath + "/platform", schemaPath: "answer:TargetPlatform/type", keyword: "type", params: { type: schema136.type } };
+        if (vErrors === null) {
+          vErrors = [err16];
+        } else {
+          vErrors.push(err16);
+        }
+        errors++;
+      }
+      if (!(data3 === "iOS" || data3 === "Android" || data3 === "Stripe" || data3 === "Paddle" || data3 === null)) {
+        const err17 = { instancePath: instancePath + "/platform", schemaPath: "answer:TargetPlatform/enum", keyword: "enum", params: { allowedValues: schema136.enum } };
+        if (vErrors === null) {
+          vErrors = [err17];
+        } else {
+          vErrors.push(err17);
+        }
+        errors++;
+      }
+    }
+    if (data.country !== void 0) {
+      let data4 = data.country;
+      if (typeof data4 !== "string" && data4 !== null) {
+        const err18 = { instancePath: instancePath + "/country", schemaPath: "#/properties/country/type", keyword: "type", params: { type: schema148.properties.country.type } };
+        if (vErrors === null) {
+          vErrors = [err18];
+        } else {
+          vErrors.push(err18);
+        }
+        errors++;
+      }
+    }
+    if (data.status !== void 0) {
+      let data5 = data.status;
+      if (typeof data5 !== "string") {
+        const err19 = { instancePath: instancePath + "/status", schemaPath: "answer:CustomerStatus/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err19];
+        } else {
+          vErrors.push(err19);
+        }
+        errors++;
+      }
+      if (!(data5 === "active" || data5 === "canceled" || data5 === "billing_retry" || data5 === "trial" || data5 === "canceled_trial" || data5 === "churned" || data5 === "none")) {
+        const err20 = { instancePath: instancePath + "/status", schemaPath: "answer:CustomerStatus/enum", keyword: "enum", params: { allowedValues: schema131.enum } };
+        if (vErrors === null) {
+          vErrors = [err20];
+        } else {
+          vErrors.push(err20);
+        }
+        errors++;
+      }
+    }
+    if (data.since !== void 0) {
+      let data6 = data.since;
+      if (typeof data6 === "string") {
+        if (!pattern1.test(data6)) {
+          const err21 = { instancePath: instancePath + "/since", schemaPath: "answer:Time/pattern", keyword: "pattern", params: { pattern: "^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z$" } };
+          if (vErrors === null) {
+            vErrors = [err21];
+          } else {
+            vErrors.push(err21);
+          }
+          errors++;
+        }
+        if (!formats0(data6)) {
+          const err22 = { instancePath: instancePath + "/since", schemaPath: "answer:Time/format", keyword: "format", params: { format: "date-time" } };
+          if (vErrors === null) {
+            vErrors = [err22];
+          } else {
+            vErrors.push(err22);
+          }
+          errors++;
+        }
+      } else {
+        const err23 = { instancePath: instancePath + "/since", schemaPath: "answer:Time/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err23];
+        } else {
+          vErrors.push(err23);
+        }
+        errors++;
+      }
+    }
+    if (data.last_seen !== void 0) {
+      let data7 = data.last_seen;
+      if (typeof data7 === "string") {
+        if (!pattern1.test(data7)) {
+          const err24 = { instancePath: instancePath + "/last_seen", schemaPath: "answer:Time/pattern", keyword: "pattern", params: { pattern: "^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z$" } };
+          if (vErrors === null) {
+            vErrors = [err24];
+          } else {
+            vErrors.push(err24);
+          }
+          errors++;
+        }
+        if (!formats0(data7)) {
+          const err25 = { instancePath: instancePath + "/last_seen", schemaPath: "answer:Time/format", keyword: "format", params: { format: "date-time" } };
+          if (vErrors === null) {
+            vErrors = [err25];
+          } else {
+            vErrors.push(err25);
+          }
+          errors++;
+        }
+      } else {
+        const err26 = { instancePath: instancePath + "/last_seen", schemaPath: "answer:Time/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err26];
+        } else {
+          vErrors.push(err26);
+        }
+        errors++;
+      }
+    }
+  } else {
+    const err27 = { instancePath, schemaPath: "#/type", keyword: "type", params: { type: "object" } };
+    if (vErrors === null) {
+      vErrors = [err27];
+    } else {
+      vErrors.push(err27);
+    }
+    errors++;
+  }
+  validate80.errors = vErrors;
+  return errors === 0;
+}
+var schema157 = { "type": "object", "required": ["event", "at", "product_id", "revenue_usd"], "additionalProperties": false, "properties": { "event": { "type": "string" }, "at": { "$ref": "answer:Time" }, "product_id": { "type": ["string", "null"] }, "revenue_usd": { "type": ["number", "null"] } }, "$id": "answer:CustomerEvent" };
+function validate82(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+  ;
+  let vErrors = null;
+  let errors = 0;
+  if (data && typeof data == "object" && !Array.isArray(data)) {
+    if (data.event === void 0) {
+      const err0 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "event" } };
+      if (vErrors === null) {
+        vErrors = [err0];
+      } else {
+        vErrors.push(err0);
+      }
+      errors++;
+    }
+    if (data.at === void 0) {
+      const err1 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "at" } };
+      if (vErrors === null) {
+        vErrors = [err1];
+      } else {
+        vErrors.push(err1);
+      }
+      errors++;
+    }
+    if (data.product_id === void 0) {
+      const err2 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "product_id" } };
+      if (vErrors === null) {
+        vErrors = [err2];
+      } else {
+        vErrors.push(err2);
+      }
+      errors++;
+    }
+    if (data.revenue_usd === void 0) {
+      const err3 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "revenue_usd" } };
+      if (vErrors === null) {
+        vErrors = [err3];
+      } else {
+        vErrors.push(err3);
+      }
+      errors++;
+    }
+    for (const key0 in data) {
+      if (!(key0 === "event" || key0 === "at" || key0 === "product_id" || key0 === "revenue_usd")) {
+        const err4 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
+        if (vErrors === null) {
+          vErrors = [err4];
+        } else {
+          vErrors.push(err4);
+        }
+        errors++;
+      }
+    }
+    if (data.event !== void 0) {
+      if (typeof data.event !== "string") {
+        const err5 = { instancePath: instancePath + "/event", schemaPath: "#/properties/event/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err5];
+        } else {
+          vErrors.push(err5);
+        }
+        errors++;
+      }
+    }
+    if (data.at !== void 0) {
+      let data1 = data.at;
+      if (typeof data1 === "string") {
+        if (!pattern1.test(data1)) {
+          const err6 = { instancePath: instancePath + "/at", schemaPath: "answer:Time/pattern", keyword: "pattern", params: { pattern: "^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z$" } };
+          if (vErrors === null) {
+            vErrors = [err6];
+          } else {
+            vErrors.push(err6);
+          }
+          errors++;
+        }
+        if (!formats0(data1)) {
+          const err7 = { instancePath: instancePath + "/at", schemaPath: "answer:Time/format", keyword: "format", params: { format: "date-time" } };
+          if (vErrors === null) {
+            vErrors = [err7];
+          } else {
+            vErrors.push(err7);
+          }
+          errors++;
+        }
+      } else {
+        const err8 = { instancePath: instancePath + "/at", schemaPath: "answer:Time/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err8];
+        } else {
+          vErrors.push(err8);
+        }
+        errors++;
+      }
+    }
+    if (data.product_id !== void 0) {
+      let data2 = data.product_id;
+      if (typeof data2 !== "string" && data2 !== null) {
+        const err9 = { instancePath: instancePath + "/product_id", schemaPath: "#/properties/product_id/type", keyword: "type", params: { type: schema157.properties.product_id.type } };
+        if (vErrors === null) {
+          vErrors = [err9];
+        } else {
+          vErrors.push(err9);
+        }
+        errors++;
+      }
+    }
+    if (data.revenue_usd !== void 0) {
+      let data3 = data.revenue_usd;
+      if (!(typeof data3 == "number" && isFinite(data3)) && data3 !== null) {
+        const err10 = { instancePath: instancePath + "/revenue_usd", schemaPath: "#/properties/revenue_usd/type", keyword: "type", params: { type: schema157.properties.revenue_usd.type } };
+        if (vErrors === null) {
+          vErrors = [err10];
+        } else {
+          vErrors.push(err10);
+        }
+        errors++;
+      }
+    }
+  } else {
+    const err11 = { instancePath, schemaPath: "#/type", keyword: "type", params: { type: "object" } };
+    if (vErrors === null) {
+      vErrors = [err11];
+    } else {
+      vErrors.push(err11);
+    }
+    errors++;
+  }
+  validate82.errors = vErrors;
+  return errors === 0;
+}
+function validate79(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+  ;
+  let vErrors = null;
+  let errors = 0;
+  if (data && typeof data == "object" && !Array.isArray(data)) {
+    if (data.customer === void 0) {
+      const err0 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "customer" } };
+      if (vErrors === null) {
+        vErrors = [err0];
+      } else {
+        vErrors.push(err0);
+      }
+      errors++;
+    }
+    if (data.device === void 0) {
+      const err1 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "device" } };
+      if (vErrors === null) {
+        vErrors = [err1];
+      } else {
+        vErrors.push(err1);
+      }
+      errors++;
+    }
+    if (data.attributionData === void 0) {
+      const err2 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "attributionData" } };
+      if (vErrors === null) {
+        vErrors = [err2];
+      } else {
+        vErrors.push(err2);
+      }
+      errors++;
+    }
+    if (data.userProperties === void 0) {
+      const err3 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "userProperties" } };
+      if (vErrors === null) {
+        vErrors = [err3];
+      } else {
+        vErrors.push(err3);
+      }
+      errors++;
+    }
+    if (data.trackEvents === void 0) {
+      const err4 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "trackEvents" } };
+      if (vErrors === null) {
+        vErrors = [err4];
+      } else {
+        vErrors.push(err4);
+      }
+      errors++;
+    }
+    if (data.netPayments === void 0) {
+      const err5 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "netPayments" } };
+      if (vErrors === null) {
+        vErrors = [err5];
+      } else {
+        vErrors.push(err5);
+      }
+      errors++;
+    }
+    if (data.currency === void 0) {
+      const err6 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "currency" } };
+      if (vErrors === null) {
+        vErrors = [err6];
+      } else {
+        vErrors.push(err6);
+      }
+      errors++;
+    }
+    if (data.conversionRate === void 0) {
+      const err7 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "conversionRate" } };
+      if (vErrors === null) {
+        vErrors = [err7];
+      } else {
+        vErrors.push(err7);
+      }
+      errors++;
+    }
+    if (data.canRemoveCustomer === void 0) {
+      const err8 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "canRemoveCustomer" } };
+      if (vErrors === null) {
+        vErrors = [err8];
+      } else {
+        vErrors.push(err8);
+      }
+      errors++;
+    }
+    if (data.canEditEntitlements === void 0) {
+      const err9 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "canEditEntitlements" } };
+      if (vErrors === null) {
+        vErrors = [err9];
+      } else {
+        vErrors.push(err9);
+      }
+      errors++;
+    }
+    for (const key0 in data) {
+      if (!func36.call(schema147.properties, key0)) {
+        const err10 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
+        if (vErrors === null) {
+          vErrors = [err10];
+        } else {
+          vErrors.push(err10);
+        }
+        errors++;
+      }
+    }
+    if (data.customer !== void 0) {
+      if (!validate80(data.customer, { instancePath: instancePath + "/customer", parentData: data, parentDataProperty: "customer", rootData })) {
+        vErrors = vErrors === null ? validate80.errors : vErrors.concat(validate80.errors);
+        errors = vErrors.length;
+      }
+    }
+    if (data.device !== void 0) {
+      let data1 = data.device;
+      if (data1 && typeof data1 == "object" && !Array.isArray(data1)) {
+        if (data1.platform === void 0) {
+          const err11 = { instancePath: instancePath + "/device", schemaPath: "answer:CustomerDevice/required", keyword: "required", params: { missingProperty: "platform" } };
+          if (vErrors === null) {
+            vErrors = [err11];
+          } else {
+            vErrors.push(err11);
+          }
+          errors++;
+        }
+        if (data1.os_version === void 0) {
+          const err12 = { instancePath: instancePath + "/device", schemaPath: "answer:CustomerDevice/required", keyword: "required", params: { missingProperty: "os_version" } };
+          if (vErrors === null) {
+            vErrors = [err12];
+          } else {
+            vErrors.push(err12);
+          }
+          errors++;
+        }
+        if (data1.device_model === void 0) {
+          const err13 = { instancePath: instancePath + "/device", schemaPath: "answer:CustomerDevice/required", keyword: "required", params: { missingProperty: "device_model" } };
+          if (vErrors === null) {
+            vErrors = [err13];
+          } else {
+            vErrors.push(err13);
+          }
+          errors++;
+        }
+        if (data1.app_version === void 0) {
+          const err14 = { instancePath: instancePath + "/device", schemaPath: "answer:CustomerDevice/required", keyword: "required", params: { missingProperty: "app_version" } };
+          if (vErrors === null) {
+            vErrors = [err14];
+          } else {
+            vErrors.push(err14);
+          }
+          errors++;
+        }
+        if (data1.sdk_version === void 0) {
+          const err15 = { instancePath: instancePath + "/device", schemaPath: "answer:CustomerDevice/required", keyword: "required", params: { missingProperty: "sdk_version" } };
+          if (vErrors === null) {
+            vErrors = [err15];
+          } else {
+            vErrors.push(err15);
+          }
+          errors++;
+        }
+        for (const key1 in data1) {
+          if (!(key1 === "platform" || key1 === "os_version" || key1 === "device_model" || key1 === "app_version" || key1 === "sdk_version")) {
+            const err16 = { instancePath: instancePath + "/device", schemaPath: "answer:CustomerDevice/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key1 } };
+            if (vErrors === null) {
+              vErrors = [err16];
+            } else {
+              vErrors.push(err16);
+            }
+            errors++;
+          }
+        }
+        if (data1.platform !== void 0) {
+          let data2 = data1.platform;
+          if (typeof data2 !== "string" && data2 !== null) {
+            const err17 = { instancePath: instancePath + "/device/platform", schemaPath: "answer:CustomerDevice/properties/platform/type", keyword: "type", params: { type: schema154.properties.platform.type } };
+            if (vErrors === null) {
+              vErrors = [err17];
+            } else {
+              vErrors.push(err17);
+            }
+            errors++;
+          }
+        }
+        if (data1.os_version !== void 0) {
+          let data3 = data1.os_version;
+          if (typeof data3 !== "string" && data3 !== null) {
+            const err18 = { instancePath: instancePath + "/device/os_version", schemaPath: "answer:CustomerDevice/properties/os_version/type", keyword: "type", params: { type: schema154.properties.os_version.type } };
+            if (vErrors === null) {
+              vErrors = [err18];
+            } else {
+              vErrors.push(err18);
+            }
+            errors++;
+          }
+        }
+        if (data1.device_model !== void 0) {
+          let data4 = data1.device_model;
+          if (typeof data4 !== "string" && data4 !== null) {
+            const err19 = { instancePath: instancePath + "/device/device_model", schemaPath: "answer:CustomerDevice/properties/device_model/type", keyword: "type", params: { type: schema154.properties.device_model.type } };
+            if (vErrors === null) {
+              vErrors = [err19];
+            } else {
+              vErrors.push(err19);
+            }
+            errors++;
+          }
+        }
+        if (data1.app_version !== void 0) {
+          let data5 = data1.app_version;
+          if (typeof data5 !== "string" && data5 !== null) {
+            const err20 = { instancePath: instancePath + "/device/app_version", schemaPath: "answer:CustomerDevice/properties/app_version/type", keyword: "type", params: { type: schema154.properties.app_version.type } };
+            if (vErrors === null) {
+              vErrors = [err20];
+            } else {
+              vErrors.push(err20);
+            }
+            errors++;
+          }
+        }
+        if (data1.sdk_version !== void 0) {
+          let data6 = data1.sdk_version;
+          if (typeof data6 !== "string" && data6 !== null) {
+            const err21 = { instancePath: instancePath + "/device/sdk_version", schemaPath: "answer:CustomerDevice/properties/sdk_version/type", keyword: "type", params: { type: schema154.properties.sdk_version.type } };
+            if (vErrors === null) {
+              vErrors = [err21];
+            } else {
+              vErrors.push(err21);
+            }
+            errors++;
+          }
+        }
+      } else {
+        const err22 = { instancePath: instancePath + "/device", schemaPath: "answer:CustomerDevice/type", keyword: "type", params: { type: "object" } };
+        if (vErrors === null) {
+          vErrors = [err22];
+        } else {
+          vErrors.push(err22);
+        }
+        errors++;
+      }
+    }
+    if (data.attributionData !== void 0) {
+      let data7 = data.attributionData;
+      if (Array.isArray(data7)) {
+        if (data7.length > 4) {
+          const err23 = { instancePath: instancePath + "/attributionData", schemaPath: "#/properties/attributionData/maxItems", keyword: "maxItems", params: { limit: 4 } };
+          if (vErrors === null) {
+            vErrors = [err23];
+          } else {
+            vErrors.push(err23);
+          }
+          errors++;
+        }
+        const len0 = data7.length;
+        for (let i0 = 0; i0 < len0; i0++) {
+          let data8 = data7[i0];
+          if (data8 && typeof data8 == "object" && !Array.isArray(data8)) {
+            if (data8.key === void 0) {
+              const err24 = { instancePath: instancePath + "/attributionData/" + i0, schemaPath: "answer:CustomerKeyValue/required", keyword: "required", params: { missingProperty: "key" } };
+              if (vErrors === null) {
+                vErrors = [err24];
+              } else {
+                vErrors.push(err24);
+              }
+              errors++;
+            }
+            if (data8.value === void 0) {
+              const err25 = { instancePath: instancePath + "/attributionData/" + i0, schemaPath: "answer:CustomerKeyValue/required", keyword: "required", params: { missingProperty: "value" } };
+              if (vErrors === null) {
+                vErrors = [err25];
+              } else {
+                vErrors.push(err25);
+              }
+              errors++;
+            }
+            for (const key2 in data8) {
+              if (!(key2 === "key" || key2 === "value")) {
+                const err26 = { instancePath: instancePath + "/attributionData/" + i0, schemaPath: "answer:CustomerKeyValue/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key2 } };
+                if (vErrors === null) {
+                  vErrors = [err26];
+                } else {
+                  vErrors.push(err26);
+                }
+                errors++;
+              }
+            }
+            if (data8.key !== void 0) {
+              if (typeof data8.key !== "string") {
+                const err27 = { instancePath: instancePath + "/attributionData/" + i0 + "/key", schemaPath: "answer:CustomerKeyValue/properties/key/type", keyword: "type", params: { type: "string" } };
+                if (vErrors === null) {
+                  vErrors = [err27];
+                } else {
+                  vErrors.push(err27);
+                }
+                errors++;
+              }
+            }
+            if (data8.value !== void 0) {
+              if (typeof data8.value !== "string") {
+                const err28 = { instancePath: instancePath + "/attributionData/" + i0 + "/value", schemaPath: "answer:CustomerKeyValue/properties/value/type", keyword: "type", params: { type: "string" } };
+                if (vErrors === null) {
+                  vErrors = [err28];
+                } else {
+                  vErrors.push(err28);
+                }
+                errors++;
+              }
+            }
+          } else {
+            const err29 = { instancePath: instancePath + "/attributionData/" + i0, schemaPath: "answer:CustomerKeyValue/type", keyword: "type", params: { type: "object" } };
+            if (vErrors === null) {
+              vErrors = [err29];
+            } else {
+              vErrors.push(err29);
+            }
+            errors++;
+          }
+        }
+      } else {
+        const err30 = { instancePath: instancePath + "/attributionData", schemaPath: "#/properties/attributionData/type", keyword: "type", params: { type: "array" } };
+        if (vErrors === null) {
+          vErrors = [err30];
+        } else {
+          vErrors.push(err30);
+        }
+        errors++;
+      }
+    }
+    if (data.userProperties !== void 0) {
+      let data11 = data.userProperties;
+      if (Array.isArray(data11)) {
+        const len1 = data11.length;
+        for (let i1 = 0; i1 < len1; i1++) {
+          let data12 = data11[i1];
+          if (data12 && typeof data12 == "object" && !Array.isArray(data12)) {
+            if (data12.key === void 0) {
+              const err31 = { instancePath: instancePath + "/userProperties/" + i1, schemaPath: "answer:CustomerKeyValue/required", keyword: "required", params: { missingProperty: "key" } };
+              if (vErrors === null) {
+                vErrors = [err31];
+              } else {
+                vErrors.push(err31);
+              }
+              errors++;
+            }
+            if (data12.value === void 0) {
+              const err32 = { instancePath: instancePath + "/userProperties/" + i1, schemaPath: "answer:CustomerKeyValue/required", keyword: "required", params: { missingProperty: "value" } };
+              if (vErrors === null) {
+                vErrors = [err32];
+              } else {
+                vErrors.push(err32);
+              }
+              errors++;
+            }
+            for (const key3 in data12) {
+              if (!(key3 === "key" || key3 === "value")) {
+                const err33 = { instancePath: instancePath + "/userProperties/" + i1, schemaPath: "answer:CustomerKeyValue/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key3 } };
+                if (vErrors === null) {
+                  vErrors = [err33];
+                } else {
+                  vErrors.push(err33);
+                }
+                errors++;
+              }
+            }
+            if (data12.key !== void 0) {
+              if (typeof data12.key !== "string") {
+                const err34 = { instancePath: instancePath + "/userProperties/" + i1 + "/key", schemaPath: "answer:CustomerKeyValue/properties/key/type", keyword: "type", params: { type: "string" } };
+                if (vErrors === null) {
+                  vErrors = [err34];
+                } else {
+                  vErrors.push(err34);
+                }
+                errors++;
+              }
+            }
+            if (data12.value !== void 0) {
+              if (typeof data12.value !== "string") {
+                const err35 = { instancePath: instancePath + "/userProperties/" + i1 + "/value", schemaPath: "answer:CustomerKeyValue/properties/value/type", keyword: "type", params: { type: "string" } };
+                if (vErrors === null) {
+                  vErrors = [err35];
+                } else {
+                  vErrors.push(err35);
+                }
+                errors++;
+              }
+            }
+          } else {
+            const err36 = { instancePath: instancePath + "/userProperties/" + i1, schemaPath: "answer:CustomerKeyValue/type", keyword: "type", params: { type: "object" } };
+            if (vErrors === null) {
+              vErrors = [err36];
+            } else {
+              vErrors.push(err36);
+            }
+            errors++;
+          }
+        }
+      } else {
+        const err37 = { instancePath: instancePath + "/userProperties", schemaPath: "#/properties/userProperties/type", keyword: "type", params: { type: "array" } };
+        if (vErrors === null) {
+          vErrors = [err37];
+        } else {
+          vErrors.push(err37);
+        }
+        errors++;
+      }
+    }
+    if (data.trackEvents !== void 0) {
+      let data15 = data.trackEvents;
+      if (Array.isArray(data15)) {
+        if (data15.length > 100) {
+          const err38 = { instancePath: instancePath + "/trackEvents", schemaPath: "#/properties/trackEvents/maxItems", keyword: "maxItems", params: { limit: 100 } };
+          if (vErrors === null) {
+            vErrors = [err38];
+          } else {
+            vErrors.push(err38);
+          }
+          errors++;
+        }
+        const len2 = data15.length;
+        for (let i2 = 0; i2 < len2; i2++) {
+          if (!validate82(data15[i2], { instancePath: instancePath + "/trackEvents/" + i2, parentData: data15, parentDataProperty: i2, rootData })) {
+            vErrors = vErrors === null ? validate82.errors : vErrors.concat(validate82.errors);
+            errors = vErrors.length;
+          }
+        }
+      } else {
+        const err39 = { instancePath: instancePath + "/trackEvents", schemaPath: "#/properties/trackEvents/type", keyword: "type", params: { type: "array" } };
+        if (vErrors === null) {
+          vErrors = [err39];
+        } else {
+          vErrors.push(err39);
+        }
+        errors++;
+      }
+    }
+    if (data.netPayments !== void 0) {
+      let data17 = data.netPayments;
+      if (!(typeof data17 == "number" && isFinite(data17))) {
+        const err40 = { instancePath: instancePath + "/netPayments", schemaPath: "#/properties/netPayments/type", keyword: "type", params: { type: "number" } };
+        if (vErrors === null) {
+          vErrors = [err40];
+        } else {
+          vErrors.push(err40);
+        }
+        errors++;
+      }
+    }
+    if (data.currency !== void 0) {
+      let data18 = data.currency;
+      if (typeof data18 !== "string") {
+        const err41 = { instancePath: instancePath + "/currency", schemaPath: "#/properties/currency/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err41];
+        } else {
+          vErrors.push(err41);
+        }
+        errors++;
+      }
+      if (!(data18 === "USD")) {
+        const err42 = { instancePath: instancePath + "/currency", schemaPath: "#/properties/currency/enum", keyword: "enum", params: { allowedValues: schema147.properties.currency.enum } };
+        if (vErrors === null) {
+          vErrors = [err42];
+        } else {
+          vErrors.push(err42);
+        }
+        errors++;
+      }
+    }
+    if (data.conversionRate !== void 0) {
+      let data19 = data.conversionRate;
+      if (!(typeof data19 == "number" && isFinite(data19))) {
+        const err43 = { instancePath: instancePath + "/conversionRate", schemaPath: "#/properties/conversionRate/type", keyword: "type", params: { type: "number" } };
+        if (vErrors === null) {
+          vErrors = [err43];
+        } else {
+          vErrors.push(err43);
+        }
+        errors++;
+      }
+      if (!(data19 === 1)) {
+        const err44 = { instancePath: instancePath + "/conversionRate", schemaPath: "#/properties/conversionRate/enum", keyword: "enum", params: { allowedValues: schema147.properties.conversionRate.enum } };
+        if (vErrors === null) {
+          vErrors = [err44];
+        } else {
+          vErrors.push(err44);
+        }
+        errors++;
+      }
+    }
+    if (data.canRemoveCustomer !== void 0) {
+      if (typeof data.canRemoveCustomer !== "boolean") {
+        const err45 = { instancePath: instancePath + "/canRemoveCustomer", schemaPath: "#/properties/canRemoveCustomer/type", keyword: "type", params: { type: "boolean" } };
+        if (vErrors === null) {
+          vErrors = [err45];
+        } else {
+          vErrors.push(err45);
+        }
+        errors++;
+      }
+    }
+    if (data.canEditEntitlements !== void 0) {
+      if (typeof data.canEditEntitlements !== "boolean") {
+        const err46 = { instancePath: instancePath + "/canEditEntitlements", schemaPath: "#/properties/canEditEntitlements/type", keyword: "type", params: { type: "boolean" } };
+        if (vErrors === null) {
+          vErrors = [err46];
+        } else {
+          vErrors.push(err46);
+        }
+        errors++;
+      }
+    }
+  } else {
+    const err47 = { instancePath, schemaPath: "#/type", keyword: "type", params: { type: "object" } };
+    if (vErrors === null) {
+      vErrors = [err47];
+    } else {
+      vErrors.push(err47);
+    }
+    errors++;
+  }
+  validate79.errors = vErrors;
+  return errors === 0;
+}
+function validate78(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+  ;
+  let vErrors = null;
+  let errors = 0;
+  if (data && typeof data == "object" && !Array.isArray(data)) {
+    if (data.object === void 0) {
+      const err0 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "object" } };
+      if (vErrors === null) {
+        vErrors = [err0];
+      } else {
+        vErrors.push(err0);
+      }
+      errors++;
+    }
+    if (data.url === void 0) {
+      const err1 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "url" } };
+      if (vErrors === null) {
+        vErrors = [err1];
+      } else {
+        vErrors.push(err1);
+      }
+      errors++;
+    }
+    if (data.data === void 0) {
+      const err2 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "data" } };
+      if (vErrors === null) {
+        vErrors = [err2];
+      } else {
+        vErrors.push(err2);
+      }
+      errors++;
+    }
+    for (const key0 in data) {
+      if (!(key0 === "object" || key0 === "url" || key0 === "data")) {
+        const err3 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
+        if (vErrors === null) {
+          vErrors = [err3];
+        } else {
+          vErrors.push(err3);
+        }
+        errors++;
+      }
+    }
+    if (data.object !== void 0) {
+      let data0 = data.object;
+      if (typeof data0 !== "string") {
+        const err4 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err4];
+        } else {
+          vErrors.push(err4);
+        }
+        errors++;
+      }
+      if (!(data0 === "customer")) {
+        const err5 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema146.properties.object.enum } };
+        if (vErrors === null) {
+          vErrors = [err5];
+        } else {
+          vErrors.push(err5);
+        }
+        errors++;
+      }
+    }
+    if (data.url !== void 0) {
+      let data1 = data.url;
+      if (typeof data1 === "string") {
+        if (!pattern53.test(data1)) {
+          const err6 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/pattern", keyword: "pattern", params: { pattern: "^/v4/customers/.+$" } };
+          if (vErrors === null) {
+            vErrors = [err6];
+          } else {
+            vErrors.push(err6);
+          }
+          errors++;
+        }
+      } else {
+        const err7 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err7];
+        } else {
+          vErrors.push(err7);
+        }
+        errors++;
+      }
+    }
+    if (data.data !== void 0) {
+      if (!validate79(data.data, { instancePath: instancePath + "/data", parentData: data, parentDataProperty: "data", rootData })) {
+        vErrors = vErrors === null ? validate79.errors : vErrors.concat(validate79.errors);
+        errors = vErrors.length;
+      }
+    }
+  } else {
+    const err8 = { instancePath, schemaPath: "#/type", keyword: "type", params: { type: "object" } };
+    if (vErrors === null) {
+      vErrors = [err8];
+    } else {
+      vErrors.push(err8);
+    }
+    errors++;
+  }
+  validate78.errors = vErrors;
+  return errors === 0;
+}
+var v4GetCustomerPath = validate85;
+function validate85(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+  ;
+  let vErrors = null;
+  let errors = 0;
+  if (data && typeof data == "object" && !Array.isArray(data)) {
+    if (data.customer_id === void 0) {
+      const err0 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "customer_id" } };
+      if (vErrors === null) {
+        vErrors = [err0];
+      } else {
+        vErrors.push(err0);
+      }
+      errors++;
+    }
+    for (const key0 in data) {
+      if (!(key0 === "customer_id")) {
+        const err1 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
+        if (vErrors === null) {
+          vErrors = [err1];
+        } else {
+          vErrors.push(err1);
+        }
+        errors++;
+      }
+    }
+    if (data.customer_id !== void 0) {
+      let data0 = data.customer_id;
+      if (typeof data0 === "string") {
+        if (func2(data0) > 256) {
+          const err2 = { instancePath: instancePath + "/customer_id", schemaPath: "input:IdInPath/maxLength", keyword: "maxLength", params: { limit: 256 } };
+          if (vErrors === null) {
+            vErrors = [err2];
+          } else {
+            vErrors.push(err2);
+          }
+          errors++;
+        }
+        if (func2(data0) < 1) {
+          const err3 = { instancePath: instancePath + "/customer_id", schemaPath: "input:IdInPath/minLength", keyword: "minLength", params: { limit: 1 } };
+          if (vErrors === null) {
+            vErrors = [err3];
+          } else {
+            vErrors.push(err3);
+          }
+          errors++;
+        }
+        if (!pattern3.test(data0)) {
+          const err4 = { instancePath: instancePath + "/customer_id", schemaPath: "input:IdInPath/pattern", keyword: "pattern", params: { pattern: "^[a-zA-Z0-9._-]+$" } };
+          if (vErrors === null) {
+            vErrors = [err4];
+          } else {
+            vErrors.push(err4);
+          }
+          errors++;
+        }
+        if (!formats2(data0)) {
+          const err5 = { instancePath: instancePath + "/customer_id", schemaPath: "input:IdInPath/format", keyword: "format", params: { format: "text" } };
+          if (vErrors === null) {
+            vErrors = [err5];
+          } else {
+            vErrors.push(err5);
+          }
+          errors++;
+        }
+      } else {
+        const err6 = { instancePath: instancePath + "/customer_id", schemaPath: "input:IdInPath/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err6];
+        } else {
+          vErrors.push(err6);
+        }
+        errors++;
+      }
+    }
+  } else {
+    const err7 = { instancePath, schemaPath: "#/type", keyword: "type", params: { type: "object" } };
+    if (vErrors === null) {
+      vErrors = [err7];
+    } else {
+      vErrors.push(err7);
+    }
+    errors++;
+  }
+  validate85.errors = vErrors;
+  return errors === 0;
+}
+var answerCustomerPermissionList = validate86;
+var schema163 = { "type": "object", "required": ["id", "source", "active", "started_at", "expires_at", "product_id"], "additionalProperties": false, "properties": { "id": { "type": "string", "minLength": 1 }, "source": { "type": "string", "enum": ["apple", "google", "stripe", "paddle", "manual", "unknown"] }, "active": { "type": "boolean" }, "started_at": { "type": ["integer", "null"], "minimum": -9007199254740991, "maximum": 9007199254740991 }, "expires_at": { "type": ["integer", "null"], "minimum": -9007199254740991, "maximum": 9007199254740991 }, "product_id": { "type": ["string", "null"] } }, "$id": "answer:HeldPermission" };
+var pattern68 = new RegExp("^/v4/customers/.+/permissions$", "u");
+function validate86(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -9014,7 +12033,7 @@ function validate72(data, { instancePath = "", parentData, parentDataProperty, r
     if (data.url !== void 0) {
       let data1 = data.url;
       if (typeof data1 === "string") {
-        if (!pattern53.test(data1)) {
+        if (!pattern68.test(data1)) {
           const err7 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/pattern", keyword: "pattern", params: { pattern: "^/v4/customers/.+/permissions$" } };
           if (vErrors === null) {
             vErrors = [err7];
@@ -9139,7 +12158,7 @@ function validate72(data, { instancePath = "", parentData, parentDataProperty, r
                 errors++;
               }
               if (!(data5 === "apple" || data5 === "google" || data5 === "stripe" || data5 === "paddle" || data5 === "manual" || data5 === "unknown")) {
-                const err19 = { instancePath: instancePath + "/data/" + i0 + "/source", schemaPath: "answer:HeldPermission/properties/source/enum", keyword: "enum", params: { allowedValues: schema129.properties.source.enum } };
+                const err19 = { instancePath: instancePath + "/data/" + i0 + "/source", schemaPath: "answer:HeldPermission/properties/source/enum", keyword: "enum", params: { allowedValues: schema163.properties.source.enum } };
                 if (vErrors === null) {
                   vErrors = [err19];
                 } else {
@@ -9162,7 +12181,7 @@ function validate72(data, { instancePath = "", parentData, parentDataProperty, r
             if (data3.started_at !== void 0) {
               let data7 = data3.started_at;
               if (!(typeof data7 == "number" && (!(data7 % 1) && !isNaN(data7)) && isFinite(data7)) && data7 !== null) {
-                const err21 = { instancePath: instancePath + "/data/" + i0 + "/started_at", schemaPath: "answer:HeldPermission/properties/started_at/type", keyword: "type", params: { type: schema129.properties.started_at.type } };
+                const err21 = { instancePath: instancePath + "/data/" + i0 + "/started_at", schemaPath: "answer:HeldPermission/properties/started_at/type", keyword: "type", params: { type: schema163.properties.started_at.type } };
                 if (vErrors === null) {
                   vErrors = [err21];
                 } else {
@@ -9194,7 +12213,7 @@ function validate72(data, { instancePath = "", parentData, parentDataProperty, r
             if (data3.expires_at !== void 0) {
               let data8 = data3.expires_at;
               if (!(typeof data8 == "number" && (!(data8 % 1) && !isNaN(data8)) && isFinite(data8)) && data8 !== null) {
-                const err24 = { instancePath: instancePath + "/data/" + i0 + "/expires_at", schemaPath: "answer:HeldPermission/properties/expires_at/type", keyword: "type", params: { type: schema129.properties.expires_at.type } };
+                const err24 = { instancePath: instancePath + "/data/" + i0 + "/expires_at", schemaPath: "answer:HeldPermission/properties/expires_at/type", keyword: "type", params: { type: schema163.properties.expires_at.type } };
                 if (vErrors === null) {
                   vErrors = [err24];
                 } else {
@@ -9226,7 +12245,7 @@ function validate72(data, { instancePath = "", parentData, parentDataProperty, r
             if (data3.product_id !== void 0) {
               let data9 = data3.product_id;
               if (typeof data9 !== "string" && data9 !== null) {
-                const err27 = { instancePath: instancePath + "/data/" + i0 + "/product_id", schemaPath: "answer:HeldPermission/properties/product_id/type", keyword: "type", params: { type: schema129.properties.product_id.type } };
+                const err27 = { instancePath: instancePath + "/data/" + i0 + "/product_id", schemaPath: "answer:HeldPermission/properties/product_id/type", keyword: "type", params: { type: schema163.properties.product_id.type } };
                 if (vErrors === null) {
                   vErrors = [err27];
                 } else {
@@ -9285,100 +12304,13 @@ function validate72(data, { instancePath = "", parentData, parentDataProperty, r
     }
     errors++;
   }
-  validate72.errors = vErrors;
+  validate86.errors = vErrors;
   return errors === 0;
 }
-var v4ListCustomerPermissionsPath = validate73;
-function validate73(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
-  ;
-  let vErrors = null;
-  let errors = 0;
-  if (data && typeof data == "object" && !Array.isArray(data)) {
-    if (data.customer_id === void 0) {
-      const err0 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "customer_id" } };
-      if (vErrors === null) {
-        vErrors = [err0];
-      } else {
-        vErrors.push(err0);
-      }
-      errors++;
-    }
-    for (const key0 in data) {
-      if (!(key0 === "customer_id")) {
-        const err1 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
-        if (vErrors === null) {
-          vErrors = [err1];
-        } else {
-          vErrors.push(err1);
-        }
-        errors++;
-      }
-    }
-    if (data.customer_id !== void 0) {
-      let data0 = data.customer_id;
-      if (typeof data0 === "string") {
-        if (func2(data0) > 256) {
-          const err2 = { instancePath: instancePath + "/customer_id", schemaPath: "input:IdInPath/maxLength", keyword: "maxLength", params: { limit: 256 } };
-          if (vErrors === null) {
-            vErrors = [err2];
-          } else {
-            vErrors.push(err2);
-          }
-          errors++;
-        }
-        if (func2(data0) < 1) {
-          const err3 = { instancePath: instancePath + "/customer_id", schemaPath: "input:IdInPath/minLength", keyword: "minLength", params: { limit: 1 } };
-          if (vErrors === null) {
-            vErrors = [err3];
-          } else {
-            vErrors.push(err3);
-          }
-          errors++;
-        }
-        if (!pattern3.test(data0)) {
-          const err4 = { instancePath: instancePath + "/customer_id", schemaPath: "input:IdInPath/pattern", keyword: "pattern", params: { pattern: "^[a-zA-Z0-9._-]+$" } };
-          if (vErrors === null) {
-            vErrors = [err4];
-          } else {
-            vErrors.push(err4);
-          }
-          errors++;
-        }
-        if (!formats2(data0)) {
-          const err5 = { instancePath: instancePath + "/customer_id", schemaPath: "input:IdInPath/format", keyword: "format", params: { format: "text" } };
-          if (vErrors === null) {
-            vErrors = [err5];
-          } else {
-            vErrors.push(err5);
-          }
-          errors++;
-        }
-      } else {
-        const err6 = { instancePath: instancePath + "/customer_id", schemaPath: "input:IdInPath/type", keyword: "type", params: { type: "string" } };
-        if (vErrors === null) {
-          vErrors = [err6];
-        } else {
-          vErrors.push(err6);
-        }
-        errors++;
-      }
-    }
-  } else {
-    const err7 = { instancePath, schemaPath: "#/type", keyword: "type", params: { type: "object" } };
-    if (vErrors === null) {
-      vErrors = [err7];
-    } else {
-      vErrors.push(err7);
-    }
-    errors++;
-  }
-  validate73.errors = vErrors;
-  return errors === 0;
-}
-var answerCustomerPermission = validate74;
-var schema133 = { "type": "object", "required": ["object", "url", "permission_id", "expires_at"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["customer_permission"] }, "url": { "type": "string", "pattern": "^/v4/customers/.+/permissions/.+$" }, "permission_id": { "type": "string", "minLength": 1 }, "expires_at": { "$ref": "answer:NullableTime" } }, "$id": "answer:CustomerPermission" };
-var pattern55 = new RegExp("^/v4/customers/.+/permissions/.+$", "u");
-function validate74(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var answerCustomerPermission = validate87;
+var schema165 = { "type": "object", "required": ["object", "url", "permission_id", "expires_at"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["customer_permission"] }, "url": { "type": "string", "pattern": "^/v4/customers/.+/permissions/.+$" }, "permission_id": { "type": "string", "minLength": 1 }, "expires_at": { "$ref": "answer:NullableTime" } }, "$id": "answer:CustomerPermission" };
+var pattern69 = new RegExp("^/v4/customers/.+/permissions/.+$", "u");
+function validate87(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -9442,7 +12374,7 @@ function validate74(data, { instancePath = "", parentData, parentDataProperty, r
         errors++;
       }
       if (!(data0 === "customer_permission")) {
-        const err6 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema133.properties.object.enum } };
+        const err6 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema165.properties.object.enum } };
         if (vErrors === null) {
           vErrors = [err6];
         } else {
@@ -9454,7 +12386,7 @@ function validate74(data, { instancePath = "", parentData, parentDataProperty, r
     if (data.url !== void 0) {
       let data1 = data.url;
       if (typeof data1 === "string") {
-        if (!pattern55.test(data1)) {
+        if (!pattern69.test(data1)) {
           const err7 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/pattern", keyword: "pattern", params: { pattern: "^/v4/customers/.+/permissions/.+$" } };
           if (vErrors === null) {
             vErrors = [err7];
@@ -9536,12 +12468,12 @@ function validate74(data, { instancePath = "", parentData, parentDataProperty, r
     }
     errors++;
   }
-  validate74.errors = vErrors;
+  validate87.errors = vErrors;
   return errors === 0;
 }
-var v4GrantCustomerPermissionBody = validate75;
-var schema136 = { "type": "object", "required": ["permission_id"], "additionalProperties": false, "properties": { "permission_id": { "type": "string", "minLength": 1, "maxLength": 256, "pattern": "^[a-zA-Z0-9._-]+$", "format": "text" }, "expires_at": { "type": ["string", "null"], "format": "date-time", "default": null } }, "$id": "input:CustomerPermissionGrant" };
-function validate75(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var v4GrantCustomerPermissionBody = validate88;
+var schema168 = { "type": "object", "required": ["permission_id"], "additionalProperties": false, "properties": { "permission_id": { "type": "string", "minLength": 1, "maxLength": 256, "pattern": "^[a-zA-Z0-9._-]+$", "format": "text" }, "expires_at": { "type": ["string", "null"], "format": "date-time", "default": null } }, "$id": "input:CustomerPermissionGrant" };
+function validate88(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -9620,7 +12552,7 @@ function validate75(data, { instancePath = "", parentData, parentDataProperty, r
     }
     let data1 = data.expires_at;
     if (typeof data1 !== "string" && data1 !== null) {
-      const err7 = { instancePath: instancePath + "/expires_at", schemaPath: "input:CustomerPermissionGrant/properties/expires_at/type", keyword: "type", params: { type: schema136.properties.expires_at.type } };
+      const err7 = { instancePath: instancePath + "/expires_at", schemaPath: "input:CustomerPermissionGrant/properties/expires_at/type", keyword: "type", params: { type: schema168.properties.expires_at.type } };
       if (vErrors === null) {
         vErrors = [err7];
       } else {
@@ -9648,11 +12580,11 @@ function validate75(data, { instancePath = "", parentData, parentDataProperty, r
     }
     errors++;
   }
-  validate75.errors = vErrors;
+  validate88.errors = vErrors;
   return errors === 0;
 }
-var v4RevokeCustomerPermissionPath = validate76;
-function validate76(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var v4RevokeCustomerPermissionPath = validate89;
+function validate89(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -9793,17 +12725,1630 @@ function validate76(data, { instancePath = "", parentData, parentDataProperty, r
     }
     errors++;
   }
-  validate76.errors = vErrors;
+  validate89.errors = vErrors;
   return errors === 0;
 }
-var answerScreenList = validate77;
-var schema139 = { "type": "object", "required": ["object", "url", "data", "has_more"], "additionalProperties": false, "properties": { "object": { "$ref": "answer:ListObject" }, "url": { "type": "string", "enum": ["/v4/screens"] }, "data": { "type": "array", "maxItems": 100, "items": { "$ref": "answer:ScreenSummary" } }, "has_more": { "$ref": "answer:HasMore" }, "next_cursor": { "$ref": "answer:NextCursor" } }, "$id": "answer:ScreenList" };
-var schema141 = { "type": "object", "required": ["object", "id", "url", "name", "status", "is_web", "type", "context_key", "created_at", "updated_at"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["screen"] }, "id": { "type": "string", "minLength": 1 }, "url": { "$ref": "answer:ScreenUrl" }, "name": { "$ref": "answer:ScreenName" }, "status": { "$ref": "answer:ScreenStatus" }, "is_web": { "type": "boolean" }, "type": { "$ref": "answer:ScreenType" }, "context_key": { "$ref": "answer:ScreenContextKey" }, "created_at": { "$ref": "answer:Time" }, "updated_at": { "$ref": "answer:Time" } }, "$id": "answer:ScreenSummary" };
-var schema144 = { "type": "string", "enum": ["draft", "published"], "$id": "answer:ScreenStatus" };
-var schema145 = { "type": ["string", "null"], "enum": ["paywall", "web_flow", null], "$id": "answer:ScreenType" };
-var schema146 = { "type": ["string", "null"], "$id": "answer:ScreenContextKey" };
-var pattern60 = new RegExp("^/v4/screens/.+$", "u");
-function validate78(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var answerCustomerProperties = validate90;
+var schema171 = { "type": "object", "required": ["object", "url", "data"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["customer_properties"] }, "url": { "type": "string", "pattern": "^/v4/customers/.+/properties$" }, "data": { "$ref": "answer:CustomerPropertiesData" } }, "$id": "answer:CustomerProperties" };
+var pattern74 = new RegExp("^/v4/customers/.+/properties$", "u");
+function validate91(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+  ;
+  let vErrors = null;
+  let errors = 0;
+  if (data && typeof data == "object" && !Array.isArray(data)) {
+    if (data.saved_properties === void 0) {
+      const err0 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "saved_properties" } };
+      if (vErrors === null) {
+        vErrors = [err0];
+      } else {
+        vErrors.push(err0);
+      }
+      errors++;
+    }
+    if (data.property_errors === void 0) {
+      const err1 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "property_errors" } };
+      if (vErrors === null) {
+        vErrors = [err1];
+      } else {
+        vErrors.push(err1);
+      }
+      errors++;
+    }
+    for (const key0 in data) {
+      if (!(key0 === "saved_properties" || key0 === "property_errors")) {
+        const err2 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
+        if (vErrors === null) {
+          vErrors = [err2];
+        } else {
+          vErrors.push(err2);
+        }
+        errors++;
+      }
+    }
+    if (data.saved_properties !== void 0) {
+      let data0 = data.saved_properties;
+      if (Array.isArray(data0)) {
+        const len0 = data0.length;
+        for (let i0 = 0; i0 < len0; i0++) {
+          let data1 = data0[i0];
+          if (data1 && typeof data1 == "object" && !Array.isArray(data1)) {
+            if (data1.key === void 0) {
+              const err3 = { instancePath: instancePath + "/saved_properties/" + i0, schemaPath: "answer:CustomerKeyValue/required", keyword: "required", params: { missingProperty: "key" } };
+              if (vErrors === null) {
+                vErrors = [err3];
+              } else {
+                vErrors.push(err3);
+              }
+              errors++;
+            }
+            if (data1.value === void 0) {
+              const err4 = { instancePath: instancePath + "/saved_properties/" + i0, schemaPath: "answer:CustomerKeyValue/required", keyword: "required", params: { missingProperty: "value" } };
+              if (vErrors === null) {
+                vErrors = [err4];
+              } else {
+                vErrors.push(err4);
+              }
+              errors++;
+            }
+            for (const key1 in data1) {
+              if (!(key1 === "key" || key1 === "value")) {
+                const err5 = { instancePath: instancePath + "/saved_properties/" + i0, schemaPath: "answer:CustomerKeyValue/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key1 } };
+                if (vErrors === null) {
+                  vErrors = [err5];
+                } else {
+                  vErrors.push(err5);
+                }
+                errors++;
+              }
+            }
+            if (data1.key !== void 0) {
+              if (typeof data1.key !== "string") {
+                const err6 = { instancePath: instancePath + "/saved_properties/" + i0 + "/key", schemaPath: "answer:CustomerKeyValue/properties/key/type", keyword: "type", params: { type: "string" } };
+                if (vErrors === null) {
+                  vErrors = [err6];
+                } else {
+                  vErrors.push(err6);
+                }
+                errors++;
+              }
+            }
+            if (data1.value !== void 0) {
+              if (typeof data1.value !== "string") {
+                const err7 = { instancePath: instancePath + "/saved_properties/" + i0 + "/value", schemaPath: "answer:CustomerKeyValue/properties/value/type", keyword: "type", params: { type: "string" } };
+                if (vErrors === null) {
+                  vErrors = [err7];
+                } else {
+                  vErrors.push(err7);
+                }
+                errors++;
+              }
+            }
+          } else {
+            const err8 = { instancePath: instancePath + "/saved_properties/" + i0, schemaPath: "answer:CustomerKeyValue/type", keyword: "type", params: { type: "object" } };
+            if (vErrors === null) {
+              vErrors = [err8];
+            } else {
+              vErrors.push(err8);
+            }
+            errors++;
+          }
+        }
+      } else {
+        const err9 = { instancePath: instancePath + "/saved_properties", schemaPath: "#/properties/saved_properties/type", keyword: "type", params: { type: "array" } };
+        if (vErrors === null) {
+          vErrors = [err9];
+        } else {
+          vErrors.push(err9);
+        }
+        errors++;
+      }
+    }
+    if (data.property_errors !== void 0) {
+      let data4 = data.property_errors;
+      if (Array.isArray(data4)) {
+        const len1 = data4.length;
+        for (let i1 = 0; i1 < len1; i1++) {
+          let data5 = data4[i1];
+          if (data5 && typeof data5 == "object" && !Array.isArray(data5)) {
+            if (data5.key === void 0) {
+              const err10 = { instancePath: instancePath + "/property_errors/" + i1, schemaPath: "answer:UserPropertyError/required", keyword: "required", params: { missingProperty: "key" } };
+              if (vErrors === null) {
+                vErrors = [err10];
+              } else {
+                vErrors.push(err10);
+              }
+              errors++;
+            }
+            if (data5.error === void 0) {
+              const err11 = { instancePath: instancePath + "/property_errors/" + i1, schemaPath: "answer:UserPropertyError/required", keyword: "required", params: { missingProperty: "error" } };
+              if (vErrors === null) {
+                vErrors = [err11];
+              } else {
+                vErrors.push(err11);
+              }
+              errors++;
+            }
+            for (const key2 in data5) {
+              if (!(key2 === "key" || key2 === "error")) {
+                const err12 = { instancePath: instancePath + "/property_errors/" + i1, schemaPath: "answer:UserPropertyError/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key2 } };
+                if (vErrors === null) {
+                  vErrors = [err12];
+                } else {
+                  vErrors.push(err12);
+                }
+                errors++;
+              }
+            }
+            if (data5.key !== void 0) {
+              if (typeof data5.key !== "string") {
+                const err13 = { instancePath: instancePath + "/property_errors/" + i1 + "/key", schemaPath: "answer:UserPropertyError/properties/key/type", keyword: "type", params: { type: "string" } };
+                if (vErrors === null) {
+                  vErrors = [err13];
+                } else {
+                  vErrors.push(err13);
+                }
+                errors++;
+              }
+            }
+            if (data5.error !== void 0) {
+              if (typeof data5.error !== "string") {
+                const err14 = { instancePath: instancePath + "/property_errors/" + i1 + "/error", schemaPath: "answer:UserPropertyError/properties/error/type", keyword: "type", params: { type: "string" } };
+                if (vErrors === null) {
+                  vErrors = [err14];
+                } else {
+                  vErrors.push(err14);
+                }
+                errors++;
+              }
+            }
+          } else {
+            const err15 = { instancePath: instancePath + "/property_errors/" + i1, schemaPath: "answer:UserPropertyError/type", keyword: "type", params: { type: "object" } };
+            if (vErrors === null) {
+              vErrors = [err15];
+            } else {
+              vErrors.push(err15);
+            }
+            errors++;
+          }
+        }
+      } else {
+        const err16 = { instancePath: instancePath + "/property_errors", schemaPath: "#/properties/property_errors/type", keyword: "type", params: { type: "array" } };
+        if (vErrors === null) {
+          vErrors = [err16];
+        } else {
+          vErrors.push(err16);
+        }
+        errors++;
+      }
+    }
+  } else {
+    const err17 = { instancePath, schemaPath: "#/type", keyword: "type", params: { type: "object" } };
+    if (vErrors === null) {
+      vErrors = [err17];
+    } else {
+      vErrors.push(err17);
+    }
+    errors++;
+  }
+  validate91.errors = vErrors;
+  return errors === 0;
+}
+function validate90(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+  ;
+  let vErrors = null;
+  let errors = 0;
+  if (data && typeof data == "object" && !Array.isArray(data)) {
+    if (data.object === void 0) {
+      const err0 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "object" } };
+      if (vErrors === null) {
+        vErrors = [err0];
+      } else {
+        vErrors.push(err0);
+      }
+      errors++;
+    }
+    if (data.url === void 0) {
+      const err1 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "url" } };
+      if (vErrors === null) {
+        vErrors = [err1];
+      } else {
+        vErrors.push(err1);
+      }
+      errors++;
+    }
+    if (data.data === void 0) {
+      const err2 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "data" } };
+      if (vErrors === null) {
+        vErrors = [err2];
+      } else {
+        vErrors.push(err2);
+      }
+      errors++;
+    }
+    for (const key0 in data) {
+      if (!(key0 === "object" || key0 === "url" || key0 === "data")) {
+        const err3 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
+        if (vErrors === null) {
+          vErrors = [err3];
+        } else {
+          vErrors.push(err3);
+        }
+        errors++;
+      }
+    }
+    if (data.object !== void 0) {
+      let data0 = data.object;
+      if (typeof data0 !== "string") {
+        const err4 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err4];
+        } else {
+          vErrors.push(err4);
+        }
+        errors++;
+      }
+      if (!(data0 === "customer_properties")) {
+        const err5 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema171.properties.object.enum } };
+        if (vErrors === null) {
+          vErrors = [err5];
+        } else {
+          vErrors.push(err5);
+        }
+        errors++;
+      }
+    }
+    if (data.url !== void 0) {
+      let data1 = data.url;
+      if (typeof data1 === "string") {
+        if (!pattern74.test(data1)) {
+          const err6 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/pattern", keyword: "pattern", params: { pattern: "^/v4/customers/.+/properties$" } };
+          if (vErrors === null) {
+            vErrors = [err6];
+          } else {
+            vErrors.push(err6);
+          }
+          errors++;
+        }
+      } else {
+        const err7 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err7];
+        } else {
+          vErrors.push(err7);
+        }
+        errors++;
+      }
+    }
+    if (data.data !== void 0) {
+      if (!validate91(data.data, { instancePath: instancePath + "/data", parentData: data, parentDataProperty: "data", rootData })) {
+        vErrors = vErrors === null ? validate91.errors : vErrors.concat(validate91.errors);
+        errors = vErrors.length;
+      }
+    }
+  } else {
+    const err8 = { instancePath, schemaPath: "#/type", keyword: "type", params: { type: "object" } };
+    if (vErrors === null) {
+      vErrors = [err8];
+    } else {
+      vErrors.push(err8);
+    }
+    errors++;
+  }
+  validate90.errors = vErrors;
+  return errors === 0;
+}
+var answerSegmentList = validate93;
+var schema175 = { "type": "object", "required": ["object", "url", "data", "has_more"], "additionalProperties": false, "properties": { "object": { "$ref": "answer:ListObject" }, "url": { "type": "string", "enum": ["/v4/segments"] }, "data": { "type": "array", "maxItems": 100, "items": { "$ref": "answer:Segment" } }, "has_more": { "$ref": "answer:HasMore" }, "next_cursor": { "$ref": "answer:NextCursor" } }, "$id": "answer:SegmentList" };
+var schema177 = { "type": "object", "required": ["object", "id", "url", "name", "is_system", "conditions", "created_at", "updated_at"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["segment"] }, "id": { "type": "string", "minLength": 1 }, "url": { "type": "string", "pattern": "^/v4/segments/.+$" }, "name": { "type": "string", "minLength": 1, "maxLength": 256 }, "is_system": { "type": "boolean" }, "conditions": { "type": "array", "maxItems": 50, "items": { "$ref": "answer:Condition" } }, "created_at": { "$ref": "answer:Time" }, "updated_at": { "$ref": "answer:Time" } }, "$id": "answer:Segment" };
+var pattern75 = new RegExp("^/v4/segments/.+$", "u");
+var schema179 = { "type": "string", "enum": ["eq", "ne", "gt", "gte", "lt", "lte", "contains", "not_contains"], "$id": "answer:Comparator" };
+function validate95(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+  ;
+  let vErrors = null;
+  let errors = 0;
+  if (data && typeof data == "object" && !Array.isArray(data)) {
+    if (data.metric === void 0) {
+      const err0 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "metric" } };
+      if (vErrors === null) {
+        vErrors = [err0];
+      } else {
+        vErrors.push(err0);
+      }
+      errors++;
+    }
+    if (data.comparator === void 0) {
+      const err1 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "comparator" } };
+      if (vErrors === null) {
+        vErrors = [err1];
+      } else {
+        vErrors.push(err1);
+      }
+      errors++;
+    }
+    if (data.value === void 0) {
+      const err2 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "value" } };
+      if (vErrors === null) {
+        vErrors = [err2];
+      } else {
+        vErrors.push(err2);
+      }
+      errors++;
+    }
+    if (data.negate === void 0) {
+      const err3 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "negate" } };
+      if (vErrors === null) {
+        vErrors = [err3];
+      } else {
+        vErrors.push(err3);
+      }
+      errors++;
+    }
+    for (const key0 in data) {
+      if (!(key0 === "metric" || key0 === "comparator" || key0 === "value" || key0 === "negate")) {
+        const err4 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
+        if (vErrors === null) {
+          vErrors = [err4];
+        } else {
+          vErrors.push(err4);
+        }
+        errors++;
+      }
+    }
+    if (data.metric !== void 0) {
+      if (typeof data.metric !== "string") {
+        const err5 = { instancePath: instancePath + "/metric", schemaPath: "#/properties/metric/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err5];
+        } else {
+          vErrors.push(err5);
+        }
+        errors++;
+      }
+    }
+    if (data.comparator !== void 0) {
+      let data1 = data.comparator;
+      if (typeof data1 !== "string") {
+        const err6 = { instancePath: instancePath + "/comparator", schemaPath: "answer:Comparator/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err6];
+        } else {
+          vErrors.push(err6);
+        }
+        errors++;
+      }
+      if (!(data1 === "eq" || data1 === "ne" || data1 === "gt" || data1 === "gte" || data1 === "lt" || data1 === "lte" || data1 === "contains" || data1 === "not_contains")) {
+        const err7 = { instancePath: instancePath + "/comparator", schemaPath: "answer:Comparator/enum", keyword: "enum", params: { allowedValues: schema179.enum } };
+        if (vErrors === null) {
+          vErrors = [err7];
+        } else {
+          vErrors.push(err7);
+        }
+        errors++;
+      }
+    }
+    if (data.value !== void 0) {
+      let data2 = data.value;
+      if (typeof data2 === "string") {
+        if (func2(data2) > 1024) {
+          const err8 = { instancePath: instancePath + "/value", schemaPath: "#/properties/value/maxLength", keyword: "maxLength", params: { limit: 1024 } };
+          if (vErrors === null) {
+            vErrors = [err8];
+          } else {
+            vErrors.push(err8);
+          }
+          errors++;
+        }
+      } else {
+        const err9 = { instancePath: instancePath + "/value", schemaPath: "#/properties/value/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err9];
+        } else {
+          vErrors.push(err9);
+        }
+        errors++;
+      }
+    }
+    if (data.negate !== void 0) {
+      if (typeof data.negate !== "boolean") {
+        const err10 = { instancePath: instancePath + "/negate", schemaPath: "#/properties/negate/type", keyword: "type", params: { type: "boolean" } };
+        if (vErrors === null) {
+          vErrors = [err10];
+        } else {
+          vErrors.push(err10);
+        }
+        errors++;
+      }
+    }
+  } else {
+    const err11 = { instancePath, schemaPath: "#/type", keyword: "type", params: { type: "object" } };
+    if (vErrors === null) {
+      vErrors = [err11];
+    } else {
+      vErrors.push(err11);
+    }
+    errors++;
+  }
+  validate95.errors = vErrors;
+  return errors === 0;
+}
+function validate94(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+  ;
+  let vErrors = null;
+  let errors = 0;
+  if (data && typeof data == "object" && !Array.isArray(data)) {
+    if (data.object === void 0) {
+      const err0 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "object" } };
+      if (vErrors === null) {
+        vErrors = [err0];
+      } else {
+        vErrors.push(err0);
+      }
+      errors++;
+    }
+    if (data.id === void 0) {
+      const err1 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "id" } };
+      if (vErrors === null) {
+        vErrors = [err1];
+      } else {
+        vErrors.push(err1);
+      }
+      errors++;
+    }
+    if (data.url === void 0) {
+      const err2 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "url" } };
+      if (vErrors === null) {
+        vErrors = [err2];
+      } else {
+        vErrors.push(err2);
+      }
+      errors++;
+    }
+    if (data.name === void 0) {
+      const err3 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "name" } };
+      if (vErrors === null) {
+        vErrors = [err3];
+      } else {
+        vErrors.push(err3);
+      }
+      errors++;
+    }
+    if (data.is_system === void 0) {
+      const err4 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "is_system" } };
+      if (vErrors === null) {
+        vErrors = [err4];
+      } else {
+        vErrors.push(err4);
+      }
+      errors++;
+    }
+    if (data.conditions === void 0) {
+      const err5 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "conditions" } };
+      if (vErrors === null) {
+        vErrors = [err5];
+      } else {
+        vErrors.push(err5);
+      }
+      errors++;
+    }
+    if (data.created_at === void 0) {
+      const err6 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "created_at" } };
+      if (vErrors === null) {
+        vErrors = [err6];
+      } else {
+        vErrors.push(err6);
+      }
+      errors++;
+    }
+    if (data.updated_at === void 0) {
+      const err7 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "updated_at" } };
+      if (vErrors === null) {
+        vErrors = [err7];
+      } else {
+        vErrors.push(err7);
+      }
+      errors++;
+    }
+    for (const key0 in data) {
+      if (!(key0 === "object" || key0 === "id" || key0 === "url" || key0 === "name" || key0 === "is_system" || key0 === "conditions" || key0 === "created_at" || key0 === "updated_at")) {
+        const err8 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
+        if (vErrors === null) {
+          vErrors = [err8];
+        } else {
+          vErrors.push(err8);
+        }
+        errors++;
+      }
+    }
+    if (data.object !== void 0) {
+      let data0 = data.object;
+      if (typeof data0 !== "string") {
+        const err9 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err9];
+        } else {
+          vErrors.push(err9);
+        }
+        errors++;
+      }
+      if (!(data0 === "segment")) {
+        const err10 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema177.properties.object.enum } };
+        if (vErrors === null) {
+          vErrors = [err10];
+        } else {
+          vErrors.push(err10);
+        }
+        errors++;
+      }
+    }
+    if (data.id !== void 0) {
+      let data1 = data.id;
+      if (typeof data1 === "string") {
+        if (func2(data1) < 1) {
+          const err11 = { instancePath: instancePath + "/id", schemaPath: "#/properties/id/minLength", keyword: "minLength", params: { limit: 1 } };
+          if (vErrors === null) {
+            vErrors = [err11];
+          } else {
+            vErrors.push(err11);
+          }
+          errors++;
+        }
+      } else {
+        const err12 = { instancePath: instancePath + "/id", schemaPath: "#/properties/id/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err12];
+        } else {
+          vErrors.push(err12);
+        }
+        errors++;
+      }
+    }
+    if (data.url !== void 0) {
+      let data2 = data.url;
+      if (typeof data2 === "string") {
+        if (!pattern75.test(data2)) {
+          const err13 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/pattern", keyword: "pattern", params: { pattern: "^/v4/segments/.+$" } };
+          if (vErrors === null) {
+            vErrors = [err13];
+          } else {
+            vErrors.push(err13);
+          }
+          errors++;
+        }
+      } else {
+        const err14 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err14];
+        } else {
+          vErrors.push(err14);
+        }
+        errors++;
+      }
+    }
+    if (data.name !== void 0) {
+      let data3 = data.name;
+      if (typeof data3 === "string") {
+        if (func2(data3) > 256) {
+          const err15 = { instancePath: instancePath + "/name", schemaPath: "#/properties/name/maxLength", keyword: "maxLength", params: { limit: 256 } };
+          if (vErrors === null) {
+            vErrors = [err15];
+          } else {
+            vErrors.push(err15);
+          }
+          errors++;
+        }
+        if (func2(data3) < 1) {
+          const err16 = { instancePath: instancePath + "/name", schemaPath: "#/properties/name/minLength", keyword: "minLength", params: { limit: 1 } };
+          if (vErrors === null) {
+            vErrors = [err16];
+          } else {
+            vErrors.push(err16);
+          }
+          errors++;
+        }
+      } else {
+        const err17 = { instancePath: instancePath + "/name", schemaPath: "#/properties/name/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err17];
+        } else {
+          vErrors.push(err17);
+        }
+        errors++;
+      }
+    }
+    if (data.is_system !== void 0) {
+      if (typeof data.is_system !== "boolean") {
+        const err18 = { instancePath: instancePath + "/is_system", schemaPath: "#/properties/is_system/type", keyword: "type", params: { type: "boolean" } };
+        if (vErrors === null) {
+          vErrors = [err18];
+        } else {
+          vErrors.push(err18);
+        }
+        errors++;
+      }
+    }
+    if (data.conditions !== void 0) {
+      let data5 = data.conditions;
+      if (Array.isArray(data5)) {
+        if (data5.length > 50) {
+          const err19 = { instancePath: instancePath + "/conditions", schemaPath: "#/properties/conditions/maxItems", keyword: "maxItems", params: { limit: 50 } };
+          if (vErrors === null) {
+            vErrors = [err19];
+          } else {
+            vErrors.push(err19);
+          }
+          errors++;
+        }
+        const len0 = data5.length;
+        for (let i0 = 0; i0 < len0; i0++) {
+          if (!validate95(data5[i0], { instancePath: instancePath + "/conditions/" + i0, parentData: data5, parentDataProperty: i0, rootData })) {
+            vErrors = vErrors === null ? validate95.errors : vErrors.concat(validate95.errors);
+            errors = vErrors.length;
+          }
+        }
+      } else {
+        const err20 = { instancePath: instancePath + "/conditions", schemaPath: "#/properties/conditions/type", keyword: "type", params: { type: "array" } };
+        if (vErrors === null) {
+          vErrors = [err20];
+        } else {
+          vErrors.push(err20);
+        }
+        errors++;
+      }
+    }
+    if (data.created_at !== void 0) {
+      let data7 = data.created_at;
+      if (typeof data7 === "string") {
+        if (!pattern1.test(data7)) {
+          const err21 = { instancePath: instancePath + "/created_at", schemaPath: "answer:Time/pattern", keyword: "pattern", params: { pattern: "^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z$" } };
+          if (vErrors === null) {
+            vErrors = [err21];
+          } else {
+            vErrors.push(err21);
+          }
+          errors++;
+        }
+        if (!formats0(data7)) {
+          const err22 = { instancePath: instancePath + "/created_at", schemaPath: "answer:Time/format", keyword: "format", params: { format: "date-time" } };
+          if (vErrors === null) {
+            vErrors = [err22];
+          } else {
+            vErrors.push(err22);
+          }
+          errors++;
+        }
+      } else {
+        const err23 = { instancePath: instancePath + "/created_at", schemaPath: "answer:Time/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err23];
+        } else {
+          vErrors.push(err23);
+        }
+        errors++;
+      }
+    }
+    if (data.updated_at !== void 0) {
+      let data8 = data.updated_at;
+      if (typeof data8 === "string") {
+        if (!pattern1.test(data8)) {
+          const err24 = { instancePath: instancePath + "/updated_at", schemaPath: "answer:Time/pattern", keyword: "pattern", params: { pattern: "^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z$" } };
+          if (vErrors === null) {
+            vErrors = [err24];
+          } else {
+            vErrors.push(err24);
+          }
+          errors++;
+        }
+        if (!formats0(data8)) {
+          const err25 = { instancePath: instancePath + "/updated_at", schemaPath: "answer:Time/format", keyword: "format", params: { format: "date-time" } };
+          if (vErrors === null) {
+            vErrors = [err25];
+          } else {
+            vErrors.push(err25);
+          }
+          errors++;
+        }
+      } else {
+        const err26 = { instancePath: instancePath + "/updated_at", schemaPath: "answer:Time/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err26];
+        } else {
+          vErrors.push(err26);
+        }
+        errors++;
+      }
+    }
+  } else {
+    const err27 = { instancePath, schemaPath: "#/type", keyword: "type", params: { type: "object" } };
+    if (vErrors === null) {
+      vErrors = [err27];
+    } else {
+      vErrors.push(err27);
+    }
+    errors++;
+  }
+  validate94.errors = vErrors;
+  return errors === 0;
+}
+function validate93(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+  ;
+  let vErrors = null;
+  let errors = 0;
+  if (data && typeof data == "object" && !Array.isArray(data)) {
+    if (data.object === void 0) {
+      const err0 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "object" } };
+      if (vErrors === null) {
+        vErrors = [err0];
+      } else {
+        vErrors.push(err0);
+      }
+      errors++;
+    }
+    if (data.url === void 0) {
+      const err1 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "url" } };
+      if (vErrors === null) {
+        vErrors = [err1];
+      } else {
+        vErrors.push(err1);
+      }
+      errors++;
+    }
+    if (data.data === void 0) {
+      const err2 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "data" } };
+      if (vErrors === null) {
+        vErrors = [err2];
+      } else {
+        vErrors.push(err2);
+      }
+      errors++;
+    }
+    if (data.has_more === void 0) {
+      const err3 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "has_more" } };
+      if (vErrors === null) {
+        vErrors = [err3];
+      } else {
+        vErrors.push(err3);
+      }
+      errors++;
+    }
+    for (const key0 in data) {
+      if (!(key0 === "object" || key0 === "url" || key0 === "data" || key0 === "has_more" || key0 === "next_cursor")) {
+        const err4 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
+        if (vErrors === null) {
+          vErrors = [err4];
+        } else {
+          vErrors.push(err4);
+        }
+        errors++;
+      }
+    }
+    if (data.object !== void 0) {
+      let data0 = data.object;
+      if (typeof data0 !== "string") {
+        const err5 = { instancePath: instancePath + "/object", schemaPath: "answer:ListObject/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err5];
+        } else {
+          vErrors.push(err5);
+        }
+        errors++;
+      }
+      if (!(data0 === "list")) {
+        const err6 = { instancePath: instancePath + "/object", schemaPath: "answer:ListObject/enum", keyword: "enum", params: { allowedValues: schema22.enum } };
+        if (vErrors === null) {
+          vErrors = [err6];
+        } else {
+          vErrors.push(err6);
+        }
+        errors++;
+      }
+    }
+    if (data.url !== void 0) {
+      let data1 = data.url;
+      if (typeof data1 !== "string") {
+        const err7 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err7];
+        } else {
+          vErrors.push(err7);
+        }
+        errors++;
+      }
+      if (!(data1 === "/v4/segments")) {
+        const err8 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema175.properties.url.enum } };
+        if (vErrors === null) {
+          vErrors = [err8];
+        } else {
+          vErrors.push(err8);
+        }
+        errors++;
+      }
+    }
+    if (data.data !== void 0) {
+      let data2 = data.data;
+      if (Array.isArray(data2)) {
+        if (data2.length > 100) {
+          const err9 = { instancePath: instancePath + "/data", schemaPath: "#/properties/data/maxItems", keyword: "maxItems", params: { limit: 100 } };
+          if (vErrors === null) {
+            vErrors = [err9];
+          } else {
+            vErrors.push(err9);
+          }
+          errors++;
+        }
+        const len0 = data2.length;
+        for (let i0 = 0; i0 < len0; i0++) {
+          if (!validate94(data2[i0], { instancePath: instancePath + "/data/" + i0, parentData: data2, parentDataProperty: i0, rootData })) {
+            vErrors = vErrors === null ? validate94.errors : vErrors.concat(validate94.errors);
+            errors = vErrors.length;
+          }
+        }
+      } else {
+        const err10 = { instancePath: instancePath + "/data", schemaPath: "#/properties/data/type", keyword: "type", params: { type: "array" } };
+        if (vErrors === null) {
+          vErrors = [err10];
+        } else {
+          vErrors.push(err10);
+        }
+        errors++;
+      }
+    }
+    if (data.has_more !== void 0) {
+      if (typeof data.has_more !== "boolean") {
+        const err11 = { instancePath: instancePath + "/has_more", schemaPath: "answer:HasMore/type", keyword: "type", params: { type: "boolean" } };
+        if (vErrors === null) {
+          vErrors = [err11];
+        } else {
+          vErrors.push(err11);
+        }
+        errors++;
+      }
+    }
+    if (data.next_cursor !== void 0) {
+      let data5 = data.next_cursor;
+      if (typeof data5 === "string") {
+        if (func2(data5) > 256) {
+          const err12 = { instancePath: instancePath + "/next_cursor", schemaPath: "answer:NextCursor/maxLength", keyword: "maxLength", params: { limit: 256 } };
+          if (vErrors === null) {
+            vErrors = [err12];
+          } else {
+            vErrors.push(err12);
+          }
+          errors++;
+        }
+        if (func2(data5) < 1) {
+          const err13 = { instancePath: instancePath + "/next_cursor", schemaPath: "answer:NextCursor/minLength", keyword: "minLength", params: { limit: 1 } };
+          if (vErrors === null) {
+            vErrors = [err13];
+          } else {
+            vErrors.push(err13);
+          }
+          errors++;
+        }
+      } else {
+        const err14 = { instancePath: instancePath + "/next_cursor", schemaPath: "answer:NextCursor/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err14];
+        } else {
+          vErrors.push(err14);
+        }
+        errors++;
+      }
+    }
+  } else {
+    const err15 = { instancePath, schemaPath: "#/type", keyword: "type", params: { type: "object" } };
+    if (vErrors === null) {
+      vErrors = [err15];
+    } else {
+      vErrors.push(err15);
+    }
+    errors++;
+  }
+  validate93.errors = vErrors;
+  return errors === 0;
+}
+var answerSegment = validate94;
+var v4CreateSegmentBody = validate98;
+var schema187 = { "type": "string", "enum": ["eq", "ne", "gt", "gte", "lt", "lte", "contains", "not_contains"], "$id": "input:Comparator" };
+function validate100(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+  ;
+  let vErrors = null;
+  let errors = 0;
+  if (data && typeof data == "object" && !Array.isArray(data)) {
+    if (data.negate === void 0) {
+      data.negate = false;
+    }
+    if (data.metric === void 0) {
+      const err0 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "metric" } };
+      if (vErrors === null) {
+        vErrors = [err0];
+      } else {
+        vErrors.push(err0);
+      }
+      errors++;
+    }
+    if (data.comparator === void 0) {
+      const err1 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "comparator" } };
+      if (vErrors === null) {
+        vErrors = [err1];
+      } else {
+        vErrors.push(err1);
+      }
+      errors++;
+    }
+    if (data.value === void 0) {
+      const err2 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "value" } };
+      if (vErrors === null) {
+        vErrors = [err2];
+      } else {
+        vErrors.push(err2);
+      }
+      errors++;
+    }
+    for (const key0 in data) {
+      if (!(key0 === "metric" || key0 === "comparator" || key0 === "value" || key0 === "negate")) {
+        const err3 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
+        if (vErrors === null) {
+          vErrors = [err3];
+        } else {
+          vErrors.push(err3);
+        }
+        errors++;
+      }
+    }
+    if (data.metric !== void 0) {
+      let data0 = data.metric;
+      if (typeof data0 === "string") {
+        if (!formats2(data0)) {
+          const err4 = { instancePath: instancePath + "/metric", schemaPath: "#/properties/metric/format", keyword: "format", params: { format: "text" } };
+          if (vErrors === null) {
+            vErrors = [err4];
+          } else {
+            vErrors.push(err4);
+          }
+          errors++;
+        }
+      } else {
+        const err5 = { instancePath: instancePath + "/metric", schemaPath: "#/properties/metric/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err5];
+        } else {
+          vErrors.push(err5);
+        }
+        errors++;
+      }
+    }
+    if (data.comparator !== void 0) {
+      let data1 = data.comparator;
+      if (typeof data1 !== "string") {
+        const err6 = { instancePath: instancePath + "/comparator", schemaPath: "input:Comparator/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err6];
+        } else {
+          vErrors.push(err6);
+        }
+        errors++;
+      }
+      if (!(data1 === "eq" || data1 === "ne" || data1 === "gt" || data1 === "gte" || data1 === "lt" || data1 === "lte" || data1 === "contains" || data1 === "not_contains")) {
+        const err7 = { instancePath: instancePath + "/comparator", schemaPath: "input:Comparator/enum", keyword: "enum", params: { allowedValues: schema187.enum } };
+        if (vErrors === null) {
+          vErrors = [err7];
+        } else {
+          vErrors.push(err7);
+        }
+        errors++;
+      }
+    }
+    if (data.value !== void 0) {
+      let data2 = data.value;
+      if (typeof data2 === "string") {
+        if (func2(data2) > 1024) {
+          const err8 = { instancePath: instancePath + "/value", schemaPath: "#/properties/value/maxLength", keyword: "maxLength", params: { limit: 1024 } };
+          if (vErrors === null) {
+            vErrors = [err8];
+          } else {
+            vErrors.push(err8);
+          }
+          errors++;
+        }
+        if (!formats2(data2)) {
+          const err9 = { instancePath: instancePath + "/value", schemaPath: "#/properties/value/format", keyword: "format", params: { format: "text" } };
+          if (vErrors === null) {
+            vErrors = [err9];
+          } else {
+            vErrors.push(err9);
+          }
+          errors++;
+        }
+      } else {
+        const err10 = { instancePath: instancePath + "/value", schemaPath: "#/properties/value/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err10];
+        } else {
+          vErrors.push(err10);
+        }
+        errors++;
+      }
+    }
+    if (typeof data.negate !== "boolean") {
+      const err11 = { instancePath: instancePath + "/negate", schemaPath: "#/properties/negate/type", keyword: "type", params: { type: "boolean" } };
+      if (vErrors === null) {
+        vErrors = [err11];
+      } else {
+        vErrors.push(err11);
+      }
+      errors++;
+    }
+  } else {
+    const err12 = { instancePath, schemaPath: "#/type", keyword: "type", params: { type: "object" } };
+    if (vErrors === null) {
+      vErrors = [err12];
+    } else {
+      vErrors.push(err12);
+    }
+    errors++;
+  }
+  validate100.errors = vErrors;
+  return errors === 0;
+}
+function validate99(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+  ;
+  let vErrors = null;
+  let errors = 0;
+  if (data && typeof data == "object" && !Array.isArray(data)) {
+    if (data.conditions === void 0) {
+      data.conditions = [];
+    }
+    if (data.name === void 0) {
+      const err0 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "name" } };
+      if (vErrors === null) {
+        vErrors = [err0];
+      } else {
+        vErrors.push(err0);
+      }
+      errors++;
+    }
+    for (const key0 in data) {
+      if (!(key0 === "name" || key0 === "conditions")) {
+        const err1 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
+        if (vErrors === null) {
+          vErrors = [err1];
+        } else {
+          vErrors.push(err1);
+        }
+        errors++;
+      }
+    }
+    if (data.name !== void 0) {
+      let data0 = data.name;
+      if (typeof data0 === "string") {
+        if (func2(data0) > 256) {
+          const err2 = { instancePath: instancePath + "/name", schemaPath: "#/properties/name/maxLength", keyword: "maxLength", params: { limit: 256 } };
+          if (vErrors === null) {
+            vErrors = [err2];
+          } else {
+            vErrors.push(err2);
+          }
+          errors++;
+        }
+        if (func2(data0) < 1) {
+          const err3 = { instancePath: instancePath + "/name", schemaPath: "#/properties/name/minLength", keyword: "minLength", params: { limit: 1 } };
+          if (vErrors === null) {
+            vErrors = [err3];
+          } else {
+            vErrors.push(err3);
+          }
+          errors++;
+        }
+        if (!formats2(data0)) {
+          const err4 = { instancePath: instancePath + "/name", schemaPath: "#/properties/name/format", keyword: "format", params: { format: "text" } };
+          if (vErrors === null) {
+            vErrors = [err4];
+          } else {
+            vErrors.push(err4);
+          }
+          errors++;
+        }
+      } else {
+        const err5 = { instancePath: instancePath + "/name", schemaPath: "#/properties/name/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err5];
+        } else {
+          vErrors.push(err5);
+        }
+        errors++;
+      }
+    }
+    let data1 = data.conditions;
+    const _errs6 = errors;
+    let valid1 = true;
+    const _errs7 = errors;
+    if (Array.isArray(data1)) {
+      if (data1.length > 50) {
+        const err6 = {};
+        if (vErrors === null) {
+          vErrors = [err6];
+        } else {
+          vErrors.push(err6);
+        }
+        errors++;
+      }
+    }
+    var _valid0 = _errs7 === errors;
+    errors = _errs6;
+    if (vErrors !== null) {
+      if (_errs6) {
+        vErrors.length = _errs6;
+      } else {
+        vErrors = null;
+      }
+    }
+    if (_valid0) {
+      const _errs8 = errors;
+      if (Array.isArray(data1)) {
+        const len0 = data1.length;
+        for (let i0 = 0; i0 < len0; i0++) {
+          if (!validate100(data1[i0], { instancePath: instancePath + "/conditions/" + i0, parentData: data1, parentDataProperty: i0, rootData })) {
+            vErrors = vErrors === null ? validate100.errors : vErrors.concat(validate100.errors);
+            errors = vErrors.length;
+          }
+        }
+      }
+      var _valid0 = _errs8 === errors;
+      valid1 = _valid0;
+    }
+    if (!valid1) {
+      const err7 = { instancePath: instancePath + "/conditions", schemaPath: "#/properties/conditions/if", keyword: "if", params: { failingKeyword: "then" } };
+      if (vErrors === null) {
+        vErrors = [err7];
+      } else {
+        vErrors.push(err7);
+      }
+      errors++;
+    }
+    if (Array.isArray(data1)) {
+      if (data1.length > 50) {
+        const err8 = { instancePath: instancePath + "/conditions", schemaPath: "#/properties/conditions/maxItems", keyword: "maxItems", params: { limit: 50 } };
+        if (vErrors === null) {
+          vErrors = [err8];
+        } else {
+          vErrors.push(err8);
+        }
+        errors++;
+      }
+    } else {
+      const err9 = { instancePath: instancePath + "/conditions", schemaPath: "#/properties/conditions/type", keyword: "type", params: { type: "array" } };
+      if (vErrors === null) {
+        vErrors = [err9];
+      } else {
+        vErrors.push(err9);
+      }
+      errors++;
+    }
+  } else {
+    const err10 = { instancePath, schemaPath: "#/type", keyword: "type", params: { type: "object" } };
+    if (vErrors === null) {
+      vErrors = [err10];
+    } else {
+      vErrors.push(err10);
+    }
+    errors++;
+  }
+  validate99.errors = vErrors;
+  return errors === 0;
+}
+function validate98(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+  ;
+  let vErrors = null;
+  let errors = 0;
+  if (!validate99(data, { instancePath, parentData, parentDataProperty, rootData })) {
+    vErrors = vErrors === null ? validate99.errors : vErrors.concat(validate99.errors);
+    errors = vErrors.length;
+  }
+  validate98.errors = vErrors;
+  return errors === 0;
+}
+var answerSystemSegmentList = validate103;
+var pattern78 = new RegExp("^/v4/segments/system$", "u");
+function validate103(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+  ;
+  let vErrors = null;
+  let errors = 0;
+  if (data && typeof data == "object" && !Array.isArray(data)) {
+    if (data.object === void 0) {
+      const err0 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "object" } };
+      if (vErrors === null) {
+        vErrors = [err0];
+      } else {
+        vErrors.push(err0);
+      }
+      errors++;
+    }
+    if (data.url === void 0) {
+      const err1 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "url" } };
+      if (vErrors === null) {
+        vErrors = [err1];
+      } else {
+        vErrors.push(err1);
+      }
+      errors++;
+    }
+    if (data.data === void 0) {
+      const err2 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "data" } };
+      if (vErrors === null) {
+        vErrors = [err2];
+      } else {
+        vErrors.push(err2);
+      }
+      errors++;
+    }
+    if (data.has_more === void 0) {
+      const err3 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "has_more" } };
+      if (vErrors === null) {
+        vErrors = [err3];
+      } else {
+        vErrors.push(err3);
+      }
+      errors++;
+    }
+    for (const key0 in data) {
+      if (!(key0 === "object" || key0 === "url" || key0 === "data" || key0 === "has_more")) {
+        const err4 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
+        if (vErrors === null) {
+          vErrors = [err4];
+        } else {
+          vErrors.push(err4);
+        }
+        errors++;
+      }
+    }
+    if (data.object !== void 0) {
+      let data0 = data.object;
+      if (typeof data0 !== "string") {
+        const err5 = { instancePath: instancePath + "/object", schemaPath: "answer:ListObject/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err5];
+        } else {
+          vErrors.push(err5);
+        }
+        errors++;
+      }
+      if (!(data0 === "list")) {
+        const err6 = { instancePath: instancePath + "/object", schemaPath: "answer:ListObject/enum", keyword: "enum", params: { allowedValues: schema22.enum } };
+        if (vErrors === null) {
+          vErrors = [err6];
+        } else {
+          vErrors.push(err6);
+        }
+        errors++;
+      }
+    }
+    if (data.url !== void 0) {
+      let data1 = data.url;
+      if (typeof data1 === "string") {
+        if (!pattern78.test(data1)) {
+          const err7 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/pattern", keyword: "pattern", params: { pattern: "^/v4/segments/system$" } };
+          if (vErrors === null) {
+            vErrors = [err7];
+          } else {
+            vErrors.push(err7);
+          }
+          errors++;
+        }
+      } else {
+        const err8 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err8];
+        } else {
+          vErrors.push(err8);
+        }
+        errors++;
+      }
+    }
+    if (data.data !== void 0) {
+      let data2 = data.data;
+      if (Array.isArray(data2)) {
+        const len0 = data2.length;
+        for (let i0 = 0; i0 < len0; i0++) {
+          if (!validate94(data2[i0], { instancePath: instancePath + "/data/" + i0, parentData: data2, parentDataProperty: i0, rootData })) {
+            vErrors = vErrors === null ? validate94.errors : vErrors.concat(validate94.errors);
+            errors = vErrors.length;
+          }
+        }
+      } else {
+        const err9 = { instancePath: instancePath + "/data", schemaPath: "#/properties/data/type", keyword: "type", params: { type: "array" } };
+        if (vErrors === null) {
+          vErrors = [err9];
+        } else {
+          vErrors.push(err9);
+        }
+        errors++;
+      }
+    }
+    if (data.has_more !== void 0) {
+      let data4 = data.has_more;
+      if (typeof data4 !== "boolean") {
+        const err10 = { instancePath: instancePath + "/has_more", schemaPath: "answer:HasNoMore/type", keyword: "type", params: { type: "boolean" } };
+        if (vErrors === null) {
+          vErrors = [err10];
+        } else {
+          vErrors.push(err10);
+        }
+        errors++;
+      }
+      if (!(data4 === false)) {
+        const err11 = { instancePath: instancePath + "/has_more", schemaPath: "answer:HasNoMore/enum", keyword: "enum", params: { allowedValues: schema24.enum } };
+        if (vErrors === null) {
+          vErrors = [err11];
+        } else {
+          vErrors.push(err11);
+        }
+        errors++;
+      }
+    }
+  } else {
+    const err12 = { instancePath, schemaPath: "#/type", keyword: "type", params: { type: "object" } };
+    if (vErrors === null) {
+      vErrors = [err12];
+    } else {
+      vErrors.push(err12);
+    }
+    errors++;
+  }
+  validate103.errors = vErrors;
+  return errors === 0;
+}
+var v4GetSegmentPath = validate105;
+function validate105(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+  ;
+  let vErrors = null;
+  let errors = 0;
+  if (data && typeof data == "object" && !Array.isArray(data)) {
+    if (data.segment_id === void 0) {
+      const err0 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "segment_id" } };
+      if (vErrors === null) {
+        vErrors = [err0];
+      } else {
+        vErrors.push(err0);
+      }
+      errors++;
+    }
+    for (const key0 in data) {
+      if (!(key0 === "segment_id")) {
+        const err1 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
+        if (vErrors === null) {
+          vErrors = [err1];
+        } else {
+          vErrors.push(err1);
+        }
+        errors++;
+      }
+    }
+    if (data.segment_id !== void 0) {
+      let data0 = data.segment_id;
+      if (typeof data0 === "string") {
+        if (func2(data0) > 256) {
+          const err2 = { instancePath: instancePath + "/segment_id", schemaPath: "input:IdInPath/maxLength", keyword: "maxLength", params: { limit: 256 } };
+          if (vErrors === null) {
+            vErrors = [err2];
+          } else {
+            vErrors.push(err2);
+          }
+          errors++;
+        }
+        if (func2(data0) < 1) {
+          const err3 = { instancePath: instancePath + "/segment_id", schemaPath: "input:IdInPath/minLength", keyword: "minLength", params: { limit: 1 } };
+          if (vErrors === null) {
+            vErrors = [err3];
+          } else {
+            vErrors.push(err3);
+          }
+          errors++;
+        }
+        if (!pattern3.test(data0)) {
+          const err4 = { instancePath: instancePath + "/segment_id", schemaPath: "input:IdInPath/pattern", keyword: "pattern", params: { pattern: "^[a-zA-Z0-9._-]+$" } };
+          if (vErrors === null) {
+            vErrors = [err4];
+          } else {
+            vErrors.push(err4);
+          }
+          errors++;
+        }
+        if (!formats2(data0)) {
+          const err5 = { instancePath: instancePath + "/segment_id", schemaPath: "input:IdInPath/format", keyword: "format", params: { format: "text" } };
+          if (vErrors === null) {
+            vErrors = [err5];
+          } else {
+            vErrors.push(err5);
+          }
+          errors++;
+        }
+      } else {
+        const err6 = { instancePath: instancePath + "/segment_id", schemaPath: "input:IdInPath/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err6];
+        } else {
+          vErrors.push(err6);
+        }
+        errors++;
+      }
+    }
+  } else {
+    const err7 = { instancePath, schemaPath: "#/type", keyword: "type", params: { type: "object" } };
+    if (vErrors === null) {
+      vErrors = [err7];
+    } else {
+      vErrors.push(err7);
+    }
+    errors++;
+  }
+  validate105.errors = vErrors;
+  return errors === 0;
+}
+var v4UpdateSegmentBody = validate106;
+function validate107(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+  ;
+  let vErrors = null;
+  let errors = 0;
+  if (data && typeof data == "object" && !Array.isArray(data)) {
+    if (data.name === void 0) {
+      const err0 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "name" } };
+      if (vErrors === null) {
+        vErrors = [err0];
+      } else {
+        vErrors.push(err0);
+      }
+      errors++;
+    }
+    for (const key0 in data) {
+      if (!(key0 === "name" || key0 === "conditions")) {
+        const err1 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
+        if (vErrors === null) {
+          vErrors = [err1];
+        } else {
+          vErrors.push(err1);
+        }
+        errors++;
+      }
+    }
+    if (data.name !== void 0) {
+      let data0 = data.name;
+      if (typeof data0 === "string") {
+        if (func2(data0) > 256) {
+          const err2 = { instancePath: instancePath + "/name", schemaPath: "#/properties/name/maxLength", keyword: "maxLength", params: { limit: 256 } };
+          if (vErrors === null) {
+            vErrors = [err2];
+          } else {
+            vErrors.push(err2);
+          }
+          errors++;
+        }
+        if (func2(data0) < 1) {
+          const err3 = { instancePath: instancePath + "/name", schemaPath: "#/properties/name/minLength", keyword: "minLength", params: { limit: 1 } };
+          if (vErrors === null) {
+            vErrors = [err3];
+          } else {
+            vErrors.push(err3);
+          }
+          errors++;
+        }
+        if (!formats2(data0)) {
+          const err4 = { instancePath: instancePath + "/name", schemaPath: "#/properties/name/format", keyword: "format", params: { format: "text" } };
+          if (vErrors === null) {
+            vErrors = [err4];
+          } else {
+            vErrors.push(err4);
+          }
+          errors++;
+        }
+      } else {
+        const err5 = { instancePath: instancePath + "/name", schemaPath: "#/properties/name/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err5];
+        } else {
+          vErrors.push(err5);
+        }
+        errors++;
+      }
+    }
+    if (data.conditions !== void 0) {
+      let data1 = data.conditions;
+      const _errs6 = errors;
+      let valid1 = true;
+      const _errs7 = errors;
+      if (Array.isArray(data1)) {
+        if (data1.length > 50) {
+          const err6 = {};
+          if (vErrors === null) {
+            vErrors = [err6];
+          } else {
+            vErrors.push(err6);
+          }
+          errors++;
+        }
+      }
+      var _valid0 = _errs7 === errors;
+      errors = _errs6;
+      if (vErrors !== null) {
+        if (_errs6) {
+          vErrors.length = _errs6;
+        } else {
+          vErrors = null;
+        }
+      }
+      if (_valid0) {
+        const _errs8 = errors;
+        if (Array.isArray(data1)) {
+          const len0 = data1.length;
+          for (let i0 = 0; i0 < len0; i0++) {
+            if (!validate100(data1[i0], { instancePath: instancePath + "/conditions/" + i0, parentData: data1, parentDataProperty: i0, rootData })) {
+              vErrors = vErrors === null ? validate100.errors : vErrors.concat(validate100.errors);
+              errors = vErrors.length;
+            }
+          }
+        }
+        var _valid0 = _errs8 === errors;
+        valid1 = _valid0;
+      }
+      if (!valid1) {
+        const err7 = { instancePath: instancePath + "/conditions", schemaPath: "#/properties/conditions/if", keyword: "if", params: { failingKeyword: "then" } };
+        if (vErrors === null) {
+          vErrors = [err7];
+        } else {
+          vErrors.push(err7);
+        }
+        errors++;
+      }
+      if (Array.isArray(data1)) {
+        if (data1.length > 50) {
+          const err8 = { instancePath: instancePath + "/conditions", schemaPath: "#/properties/conditions/maxItems", keyword: "maxItems", params: { limit: 50 } };
+          if (vErrors === null) {
+            vErrors = [err8];
+          } else {
+            vErrors.push(err8);
+          }
+          errors++;
+        }
+      } else {
+        const err9 = { instancePath: instancePath + "/conditions", schemaPath: "#/properties/conditions/type", keyword: "type", params: { type: "array" } };
+        if (vErrors === null) {
+          vErrors = [err9];
+        } else {
+          vErrors.push(err9);
+        }
+        errors++;
+      }
+    }
+  } else {
+    const err10 = { instancePath, schemaPath: "#/type", keyword: "type", params: { type: "object" } };
+    if (vErrors === null) {
+      vErrors = [err10];
+    } else {
+      vErrors.push(err10);
+    }
+    errors++;
+  }
+  validate107.errors = vErrors;
+  return errors === 0;
+}
+function validate106(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+  ;
+  let vErrors = null;
+  let errors = 0;
+  if (!validate107(data, { instancePath, parentData, parentDataProperty, rootData })) {
+    vErrors = vErrors === null ? validate107.errors : vErrors.concat(validate107.errors);
+    errors = vErrors.length;
+  }
+  validate106.errors = vErrors;
+  return errors === 0;
+}
+var answerScreenList = validate110;
+var schema195 = { "type": "object", "required": ["object", "url", "data", "has_more"], "additionalProperties": false, "properties": { "object": { "$ref": "answer:ListObject" }, "url": { "type": "string", "enum": ["/v4/screens"] }, "data": { "type": "array", "maxItems": 100, "items": { "$ref": "answer:ScreenSummary" } }, "has_more": { "$ref": "answer:HasMore" }, "next_cursor": { "$ref": "answer:NextCursor" } }, "$id": "answer:ScreenList" };
+var schema197 = { "type": "object", "required": ["object", "id", "url", "name", "status", "is_web", "type", "context_key", "created_at", "updated_at"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["screen"] }, "id": { "type": "string", "minLength": 1 }, "url": { "$ref": "answer:ScreenUrl" }, "name": { "$ref": "answer:ScreenName" }, "status": { "$ref": "answer:ScreenStatus" }, "is_web": { "type": "boolean" }, "type": { "$ref": "answer:ScreenType" }, "context_key": { "$ref": "answer:ScreenContextKey" }, "created_at": { "$ref": "answer:Time" }, "updated_at": { "$ref": "answer:Time" } }, "$id": "answer:ScreenSummary" };
+var schema200 = { "type": "string", "enum": ["draft", "published"], "$id": "answer:ScreenStatus" };
+var schema201 = { "type": ["string", "null"], "enum": ["paywall", "web_flow", null], "$id": "answer:ScreenType" };
+var schema202 = { "type": ["string", "null"], "$id": "answer:ScreenContextKey" };
+var pattern80 = new RegExp("^/v4/screens/.+$", "u");
+function validate111(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -9899,7 +14444,7 @@ function validate78(data, { instancePath = "", parentData, parentDataProperty, r
       errors++;
     }
     for (const key0 in data) {
-      if (!func36.call(schema141.properties, key0)) {
+      if (!func36.call(schema197.properties, key0)) {
         const err10 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
         if (vErrors === null) {
           vErrors = [err10];
@@ -9921,7 +14466,7 @@ function validate78(data, { instancePath = "", parentData, parentDataProperty, r
         errors++;
       }
       if (!(data0 === "screen")) {
-        const err12 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema141.properties.object.enum } };
+        const err12 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema197.properties.object.enum } };
         if (vErrors === null) {
           vErrors = [err12];
         } else {
@@ -9955,7 +14500,7 @@ function validate78(data, { instancePath = "", parentData, parentDataProperty, r
     if (data.url !== void 0) {
       let data2 = data.url;
       if (typeof data2 === "string") {
-        if (!pattern60.test(data2)) {
+        if (!pattern80.test(data2)) {
           const err15 = { instancePath: instancePath + "/url", schemaPath: "answer:ScreenUrl/pattern", keyword: "pattern", params: { pattern: "^/v4/screens/.+$" } };
           if (vErrors === null) {
             vErrors = [err15];
@@ -10017,7 +14562,7 @@ function validate78(data, { instancePath = "", parentData, parentDataProperty, r
         errors++;
       }
       if (!(data4 === "draft" || data4 === "published")) {
-        const err21 = { instancePath: instancePath + "/status", schemaPath: "answer:ScreenStatus/enum", keyword: "enum", params: { allowedValues: schema144.enum } };
+        const err21 = { instancePath: instancePath + "/status", schemaPath: "answer:ScreenStatus/enum", keyword: "enum", params: { allowedValues: schema200.enum } };
         if (vErrors === null) {
           vErrors = [err21];
         } else {
@@ -10040,7 +14585,7 @@ function validate78(data, { instancePath = "", parentData, parentDataProperty, r
     if (data.type !== void 0) {
       let data6 = data.type;
       if (typeof data6 !== "string" && data6 !== null) {
-        const err23 = { instancePath: instancePath + "/type", schemaPath: "answer:ScreenType/type", keyword: "type", params: { type: schema145.type } };
+        const err23 = { instancePath: instancePath + "/type", schemaPath: "answer:ScreenType/type", keyword: "type", params: { type: schema201.type } };
         if (vErrors === null) {
           vErrors = [err23];
         } else {
@@ -10049,7 +14594,7 @@ function validate78(data, { instancePath = "", parentData, parentDataProperty, r
         errors++;
       }
       if (!(data6 === "paywall" || data6 === "web_flow" || data6 === null)) {
-        const err24 = { instancePath: instancePath + "/type", schemaPath: "answer:ScreenType/enum", keyword: "enum", params: { allowedValues: schema145.enum } };
+        const err24 = { instancePath: instancePath + "/type", schemaPath: "answer:ScreenType/enum", keyword: "enum", params: { allowedValues: schema201.enum } };
         if (vErrors === null) {
           vErrors = [err24];
         } else {
@@ -10061,7 +14606,7 @@ function validate78(data, { instancePath = "", parentData, parentDataProperty, r
     if (data.context_key !== void 0) {
       let data7 = data.context_key;
       if (typeof data7 !== "string" && data7 !== null) {
-        const err25 = { instancePath: instancePath + "/context_key", schemaPath: "answer:ScreenContextKey/type", keyword: "type", params: { type: schema146.type } };
+        const err25 = { instancePath: instancePath + "/context_key", schemaPath: "answer:ScreenContextKey/type", keyword: "type", params: { type: schema202.type } };
         if (vErrors === null) {
           vErrors = [err25];
         } else {
@@ -10141,10 +14686,10 @@ function validate78(data, { instancePath = "", parentData, parentDataProperty, r
     }
     errors++;
   }
-  validate78.errors = vErrors;
+  validate111.errors = vErrors;
   return errors === 0;
 }
-function validate77(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate110(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -10229,7 +14774,7 @@ function validate77(data, { instancePath = "", parentData, parentDataProperty, r
         errors++;
       }
       if (!(data1 === "/v4/screens")) {
-        const err8 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema139.properties.url.enum } };
+        const err8 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema195.properties.url.enum } };
         if (vErrors === null) {
           vErrors = [err8];
         } else {
@@ -10252,8 +14797,8 @@ function validate77(data, { instancePath = "", parentData, parentDataProperty, r
         }
         const len0 = data2.length;
         for (let i0 = 0; i0 < len0; i0++) {
-          if (!validate78(data2[i0], { instancePath: instancePath + "/data/" + i0, parentData: data2, parentDataProperty: i0, rootData })) {
-            vErrors = vErrors === null ? validate78.errors : vErrors.concat(validate78.errors);
+          if (!validate111(data2[i0], { instancePath: instancePath + "/data/" + i0, parentData: data2, parentDataProperty: i0, rootData })) {
+            vErrors = vErrors === null ? validate111.errors : vErrors.concat(validate111.errors);
             errors = vErrors.length;
           }
         }
@@ -10318,14 +14863,14 @@ function validate77(data, { instancePath = "", parentData, parentDataProperty, r
     }
     errors++;
   }
-  validate77.errors = vErrors;
+  validate110.errors = vErrors;
   return errors === 0;
 }
-var answerScreen = validate80;
-var schema151 = { "type": "object", "required": ["object", "id", "url", "name", "status", "is_web", "type", "context_key", "created_at", "updated_at", "background", "default_lang", "configs", "content", "prod_key", "sandbox_key", "used"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["screen"] }, "id": { "type": "string", "minLength": 1 }, "url": { "$ref": "answer:ScreenUrl" }, "name": { "$ref": "answer:ScreenName" }, "status": { "$ref": "answer:ScreenStatus" }, "is_web": { "type": "boolean" }, "type": { "$ref": "answer:ScreenType" }, "context_key": { "$ref": "answer:ScreenContextKey" }, "created_at": { "$ref": "answer:Time" }, "updated_at": { "$ref": "answer:Time" }, "background": { "type": "string" }, "default_lang": { "type": "string" }, "configs": { "type": "object", "additionalProperties": {} }, "content": { "type": "object", "additionalProperties": {} }, "prod_key": { "type": "string", "pattern": "^[A-Za-z0-9_-]{32}$" }, "sandbox_key": { "type": "string", "pattern": "^test_[A-Za-z0-9_-]{32}$" }, "used": { "type": "array", "items": { "type": "string" } } }, "$id": "answer:Screen" };
-var pattern66 = new RegExp("^[A-Za-z0-9_-]{32}$", "u");
-var pattern67 = new RegExp("^test_[A-Za-z0-9_-]{32}$", "u");
-function validate80(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var answerScreen = validate113;
+var schema207 = { "type": "object", "required": ["object", "id", "url", "name", "status", "is_web", "type", "context_key", "created_at", "updated_at", "background", "default_lang", "configs", "content", "prod_key", "sandbox_key", "used"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["screen"] }, "id": { "type": "string", "minLength": 1 }, "url": { "$ref": "answer:ScreenUrl" }, "name": { "$ref": "answer:ScreenName" }, "status": { "$ref": "answer:ScreenStatus" }, "is_web": { "type": "boolean" }, "type": { "$ref": "answer:ScreenType" }, "context_key": { "$ref": "answer:ScreenContextKey" }, "created_at": { "$ref": "answer:Time" }, "updated_at": { "$ref": "answer:Time" }, "background": { "type": "string" }, "default_lang": { "type": "string" }, "configs": { "type": "object", "additionalProperties": {} }, "content": { "type": "object", "additionalProperties": {} }, "prod_key": { "type": "string", "pattern": "^[A-Za-z0-9_-]{32}$" }, "sandbox_key": { "type": "string", "pattern": "^test_[A-Za-z0-9_-]{32}$" }, "used": { "type": "array", "items": { "type": "string" } } }, "$id": "answer:Screen" };
+var pattern86 = new RegExp("^[A-Za-z0-9_-]{32}$", "u");
+var pattern87 = new RegExp("^test_[A-Za-z0-9_-]{32}$", "u");
+function validate113(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -10484,7 +15029,7 @@ function validate80(data, { instancePath = "", parentData, parentDataProperty, r
       errors++;
     }
     for (const key0 in data) {
-      if (!func36.call(schema151.properties, key0)) {
+      if (!func36.call(schema207.properties, key0)) {
         const err17 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
         if (vErrors === null) {
           vErrors = [err17];
@@ -10506,7 +15051,7 @@ function validate80(data, { instancePath = "", parentData, parentDataProperty, r
         errors++;
       }
       if (!(data0 === "screen")) {
-        const err19 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema151.properties.object.enum } };
+        const err19 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema207.properties.object.enum } };
         if (vErrors === null) {
           vErrors = [err19];
         } else {
@@ -10540,7 +15085,7 @@ function validate80(data, { instancePath = "", parentData, parentDataProperty, r
     if (data.url !== void 0) {
       let data2 = data.url;
       if (typeof data2 === "string") {
-        if (!pattern60.test(data2)) {
+        if (!pattern80.test(data2)) {
           const err22 = { instancePath: instancePath + "/url", schemaPath: "answer:ScreenUrl/pattern", keyword: "pattern", params: { pattern: "^/v4/screens/.+$" } };
           if (vErrors === null) {
             vErrors = [err22];
@@ -10602,7 +15147,7 @@ function validate80(data, { instancePath = "", parentData, parentDataProperty, r
         errors++;
       }
       if (!(data4 === "draft" || data4 === "published")) {
-        const err28 = { instancePath: instancePath + "/status", schemaPath: "answer:ScreenStatus/enum", keyword: "enum", params: { allowedValues: schema144.enum } };
+        const err28 = { instancePath: instancePath + "/status", schemaPath: "answer:ScreenStatus/enum", keyword: "enum", params: { allowedValues: schema200.enum } };
         if (vErrors === null) {
           vErrors = [err28];
         } else {
@@ -10625,7 +15170,7 @@ function validate80(data, { instancePath = "", parentData, parentDataProperty, r
     if (data.type !== void 0) {
       let data6 = data.type;
       if (typeof data6 !== "string" && data6 !== null) {
-        const err30 = { instancePath: instancePath + "/type", schemaPath: "answer:ScreenType/type", keyword: "type", params: { type: schema145.type } };
+        const err30 = { instancePath: instancePath + "/type", schemaPath: "answer:ScreenType/type", keyword: "type", params: { type: schema201.type } };
         if (vErrors === null) {
           vErrors = [err30];
         } else {
@@ -10634,7 +15179,7 @@ function validate80(data, { instancePath = "", parentData, parentDataProperty, r
         errors++;
       }
       if (!(data6 === "paywall" || data6 === "web_flow" || data6 === null)) {
-        const err31 = { instancePath: instancePath + "/type", schemaPath: "answer:ScreenType/enum", keyword: "enum", params: { allowedValues: schema145.enum } };
+        const err31 = { instancePath: instancePath + "/type", schemaPath: "answer:ScreenType/enum", keyword: "enum", params: { allowedValues: schema201.enum } };
         if (vErrors === null) {
           vErrors = [err31];
         } else {
@@ -10646,7 +15191,7 @@ function validate80(data, { instancePath = "", parentData, parentDataProperty, r
     if (data.context_key !== void 0) {
       let data7 = data.context_key;
       if (typeof data7 !== "string" && data7 !== null) {
-        const err32 = { instancePath: instancePath + "/context_key", schemaPath: "answer:ScreenContextKey/type", keyword: "type", params: { type: schema146.type } };
+        const err32 = { instancePath: instancePath + "/context_key", schemaPath: "answer:ScreenContextKey/type", keyword: "type", params: { type: schema202.type } };
         if (vErrors === null) {
           vErrors = [err32];
         } else {
@@ -10768,7 +15313,7 @@ function validate80(data, { instancePath = "", parentData, parentDataProperty, r
     if (data.prod_key !== void 0) {
       let data14 = data.prod_key;
       if (typeof data14 === "string") {
-        if (!pattern66.test(data14)) {
+        if (!pattern86.test(data14)) {
           const err43 = { instancePath: instancePath + "/prod_key", schemaPath: "#/properties/prod_key/pattern", keyword: "pattern", params: { pattern: "^[A-Za-z0-9_-]{32}$" } };
           if (vErrors === null) {
             vErrors = [err43];
@@ -10790,7 +15335,7 @@ function validate80(data, { instancePath = "", parentData, parentDataProperty, r
     if (data.sandbox_key !== void 0) {
       let data15 = data.sandbox_key;
       if (typeof data15 === "string") {
-        if (!pattern67.test(data15)) {
+        if (!pattern87.test(data15)) {
           const err45 = { instancePath: instancePath + "/sandbox_key", schemaPath: "#/properties/sandbox_key/pattern", keyword: "pattern", params: { pattern: "^test_[A-Za-z0-9_-]{32}$" } };
           if (vErrors === null) {
             vErrors = [err45];
@@ -10843,11 +15388,11 @@ function validate80(data, { instancePath = "", parentData, parentDataProperty, r
     }
     errors++;
   }
-  validate80.errors = vErrors;
+  validate113.errors = vErrors;
   return errors === 0;
 }
-var v4CreateScreenBody = validate81;
-function validate81(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var v4CreateScreenBody = validate114;
+function validate114(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -10921,11 +15466,11 @@ function validate81(data, { instancePath = "", parentData, parentDataProperty, r
     }
     errors++;
   }
-  validate81.errors = vErrors;
+  validate114.errors = vErrors;
   return errors === 0;
 }
-var answerScreenOrSummary = validate82;
-function validate82(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var answerScreenOrSummary = validate115;
+function validate115(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -10933,8 +15478,8 @@ function validate82(data, { instancePath = "", parentData, parentDataProperty, r
   let valid0 = false;
   let passing0 = null;
   const _errs1 = errors;
-  if (!validate80(data, { instancePath, parentData, parentDataProperty, rootData })) {
-    vErrors = vErrors === null ? validate80.errors : vErrors.concat(validate80.errors);
+  if (!validate113(data, { instancePath, parentData, parentDataProperty, rootData })) {
+    vErrors = vErrors === null ? validate113.errors : vErrors.concat(validate113.errors);
     errors = vErrors.length;
   }
   var _valid0 = _errs1 === errors;
@@ -10943,8 +15488,8 @@ function validate82(data, { instancePath = "", parentData, parentDataProperty, r
     passing0 = 0;
   }
   const _errs2 = errors;
-  if (!validate78(data, { instancePath, parentData, parentDataProperty, rootData })) {
-    vErrors = vErrors === null ? validate78.errors : vErrors.concat(validate78.errors);
+  if (!validate111(data, { instancePath, parentData, parentDataProperty, rootData })) {
+    vErrors = vErrors === null ? validate111.errors : vErrors.concat(validate111.errors);
     errors = vErrors.length;
   }
   var _valid0 = _errs2 === errors;
@@ -10975,11 +15520,11 @@ function validate82(data, { instancePath = "", parentData, parentDataProperty, r
       }
     }
   }
-  validate82.errors = vErrors;
+  validate115.errors = vErrors;
   return errors === 0;
 }
-var v4GetScreenPath = validate85;
-function validate85(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var v4GetScreenPath = validate118;
+function validate118(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -11062,11 +15607,11 @@ function validate85(data, { instancePath = "", parentData, parentDataProperty, r
     }
     errors++;
   }
-  validate85.errors = vErrors;
+  validate118.errors = vErrors;
   return errors === 0;
 }
-var v4GetScreenQuery = validate86;
-function validate86(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var v4GetScreenQuery = validate119;
+function validate119(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -11103,15 +15648,15 @@ function validate86(data, { instancePath = "", parentData, parentDataProperty, r
     }
     errors++;
   }
-  validate86.errors = vErrors;
+  validate119.errors = vErrors;
   return errors === 0;
 }
-var answerScreenSummary = validate78;
-var answerEventList = validate87;
-var schema165 = { "type": "object", "required": ["object", "url", "data", "has_more"], "additionalProperties": false, "properties": { "object": { "$ref": "answer:ListObject" }, "url": { "type": "string", "enum": ["/v4/events"] }, "data": { "type": "array", "maxItems": 40, "items": { "$ref": "answer:Event" } }, "has_more": { "$ref": "answer:HasMore" } }, "$id": "answer:EventList" };
-var schema167 = { "type": "object", "required": ["object", "id", "url", "event_name", "customer_uid", "happened_at"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["event"] }, "id": { "type": "string", "minLength": 1 }, "url": { "type": "string", "pattern": "^/v4/events/.+$" }, "event_name": { "type": ["string", "null"] }, "customer_uid": { "type": ["string", "null"] }, "happened_at": { "$ref": "answer:Time" } }, "$id": "answer:Event" };
-var pattern69 = new RegExp("^/v4/events/.+$", "u");
-function validate88(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var answerScreenSummary = validate111;
+var answerEventList = validate120;
+var schema221 = { "type": "object", "required": ["object", "url", "data", "has_more"], "additionalProperties": false, "properties": { "object": { "$ref": "answer:ListObject" }, "url": { "type": "string", "enum": ["/v4/events"] }, "data": { "type": "array", "maxItems": 40, "items": { "$ref": "answer:Event" } }, "has_more": { "$ref": "answer:HasMore" } }, "$id": "answer:EventList" };
+var schema223 = { "type": "object", "required": ["object", "id", "url", "event_name", "customer_uid", "happened_at"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["event"] }, "id": { "type": "string", "minLength": 1 }, "url": { "type": "string", "pattern": "^/v4/events/.+$" }, "event_name": { "type": ["string", "null"] }, "customer_uid": { "type": ["string", "null"] }, "happened_at": { "$ref": "answer:Time" } }, "$id": "answer:Event" };
+var pattern89 = new RegExp("^/v4/events/.+$", "u");
+function validate121(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -11193,7 +15738,7 @@ function validate88(data, { instancePath = "", parentData, parentDataProperty, r
         errors++;
       }
       if (!(data0 === "event")) {
-        const err8 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema167.properties.object.enum } };
+        const err8 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema223.properties.object.enum } };
         if (vErrors === null) {
           vErrors = [err8];
         } else {
@@ -11227,7 +15772,7 @@ function validate88(data, { instancePath = "", parentData, parentDataProperty, r
     if (data.url !== void 0) {
       let data2 = data.url;
       if (typeof data2 === "string") {
-        if (!pattern69.test(data2)) {
+        if (!pattern89.test(data2)) {
           const err11 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/pattern", keyword: "pattern", params: { pattern: "^/v4/events/.+$" } };
           if (vErrors === null) {
             vErrors = [err11];
@@ -11249,7 +15794,7 @@ function validate88(data, { instancePath = "", parentData, parentDataProperty, r
     if (data.event_name !== void 0) {
       let data3 = data.event_name;
       if (typeof data3 !== "string" && data3 !== null) {
-        const err13 = { instancePath: instancePath + "/event_name", schemaPath: "#/properties/event_name/type", keyword: "type", params: { type: schema167.properties.event_name.type } };
+        const err13 = { instancePath: instancePath + "/event_name", schemaPath: "#/properties/event_name/type", keyword: "type", params: { type: schema223.properties.event_name.type } };
         if (vErrors === null) {
           vErrors = [err13];
         } else {
@@ -11261,7 +15806,7 @@ function validate88(data, { instancePath = "", parentData, parentDataProperty, r
     if (data.customer_uid !== void 0) {
       let data4 = data.customer_uid;
       if (typeof data4 !== "string" && data4 !== null) {
-        const err14 = { instancePath: instancePath + "/customer_uid", schemaPath: "#/properties/customer_uid/type", keyword: "type", params: { type: schema167.properties.customer_uid.type } };
+        const err14 = { instancePath: instancePath + "/customer_uid", schemaPath: "#/properties/customer_uid/type", keyword: "type", params: { type: schema223.properties.customer_uid.type } };
         if (vErrors === null) {
           vErrors = [err14];
         } else {
@@ -11310,10 +15855,10 @@ function validate88(data, { instancePath = "", parentData, parentDataProperty, r
     }
     errors++;
   }
-  validate88.errors = vErrors;
+  validate121.errors = vErrors;
   return errors === 0;
 }
-function validate87(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate120(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -11398,7 +15943,7 @@ function validate87(data, { instancePath = "", parentData, parentDataProperty, r
         errors++;
       }
       if (!(data1 === "/v4/events")) {
-        const err8 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema165.properties.url.enum } };
+        const err8 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema221.properties.url.enum } };
         if (vErrors === null) {
           vErrors = [err8];
         } else {
@@ -11421,8 +15966,8 @@ function validate87(data, { instancePath = "", parentData, parentDataProperty, r
         }
         const len0 = data2.length;
         for (let i0 = 0; i0 < len0; i0++) {
-          if (!validate88(data2[i0], { instancePath: instancePath + "/data/" + i0, parentData: data2, parentDataProperty: i0, rootData })) {
-            vErrors = vErrors === null ? validate88.errors : vErrors.concat(validate88.errors);
+          if (!validate121(data2[i0], { instancePath: instancePath + "/data/" + i0, parentData: data2, parentDataProperty: i0, rootData })) {
+            vErrors = vErrors === null ? validate121.errors : vErrors.concat(validate121.errors);
             errors = vErrors.length;
           }
         }
@@ -11456,12 +16001,12 @@ function validate87(data, { instancePath = "", parentData, parentDataProperty, r
     }
     errors++;
   }
-  validate87.errors = vErrors;
+  validate120.errors = vErrors;
   return errors === 0;
 }
-var v4ListEventsQuery = validate90;
-var schema170 = { "type": "object", "additionalProperties": false, "required": [], "properties": { "limit": { "type": "integer", "minimum": 1, "maximum": 40, "default": 20 }, "offset": { "type": "integer", "minimum": 0, "maximum": 1e5, "default": 0 }, "sort_order": { "type": "string", "enum": ["asc", "desc"], "default": "desc" } }, "$id": "input:v4ListEventsQuery" };
-function validate90(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var v4ListEventsQuery = validate123;
+var schema226 = { "type": "object", "additionalProperties": false, "required": [], "properties": { "limit": { "type": "integer", "minimum": 1, "maximum": 40, "default": 20 }, "offset": { "type": "integer", "minimum": 0, "maximum": 1e5, "default": 0 }, "sort_order": { "type": "string", "enum": ["asc", "desc"], "default": "desc" } }, "$id": "input:v4ListEventsQuery" };
+function validate123(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -11557,7 +16102,7 @@ function validate90(data, { instancePath = "", parentData, parentDataProperty, r
       errors++;
     }
     if (!(data2 === "asc" || data2 === "desc")) {
-      const err8 = { instancePath: instancePath + "/sort_order", schemaPath: "#/properties/sort_order/enum", keyword: "enum", params: { allowedValues: schema170.properties.sort_order.enum } };
+      const err8 = { instancePath: instancePath + "/sort_order", schemaPath: "#/properties/sort_order/enum", keyword: "enum", params: { allowedValues: schema226.properties.sort_order.enum } };
       if (vErrors === null) {
         vErrors = [err8];
       } else {
@@ -11574,19 +16119,19 @@ function validate90(data, { instancePath = "", parentData, parentDataProperty, r
     }
     errors++;
   }
-  validate90.errors = vErrors;
+  validate123.errors = vErrors;
   return errors === 0;
 }
-var answerEventBatch = validate91;
-var schema171 = { "type": "object", "required": ["object", "url", "created", "duplicates", "rejected", "results"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["event_batch"] }, "url": { "type": "string", "enum": ["/v4/events"] }, "created": { "type": "integer", "minimum": 0, "maximum": 1e3 }, "duplicates": { "type": "integer", "minimum": 0, "maximum": 1e3 }, "rejected": { "type": "integer", "minimum": 0, "maximum": 999 }, "results": { "type": "array", "minItems": 1, "maxItems": 1e3, "items": { "$ref": "answer:EventResult" } } }, "$id": "answer:EventBatch" };
-var schema172 = { "type": "object", "required": ["index", "event_id", "status", "id", "error"], "additionalProperties": false, "properties": { "index": { "type": "integer", "minimum": 0, "maximum": 999 }, "event_id": { "type": ["string", "null"] }, "status": { "type": "string", "enum": ["created", "duplicate", "rejected"] }, "id": { "type": ["string", "null"], "minLength": 1 }, "error": { "$ref": "answer:EventRejection" } }, "$id": "answer:EventResult" };
-var schema173 = { "type": ["object", "null"], "required": ["code", "message"], "additionalProperties": false, "properties": { "code": { "type": "string", "pattern": "^[a-z][a-z0-9_]*$" }, "message": { "type": "string" }, "details": { "type": "array", "minItems": 1, "maxItems": 100, "items": { "$ref": "answer:ErrorDetail" } } }, "$id": "answer:EventRejection" };
-function validate93(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var answerEventBatch = validate124;
+var schema227 = { "type": "object", "required": ["object", "url", "created", "duplicates", "rejected", "results"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["event_batch"] }, "url": { "type": "string", "enum": ["/v4/events"] }, "created": { "type": "integer", "minimum": 0, "maximum": 1e3 }, "duplicates": { "type": "integer", "minimum": 0, "maximum": 1e3 }, "rejected": { "type": "integer", "minimum": 0, "maximum": 999 }, "results": { "type": "array", "minItems": 1, "maxItems": 1e3, "items": { "$ref": "answer:EventResult" } } }, "$id": "answer:EventBatch" };
+var schema228 = { "type": "object", "required": ["index", "event_id", "status", "id", "error"], "additionalProperties": false, "properties": { "index": { "type": "integer", "minimum": 0, "maximum": 999 }, "event_id": { "type": ["string", "null"] }, "status": { "type": "string", "enum": ["created", "duplicate", "rejected"] }, "id": { "type": ["string", "null"], "minLength": 1 }, "error": { "$ref": "answer:EventRejection" } }, "$id": "answer:EventResult" };
+var schema229 = { "type": ["object", "null"], "required": ["code", "message"], "additionalProperties": false, "properties": { "code": { "type": "string", "pattern": "^[a-z][a-z0-9_]*$" }, "message": { "type": "string" }, "details": { "type": "array", "minItems": 1, "maxItems": 100, "items": { "$ref": "answer:ErrorDetail" } } }, "$id": "answer:EventRejection" };
+function validate126(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
   if (!(data && typeof data == "object" && !Array.isArray(data)) && data !== null) {
-    const err0 = { instancePath, schemaPath: "#/type", keyword: "type", params: { type: schema173.type } };
+    const err0 = { instancePath, schemaPath: "#/type", keyword: "type", params: { type: schema229.type } };
     if (vErrors === null) {
       vErrors = [err0];
     } else {
@@ -11754,10 +16299,10 @@ function validate93(data, { instancePath = "", parentData, parentDataProperty, r
       }
     }
   }
-  validate93.errors = vErrors;
+  validate126.errors = vErrors;
   return errors === 0;
 }
-function validate92(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate125(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -11853,7 +16398,7 @@ function validate92(data, { instancePath = "", parentData, parentDataProperty, r
     if (data.event_id !== void 0) {
       let data1 = data.event_id;
       if (typeof data1 !== "string" && data1 !== null) {
-        const err9 = { instancePath: instancePath + "/event_id", schemaPath: "#/properties/event_id/type", keyword: "type", params: { type: schema172.properties.event_id.type } };
+        const err9 = { instancePath: instancePath + "/event_id", schemaPath: "#/properties/event_id/type", keyword: "type", params: { type: schema228.properties.event_id.type } };
         if (vErrors === null) {
           vErrors = [err9];
         } else {
@@ -11874,7 +16419,7 @@ function validate92(data, { instancePath = "", parentData, parentDataProperty, r
         errors++;
       }
       if (!(data2 === "created" || data2 === "duplicate" || data2 === "rejected")) {
-        const err11 = { instancePath: instancePath + "/status", schemaPath: "#/properties/status/enum", keyword: "enum", params: { allowedValues: schema172.properties.status.enum } };
+        const err11 = { instancePath: instancePath + "/status", schemaPath: "#/properties/status/enum", keyword: "enum", params: { allowedValues: schema228.properties.status.enum } };
         if (vErrors === null) {
           vErrors = [err11];
         } else {
@@ -11886,7 +16431,7 @@ function validate92(data, { instancePath = "", parentData, parentDataProperty, r
     if (data.id !== void 0) {
       let data3 = data.id;
       if (typeof data3 !== "string" && data3 !== null) {
-        const err12 = { instancePath: instancePath + "/id", schemaPath: "#/properties/id/type", keyword: "type", params: { type: schema172.properties.id.type } };
+        const err12 = { instancePath: instancePath + "/id", schemaPath: "#/properties/id/type", keyword: "type", params: { type: schema228.properties.id.type } };
         if (vErrors === null) {
           vErrors = [err12];
         } else {
@@ -11907,8 +16452,8 @@ function validate92(data, { instancePath = "", parentData, parentDataProperty, r
       }
     }
     if (data.error !== void 0) {
-      if (!validate93(data.error, { instancePath: instancePath + "/error", parentData: data, parentDataProperty: "error", rootData })) {
-        vErrors = vErrors === null ? validate93.errors : vErrors.concat(validate93.errors);
+      if (!validate126(data.error, { instancePath: instancePath + "/error", parentData: data, parentDataProperty: "error", rootData })) {
+        vErrors = vErrors === null ? validate126.errors : vErrors.concat(validate126.errors);
         errors = vErrors.length;
       }
     }
@@ -11921,10 +16466,10 @@ function validate92(data, { instancePath = "", parentData, parentDataProperty, r
     }
     errors++;
   }
-  validate92.errors = vErrors;
+  validate125.errors = vErrors;
   return errors === 0;
 }
-function validate91(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate124(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -12006,7 +16551,7 @@ function validate91(data, { instancePath = "", parentData, parentDataProperty, r
         errors++;
       }
       if (!(data0 === "event_batch")) {
-        const err8 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema171.properties.object.enum } };
+        const err8 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema227.properties.object.enum } };
         if (vErrors === null) {
           vErrors = [err8];
         } else {
@@ -12027,7 +16572,7 @@ function validate91(data, { instancePath = "", parentData, parentDataProperty, r
         errors++;
       }
       if (!(data1 === "/v4/events")) {
-        const err10 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema171.properties.url.enum } };
+        const err10 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema227.properties.url.enum } };
         if (vErrors === null) {
           vErrors = [err10];
         } else {
@@ -12155,8 +16700,8 @@ function validate91(data, { instancePath = "", parentData, parentDataProperty, r
         }
         const len0 = data5.length;
         for (let i0 = 0; i0 < len0; i0++) {
-          if (!validate92(data5[i0], { instancePath: instancePath + "/results/" + i0, parentData: data5, parentDataProperty: i0, rootData })) {
-            vErrors = vErrors === null ? validate92.errors : vErrors.concat(validate92.errors);
+          if (!validate125(data5[i0], { instancePath: instancePath + "/results/" + i0, parentData: data5, parentDataProperty: i0, rootData })) {
+            vErrors = vErrors === null ? validate125.errors : vErrors.concat(validate125.errors);
             errors = vErrors.length;
           }
         }
@@ -12179,11 +16724,11 @@ function validate91(data, { instancePath = "", parentData, parentDataProperty, r
     }
     errors++;
   }
-  validate91.errors = vErrors;
+  validate124.errors = vErrors;
   return errors === 0;
 }
-var v4CreateEventsBody = validate96;
-function validate96(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var v4CreateEventsBody = validate129;
+function validate129(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -12312,22 +16857,22 @@ function validate96(data, { instancePath = "", parentData, parentDataProperty, r
     }
     errors++;
   }
-  validate96.errors = vErrors;
+  validate129.errors = vErrors;
   return errors === 0;
 }
-var answerExport = validate97;
-var schema176 = { "type": "object", "required": ["object", "id", "url", "status", "platform", "from_timestamp", "to_timestamp", "created_at", "expires_at", "file_url", "type", "format", "compression", "segment_id", "rows_written", "error", "manifest"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["export"] }, "id": { "type": "string", "minLength": 1 }, "url": { "type": "string", "pattern": "^/v4/exports/.+$" }, "status": { "type": "string", "enum": ["new", "processing", "done", "failed"] }, "platform": { "type": ["string", "null"], "enum": ["iOS", "Android", "Stripe", null] }, "from_timestamp": { "$ref": "answer:Time" }, "to_timestamp": { "$ref": "answer:Time" }, "created_at": { "$ref": "answer:Time" }, "expires_at": { "$ref": "answer:NullableTime" }, "file_url": { "type": ["string", "null"], "pattern": "^https?://" }, "type": { "type": "string", "enum": ["events", "customers", "purchases"] }, "format": { "type": "string", "enum": ["csv", "json", "ndjson", "parquet"] }, "compression": { "type": "string", "enum": ["none", "gzip"] }, "segment_id": { "type": ["string", "null"] }, "rows_written": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "error": { "$ref": "answer:ExportFailure" }, "manifest": { "$ref": "answer:ExportManifest" } }, "$id": "answer:Export" };
-var schema181 = { "type": ["object", "null"], "required": ["code", "message"], "additionalProperties": false, "properties": { "code": { "type": "string", "pattern": "^[a-z][a-z0-9_]*$" }, "message": { "type": "string" } }, "$id": "answer:ExportFailure" };
-var pattern72 = new RegExp("^/v4/exports/.+$", "u");
-var pattern77 = new RegExp("^https?://", "u");
-var schema182 = { "type": ["object", "null"], "required": ["rows", "bytes", "sha256", "from_offsets", "to_offsets", "columns_version"], "additionalProperties": false, "properties": { "rows": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "bytes": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "sha256": { "type": "string", "pattern": "^[0-9a-f]{64}$" }, "from_offsets": { "$ref": "answer:LogOffsets" }, "to_offsets": { "$ref": "answer:LogOffsets" }, "columns_version": { "type": "integer", "minimum": 1, "maximum": 9007199254740991 } }, "$id": "answer:ExportManifest" };
-var pattern79 = new RegExp("^[0-9a-f]{64}$", "u");
-function validate98(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var answerExport = validate130;
+var schema232 = { "type": "object", "required": ["object", "id", "url", "status", "platform", "from_timestamp", "to_timestamp", "created_at", "expires_at", "file_url", "type", "format", "compression", "segment_id", "rows_written", "error", "manifest"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["export"] }, "id": { "type": "string", "minLength": 1 }, "url": { "type": "string", "pattern": "^/v4/exports/.+$" }, "status": { "type": "string", "enum": ["new", "processing", "done", "failed"] }, "platform": { "type": ["string", "null"], "enum": ["iOS", "Android", "Stripe", null] }, "from_timestamp": { "$ref": "answer:Time" }, "to_timestamp": { "$ref": "answer:Time" }, "created_at": { "$ref": "answer:Time" }, "expires_at": { "$ref": "answer:NullableTime" }, "file_url": { "type": ["string", "null"], "pattern": "^https?://" }, "type": { "type": "string", "enum": ["events", "customers", "purchases"] }, "format": { "type": "string", "enum": ["csv", "json", "ndjson", "parquet"] }, "compression": { "type": "string", "enum": ["none", "gzip"] }, "segment_id": { "type": ["string", "null"] }, "rows_written": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "error": { "$ref": "answer:ExportFailure" }, "manifest": { "$ref": "answer:ExportManifest" } }, "$id": "answer:Export" };
+var schema237 = { "type": ["object", "null"], "required": ["code", "message"], "additionalProperties": false, "properties": { "code": { "type": "string", "pattern": "^[a-z][a-z0-9_]*$" }, "message": { "type": "string" } }, "$id": "answer:ExportFailure" };
+var pattern92 = new RegExp("^/v4/exports/.+$", "u");
+var pattern97 = new RegExp("^https?://", "u");
+var schema238 = { "type": ["object", "null"], "required": ["rows", "bytes", "sha256", "from_offsets", "to_offsets", "columns_version"], "additionalProperties": false, "properties": { "rows": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "bytes": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "sha256": { "type": "string", "pattern": "^[0-9a-f]{64}$" }, "from_offsets": { "$ref": "answer:LogOffsets" }, "to_offsets": { "$ref": "answer:LogOffsets" }, "columns_version": { "type": "integer", "minimum": 1, "maximum": 9007199254740991 } }, "$id": "answer:ExportManifest" };
+var pattern99 = new RegExp("^[0-9a-f]{64}$", "u");
+function validate131(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
   if (!(data && typeof data == "object" && !Array.isArray(data)) && data !== null) {
-    const err0 = { instancePath, schemaPath: "#/type", keyword: "type", params: { type: schema182.type } };
+    const err0 = { instancePath, schemaPath: "#/type", keyword: "type", params: { type: schema238.type } };
     if (vErrors === null) {
       vErrors = [err0];
     } else {
@@ -12468,7 +17013,7 @@ function validate98(data, { instancePath = "", parentData, parentDataProperty, r
     if (data.sha256 !== void 0) {
       let data2 = data.sha256;
       if (typeof data2 === "string") {
-        if (!pattern79.test(data2)) {
+        if (!pattern99.test(data2)) {
           const err14 = { instancePath: instancePath + "/sha256", schemaPath: "#/properties/sha256/pattern", keyword: "pattern", params: { pattern: "^[0-9a-f]{64}$" } };
           if (vErrors === null) {
             vErrors = [err14];
@@ -12648,10 +17193,10 @@ function validate98(data, { instancePath = "", parentData, parentDataProperty, r
       }
     }
   }
-  validate98.errors = vErrors;
+  validate131.errors = vErrors;
   return errors === 0;
 }
-function validate97(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate130(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -12810,7 +17355,7 @@ function validate97(data, { instancePath = "", parentData, parentDataProperty, r
       errors++;
     }
     for (const key0 in data) {
-      if (!func36.call(schema176.properties, key0)) {
+      if (!func36.call(schema232.properties, key0)) {
         const err17 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
         if (vErrors === null) {
           vErrors = [err17];
@@ -12832,7 +17377,7 @@ function validate97(data, { instancePath = "", parentData, parentDataProperty, r
         errors++;
       }
       if (!(data0 === "export")) {
-        const err19 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema176.properties.object.enum } };
+        const err19 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema232.properties.object.enum } };
         if (vErrors === null) {
           vErrors = [err19];
         } else {
@@ -12866,7 +17411,7 @@ function validate97(data, { instancePath = "", parentData, parentDataProperty, r
     if (data.url !== void 0) {
       let data2 = data.url;
       if (typeof data2 === "string") {
-        if (!pattern72.test(data2)) {
+        if (!pattern92.test(data2)) {
           const err22 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/pattern", keyword: "pattern", params: { pattern: "^/v4/exports/.+$" } };
           if (vErrors === null) {
             vErrors = [err22];
@@ -12897,7 +17442,7 @@ function validate97(data, { instancePath = "", parentData, parentDataProperty, r
         errors++;
       }
       if (!(data3 === "new" || data3 === "processing" || data3 === "done" || data3 === "failed")) {
-        const err25 = { instancePath: instancePath + "/status", schemaPath: "#/properties/status/enum", keyword: "enum", params: { allowedValues: schema176.properties.status.enum } };
+        const err25 = { instancePath: instancePath + "/status", schemaPath: "#/properties/status/enum", keyword: "enum", params: { allowedValues: schema232.properties.status.enum } };
         if (vErrors === null) {
           vErrors = [err25];
         } else {
@@ -12909,7 +17454,7 @@ function validate97(data, { instancePath = "", parentData, parentDataProperty, r
     if (data.platform !== void 0) {
       let data4 = data.platform;
       if (typeof data4 !== "string" && data4 !== null) {
-        const err26 = { instancePath: instancePath + "/platform", schemaPath: "#/properties/platform/type", keyword: "type", params: { type: schema176.properties.platform.type } };
+        const err26 = { instancePath: instancePath + "/platform", schemaPath: "#/properties/platform/type", keyword: "type", params: { type: schema232.properties.platform.type } };
         if (vErrors === null) {
           vErrors = [err26];
         } else {
@@ -12918,7 +17463,7 @@ function validate97(data, { instancePath = "", parentData, parentDataProperty, r
         errors++;
       }
       if (!(data4 === "iOS" || data4 === "Android" || data4 === "Stripe" || data4 === null)) {
-        const err27 = { instancePath: instancePath + "/platform", schemaPath: "#/properties/platform/enum", keyword: "enum", params: { allowedValues: schema176.properties.platform.enum } };
+        const err27 = { instancePath: instancePath + "/platform", schemaPath: "#/properties/platform/enum", keyword: "enum", params: { allowedValues: schema232.properties.platform.enum } };
         if (vErrors === null) {
           vErrors = [err27];
         } else {
@@ -13055,7 +17600,7 @@ function validate97(data, { instancePath = "", parentData, parentDataProperty, r
     if (data.file_url !== void 0) {
       let data9 = data.file_url;
       if (typeof data9 !== "string" && data9 !== null) {
-        const err40 = { instancePath: instancePath + "/file_url", schemaPath: "#/properties/file_url/type", keyword: "type", params: { type: schema176.properties.file_url.type } };
+        const err40 = { instancePath: instancePath + "/file_url", schemaPath: "#/properties/file_url/type", keyword: "type", params: { type: schema232.properties.file_url.type } };
         if (vErrors === null) {
           vErrors = [err40];
         } else {
@@ -13064,7 +17609,7 @@ function validate97(data, { instancePath = "", parentData, parentDataProperty, r
         errors++;
       }
       if (typeof data9 === "string") {
-        if (!pattern77.test(data9)) {
+        if (!pattern97.test(data9)) {
           const err41 = { instancePath: instancePath + "/file_url", schemaPath: "#/properties/file_url/pattern", keyword: "pattern", params: { pattern: "^https?://" } };
           if (vErrors === null) {
             vErrors = [err41];
@@ -13087,7 +17632,7 @@ function validate97(data, { instancePath = "", parentData, parentDataProperty, r
         errors++;
       }
       if (!(data10 === "events" || data10 === "customers" || data10 === "purchases")) {
-        const err43 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema176.properties.type.enum } };
+        const err43 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema232.properties.type.enum } };
         if (vErrors === null) {
           vErrors = [err43];
         } else {
@@ -13108,7 +17653,7 @@ function validate97(data, { instancePath = "", parentData, parentDataProperty, r
         errors++;
       }
       if (!(data11 === "csv" || data11 === "json" || data11 === "ndjson" || data11 === "parquet")) {
-        const err45 = { instancePath: instancePath + "/format", schemaPath: "#/properties/format/enum", keyword: "enum", params: { allowedValues: schema176.properties.format.enum } };
+        const err45 = { instancePath: instancePath + "/format", schemaPath: "#/properties/format/enum", keyword: "enum", params: { allowedValues: schema232.properties.format.enum } };
         if (vErrors === null) {
           vErrors = [err45];
         } else {
@@ -13129,7 +17674,7 @@ function validate97(data, { instancePath = "", parentData, parentDataProperty, r
         errors++;
       }
       if (!(data12 === "none" || data12 === "gzip")) {
-        const err47 = { instancePath: instancePath + "/compression", schemaPath: "#/properties/compression/enum", keyword: "enum", params: { allowedValues: schema176.properties.compression.enum } };
+        const err47 = { instancePath: instancePath + "/compression", schemaPath: "#/properties/compression/enum", keyword: "enum", params: { allowedValues: schema232.properties.compression.enum } };
         if (vErrors === null) {
           vErrors = [err47];
         } else {
@@ -13141,7 +17686,7 @@ function validate97(data, { instancePath = "", parentData, parentDataProperty, r
     if (data.segment_id !== void 0) {
       let data13 = data.segment_id;
       if (typeof data13 !== "string" && data13 !== null) {
-        const err48 = { instancePath: instancePath + "/segment_id", schemaPath: "#/properties/segment_id/type", keyword: "type", params: { type: schema176.properties.segment_id.type } };
+        const err48 = { instancePath: instancePath + "/segment_id", schemaPath: "#/properties/segment_id/type", keyword: "type", params: { type: schema232.properties.segment_id.type } };
         if (vErrors === null) {
           vErrors = [err48];
         } else {
@@ -13185,7 +17730,7 @@ function validate97(data, { instancePath = "", parentData, parentDataProperty, r
     if (data.error !== void 0) {
       let data15 = data.error;
       if (!(data15 && typeof data15 == "object" && !Array.isArray(data15)) && data15 !== null) {
-        const err52 = { instancePath: instancePath + "/error", schemaPath: "answer:ExportFailure/type", keyword: "type", params: { type: schema181.type } };
+        const err52 = { instancePath: instancePath + "/error", schemaPath: "answer:ExportFailure/type", keyword: "type", params: { type: schema237.type } };
         if (vErrors === null) {
           vErrors = [err52];
         } else {
@@ -13259,8 +17804,8 @@ function validate97(data, { instancePath = "", parentData, parentDataProperty, r
       }
     }
     if (data.manifest !== void 0) {
-      if (!validate98(data.manifest, { instancePath: instancePath + "/manifest", parentData: data, parentDataProperty: "manifest", rootData })) {
-        vErrors = vErrors === null ? validate98.errors : vErrors.concat(validate98.errors);
+      if (!validate131(data.manifest, { instancePath: instancePath + "/manifest", parentData: data, parentDataProperty: "manifest", rootData })) {
+        vErrors = vErrors === null ? validate131.errors : vErrors.concat(validate131.errors);
         errors = vErrors.length;
       }
     }
@@ -13273,12 +17818,12 @@ function validate97(data, { instancePath = "", parentData, parentDataProperty, r
     }
     errors++;
   }
-  validate97.errors = vErrors;
+  validate130.errors = vErrors;
   return errors === 0;
 }
-var v4CreateExportBody = validate100;
-var schema186 = { "type": "object", "required": ["from_timestamp", "to_timestamp"], "additionalProperties": false, "properties": { "from_timestamp": { "type": "string", "format": "date-time" }, "to_timestamp": { "type": "string", "format": "date-time" }, "type": { "type": "string", "enum": ["events", "customers", "purchases"], "default": "events" }, "format": { "type": "string", "enum": ["csv", "json", "ndjson", "parquet"], "default": "csv" }, "platform": { "type": ["string", "null"], "enum": ["iOS", "Android", "Stripe", null], "default": null }, "segment_id": { "type": ["string", "null"], "default": null, "format": "text" }, "compression": { "type": "string", "enum": ["none", "gzip"], "default": "none" } }, "$id": "input:ExportInput" };
-function validate100(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var v4CreateExportBody = validate133;
+var schema242 = { "type": "object", "required": ["from_timestamp", "to_timestamp"], "additionalProperties": false, "properties": { "from_timestamp": { "type": "string", "format": "date-time" }, "to_timestamp": { "type": "string", "format": "date-time" }, "type": { "type": "string", "enum": ["events", "customers", "purchases"], "default": "events" }, "format": { "type": "string", "enum": ["csv", "json", "ndjson", "parquet"], "default": "csv" }, "platform": { "type": ["string", "null"], "enum": ["iOS", "Android", "Stripe", null], "default": null }, "segment_id": { "type": ["string", "null"], "default": null, "format": "text" }, "compression": { "type": "string", "enum": ["none", "gzip"], "default": "none" } }, "$id": "input:ExportInput" };
+function validate133(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -13382,7 +17927,7 @@ function validate100(data, { instancePath = "", parentData, parentDataProperty, 
       errors++;
     }
     if (!(data2 === "events" || data2 === "customers" || data2 === "purchases")) {
-      const err8 = { instancePath: instancePath + "/type", schemaPath: "input:ExportInput/properties/type/enum", keyword: "enum", params: { allowedValues: schema186.properties.type.enum } };
+      const err8 = { instancePath: instancePath + "/type", schemaPath: "input:ExportInput/properties/type/enum", keyword: "enum", params: { allowedValues: schema242.properties.type.enum } };
       if (vErrors === null) {
         vErrors = [err8];
       } else {
@@ -13401,7 +17946,7 @@ function validate100(data, { instancePath = "", parentData, parentDataProperty, 
       errors++;
     }
     if (!(data3 === "csv" || data3 === "json" || data3 === "ndjson" || data3 === "parquet")) {
-      const err10 = { instancePath: instancePath + "/format", schemaPath: "input:ExportInput/properties/format/enum", keyword: "enum", params: { allowedValues: schema186.properties.format.enum } };
+      const err10 = { instancePath: instancePath + "/format", schemaPath: "input:ExportInput/properties/format/enum", keyword: "enum", params: { allowedValues: schema242.properties.format.enum } };
       if (vErrors === null) {
         vErrors = [err10];
       } else {
@@ -13411,7 +17956,7 @@ function validate100(data, { instancePath = "", parentData, parentDataProperty, 
     }
     let data4 = data.platform;
     if (typeof data4 !== "string" && data4 !== null) {
-      const err11 = { instancePath: instancePath + "/platform", schemaPath: "input:ExportInput/properties/platform/type", keyword: "type", params: { type: schema186.properties.platform.type } };
+      const err11 = { instancePath: instancePath + "/platform", schemaPath: "input:ExportInput/properties/platform/type", keyword: "type", params: { type: schema242.properties.platform.type } };
       if (vErrors === null) {
         vErrors = [err11];
       } else {
@@ -13420,7 +17965,7 @@ function validate100(data, { instancePath = "", parentData, parentDataProperty, 
       errors++;
     }
     if (!(data4 === "iOS" || data4 === "Android" || data4 === "Stripe" || data4 === null)) {
-      const err12 = { instancePath: instancePath + "/platform", schemaPath: "input:ExportInput/properties/platform/enum", keyword: "enum", params: { allowedValues: schema186.properties.platform.enum } };
+      const err12 = { instancePath: instancePath + "/platform", schemaPath: "input:ExportInput/properties/platform/enum", keyword: "enum", params: { allowedValues: schema242.properties.platform.enum } };
       if (vErrors === null) {
         vErrors = [err12];
       } else {
@@ -13430,7 +17975,7 @@ function validate100(data, { instancePath = "", parentData, parentDataProperty, 
     }
     let data5 = data.segment_id;
     if (typeof data5 !== "string" && data5 !== null) {
-      const err13 = { instancePath: instancePath + "/segment_id", schemaPath: "input:ExportInput/properties/segment_id/type", keyword: "type", params: { type: schema186.properties.segment_id.type } };
+      const err13 = { instancePath: instancePath + "/segment_id", schemaPath: "input:ExportInput/properties/segment_id/type", keyword: "type", params: { type: schema242.properties.segment_id.type } };
       if (vErrors === null) {
         vErrors = [err13];
       } else {
@@ -13460,7 +18005,7 @@ function validate100(data, { instancePath = "", parentData, parentDataProperty, 
       errors++;
     }
     if (!(data6 === "none" || data6 === "gzip")) {
-      const err16 = { instancePath: instancePath + "/compression", schemaPath: "input:ExportInput/properties/compression/enum", keyword: "enum", params: { allowedValues: schema186.properties.compression.enum } };
+      const err16 = { instancePath: instancePath + "/compression", schemaPath: "input:ExportInput/properties/compression/enum", keyword: "enum", params: { allowedValues: schema242.properties.compression.enum } };
       if (vErrors === null) {
         vErrors = [err16];
       } else {
@@ -13477,12 +18022,12 @@ function validate100(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate100.errors = vErrors;
+  validate133.errors = vErrors;
   return errors === 0;
 }
-var answerExportList = validate101;
-var schema187 = { "type": "object", "required": ["object", "url", "data", "has_more"], "additionalProperties": false, "properties": { "object": { "$ref": "answer:ListObject" }, "url": { "type": "string", "enum": ["/v4/exports/history"] }, "data": { "type": "array", "maxItems": 100, "items": { "$ref": "answer:Export" } }, "has_more": { "$ref": "answer:HasMore" }, "next_cursor": { "$ref": "answer:NextCursor" } }, "$id": "answer:ExportList" };
-function validate101(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var answerExportList = validate134;
+var schema243 = { "type": "object", "required": ["object", "url", "data", "has_more"], "additionalProperties": false, "properties": { "object": { "$ref": "answer:ListObject" }, "url": { "type": "string", "enum": ["/v4/exports/history"] }, "data": { "type": "array", "maxItems": 100, "items": { "$ref": "answer:Export" } }, "has_more": { "$ref": "answer:HasMore" }, "next_cursor": { "$ref": "answer:NextCursor" } }, "$id": "answer:ExportList" };
+function validate134(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -13567,7 +18112,7 @@ function validate101(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "/v4/exports/history")) {
-        const err8 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema187.properties.url.enum } };
+        const err8 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema243.properties.url.enum } };
         if (vErrors === null) {
           vErrors = [err8];
         } else {
@@ -13590,8 +18135,8 @@ function validate101(data, { instancePath = "", parentData, parentDataProperty, 
         }
         const len0 = data2.length;
         for (let i0 = 0; i0 < len0; i0++) {
-          if (!validate97(data2[i0], { instancePath: instancePath + "/data/" + i0, parentData: data2, parentDataProperty: i0, rootData })) {
-            vErrors = vErrors === null ? validate97.errors : vErrors.concat(validate97.errors);
+          if (!validate130(data2[i0], { instancePath: instancePath + "/data/" + i0, parentData: data2, parentDataProperty: i0, rootData })) {
+            vErrors = vErrors === null ? validate130.errors : vErrors.concat(validate130.errors);
             errors = vErrors.length;
           }
         }
@@ -13656,11 +18201,11 @@ function validate101(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate101.errors = vErrors;
+  validate134.errors = vErrors;
   return errors === 0;
 }
-var v4GetExportPath = validate103;
-function validate103(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var v4GetExportPath = validate136;
+function validate136(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -13743,15 +18288,15 @@ function validate103(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate103.errors = vErrors;
+  validate136.errors = vErrors;
   return errors === 0;
 }
-var answerProjectSettings = validate104;
-var schema193 = { "type": "object", "required": ["object", "url", "project_name", "access_token", "api_key", "secret_key", "proxy_url", "rtdn_proxy_url"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["project_settings"] }, "url": { "type": "string", "enum": ["/v4/project-settings"] }, "project_name": { "type": "string", "minLength": 1, "maxLength": 255 }, "access_token": { "type": "string", "pattern": "^[A-Za-z0-9_-]{32}$" }, "api_key": { "type": "string", "pattern": "^[A-Za-z0-9_-]{32}$" }, "secret_key": { "type": "string", "pattern": "^sk_[A-Za-z0-9_-]{16,128}$" }, "proxy_url": { "$ref": "answer:ProxyUrl" }, "rtdn_proxy_url": { "$ref": "answer:ProxyUrl" } }, "$id": "answer:ProjectSettings" };
-var schema194 = { "type": ["string", "null"], "maxLength": 2048, "pattern": "^https://\\S+$", "$id": "answer:ProxyUrl" };
-var pattern83 = new RegExp("^sk_[A-Za-z0-9_-]{16,128}$", "u");
-var pattern84 = new RegExp("^https://\\S+$", "u");
-function validate104(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var answerProjectSettings = validate137;
+var schema249 = { "type": "object", "required": ["object", "url", "project_name", "access_token", "api_key", "secret_key", "proxy_url", "rtdn_proxy_url"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["project_settings"] }, "url": { "type": "string", "enum": ["/v4/project-settings"] }, "project_name": { "type": "string", "minLength": 1, "maxLength": 255 }, "access_token": { "type": "string", "pattern": "^[A-Za-z0-9_-]{32}$" }, "api_key": { "type": "string", "pattern": "^[A-Za-z0-9_-]{32}$" }, "secret_key": { "type": "string", "pattern": "^sk_[A-Za-z0-9_-]{16,128}$" }, "proxy_url": { "$ref": "answer:ProxyUrl" }, "rtdn_proxy_url": { "$ref": "answer:ProxyUrl" } }, "$id": "answer:ProjectSettings" };
+var schema250 = { "type": ["string", "null"], "maxLength": 2048, "pattern": "^https://\\S+$", "$id": "answer:ProxyUrl" };
+var pattern103 = new RegExp("^sk_[A-Za-z0-9_-]{16,128}$", "u");
+var pattern104 = new RegExp("^https://\\S+$", "u");
+function validate137(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -13851,7 +18396,7 @@ function validate104(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data0 === "project_settings")) {
-        const err10 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema193.properties.object.enum } };
+        const err10 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema249.properties.object.enum } };
         if (vErrors === null) {
           vErrors = [err10];
         } else {
@@ -13872,7 +18417,7 @@ function validate104(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "/v4/project-settings")) {
-        const err12 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema193.properties.url.enum } };
+        const err12 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema249.properties.url.enum } };
         if (vErrors === null) {
           vErrors = [err12];
         } else {
@@ -13915,7 +18460,7 @@ function validate104(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.access_token !== void 0) {
       let data3 = data.access_token;
       if (typeof data3 === "string") {
-        if (!pattern66.test(data3)) {
+        if (!pattern86.test(data3)) {
           const err16 = { instancePath: instancePath + "/access_token", schemaPath: "#/properties/access_token/pattern", keyword: "pattern", params: { pattern: "^[A-Za-z0-9_-]{32}$" } };
           if (vErrors === null) {
             vErrors = [err16];
@@ -13937,7 +18482,7 @@ function validate104(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.api_key !== void 0) {
       let data4 = data.api_key;
       if (typeof data4 === "string") {
-        if (!pattern66.test(data4)) {
+        if (!pattern86.test(data4)) {
           const err18 = { instancePath: instancePath + "/api_key", schemaPath: "#/properties/api_key/pattern", keyword: "pattern", params: { pattern: "^[A-Za-z0-9_-]{32}$" } };
           if (vErrors === null) {
             vErrors = [err18];
@@ -13959,7 +18504,7 @@ function validate104(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.secret_key !== void 0) {
       let data5 = data.secret_key;
       if (typeof data5 === "string") {
-        if (!pattern83.test(data5)) {
+        if (!pattern103.test(data5)) {
           const err20 = { instancePath: instancePath + "/secret_key", schemaPath: "#/properties/secret_key/pattern", keyword: "pattern", params: { pattern: "^sk_[A-Za-z0-9_-]{16,128}$" } };
           if (vErrors === null) {
             vErrors = [err20];
@@ -13981,7 +18526,7 @@ function validate104(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.proxy_url !== void 0) {
       let data6 = data.proxy_url;
       if (typeof data6 !== "string" && data6 !== null) {
-        const err22 = { instancePath: instancePath + "/proxy_url", schemaPath: "answer:ProxyUrl/type", keyword: "type", params: { type: schema194.type } };
+        const err22 = { instancePath: instancePath + "/proxy_url", schemaPath: "answer:ProxyUrl/type", keyword: "type", params: { type: schema250.type } };
         if (vErrors === null) {
           vErrors = [err22];
         } else {
@@ -13999,7 +18544,7 @@ function validate104(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern84.test(data6)) {
+        if (!pattern104.test(data6)) {
           const err24 = { instancePath: instancePath + "/proxy_url", schemaPath: "answer:ProxyUrl/pattern", keyword: "pattern", params: { pattern: "^https://\\S+$" } };
           if (vErrors === null) {
             vErrors = [err24];
@@ -14013,7 +18558,7 @@ function validate104(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.rtdn_proxy_url !== void 0) {
       let data7 = data.rtdn_proxy_url;
       if (typeof data7 !== "string" && data7 !== null) {
-        const err25 = { instancePath: instancePath + "/rtdn_proxy_url", schemaPath: "answer:ProxyUrl/type", keyword: "type", params: { type: schema194.type } };
+        const err25 = { instancePath: instancePath + "/rtdn_proxy_url", schemaPath: "answer:ProxyUrl/type", keyword: "type", params: { type: schema250.type } };
         if (vErrors === null) {
           vErrors = [err25];
         } else {
@@ -14031,7 +18576,7 @@ function validate104(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern84.test(data7)) {
+        if (!pattern104.test(data7)) {
           const err27 = { instancePath: instancePath + "/rtdn_proxy_url", schemaPath: "answer:ProxyUrl/pattern", keyword: "pattern", params: { pattern: "^https://\\S+$" } };
           if (vErrors === null) {
             vErrors = [err27];
@@ -14051,12 +18596,12 @@ function validate104(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate104.errors = vErrors;
+  validate137.errors = vErrors;
   return errors === 0;
 }
-var v4UpdateProjectSettingsBody = validate105;
-var schema198 = { "type": ["string", "null"], "maxLength": 2048, "pattern": "^https://\\S+$", "format": "text", "$id": "input:ProxyUrl" };
-function validate106(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var v4UpdateProjectSettingsBody = validate138;
+var schema254 = { "type": ["string", "null"], "maxLength": 2048, "pattern": "^https://\\S+$", "format": "text", "$id": "input:ProxyUrl" };
+function validate139(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -14115,7 +18660,7 @@ function validate106(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.proxy_url !== void 0) {
       let data1 = data.proxy_url;
       if (typeof data1 !== "string" && data1 !== null) {
-        const err5 = { instancePath: instancePath + "/proxy_url", schemaPath: "input:ProxyUrl/type", keyword: "type", params: { type: schema198.type } };
+        const err5 = { instancePath: instancePath + "/proxy_url", schemaPath: "input:ProxyUrl/type", keyword: "type", params: { type: schema254.type } };
         if (vErrors === null) {
           vErrors = [err5];
         } else {
@@ -14133,7 +18678,7 @@ function validate106(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern84.test(data1)) {
+        if (!pattern104.test(data1)) {
           const err7 = { instancePath: instancePath + "/proxy_url", schemaPath: "input:ProxyUrl/pattern", keyword: "pattern", params: { pattern: "^https://\\S+$" } };
           if (vErrors === null) {
             vErrors = [err7];
@@ -14156,7 +18701,7 @@ function validate106(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.rtdn_proxy_url !== void 0) {
       let data2 = data.rtdn_proxy_url;
       if (typeof data2 !== "string" && data2 !== null) {
-        const err9 = { instancePath: instancePath + "/rtdn_proxy_url", schemaPath: "input:ProxyUrl/type", keyword: "type", params: { type: schema198.type } };
+        const err9 = { instancePath: instancePath + "/rtdn_proxy_url", schemaPath: "input:ProxyUrl/type", keyword: "type", params: { type: schema254.type } };
         if (vErrors === null) {
           vErrors = [err9];
         } else {
@@ -14174,7 +18719,7 @@ function validate106(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern84.test(data2)) {
+        if (!pattern104.test(data2)) {
           const err11 = { instancePath: instancePath + "/rtdn_proxy_url", schemaPath: "input:ProxyUrl/pattern", keyword: "pattern", params: { pattern: "^https://\\S+$" } };
           if (vErrors === null) {
             vErrors = [err11];
@@ -14203,24 +18748,24 @@ function validate106(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate106.errors = vErrors;
+  validate139.errors = vErrors;
   return errors === 0;
 }
-function validate105(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate138(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
-  if (!validate106(data, { instancePath, parentData, parentDataProperty, rootData })) {
-    vErrors = vErrors === null ? validate106.errors : vErrors.concat(validate106.errors);
+  if (!validate139(data, { instancePath, parentData, parentDataProperty, rootData })) {
+    vErrors = vErrors === null ? validate139.errors : vErrors.concat(validate139.errors);
     errors = vErrors.length;
   }
-  validate105.errors = vErrors;
+  validate138.errors = vErrors;
   return errors === 0;
 }
-var answerRegeneratedSecret = validate108;
-var schema200 = { "type": "object", "required": ["object", "url", "secret_key"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["project_settings"] }, "url": { "type": "string", "enum": ["/v4/project-settings"] }, "secret_key": { "type": "string", "pattern": "^sk_[A-Za-z0-9_-]{40}$" } }, "$id": "answer:RegeneratedSecret" };
-var pattern88 = new RegExp("^sk_[A-Za-z0-9_-]{40}$", "u");
-function validate108(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var answerRegeneratedSecret = validate141;
+var schema256 = { "type": "object", "required": ["object", "url", "secret_key"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["project_settings"] }, "url": { "type": "string", "enum": ["/v4/project-settings"] }, "secret_key": { "type": "string", "pattern": "^sk_[A-Za-z0-9_-]{40}$" } }, "$id": "answer:RegeneratedSecret" };
+var pattern108 = new RegExp("^sk_[A-Za-z0-9_-]{40}$", "u");
+function validate141(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -14275,7 +18820,7 @@ function validate108(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data0 === "project_settings")) {
-        const err5 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema200.properties.object.enum } };
+        const err5 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema256.properties.object.enum } };
         if (vErrors === null) {
           vErrors = [err5];
         } else {
@@ -14296,7 +18841,7 @@ function validate108(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "/v4/project-settings")) {
-        const err7 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema200.properties.url.enum } };
+        const err7 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema256.properties.url.enum } };
         if (vErrors === null) {
           vErrors = [err7];
         } else {
@@ -14308,7 +18853,7 @@ function validate108(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.secret_key !== void 0) {
       let data2 = data.secret_key;
       if (typeof data2 === "string") {
-        if (!pattern88.test(data2)) {
+        if (!pattern108.test(data2)) {
           const err8 = { instancePath: instancePath + "/secret_key", schemaPath: "#/properties/secret_key/pattern", keyword: "pattern", params: { pattern: "^sk_[A-Za-z0-9_-]{40}$" } };
           if (vErrors === null) {
             vErrors = [err8];
@@ -14336,14 +18881,14 @@ function validate108(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate108.errors = vErrors;
+  validate141.errors = vErrors;
   return errors === 0;
 }
-var answerStoreConfig = validate109;
-var schema211 = { "type": "object", "required": ["object", "url", "platform", "enabled", "has_api_key", "has_webhook_secret"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["store_config"] }, "url": { "type": "string", "enum": ["/v4/project-settings/stores/stripe", "/v4/project-settings/stores/paddle"] }, "platform": { "type": "string", "enum": ["stripe", "paddle"] }, "enabled": { "type": "boolean" }, "has_api_key": { "type": "boolean" }, "has_webhook_secret": { "type": "boolean" } }, "$id": "answer:WebStoreConfig" };
-var schema202 = { "type": "object", "required": ["object", "url", "platform", "enabled", "has_shared_secret", "has_connect_private_key", "has_iap_private_key", "app_id", "bundle_id", "connect_key_identifier", "connect_issuer_id", "iap_key_identifier", "iap_issuer_id"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["store_config"] }, "url": { "type": "string", "enum": ["/v4/project-settings/stores/apple"] }, "platform": { "type": "string", "enum": ["apple"] }, "enabled": { "type": "boolean" }, "has_shared_secret": { "type": "boolean" }, "has_connect_private_key": { "type": "boolean" }, "has_iap_private_key": { "type": "boolean" }, "app_id": { "$ref": "answer:ShownStoreField" }, "bundle_id": { "$ref": "answer:ShownStoreField" }, "connect_key_identifier": { "$ref": "answer:ShownStoreField" }, "connect_issuer_id": { "$ref": "answer:ShownStoreField" }, "iap_key_identifier": { "$ref": "answer:ShownStoreField" }, "iap_issuer_id": { "$ref": "answer:ShownStoreField" } }, "$id": "answer:AppleStoreConfig" };
-var schema203 = { "type": ["string", "null"], "$id": "answer:ShownStoreField" };
-function validate110(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var answerStoreConfig = validate142;
+var schema267 = { "type": "object", "required": ["object", "url", "platform", "enabled", "has_api_key", "has_webhook_secret"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["store_config"] }, "url": { "type": "string", "enum": ["/v4/project-settings/stores/stripe", "/v4/project-settings/stores/paddle"] }, "platform": { "type": "string", "enum": ["stripe", "paddle"] }, "enabled": { "type": "boolean" }, "has_api_key": { "type": "boolean" }, "has_webhook_secret": { "type": "boolean" } }, "$id": "answer:WebStoreConfig" };
+var schema258 = { "type": "object", "required": ["object", "url", "platform", "enabled", "has_shared_secret", "has_connect_private_key", "has_iap_private_key", "app_id", "bundle_id", "connect_key_identifier", "connect_issuer_id", "iap_key_identifier", "iap_issuer_id"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["store_config"] }, "url": { "type": "string", "enum": ["/v4/project-settings/stores/apple"] }, "platform": { "type": "string", "enum": ["apple"] }, "enabled": { "type": "boolean" }, "has_shared_secret": { "type": "boolean" }, "has_connect_private_key": { "type": "boolean" }, "has_iap_private_key": { "type": "boolean" }, "app_id": { "$ref": "answer:ShownStoreField" }, "bundle_id": { "$ref": "answer:ShownStoreField" }, "connect_key_identifier": { "$ref": "answer:ShownStoreField" }, "connect_issuer_id": { "$ref": "answer:ShownStoreField" }, "iap_key_identifier": { "$ref": "answer:ShownStoreField" }, "iap_issuer_id": { "$ref": "answer:ShownStoreField" } }, "$id": "answer:AppleStoreConfig" };
+var schema259 = { "type": ["string", "null"], "$id": "answer:ShownStoreField" };
+function validate143(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -14466,7 +19011,7 @@ function validate110(data, { instancePath = "", parentData, parentDataProperty, 
       errors++;
     }
     for (const key0 in data) {
-      if (!func36.call(schema202.properties, key0)) {
+      if (!func36.call(schema258.properties, key0)) {
         const err13 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
         if (vErrors === null) {
           vErrors = [err13];
@@ -14488,7 +19033,7 @@ function validate110(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data0 === "store_config")) {
-        const err15 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema202.properties.object.enum } };
+        const err15 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema258.properties.object.enum } };
         if (vErrors === null) {
           vErrors = [err15];
         } else {
@@ -14509,7 +19054,7 @@ function validate110(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "/v4/project-settings/stores/apple")) {
-        const err17 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema202.properties.url.enum } };
+        const err17 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema258.properties.url.enum } };
         if (vErrors === null) {
           vErrors = [err17];
         } else {
@@ -14530,7 +19075,7 @@ function validate110(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data2 === "apple")) {
-        const err19 = { instancePath: instancePath + "/platform", schemaPath: "#/properties/platform/enum", keyword: "enum", params: { allowedValues: schema202.properties.platform.enum } };
+        const err19 = { instancePath: instancePath + "/platform", schemaPath: "#/properties/platform/enum", keyword: "enum", params: { allowedValues: schema258.properties.platform.enum } };
         if (vErrors === null) {
           vErrors = [err19];
         } else {
@@ -14586,7 +19131,7 @@ function validate110(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.app_id !== void 0) {
       let data7 = data.app_id;
       if (typeof data7 !== "string" && data7 !== null) {
-        const err24 = { instancePath: instancePath + "/app_id", schemaPath: "answer:ShownStoreField/type", keyword: "type", params: { type: schema203.type } };
+        const err24 = { instancePath: instancePath + "/app_id", schemaPath: "answer:ShownStoreField/type", keyword: "type", params: { type: schema259.type } };
         if (vErrors === null) {
           vErrors = [err24];
         } else {
@@ -14598,7 +19143,7 @@ function validate110(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.bundle_id !== void 0) {
       let data8 = data.bundle_id;
       if (typeof data8 !== "string" && data8 !== null) {
-        const err25 = { instancePath: instancePath + "/bundle_id", schemaPath: "answer:ShownStoreField/type", keyword: "type", params: { type: schema203.type } };
+        const err25 = { instancePath: instancePath + "/bundle_id", schemaPath: "answer:ShownStoreField/type", keyword: "type", params: { type: schema259.type } };
         if (vErrors === null) {
           vErrors = [err25];
         } else {
@@ -14610,7 +19155,7 @@ function validate110(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.connect_key_identifier !== void 0) {
       let data9 = data.connect_key_identifier;
       if (typeof data9 !== "string" && data9 !== null) {
-        const err26 = { instancePath: instancePath + "/connect_key_identifier", schemaPath: "answer:ShownStoreField/type", keyword: "type", params: { type: schema203.type } };
+        const err26 = { instancePath: instancePath + "/connect_key_identifier", schemaPath: "answer:ShownStoreField/type", keyword: "type", params: { type: schema259.type } };
         if (vErrors === null) {
           vErrors = [err26];
         } else {
@@ -14622,7 +19167,7 @@ function validate110(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.connect_issuer_id !== void 0) {
       let data10 = data.connect_issuer_id;
       if (typeof data10 !== "string" && data10 !== null) {
-        const err27 = { instancePath: instancePath + "/connect_issuer_id", schemaPath: "answer:ShownStoreField/type", keyword: "type", params: { type: schema203.type } };
+        const err27 = { instancePath: instancePath + "/connect_issuer_id", schemaPath: "answer:ShownStoreField/type", keyword: "type", params: { type: schema259.type } };
         if (vErrors === null) {
           vErrors = [err27];
         } else {
@@ -14634,7 +19179,7 @@ function validate110(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.iap_key_identifier !== void 0) {
       let data11 = data.iap_key_identifier;
       if (typeof data11 !== "string" && data11 !== null) {
-        const err28 = { instancePath: instancePath + "/iap_key_identifier", schemaPath: "answer:ShownStoreField/type", keyword: "type", params: { type: schema203.type } };
+        const err28 = { instancePath: instancePath + "/iap_key_identifier", schemaPath: "answer:ShownStoreField/type", keyword: "type", params: { type: schema259.type } };
         if (vErrors === null) {
           vErrors = [err28];
         } else {
@@ -14646,7 +19191,7 @@ function validate110(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.iap_issuer_id !== void 0) {
       let data12 = data.iap_issuer_id;
       if (typeof data12 !== "string" && data12 !== null) {
-        const err29 = { instancePath: instancePath + "/iap_issuer_id", schemaPath: "answer:ShownStoreField/type", keyword: "type", params: { type: schema203.type } };
+        const err29 = { instancePath: instancePath + "/iap_issuer_id", schemaPath: "answer:ShownStoreField/type", keyword: "type", params: { type: schema259.type } };
         if (vErrors === null) {
           vErrors = [err29];
         } else {
@@ -14664,11 +19209,11 @@ function validate110(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate110.errors = vErrors;
+  validate143.errors = vErrors;
   return errors === 0;
 }
-var schema209 = { "type": "object", "required": ["object", "url", "platform", "enabled", "has_service_account_key", "package_name"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["store_config"] }, "url": { "type": "string", "enum": ["/v4/project-settings/stores/google"] }, "platform": { "type": "string", "enum": ["google"] }, "enabled": { "type": "boolean" }, "has_service_account_key": { "type": "boolean" }, "package_name": { "$ref": "answer:ShownStoreField" } }, "$id": "answer:GoogleStoreConfig" };
-function validate112(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var schema265 = { "type": "object", "required": ["object", "url", "platform", "enabled", "has_service_account_key", "package_name"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["store_config"] }, "url": { "type": "string", "enum": ["/v4/project-settings/stores/google"] }, "platform": { "type": "string", "enum": ["google"] }, "enabled": { "type": "boolean" }, "has_service_account_key": { "type": "boolean" }, "package_name": { "$ref": "answer:ShownStoreField" } }, "$id": "answer:GoogleStoreConfig" };
+function validate145(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -14750,7 +19295,7 @@ function validate112(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data0 === "store_config")) {
-        const err8 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema209.properties.object.enum } };
+        const err8 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema265.properties.object.enum } };
         if (vErrors === null) {
           vErrors = [err8];
         } else {
@@ -14771,7 +19316,7 @@ function validate112(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "/v4/project-settings/stores/google")) {
-        const err10 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema209.properties.url.enum } };
+        const err10 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema265.properties.url.enum } };
         if (vErrors === null) {
           vErrors = [err10];
         } else {
@@ -14792,7 +19337,7 @@ function validate112(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data2 === "google")) {
-        const err12 = { instancePath: instancePath + "/platform", schemaPath: "#/properties/platform/enum", keyword: "enum", params: { allowedValues: schema209.properties.platform.enum } };
+        const err12 = { instancePath: instancePath + "/platform", schemaPath: "#/properties/platform/enum", keyword: "enum", params: { allowedValues: schema265.properties.platform.enum } };
         if (vErrors === null) {
           vErrors = [err12];
         } else {
@@ -14826,7 +19371,7 @@ function validate112(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.package_name !== void 0) {
       let data5 = data.package_name;
       if (typeof data5 !== "string" && data5 !== null) {
-        const err15 = { instancePath: instancePath + "/package_name", schemaPath: "answer:ShownStoreField/type", keyword: "type", params: { type: schema203.type } };
+        const err15 = { instancePath: instancePath + "/package_name", schemaPath: "answer:ShownStoreField/type", keyword: "type", params: { type: schema259.type } };
         if (vErrors === null) {
           vErrors = [err15];
         } else {
@@ -14844,10 +19389,10 @@ function validate112(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate112.errors = vErrors;
+  validate145.errors = vErrors;
   return errors === 0;
 }
-function validate109(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate142(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -14855,8 +19400,8 @@ function validate109(data, { instancePath = "", parentData, parentDataProperty, 
   let valid0 = false;
   let passing0 = null;
   const _errs1 = errors;
-  if (!validate110(data, { instancePath, parentData, parentDataProperty, rootData })) {
-    vErrors = vErrors === null ? validate110.errors : vErrors.concat(validate110.errors);
+  if (!validate143(data, { instancePath, parentData, parentDataProperty, rootData })) {
+    vErrors = vErrors === null ? validate143.errors : vErrors.concat(validate143.errors);
     errors = vErrors.length;
   }
   var _valid0 = _errs1 === errors;
@@ -14865,8 +19410,8 @@ function validate109(data, { instancePath = "", parentData, parentDataProperty, 
     passing0 = 0;
   }
   const _errs2 = errors;
-  if (!validate112(data, { instancePath, parentData, parentDataProperty, rootData })) {
-    vErrors = vErrors === null ? validate112.errors : vErrors.concat(validate112.errors);
+  if (!validate145(data, { instancePath, parentData, parentDataProperty, rootData })) {
+    vErrors = vErrors === null ? validate145.errors : vErrors.concat(validate145.errors);
     errors = vErrors.length;
   }
   var _valid0 = _errs2 === errors;
@@ -14957,7 +19502,7 @@ function validate109(data, { instancePath = "", parentData, parentDataProperty, 
           errors++;
         }
         if (!(data0 === "store_config")) {
-          const err8 = { instancePath: instancePath + "/object", schemaPath: "answer:WebStoreConfig/properties/object/enum", keyword: "enum", params: { allowedValues: schema211.properties.object.enum } };
+          const err8 = { instancePath: instancePath + "/object", schemaPath: "answer:WebStoreConfig/properties/object/enum", keyword: "enum", params: { allowedValues: schema267.properties.object.enum } };
           if (vErrors === null) {
             vErrors = [err8];
           } else {
@@ -14978,7 +19523,7 @@ function validate109(data, { instancePath = "", parentData, parentDataProperty, 
           errors++;
         }
         if (!(data1 === "/v4/project-settings/stores/stripe" || data1 === "/v4/project-settings/stores/paddle")) {
-          const err10 = { instancePath: instancePath + "/url", schemaPath: "answer:WebStoreConfig/properties/url/enum", keyword: "enum", params: { allowedValues: schema211.properties.url.enum } };
+          const err10 = { instancePath: instancePath + "/url", schemaPath: "answer:WebStoreConfig/properties/url/enum", keyword: "enum", params: { allowedValues: schema267.properties.url.enum } };
           if (vErrors === null) {
             vErrors = [err10];
           } else {
@@ -14999,7 +19544,7 @@ function validate109(data, { instancePath = "", parentData, parentDataProperty, 
           errors++;
         }
         if (!(data2 === "stripe" || data2 === "paddle")) {
-          const err12 = { instancePath: instancePath + "/platform", schemaPath: "answer:WebStoreConfig/properties/platform/enum", keyword: "enum", params: { allowedValues: schema211.properties.platform.enum } };
+          const err12 = { instancePath: instancePath + "/platform", schemaPath: "answer:WebStoreConfig/properties/platform/enum", keyword: "enum", params: { allowedValues: schema267.properties.platform.enum } };
           if (vErrors === null) {
             vErrors = [err12];
           } else {
@@ -15079,12 +19624,12 @@ function validate109(data, { instancePath = "", parentData, parentDataProperty, 
       }
     }
   }
-  validate109.errors = vErrors;
+  validate142.errors = vErrors;
   return errors === 0;
 }
-var v4GetStoreConfigPath = validate114;
-var schema212 = { "type": "object", "additionalProperties": false, "required": ["platform"], "properties": { "platform": { "type": "string", "enum": ["apple", "google", "stripe", "paddle"] } }, "$id": "input:v4GetStoreConfigPath" };
-function validate114(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var v4GetStoreConfigPath = validate147;
+var schema268 = { "type": "object", "additionalProperties": false, "required": ["platform"], "properties": { "platform": { "type": "string", "enum": ["apple", "google", "stripe", "paddle"] } }, "$id": "input:v4GetStoreConfigPath" };
+function validate147(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -15121,7 +19666,7 @@ function validate114(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data0 === "apple" || data0 === "google" || data0 === "stripe" || data0 === "paddle")) {
-        const err3 = { instancePath: instancePath + "/platform", schemaPath: "#/properties/platform/enum", keyword: "enum", params: { allowedValues: schema212.properties.platform.enum } };
+        const err3 = { instancePath: instancePath + "/platform", schemaPath: "#/properties/platform/enum", keyword: "enum", params: { allowedValues: schema268.properties.platform.enum } };
         if (vErrors === null) {
           vErrors = [err3];
         } else {
@@ -15139,20 +19684,20 @@ function validate114(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate114.errors = vErrors;
+  validate147.errors = vErrors;
   return errors === 0;
 }
-var v4UpdateStoreConfigBody = validate115;
-var schema214 = { "type": "object", "additionalProperties": false, "properties": { "enabled": { "type": "boolean" }, "app_id": { "$ref": "input:StoreField" }, "bundle_id": { "$ref": "input:StoreField" }, "shared_secret": { "$ref": "input:StoreSecret" }, "connect_key_identifier": { "$ref": "input:StoreField" }, "connect_private_key": { "$ref": "input:StoreSecret" }, "connect_issuer_id": { "$ref": "input:StoreField" }, "iap_key_identifier": { "$ref": "input:StoreField" }, "iap_private_key": { "$ref": "input:StoreSecret" }, "iap_issuer_id": { "$ref": "input:StoreField" }, "package_name": { "$ref": "input:StoreField" }, "service_account_key": { "$ref": "input:StoreSecret" }, "api_key": { "$ref": "input:StoreSecret" }, "webhook_secret": { "$ref": "input:StoreSecret" } }, "$id": "input:StoreConfigInput" };
-var schema215 = { "type": ["string", "null"], "minLength": 1, "maxLength": 255, "format": "text", "$id": "input:StoreField" };
-var schema217 = { "type": ["string", "null"], "minLength": 1, "maxLength": 16384, "format": "text", "$id": "input:StoreSecret" };
-function validate116(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var v4UpdateStoreConfigBody = validate148;
+var schema270 = { "type": "object", "additionalProperties": false, "properties": { "enabled": { "type": "boolean" }, "app_id": { "$ref": "input:StoreField" }, "bundle_id": { "$ref": "input:StoreField" }, "shared_secret": { "$ref": "input:StoreSecret" }, "connect_key_identifier": { "$ref": "input:StoreField" }, "connect_private_key": { "$ref": "input:StoreSecret" }, "connect_issuer_id": { "$ref": "input:StoreField" }, "iap_key_identifier": { "$ref": "input:StoreField" }, "iap_private_key": { "$ref": "input:StoreSecret" }, "iap_issuer_id": { "$ref": "input:StoreField" }, "package_name": { "$ref": "input:StoreField" }, "service_account_key": { "$ref": "input:StoreSecret" }, "api_key": { "$ref": "input:StoreSecret" }, "webhook_secret": { "$ref": "input:StoreSecret" } }, "$id": "input:StoreConfigInput" };
+var schema271 = { "type": ["string", "null"], "minLength": 1, "maxLength": 255, "format": "text", "$id": "input:StoreField" };
+var schema273 = { "type": ["string", "null"], "minLength": 1, "maxLength": 16384, "format": "text", "$id": "input:StoreSecret" };
+function validate149(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
   if (data && typeof data == "object" && !Array.isArray(data)) {
     for (const key0 in data) {
-      if (!func36.call(schema214.properties, key0)) {
+      if (!func36.call(schema270.properties, key0)) {
         const err0 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
         if (vErrors === null) {
           vErrors = [err0];
@@ -15176,7 +19721,7 @@ function validate116(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.app_id !== void 0) {
       let data1 = data.app_id;
       if (typeof data1 !== "string" && data1 !== null) {
-        const err2 = { instancePath: instancePath + "/app_id", schemaPath: "input:StoreField/type", keyword: "type", params: { type: schema215.type } };
+        const err2 = { instancePath: instancePath + "/app_id", schemaPath: "input:StoreField/type", keyword: "type", params: { type: schema271.type } };
         if (vErrors === null) {
           vErrors = [err2];
         } else {
@@ -15217,7 +19762,7 @@ function validate116(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.bundle_id !== void 0) {
       let data2 = data.bundle_id;
       if (typeof data2 !== "string" && data2 !== null) {
-        const err6 = { instancePath: instancePath + "/bundle_id", schemaPath: "input:StoreField/type", keyword: "type", params: { type: schema215.type } };
+        const err6 = { instancePath: instancePath + "/bundle_id", schemaPath: "input:StoreField/type", keyword: "type", params: { type: schema271.type } };
         if (vErrors === null) {
           vErrors = [err6];
         } else {
@@ -15258,7 +19803,7 @@ function validate116(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.shared_secret !== void 0) {
       let data3 = data.shared_secret;
       if (typeof data3 !== "string" && data3 !== null) {
-        const err10 = { instancePath: instancePath + "/shared_secret", schemaPath: "input:StoreSecret/type", keyword: "type", params: { type: schema217.type } };
+        const err10 = { instancePath: instancePath + "/shared_secret", schemaPath: "input:StoreSecret/type", keyword: "type", params: { type: schema273.type } };
         if (vErrors === null) {
           vErrors = [err10];
         } else {
@@ -15299,7 +19844,7 @@ function validate116(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.connect_key_identifier !== void 0) {
       let data4 = data.connect_key_identifier;
       if (typeof data4 !== "string" && data4 !== null) {
-        const err14 = { instancePath: instancePath + "/connect_key_identifier", schemaPath: "input:StoreField/type", keyword: "type", params: { type: schema215.type } };
+        const err14 = { instancePath: instancePath + "/connect_key_identifier", schemaPath: "input:StoreField/type", keyword: "type", params: { type: schema271.type } };
         if (vErrors === null) {
           vErrors = [err14];
         } else {
@@ -15340,7 +19885,7 @@ function validate116(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.connect_private_key !== void 0) {
       let data5 = data.connect_private_key;
       if (typeof data5 !== "string" && data5 !== null) {
-        const err18 = { instancePath: instancePath + "/connect_private_key", schemaPath: "input:StoreSecret/type", keyword: "type", params: { type: schema217.type } };
+        const err18 = { instancePath: instancePath + "/connect_private_key", schemaPath: "input:StoreSecret/type", keyword: "type", params: { type: schema273.type } };
         if (vErrors === null) {
           vErrors = [err18];
         } else {
@@ -15381,7 +19926,7 @@ function validate116(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.connect_issuer_id !== void 0) {
       let data6 = data.connect_issuer_id;
       if (typeof data6 !== "string" && data6 !== null) {
-        const err22 = { instancePath: instancePath + "/connect_issuer_id", schemaPath: "input:StoreField/type", keyword: "type", params: { type: schema215.type } };
+        const err22 = { instancePath: instancePath + "/connect_issuer_id", schemaPath: "input:StoreField/type", keyword: "type", params: { type: schema271.type } };
         if (vErrors === null) {
           vErrors = [err22];
         } else {
@@ -15422,7 +19967,7 @@ function validate116(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.iap_key_identifier !== void 0) {
       let data7 = data.iap_key_identifier;
       if (typeof data7 !== "string" && data7 !== null) {
-        const err26 = { instancePath: instancePath + "/iap_key_identifier", schemaPath: "input:StoreField/type", keyword: "type", params: { type: schema215.type } };
+        const err26 = { instancePath: instancePath + "/iap_key_identifier", schemaPath: "input:StoreField/type", keyword: "type", params: { type: schema271.type } };
         if (vErrors === null) {
           vErrors = [err26];
         } else {
@@ -15463,7 +20008,7 @@ function validate116(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.iap_private_key !== void 0) {
       let data8 = data.iap_private_key;
       if (typeof data8 !== "string" && data8 !== null) {
-        const err30 = { instancePath: instancePath + "/iap_private_key", schemaPath: "input:StoreSecret/type", keyword: "type", params: { type: schema217.type } };
+        const err30 = { instancePath: instancePath + "/iap_private_key", schemaPath: "input:StoreSecret/type", keyword: "type", params: { type: schema273.type } };
         if (vErrors === null) {
           vErrors = [err30];
         } else {
@@ -15504,7 +20049,7 @@ function validate116(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.iap_issuer_id !== void 0) {
       let data9 = data.iap_issuer_id;
       if (typeof data9 !== "string" && data9 !== null) {
-        const err34 = { instancePath: instancePath + "/iap_issuer_id", schemaPath: "input:StoreField/type", keyword: "type", params: { type: schema215.type } };
+        const err34 = { instancePath: instancePath + "/iap_issuer_id", schemaPath: "input:StoreField/type", keyword: "type", params: { type: schema271.type } };
         if (vErrors === null) {
           vErrors = [err34];
         } else {
@@ -15545,7 +20090,7 @@ function validate116(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.package_name !== void 0) {
       let data10 = data.package_name;
       if (typeof data10 !== "string" && data10 !== null) {
-        const err38 = { instancePath: instancePath + "/package_name", schemaPath: "input:StoreField/type", keyword: "type", params: { type: schema215.type } };
+        const err38 = { instancePath: instancePath + "/package_name", schemaPath: "input:StoreField/type", keyword: "type", params: { type: schema271.type } };
         if (vErrors === null) {
           vErrors = [err38];
         } else {
@@ -15586,7 +20131,7 @@ function validate116(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.service_account_key !== void 0) {
       let data11 = data.service_account_key;
       if (typeof data11 !== "string" && data11 !== null) {
-        const err42 = { instancePath: instancePath + "/service_account_key", schemaPath: "input:StoreSecret/type", keyword: "type", params: { type: schema217.type } };
+        const err42 = { instancePath: instancePath + "/service_account_key", schemaPath: "input:StoreSecret/type", keyword: "type", params: { type: schema273.type } };
         if (vErrors === null) {
           vErrors = [err42];
         } else {
@@ -15627,7 +20172,7 @@ function validate116(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.api_key !== void 0) {
       let data12 = data.api_key;
       if (typeof data12 !== "string" && data12 !== null) {
-        const err46 = { instancePath: instancePath + "/api_key", schemaPath: "input:StoreSecret/type", keyword: "type", params: { type: schema217.type } };
+        const err46 = { instancePath: instancePath + "/api_key", schemaPath: "input:StoreSecret/type", keyword: "type", params: { type: schema273.type } };
         if (vErrors === null) {
           vErrors = [err46];
         } else {
@@ -15668,7 +20213,7 @@ function validate116(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.webhook_secret !== void 0) {
       let data13 = data.webhook_secret;
       if (typeof data13 !== "string" && data13 !== null) {
-        const err50 = { instancePath: instancePath + "/webhook_secret", schemaPath: "input:StoreSecret/type", keyword: "type", params: { type: schema217.type } };
+        const err50 = { instancePath: instancePath + "/webhook_secret", schemaPath: "input:StoreSecret/type", keyword: "type", params: { type: schema273.type } };
         if (vErrors === null) {
           vErrors = [err50];
         } else {
@@ -15715,27 +20260,740 @@ function validate116(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate116.errors = vErrors;
+  validate149.errors = vErrors;
   return errors === 0;
 }
-function validate115(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate148(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
-  if (!validate116(data, { instancePath, parentData, parentDataProperty, rootData })) {
-    vErrors = vErrors === null ? validate116.errors : vErrors.concat(validate116.errors);
+  if (!validate149(data, { instancePath, parentData, parentDataProperty, rootData })) {
+    vErrors = vErrors === null ? validate149.errors : vErrors.concat(validate149.errors);
     errors = vErrors.length;
   }
-  validate115.errors = vErrors;
+  validate148.errors = vErrors;
   return errors === 0;
 }
-var answerAuditEntryList = validate118;
-var schema228 = { "type": "object", "required": ["object", "url", "data", "has_more"], "additionalProperties": false, "properties": { "object": { "$ref": "answer:ListObject" }, "url": { "type": "string", "enum": ["/v4/audit-log"] }, "data": { "type": "array", "maxItems": 100, "items": { "$ref": "answer:AuditEntry" } }, "has_more": { "$ref": "answer:HasMore" }, "next_cursor": { "$ref": "answer:NextCursor" } }, "$id": "answer:AuditEntryList" };
-var schema230 = { "type": "object", "required": ["object", "id", "url", "created_at", "actor", "operation", "resource", "resource_id", "request_id", "before", "after", "reason"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["audit_entry"] }, "id": { "type": "string", "minLength": 1 }, "url": { "type": "string", "pattern": "^/v4/audit-log/.+$" }, "created_at": { "$ref": "answer:Time" }, "actor": { "$ref": "answer:Actor" }, "operation": { "type": "string", "minLength": 1 }, "resource": { "type": "string", "minLength": 1 }, "resource_id": { "type": ["string", "null"] }, "request_id": { "type": ["string", "null"] }, "before": { "type": ["object", "null"], "additionalProperties": {} }, "after": { "type": ["object", "null"], "additionalProperties": {} }, "reason": { "type": ["string", "null"] } }, "$id": "answer:AuditEntry" };
-var pattern89 = new RegExp("^/v4/audit-log/.+$", "u");
-var schema232 = { "type": "object", "required": ["kind", "id"], "additionalProperties": false, "properties": { "kind": { "$ref": "answer:ActorKind" }, "id": { "type": ["string", "null"] } }, "$id": "answer:Actor" };
-var schema233 = { "type": "string", "enum": ["secret_key", "project_key", "mcp", "cli", "system"], "$id": "answer:ActorKind" };
-function validate120(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var answerTestClock = validate151;
+var schema284 = { "type": "object", "required": ["object", "url", "now", "offset_seconds", "outstanding"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["test_clock"] }, "url": { "type": "string", "enum": ["/v4/test-clock"] }, "now": { "$ref": "answer:Time" }, "offset_seconds": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "outstanding": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 } }, "$id": "answer:TestClock" };
+function validate151(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+  ;
+  let vErrors = null;
+  let errors = 0;
+  if (data && typeof data == "object" && !Array.isArray(data)) {
+    if (data.object === void 0) {
+      const err0 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "object" } };
+      if (vErrors === null) {
+        vErrors = [err0];
+      } else {
+        vErrors.push(err0);
+      }
+      errors++;
+    }
+    if (data.url === void 0) {
+      const err1 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "url" } };
+      if (vErrors === null) {
+        vErrors = [err1];
+      } else {
+        vErrors.push(err1);
+      }
+      errors++;
+    }
+    if (data.now === void 0) {
+      const err2 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "now" } };
+      if (vErrors === null) {
+        vErrors = [err2];
+      } else {
+        vErrors.push(err2);
+      }
+      errors++;
+    }
+    if (data.offset_seconds === void 0) {
+      const err3 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "offset_seconds" } };
+      if (vErrors === null) {
+        vErrors = [err3];
+      } else {
+        vErrors.push(err3);
+      }
+      errors++;
+    }
+    if (data.outstanding === void 0) {
+      const err4 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "outstanding" } };
+      if (vErrors === null) {
+        vErrors = [err4];
+      } else {
+        vErrors.push(err4);
+      }
+      errors++;
+    }
+    for (const key0 in data) {
+      if (!(key0 === "object" || key0 === "url" || key0 === "now" || key0 === "offset_seconds" || key0 === "outstanding")) {
+        const err5 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
+        if (vErrors === null) {
+          vErrors = [err5];
+        } else {
+          vErrors.push(err5);
+        }
+        errors++;
+      }
+    }
+    if (data.object !== void 0) {
+      let data0 = data.object;
+      if (typeof data0 !== "string") {
+        const err6 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err6];
+        } else {
+          vErrors.push(err6);
+        }
+        errors++;
+      }
+      if (!(data0 === "test_clock")) {
+        const err7 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema284.properties.object.enum } };
+        if (vErrors === null) {
+          vErrors = [err7];
+        } else {
+          vErrors.push(err7);
+        }
+        errors++;
+      }
+    }
+    if (data.url !== void 0) {
+      let data1 = data.url;
+      if (typeof data1 !== "string") {
+        const err8 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err8];
+        } else {
+          vErrors.push(err8);
+        }
+        errors++;
+      }
+      if (!(data1 === "/v4/test-clock")) {
+        const err9 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema284.properties.url.enum } };
+        if (vErrors === null) {
+          vErrors = [err9];
+        } else {
+          vErrors.push(err9);
+        }
+        errors++;
+      }
+    }
+    if (data.now !== void 0) {
+      let data2 = data.now;
+      if (typeof data2 === "string") {
+        if (!pattern1.test(data2)) {
+          const err10 = { instancePath: instancePath + "/now", schemaPath: "answer:Time/pattern", keyword: "pattern", params: { pattern: "^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z$" } };
+          if (vErrors === null) {
+            vErrors = [err10];
+          } else {
+            vErrors.push(err10);
+          }
+          errors++;
+        }
+        if (!formats0(data2)) {
+          const err11 = { instancePath: instancePath + "/now", schemaPath: "answer:Time/format", keyword: "format", params: { format: "date-time" } };
+          if (vErrors === null) {
+            vErrors = [err11];
+          } else {
+            vErrors.push(err11);
+          }
+          errors++;
+        }
+      } else {
+        const err12 = { instancePath: instancePath + "/now", schemaPath: "answer:Time/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err12];
+        } else {
+          vErrors.push(err12);
+        }
+        errors++;
+      }
+    }
+    if (data.offset_seconds !== void 0) {
+      let data3 = data.offset_seconds;
+      if (!(typeof data3 == "number" && (!(data3 % 1) && !isNaN(data3)) && isFinite(data3))) {
+        const err13 = { instancePath: instancePath + "/offset_seconds", schemaPath: "#/properties/offset_seconds/type", keyword: "type", params: { type: "integer" } };
+        if (vErrors === null) {
+          vErrors = [err13];
+        } else {
+          vErrors.push(err13);
+        }
+        errors++;
+      }
+      if (typeof data3 == "number" && isFinite(data3)) {
+        if (data3 > 9007199254740991 || isNaN(data3)) {
+          const err14 = { instancePath: instancePath + "/offset_seconds", schemaPath: "#/properties/offset_seconds/maximum", keyword: "maximum", params: { comparison: "<=", limit: 9007199254740991 } };
+          if (vErrors === null) {
+            vErrors = [err14];
+          } else {
+            vErrors.push(err14);
+          }
+          errors++;
+        }
+        if (data3 < 0 || isNaN(data3)) {
+          const err15 = { instancePath: instancePath + "/offset_seconds", schemaPath: "#/properties/offset_seconds/minimum", keyword: "minimum", params: { comparison: ">=", limit: 0 } };
+          if (vErrors === null) {
+            vErrors = [err15];
+          } else {
+            vErrors.push(err15);
+          }
+          errors++;
+        }
+      }
+    }
+    if (data.outstanding !== void 0) {
+      let data4 = data.outstanding;
+      if (!(typeof data4 == "number" && (!(data4 % 1) && !isNaN(data4)) && isFinite(data4))) {
+        const err16 = { instancePath: instancePath + "/outstanding", schemaPath: "#/properties/outstanding/type", keyword: "type", params: { type: "integer" } };
+        if (vErrors === null) {
+          vErrors = [err16];
+        } else {
+          vErrors.push(err16);
+        }
+        errors++;
+      }
+      if (typeof data4 == "number" && isFinite(data4)) {
+        if (data4 > 9007199254740991 || isNaN(data4)) {
+          const err17 = { instancePath: instancePath + "/outstanding", schemaPath: "#/properties/outstanding/maximum", keyword: "maximum", params: { comparison: "<=", limit: 9007199254740991 } };
+          if (vErrors === null) {
+            vErrors = [err17];
+          } else {
+            vErrors.push(err17);
+          }
+          errors++;
+        }
+        if (data4 < 0 || isNaN(data4)) {
+          const err18 = { instancePath: instancePath + "/outstanding", schemaPath: "#/properties/outstanding/minimum", keyword: "minimum", params: { comparison: ">=", limit: 0 } };
+          if (vErrors === null) {
+            vErrors = [err18];
+          } else {
+            vErrors.push(err18);
+          }
+          errors++;
+        }
+      }
+    }
+  } else {
+    const err19 = { instancePath, schemaPath: "#/type", keyword: "type", params: { type: "object" } };
+    if (vErrors === null) {
+      vErrors = [err19];
+    } else {
+      vErrors.push(err19);
+    }
+    errors++;
+  }
+  validate151.errors = vErrors;
+  return errors === 0;
+}
+var answerAdvancedTestClock = validate152;
+var schema286 = { "type": "object", "required": ["object", "url", "now", "offset_seconds", "outstanding", "drained"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["test_clock"] }, "url": { "type": "string", "enum": ["/v4/test-clock"] }, "now": { "$ref": "answer:Time" }, "offset_seconds": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "outstanding": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "drained": { "type": "object", "required": ["report_slots", "automation_runs", "deliveries", "exports"], "additionalProperties": false, "properties": { "report_slots": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "automation_runs": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "deliveries": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "exports": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 } } } }, "$id": "answer:AdvancedTestClock" };
+function validate152(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+  ;
+  let vErrors = null;
+  let errors = 0;
+  if (data && typeof data == "object" && !Array.isArray(data)) {
+    if (data.object === void 0) {
+      const err0 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "object" } };
+      if (vErrors === null) {
+        vErrors = [err0];
+      } else {
+        vErrors.push(err0);
+      }
+      errors++;
+    }
+    if (data.url === void 0) {
+      const err1 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "url" } };
+      if (vErrors === null) {
+        vErrors = [err1];
+      } else {
+        vErrors.push(err1);
+      }
+      errors++;
+    }
+    if (data.now === void 0) {
+      const err2 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "now" } };
+      if (vErrors === null) {
+        vErrors = [err2];
+      } else {
+        vErrors.push(err2);
+      }
+      errors++;
+    }
+    if (data.offset_seconds === void 0) {
+      const err3 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "offset_seconds" } };
+      if (vErrors === null) {
+        vErrors = [err3];
+      } else {
+        vErrors.push(err3);
+      }
+      errors++;
+    }
+    if (data.outstanding === void 0) {
+      const err4 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "outstanding" } };
+      if (vErrors === null) {
+        vErrors = [err4];
+      } else {
+        vErrors.push(err4);
+      }
+      errors++;
+    }
+    if (data.drained === void 0) {
+      const err5 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "drained" } };
+      if (vErrors === null) {
+        vErrors = [err5];
+      } else {
+        vErrors.push(err5);
+      }
+      errors++;
+    }
+    for (const key0 in data) {
+      if (!(key0 === "object" || key0 === "url" || key0 === "now" || key0 === "offset_seconds" || key0 === "outstanding" || key0 === "drained")) {
+        const err6 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
+        if (vErrors === null) {
+          vErrors = [err6];
+        } else {
+          vErrors.push(err6);
+        }
+        errors++;
+      }
+    }
+    if (data.object !== void 0) {
+      let data0 = data.object;
+      if (typeof data0 !== "string") {
+        const err7 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err7];
+        } else {
+          vErrors.push(err7);
+        }
+        errors++;
+      }
+      if (!(data0 === "test_clock")) {
+        const err8 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema286.properties.object.enum } };
+        if (vErrors === null) {
+          vErrors = [err8];
+        } else {
+          vErrors.push(err8);
+        }
+        errors++;
+      }
+    }
+    if (data.url !== void 0) {
+      let data1 = data.url;
+      if (typeof data1 !== "string") {
+        const err9 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err9];
+        } else {
+          vErrors.push(err9);
+        }
+        errors++;
+      }
+      if (!(data1 === "/v4/test-clock")) {
+        const err10 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema286.properties.url.enum } };
+        if (vErrors === null) {
+          vErrors = [err10];
+        } else {
+          vErrors.push(err10);
+        }
+        errors++;
+      }
+    }
+    if (data.now !== void 0) {
+      let data2 = data.now;
+      if (typeof data2 === "string") {
+        if (!pattern1.test(data2)) {
+          const err11 = { instancePath: instancePath + "/now", schemaPath: "answer:Time/pattern", keyword: "pattern", params: { pattern: "^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z$" } };
+          if (vErrors === null) {
+            vErrors = [err11];
+          } else {
+            vErrors.push(err11);
+          }
+          errors++;
+        }
+        if (!formats0(data2)) {
+          const err12 = { instancePath: instancePath + "/now", schemaPath: "answer:Time/format", keyword: "format", params: { format: "date-time" } };
+          if (vErrors === null) {
+            vErrors = [err12];
+          } else {
+            vErrors.push(err12);
+          }
+          errors++;
+        }
+      } else {
+        const err13 = { instancePath: instancePath + "/now", schemaPath: "answer:Time/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err13];
+        } else {
+          vErrors.push(err13);
+        }
+        errors++;
+      }
+    }
+    if (data.offset_seconds !== void 0) {
+      let data3 = data.offset_seconds;
+      if (!(typeof data3 == "number" && (!(data3 % 1) && !isNaN(data3)) && isFinite(data3))) {
+        const err14 = { instancePath: instancePath + "/offset_seconds", schemaPath: "#/properties/offset_seconds/type", keyword: "type", params: { type: "integer" } };
+        if (vErrors === null) {
+          vErrors = [err14];
+        } else {
+          vErrors.push(err14);
+        }
+        errors++;
+      }
+      if (typeof data3 == "number" && isFinite(data3)) {
+        if (data3 > 9007199254740991 || isNaN(data3)) {
+          const err15 = { instancePath: instancePath + "/offset_seconds", schemaPath: "#/properties/offset_seconds/maximum", keyword: "maximum", params: { comparison: "<=", limit: 9007199254740991 } };
+          if (vErrors === null) {
+            vErrors = [err15];
+          } else {
+            vErrors.push(err15);
+          }
+          errors++;
+        }
+        if (data3 < 0 || isNaN(data3)) {
+          const err16 = { instancePath: instancePath + "/offset_seconds", schemaPath: "#/properties/offset_seconds/minimum", keyword: "minimum", params: { comparison: ">=", limit: 0 } };
+          if (vErrors === null) {
+            vErrors = [err16];
+          } else {
+            vErrors.push(err16);
+          }
+          errors++;
+        }
+      }
+    }
+    if (data.outstanding !== void 0) {
+      let data4 = data.outstanding;
+      if (!(typeof data4 == "number" && (!(data4 % 1) && !isNaN(data4)) && isFinite(data4))) {
+        const err17 = { instancePath: instancePath + "/outstanding", schemaPath: "#/properties/outstanding/type", keyword: "type", params: { type: "integer" } };
+        if (vErrors === null) {
+          vErrors = [err17];
+        } else {
+          vErrors.push(err17);
+        }
+        errors++;
+      }
+      if (typeof data4 == "number" && isFinite(data4)) {
+        if (data4 > 9007199254740991 || isNaN(data4)) {
+          const err18 = { instancePath: instancePath + "/outstanding", schemaPath: "#/properties/outstanding/maximum", keyword: "maximum", params: { comparison: "<=", limit: 9007199254740991 } };
+          if (vErrors === null) {
+            vErrors = [err18];
+          } else {
+            vErrors.push(err18);
+          }
+          errors++;
+        }
+        if (data4 < 0 || isNaN(data4)) {
+          const err19 = { instancePath: instancePath + "/outstanding", schemaPath: "#/properties/outstanding/minimum", keyword: "minimum", params: { comparison: ">=", limit: 0 } };
+          if (vErrors === null) {
+            vErrors = [err19];
+          } else {
+            vErrors.push(err19);
+          }
+          errors++;
+        }
+      }
+    }
+    if (data.drained !== void 0) {
+      let data5 = data.drained;
+      if (data5 && typeof data5 == "object" && !Array.isArray(data5)) {
+        if (data5.report_slots === void 0) {
+          const err20 = { instancePath: instancePath + "/drained", schemaPath: "#/properties/drained/required", keyword: "required", params: { missingProperty: "report_slots" } };
+          if (vErrors === null) {
+            vErrors = [err20];
+          } else {
+            vErrors.push(err20);
+          }
+          errors++;
+        }
+        if (data5.automation_runs === void 0) {
+          const err21 = { instancePath: instancePath + "/drained", schemaPath: "#/properties/drained/required", keyword: "required", params: { missingProperty: "automation_runs" } };
+          if (vErrors === null) {
+            vErrors = [err21];
+          } else {
+            vErrors.push(err21);
+          }
+          errors++;
+        }
+        if (data5.deliveries === void 0) {
+          const err22 = { instancePath: instancePath + "/drained", schemaPath: "#/properties/drained/required", keyword: "required", params: { missingProperty: "deliveries" } };
+          if (vErrors === null) {
+            vErrors = [err22];
+          } else {
+            vErrors.push(err22);
+          }
+          errors++;
+        }
+        if (data5.exports === void 0) {
+          const err23 = { instancePath: instancePath + "/drained", schemaPath: "#/properties/drained/required", keyword: "required", params: { missingProperty: "exports" } };
+          if (vErrors === null) {
+            vErrors = [err23];
+          } else {
+            vErrors.push(err23);
+          }
+          errors++;
+        }
+        for (const key1 in data5) {
+          if (!(key1 === "report_slots" || key1 === "automation_runs" || key1 === "deliveries" || key1 === "exports")) {
+            const err24 = { instancePath: instancePath + "/drained", schemaPath: "#/properties/drained/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key1 } };
+            if (vErrors === null) {
+              vErrors = [err24];
+            } else {
+              vErrors.push(err24);
+            }
+            errors++;
+          }
+        }
+        if (data5.report_slots !== void 0) {
+          let data6 = data5.report_slots;
+          if (!(typeof data6 == "number" && (!(data6 % 1) && !isNaN(data6)) && isFinite(data6))) {
+            const err25 = { instancePath: instancePath + "/drained/report_slots", schemaPath: "#/properties/drained/properties/report_slots/type", keyword: "type", params: { type: "integer" } };
+            if (vErrors === null) {
+              vErrors = [err25];
+            } else {
+              vErrors.push(err25);
+            }
+            errors++;
+          }
+          if (typeof data6 == "number" && isFinite(data6)) {
+            if (data6 > 9007199254740991 || isNaN(data6)) {
+              const err26 = { instancePath: instancePath + "/drained/report_slots", schemaPath: "#/properties/drained/properties/report_slots/maximum", keyword: "maximum", params: { comparison: "<=", limit: 9007199254740991 } };
+              if (vErrors === null) {
+                vErrors = [err26];
+              } else {
+                vErrors.push(err26);
+              }
+              errors++;
+            }
+            if (data6 < 0 || isNaN(data6)) {
+              const err27 = { instancePath: instancePath + "/drained/report_slots", schemaPath: "#/properties/drained/properties/report_slots/minimum", keyword: "minimum", params: { comparison: ">=", limit: 0 } };
+              if (vErrors === null) {
+                vErrors = [err27];
+              } else {
+                vErrors.push(err27);
+              }
+              errors++;
+            }
+          }
+        }
+        if (data5.automation_runs !== void 0) {
+          let data7 = data5.automation_runs;
+          if (!(typeof data7 == "number" && (!(data7 % 1) && !isNaN(data7)) && isFinite(data7))) {
+            const err28 = { instancePath: instancePath + "/drained/automation_runs", schemaPath: "#/properties/drained/properties/automation_runs/type", keyword: "type", params: { type: "integer" } };
+            if (vErrors === null) {
+              vErrors = [err28];
+            } else {
+              vErrors.push(err28);
+            }
+            errors++;
+          }
+          if (typeof data7 == "number" && isFinite(data7)) {
+            if (data7 > 9007199254740991 || isNaN(data7)) {
+              const err29 = { instancePath: instancePath + "/drained/automation_runs", schemaPath: "#/properties/drained/properties/automation_runs/maximum", keyword: "maximum", params: { comparison: "<=", limit: 9007199254740991 } };
+              if (vErrors === null) {
+                vErrors = [err29];
+              } else {
+                vErrors.push(err29);
+              }
+              errors++;
+            }
+            if (data7 < 0 || isNaN(data7)) {
+              const err30 = { instancePath: instancePath + "/drained/automation_runs", schemaPath: "#/properties/drained/properties/automation_runs/minimum", keyword: "minimum", params: { comparison: ">=", limit: 0 } };
+              if (vErrors === null) {
+                vErrors = [err30];
+              } else {
+                vErrors.push(err30);
+              }
+              errors++;
+            }
+          }
+        }
+        if (data5.deliveries !== void 0) {
+          let data8 = data5.deliveries;
+          if (!(typeof data8 == "number" && (!(data8 % 1) && !isNaN(data8)) && isFinite(data8))) {
+            const err31 = { instancePath: instancePath + "/drained/deliveries", schemaPath: "#/properties/drained/properties/deliveries/type", keyword: "type", params: { type: "integer" } };
+            if (vErrors === null) {
+              vErrors = [err31];
+            } else {
+              vErrors.push(err31);
+            }
+            errors++;
+          }
+          if (typeof data8 == "number" && isFinite(data8)) {
+            if (data8 > 9007199254740991 || isNaN(data8)) {
+              const err32 = { instancePath: instancePath + "/drained/deliveries", schemaPath: "#/properties/drained/properties/deliveries/maximum", keyword: "maximum", params: { comparison: "<=", limit: 9007199254740991 } };
+              if (vErrors === null) {
+                vErrors = [err32];
+              } else {
+                vErrors.push(err32);
+              }
+              errors++;
+            }
+            if (data8 < 0 || isNaN(data8)) {
+              const err33 = { instancePath: instancePath + "/drained/deliveries", schemaPath: "#/properties/drained/properties/deliveries/minimum", keyword: "minimum", params: { comparison: ">=", limit: 0 } };
+              if (vErrors === null) {
+                vErrors = [err33];
+              } else {
+                vErrors.push(err33);
+              }
+              errors++;
+            }
+          }
+        }
+        if (data5.exports !== void 0) {
+          let data9 = data5.exports;
+          if (!(typeof data9 == "number" && (!(data9 % 1) && !isNaN(data9)) && isFinite(data9))) {
+            const err34 = { instancePath: instancePath + "/drained/exports", schemaPath: "#/properties/drained/properties/exports/type", keyword: "type", params: { type: "integer" } };
+            if (vErrors === null) {
+              vErrors = [err34];
+            } else {
+              vErrors.push(err34);
+            }
+            errors++;
+          }
+          if (typeof data9 == "number" && isFinite(data9)) {
+            if (data9 > 9007199254740991 || isNaN(data9)) {
+              const err35 = { instancePath: instancePath + "/drained/exports", schemaPath: "#/properties/drained/properties/exports/maximum", keyword: "maximum", params: { comparison: "<=", limit: 9007199254740991 } };
+              if (vErrors === null) {
+                vErrors = [err35];
+              } else {
+                vErrors.push(err35);
+              }
+              errors++;
+            }
+            if (data9 < 0 || isNaN(data9)) {
+              const err36 = { instancePath: instancePath + "/drained/exports", schemaPath: "#/properties/drained/properties/exports/minimum", keyword: "minimum", params: { comparison: ">=", limit: 0 } };
+              if (vErrors === null) {
+                vErrors = [err36];
+              } else {
+                vErrors.push(err36);
+              }
+              errors++;
+            }
+          }
+        }
+      } else {
+        const err37 = { instancePath: instancePath + "/drained", schemaPath: "#/properties/drained/type", keyword: "type", params: { type: "object" } };
+        if (vErrors === null) {
+          vErrors = [err37];
+        } else {
+          vErrors.push(err37);
+        }
+        errors++;
+      }
+    }
+  } else {
+    const err38 = { instancePath, schemaPath: "#/type", keyword: "type", params: { type: "object" } };
+    if (vErrors === null) {
+      vErrors = [err38];
+    } else {
+      vErrors.push(err38);
+    }
+    errors++;
+  }
+  validate152.errors = vErrors;
+  return errors === 0;
+}
+var v4AdvanceTestClockBody = validate153;
+var pattern111 = new RegExp("^P(?=.)([0-9]{1,5}W|([0-9]{1,3}Y)?([0-9]{1,4}M)?([0-9]{1,6}D)?(T(?=.)([0-9]{1,7}H)?([0-9]{1,8}M)?([0-9]{1,9}S)?)?)$", "u");
+function validate153(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+  ;
+  let vErrors = null;
+  let errors = 0;
+  if (data && typeof data == "object" && !Array.isArray(data)) {
+    for (const key0 in data) {
+      if (!(key0 === "by" || key0 === "to")) {
+        const err0 = { instancePath, schemaPath: "input:TestClockAdvance/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
+        if (vErrors === null) {
+          vErrors = [err0];
+        } else {
+          vErrors.push(err0);
+        }
+        errors++;
+      }
+    }
+    if (data.by !== void 0) {
+      let data0 = data.by;
+      if (typeof data0 === "string") {
+        if (func2(data0) > 64) {
+          const err1 = { instancePath: instancePath + "/by", schemaPath: "input:TestClockAdvance/properties/by/maxLength", keyword: "maxLength", params: { limit: 64 } };
+          if (vErrors === null) {
+            vErrors = [err1];
+          } else {
+            vErrors.push(err1);
+          }
+          errors++;
+        }
+        if (!pattern111.test(data0)) {
+          const err2 = { instancePath: instancePath + "/by", schemaPath: "input:TestClockAdvance/properties/by/pattern", keyword: "pattern", params: { pattern: "^P(?=.)([0-9]{1,5}W|([0-9]{1,3}Y)?([0-9]{1,4}M)?([0-9]{1,6}D)?(T(?=.)([0-9]{1,7}H)?([0-9]{1,8}M)?([0-9]{1,9}S)?)?)$" } };
+          if (vErrors === null) {
+            vErrors = [err2];
+          } else {
+            vErrors.push(err2);
+          }
+          errors++;
+        }
+        if (!formats2(data0)) {
+          const err3 = { instancePath: instancePath + "/by", schemaPath: "input:TestClockAdvance/properties/by/format", keyword: "format", params: { format: "text" } };
+          if (vErrors === null) {
+            vErrors = [err3];
+          } else {
+            vErrors.push(err3);
+          }
+          errors++;
+        }
+      } else {
+        const err4 = { instancePath: instancePath + "/by", schemaPath: "input:TestClockAdvance/properties/by/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err4];
+        } else {
+          vErrors.push(err4);
+        }
+        errors++;
+      }
+    }
+    if (data.to !== void 0) {
+      let data1 = data.to;
+      if (typeof data1 === "string") {
+        if (!formats0(data1)) {
+          const err5 = { instancePath: instancePath + "/to", schemaPath: "input:TestClockAdvance/properties/to/format", keyword: "format", params: { format: "date-time" } };
+          if (vErrors === null) {
+            vErrors = [err5];
+          } else {
+            vErrors.push(err5);
+          }
+          errors++;
+        }
+      } else {
+        const err6 = { instancePath: instancePath + "/to", schemaPath: "input:TestClockAdvance/properties/to/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err6];
+        } else {
+          vErrors.push(err6);
+        }
+        errors++;
+      }
+    }
+  } else {
+    const err7 = { instancePath, schemaPath: "input:TestClockAdvance/type", keyword: "type", params: { type: "object" } };
+    if (vErrors === null) {
+      vErrors = [err7];
+    } else {
+      vErrors.push(err7);
+    }
+    errors++;
+  }
+  validate153.errors = vErrors;
+  return errors === 0;
+}
+var answerAuditEntryList = validate154;
+var schema290 = { "type": "object", "required": ["object", "url", "data", "has_more"], "additionalProperties": false, "properties": { "object": { "$ref": "answer:ListObject" }, "url": { "type": "string", "enum": ["/v4/audit-log"] }, "data": { "type": "array", "maxItems": 100, "items": { "$ref": "answer:AuditEntry" } }, "has_more": { "$ref": "answer:HasMore" }, "next_cursor": { "$ref": "answer:NextCursor" } }, "$id": "answer:AuditEntryList" };
+var schema292 = { "type": "object", "required": ["object", "id", "url", "created_at", "actor", "operation", "resource", "resource_id", "request_id", "before", "after", "reason"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["audit_entry"] }, "id": { "type": "string", "minLength": 1 }, "url": { "type": "string", "pattern": "^/v4/audit-log/.+$" }, "created_at": { "$ref": "answer:Time" }, "actor": { "$ref": "answer:Actor" }, "operation": { "type": "string", "minLength": 1 }, "resource": { "type": "string", "minLength": 1 }, "resource_id": { "type": ["string", "null"] }, "request_id": { "type": ["string", "null"] }, "before": { "type": ["object", "null"], "additionalProperties": {} }, "after": { "type": ["object", "null"], "additionalProperties": {} }, "reason": { "type": ["string", "null"] } }, "$id": "answer:AuditEntry" };
+var pattern112 = new RegExp("^/v4/audit-log/.+$", "u");
+var schema294 = { "type": "object", "required": ["kind", "id"], "additionalProperties": false, "properties": { "kind": { "$ref": "answer:ActorKind" }, "id": { "type": ["string", "null"] } }, "$id": "answer:Actor" };
+var schema295 = { "type": "string", "enum": ["secret_key", "project_key", "mcp", "cli", "system"], "$id": "answer:ActorKind" };
+function validate156(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -15781,7 +21039,7 @@ function validate120(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data0 === "secret_key" || data0 === "project_key" || data0 === "mcp" || data0 === "cli" || data0 === "system")) {
-        const err4 = { instancePath: instancePath + "/kind", schemaPath: "answer:ActorKind/enum", keyword: "enum", params: { allowedValues: schema233.enum } };
+        const err4 = { instancePath: instancePath + "/kind", schemaPath: "answer:ActorKind/enum", keyword: "enum", params: { allowedValues: schema295.enum } };
         if (vErrors === null) {
           vErrors = [err4];
         } else {
@@ -15793,7 +21051,7 @@ function validate120(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.id !== void 0) {
       let data1 = data.id;
       if (typeof data1 !== "string" && data1 !== null) {
-        const err5 = { instancePath: instancePath + "/id", schemaPath: "#/properties/id/type", keyword: "type", params: { type: schema232.properties.id.type } };
+        const err5 = { instancePath: instancePath + "/id", schemaPath: "#/properties/id/type", keyword: "type", params: { type: schema294.properties.id.type } };
         if (vErrors === null) {
           vErrors = [err5];
         } else {
@@ -15811,10 +21069,10 @@ function validate120(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate120.errors = vErrors;
+  validate156.errors = vErrors;
   return errors === 0;
 }
-function validate119(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate155(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -15928,7 +21186,7 @@ function validate119(data, { instancePath = "", parentData, parentDataProperty, 
       errors++;
     }
     for (const key0 in data) {
-      if (!func36.call(schema230.properties, key0)) {
+      if (!func36.call(schema292.properties, key0)) {
         const err12 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
         if (vErrors === null) {
           vErrors = [err12];
@@ -15950,7 +21208,7 @@ function validate119(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data0 === "audit_entry")) {
-        const err14 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema230.properties.object.enum } };
+        const err14 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema292.properties.object.enum } };
         if (vErrors === null) {
           vErrors = [err14];
         } else {
@@ -15984,7 +21242,7 @@ function validate119(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.url !== void 0) {
       let data2 = data.url;
       if (typeof data2 === "string") {
-        if (!pattern89.test(data2)) {
+        if (!pattern112.test(data2)) {
           const err17 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/pattern", keyword: "pattern", params: { pattern: "^/v4/audit-log/.+$" } };
           if (vErrors === null) {
             vErrors = [err17];
@@ -16035,8 +21293,8 @@ function validate119(data, { instancePath = "", parentData, parentDataProperty, 
       }
     }
     if (data.actor !== void 0) {
-      if (!validate120(data.actor, { instancePath: instancePath + "/actor", parentData: data, parentDataProperty: "actor", rootData })) {
-        vErrors = vErrors === null ? validate120.errors : vErrors.concat(validate120.errors);
+      if (!validate156(data.actor, { instancePath: instancePath + "/actor", parentData: data, parentDataProperty: "actor", rootData })) {
+        vErrors = vErrors === null ? validate156.errors : vErrors.concat(validate156.errors);
         errors = vErrors.length;
       }
     }
@@ -16087,7 +21345,7 @@ function validate119(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.resource_id !== void 0) {
       let data7 = data.resource_id;
       if (typeof data7 !== "string" && data7 !== null) {
-        const err26 = { instancePath: instancePath + "/resource_id", schemaPath: "#/properties/resource_id/type", keyword: "type", params: { type: schema230.properties.resource_id.type } };
+        const err26 = { instancePath: instancePath + "/resource_id", schemaPath: "#/properties/resource_id/type", keyword: "type", params: { type: schema292.properties.resource_id.type } };
         if (vErrors === null) {
           vErrors = [err26];
         } else {
@@ -16099,7 +21357,7 @@ function validate119(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.request_id !== void 0) {
       let data8 = data.request_id;
       if (typeof data8 !== "string" && data8 !== null) {
-        const err27 = { instancePath: instancePath + "/request_id", schemaPath: "#/properties/request_id/type", keyword: "type", params: { type: schema230.properties.request_id.type } };
+        const err27 = { instancePath: instancePath + "/request_id", schemaPath: "#/properties/request_id/type", keyword: "type", params: { type: schema292.properties.request_id.type } };
         if (vErrors === null) {
           vErrors = [err27];
         } else {
@@ -16111,7 +21369,7 @@ function validate119(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.before !== void 0) {
       let data9 = data.before;
       if (!(data9 && typeof data9 == "object" && !Array.isArray(data9)) && data9 !== null) {
-        const err28 = { instancePath: instancePath + "/before", schemaPath: "#/properties/before/type", keyword: "type", params: { type: schema230.properties.before.type } };
+        const err28 = { instancePath: instancePath + "/before", schemaPath: "#/properties/before/type", keyword: "type", params: { type: schema292.properties.before.type } };
         if (vErrors === null) {
           vErrors = [err28];
         } else {
@@ -16123,7 +21381,7 @@ function validate119(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.after !== void 0) {
       let data10 = data.after;
       if (!(data10 && typeof data10 == "object" && !Array.isArray(data10)) && data10 !== null) {
-        const err29 = { instancePath: instancePath + "/after", schemaPath: "#/properties/after/type", keyword: "type", params: { type: schema230.properties.after.type } };
+        const err29 = { instancePath: instancePath + "/after", schemaPath: "#/properties/after/type", keyword: "type", params: { type: schema292.properties.after.type } };
         if (vErrors === null) {
           vErrors = [err29];
         } else {
@@ -16135,7 +21393,7 @@ function validate119(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.reason !== void 0) {
       let data11 = data.reason;
       if (typeof data11 !== "string" && data11 !== null) {
-        const err30 = { instancePath: instancePath + "/reason", schemaPath: "#/properties/reason/type", keyword: "type", params: { type: schema230.properties.reason.type } };
+        const err30 = { instancePath: instancePath + "/reason", schemaPath: "#/properties/reason/type", keyword: "type", params: { type: schema292.properties.reason.type } };
         if (vErrors === null) {
           vErrors = [err30];
         } else {
@@ -16153,10 +21411,10 @@ function validate119(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate119.errors = vErrors;
+  validate155.errors = vErrors;
   return errors === 0;
 }
-function validate118(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate154(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -16241,7 +21499,7 @@ function validate118(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "/v4/audit-log")) {
-        const err8 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema228.properties.url.enum } };
+        const err8 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema290.properties.url.enum } };
         if (vErrors === null) {
           vErrors = [err8];
         } else {
@@ -16264,8 +21522,8 @@ function validate118(data, { instancePath = "", parentData, parentDataProperty, 
         }
         const len0 = data2.length;
         for (let i0 = 0; i0 < len0; i0++) {
-          if (!validate119(data2[i0], { instancePath: instancePath + "/data/" + i0, parentData: data2, parentDataProperty: i0, rootData })) {
-            vErrors = vErrors === null ? validate119.errors : vErrors.concat(validate119.errors);
+          if (!validate155(data2[i0], { instancePath: instancePath + "/data/" + i0, parentData: data2, parentDataProperty: i0, rootData })) {
+            vErrors = vErrors === null ? validate155.errors : vErrors.concat(validate155.errors);
             errors = vErrors.length;
           }
         }
@@ -16330,12 +21588,12 @@ function validate118(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate118.errors = vErrors;
+  validate154.errors = vErrors;
   return errors === 0;
 }
-var v4ListAuditLogQuery = validate123;
-var schema237 = { "type": "string", "enum": ["secret_key", "project_key", "mcp", "cli", "system"], "$id": "input:ActorKind" };
-function validate123(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var v4ListAuditLogQuery = validate159;
+var schema299 = { "type": "string", "enum": ["secret_key", "project_key", "mcp", "cli", "system"], "$id": "input:ActorKind" };
+function validate159(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -16678,7 +21936,7 @@ function validate123(data, { instancePath = "", parentData, parentDataProperty, 
               errors++;
             }
             if (!(data7 === "secret_key" || data7 === "project_key" || data7 === "mcp" || data7 === "cli" || data7 === "system")) {
-              const err27 = { instancePath: instancePath + "/filter[actor][]/" + i2, schemaPath: "input:ActorKind/enum", keyword: "enum", params: { allowedValues: schema237.enum } };
+              const err27 = { instancePath: instancePath + "/filter[actor][]/" + i2, schemaPath: "input:ActorKind/enum", keyword: "enum", params: { allowedValues: schema299.enum } };
               if (vErrors === null) {
                 vErrors = [err27];
               } else {
@@ -16813,16 +22071,16 @@ function validate123(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate123.errors = vErrors;
+  validate159.errors = vErrors;
   return errors === 0;
 }
-var validateEventInput = validate124;
-var schema238 = { "type": "object", "required": ["event_id", "event_name", "happened_at"], "additionalProperties": false, "properties": { "event_id": { "type": "string", "minLength": 1, "maxLength": 128, "pattern": "^[A-Za-z0-9._:-]+$", "format": "text" }, "event_name": { "type": "string", "minLength": 1, "maxLength": 100, "pattern": "^(?=.*[a-z])[a-z0-9][a-z0-9_.-]*$", "format": "text" }, "customer_uid": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" }, "identity_id": { "type": "string", "minLength": 1, "maxLength": 255, "pattern": "^(?!\\.{1,2}$)[a-zA-Z0-9._-]+$", "format": "text" }, "happened_at": { "type": "string", "format": "date-time" }, "platform": { "type": "string", "enum": ["iOS", "Android", "Stripe", "Paddle"] }, "product_id": { "type": "string", "maxLength": 255, "format": "text" }, "old_product_id": { "type": "string", "maxLength": 255, "format": "text" }, "new_product_id": { "type": "string", "maxLength": 255, "format": "text" }, "subscription_group": { "type": "string", "maxLength": 255, "format": "text" }, "screen_id": { "type": "string", "maxLength": 256, "format": "text" }, "transaction": { "$ref": "input:EventTransactionInput" }, "price": { "type": "string", "pattern": "^-?[0-9]{1,12}(\\.[0-9]{1,6})?$", "format": "text" }, "currency": { "type": "string", "pattern": "^[A-Za-z]{3}$", "format": "text" }, "proceeds": { "type": "string", "pattern": "^-?[0-9]{1,12}(\\.[0-9]{1,6})?$", "format": "text" }, "price_usd": { "type": "string", "pattern": "^-?[0-9]{1,12}(\\.[0-9]{1,6})?$", "format": "text" }, "proceeds_usd": { "type": "string", "pattern": "^-?[0-9]{1,12}(\\.[0-9]{1,6})?$", "format": "text" }, "device": { "$ref": "input:EventDeviceInput" }, "app": { "$ref": "input:EventAppInput" }, "attribution": { "$ref": "input:EventAttributionInput" }, "properties": { "type": "object", "maxProperties": 100, "propertyNames": { "type": "string", "minLength": 1, "maxLength": 80, "format": "text" }, "additionalProperties": { "type": ["string", "number", "boolean"], "maxLength": 1024, "format": "text" } } }, "$id": "input:EventInput" };
-var pattern92 = new RegExp("^[A-Za-z0-9._:-]+$", "u");
-var pattern93 = new RegExp("^(?=.*[a-z])[a-z0-9][a-z0-9_.-]*$", "u");
-var pattern95 = new RegExp("^-?[0-9]{1,12}(\\.[0-9]{1,6})?$", "u");
-var pattern100 = new RegExp("^[A-Za-z]{2}$", "u");
-function validate124(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var validateEventInput = validate160;
+var schema300 = { "type": "object", "required": ["event_id", "event_name", "happened_at"], "additionalProperties": false, "properties": { "event_id": { "type": "string", "minLength": 1, "maxLength": 128, "pattern": "^[A-Za-z0-9._:-]+$", "format": "text" }, "event_name": { "type": "string", "minLength": 1, "maxLength": 100, "pattern": "^(?=.*[a-z])[a-z0-9][a-z0-9_.-]*$", "format": "text" }, "customer_uid": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" }, "identity_id": { "type": "string", "minLength": 1, "maxLength": 255, "pattern": "^(?!\\.{1,2}$)[a-zA-Z0-9._-]+$", "format": "text" }, "happened_at": { "type": "string", "format": "date-time" }, "platform": { "type": "string", "enum": ["iOS", "Android", "Stripe", "Paddle"] }, "product_id": { "type": "string", "maxLength": 255, "format": "text" }, "old_product_id": { "type": "string", "maxLength": 255, "format": "text" }, "new_product_id": { "type": "string", "maxLength": 255, "format": "text" }, "subscription_group": { "type": "string", "maxLength": 255, "format": "text" }, "screen_id": { "type": "string", "maxLength": 256, "format": "text" }, "transaction": { "$ref": "input:EventTransactionInput" }, "price": { "type": "string", "pattern": "^-?[0-9]{1,12}(\\.[0-9]{1,6})?$", "format": "text" }, "currency": { "type": "string", "pattern": "^[A-Za-z]{3}$", "format": "text" }, "proceeds": { "type": "string", "pattern": "^-?[0-9]{1,12}(\\.[0-9]{1,6})?$", "format": "text" }, "price_usd": { "type": "string", "pattern": "^-?[0-9]{1,12}(\\.[0-9]{1,6})?$", "format": "text" }, "proceeds_usd": { "type": "string", "pattern": "^-?[0-9]{1,12}(\\.[0-9]{1,6})?$", "format": "text" }, "device": { "$ref": "input:EventDeviceInput" }, "app": { "$ref": "input:EventAppInput" }, "attribution": { "$ref": "input:EventAttributionInput" }, "properties": { "type": "object", "maxProperties": 100, "propertyNames": { "type": "string", "minLength": 1, "maxLength": 80, "format": "text" }, "additionalProperties": { "type": ["string", "number", "boolean"], "maxLength": 1024, "format": "text" } } }, "$id": "input:EventInput" };
+var pattern115 = new RegExp("^[A-Za-z0-9._:-]+$", "u");
+var pattern116 = new RegExp("^(?=.*[a-z])[a-z0-9][a-z0-9_.-]*$", "u");
+var pattern118 = new RegExp("^-?[0-9]{1,12}(\\.[0-9]{1,6})?$", "u");
+var pattern123 = new RegExp("^[A-Za-z]{2}$", "u");
+function validate160(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -16855,7 +22113,7 @@ function validate124(data, { instancePath = "", parentData, parentDataProperty, 
       errors++;
     }
     for (const key0 in data) {
-      if (!func36.call(schema238.properties, key0)) {
+      if (!func36.call(schema300.properties, key0)) {
         const err3 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
         if (vErrors === null) {
           vErrors = [err3];
@@ -16886,7 +22144,7 @@ function validate124(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern92.test(data0)) {
+        if (!pattern115.test(data0)) {
           const err6 = { instancePath: instancePath + "/event_id", schemaPath: "#/properties/event_id/pattern", keyword: "pattern", params: { pattern: "^[A-Za-z0-9._:-]+$" } };
           if (vErrors === null) {
             vErrors = [err6];
@@ -16935,7 +22193,7 @@ function validate124(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern93.test(data1)) {
+        if (!pattern116.test(data1)) {
           const err11 = { instancePath: instancePath + "/event_name", schemaPath: "#/properties/event_name/pattern", keyword: "pattern", params: { pattern: "^(?=.*[a-z])[a-z0-9][a-z0-9_.-]*$" } };
           if (vErrors === null) {
             vErrors = [err11];
@@ -17086,7 +22344,7 @@ function validate124(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data5 === "iOS" || data5 === "Android" || data5 === "Stripe" || data5 === "Paddle")) {
-        const err26 = { instancePath: instancePath + "/platform", schemaPath: "#/properties/platform/enum", keyword: "enum", params: { allowedValues: schema238.properties.platform.enum } };
+        const err26 = { instancePath: instancePath + "/platform", schemaPath: "#/properties/platform/enum", keyword: "enum", params: { allowedValues: schema300.properties.platform.enum } };
         if (vErrors === null) {
           vErrors = [err26];
         } else {
@@ -17405,7 +22663,7 @@ function validate124(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.price !== void 0) {
       let data17 = data.price;
       if (typeof data17 === "string") {
-        if (!pattern95.test(data17)) {
+        if (!pattern118.test(data17)) {
           const err56 = { instancePath: instancePath + "/price", schemaPath: "#/properties/price/pattern", keyword: "pattern", params: { pattern: "^-?[0-9]{1,12}(\\.[0-9]{1,6})?$" } };
           if (vErrors === null) {
             vErrors = [err56];
@@ -17467,7 +22725,7 @@ function validate124(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.proceeds !== void 0) {
       let data19 = data.proceeds;
       if (typeof data19 === "string") {
-        if (!pattern95.test(data19)) {
+        if (!pattern118.test(data19)) {
           const err62 = { instancePath: instancePath + "/proceeds", schemaPath: "#/properties/proceeds/pattern", keyword: "pattern", params: { pattern: "^-?[0-9]{1,12}(\\.[0-9]{1,6})?$" } };
           if (vErrors === null) {
             vErrors = [err62];
@@ -17498,7 +22756,7 @@ function validate124(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.price_usd !== void 0) {
       let data20 = data.price_usd;
       if (typeof data20 === "string") {
-        if (!pattern95.test(data20)) {
+        if (!pattern118.test(data20)) {
           const err65 = { instancePath: instancePath + "/price_usd", schemaPath: "#/properties/price_usd/pattern", keyword: "pattern", params: { pattern: "^-?[0-9]{1,12}(\\.[0-9]{1,6})?$" } };
           if (vErrors === null) {
             vErrors = [err65];
@@ -17529,7 +22787,7 @@ function validate124(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.proceeds_usd !== void 0) {
       let data21 = data.proceeds_usd;
       if (typeof data21 === "string") {
-        if (!pattern95.test(data21)) {
+        if (!pattern118.test(data21)) {
           const err68 = { instancePath: instancePath + "/proceeds_usd", schemaPath: "#/properties/proceeds_usd/pattern", keyword: "pattern", params: { pattern: "^-?[0-9]{1,12}(\\.[0-9]{1,6})?$" } };
           if (vErrors === null) {
             vErrors = [err68];
@@ -17729,7 +22987,7 @@ function validate124(data, { instancePath = "", parentData, parentDataProperty, 
         if (data22.country !== void 0) {
           let data28 = data22.country;
           if (typeof data28 === "string") {
-            if (!pattern100.test(data28)) {
+            if (!pattern123.test(data28)) {
               const err87 = { instancePath: instancePath + "/device/country", schemaPath: "input:EventDeviceInput/properties/country/pattern", keyword: "pattern", params: { pattern: "^[A-Za-z]{2}$" } };
               if (vErrors === null) {
                 vErrors = [err87];
@@ -18159,7 +23417,7 @@ function validate124(data, { instancePath = "", parentData, parentDataProperty, 
         for (const key6 in data40) {
           let data41 = data40[key6];
           if (typeof data41 !== "string" && !(typeof data41 == "number" && isFinite(data41)) && typeof data41 !== "boolean") {
-            const err128 = { instancePath: instancePath + "/properties/" + key6.replace(/~/g, "~0").replace(/\//g, "~1"), schemaPath: "#/properties/properties/additionalProperties/type", keyword: "type", params: { type: schema238.properties.properties.additionalProperties.type } };
+            const err128 = { instancePath: instancePath + "/properties/" + key6.replace(/~/g, "~0").replace(/\//g, "~1"), schemaPath: "#/properties/properties/additionalProperties/type", keyword: "type", params: { type: schema300.properties.properties.additionalProperties.type } };
             if (vErrors === null) {
               vErrors = [err128];
             } else {
@@ -18207,13 +23465,18 @@ function validate124(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate124.errors = vErrors;
+  validate160.errors = vErrors;
   return errors === 0;
 }
 export {
+  answerAdvancedTestClock,
   answerAuditEntryList,
+  answerCustomerList,
+  answerCustomerMetrics,
   answerCustomerPermission,
   answerCustomerPermissionList,
+  answerCustomerProperties,
+  answerCustomerView,
   answerEntitlement,
   answerEntitlementList,
   answerError,
@@ -18234,13 +23497,18 @@ export {
   answerScreenList,
   answerScreenOrSummary,
   answerScreenSummary,
+  answerSegment,
+  answerSegmentList,
   answerStoreConfig,
+  answerSystemSegmentList,
+  answerTestClock,
   answerUser,
   answerUserEntitlement,
   answerUserEntitlementList,
   answerUserPropertiesSetResult,
   answerUserPropertyList,
   noQuery,
+  v4AdvanceTestClockBody,
   v4CreateEntitlementBody,
   v4CreateEventsBody,
   v4CreateExportBody,
@@ -18249,7 +23517,10 @@ export {
   v4CreateProductBody,
   v4CreatePurchaseBody,
   v4CreateScreenBody,
+  v4CreateSegmentBody,
   v4CreateUserBody,
+  v4GetCustomerMetricsQuery,
+  v4GetCustomerPath,
   v4GetEntitlementPath,
   v4GetExportPath,
   v4GetIdentityPath,
@@ -18257,13 +23528,14 @@ export {
   v4GetProductPath,
   v4GetScreenPath,
   v4GetScreenQuery,
+  v4GetSegmentPath,
   v4GetStoreConfigPath,
   v4GetUserPath,
   v4GetUserPurchasePath,
   v4GrantCustomerPermissionBody,
   v4GrantUserEntitlementBody,
   v4ListAuditLogQuery,
-  v4ListCustomerPermissionsPath,
+  v4ListCustomersQuery,
   v4ListEntitlementsQuery,
   v4ListEventsQuery,
   v4ListOfferingsQuery,
@@ -18276,6 +23548,7 @@ export {
   v4UpdateOfferingBody,
   v4UpdateProductBody,
   v4UpdateProjectSettingsBody,
+  v4UpdateSegmentBody,
   v4UpdateStoreConfigBody,
   v4UpdateUserPurchaseBody,
   validateEventInput

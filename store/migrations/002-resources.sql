@@ -401,6 +401,10 @@ create table configuration_pins (
 );
 create index configuration_pins_by_config on configuration_pins (environment, config_id);
 
+-- The person whom a kept answer is about: an erasure takes it along.
+alter table idempotent_answers add column user_id text collate "C";
+create index idempotent_answers_of_user on idempotent_answers (environment, user_id) where user_id is not null;
+
 -- Exports of a segment: who was in it when processing began.
 create table export_members (
   environment int not null,

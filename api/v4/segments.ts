@@ -1,0 +1,49 @@
+import { createSegment, type Sized } from '../../domain/segments/create.ts'
+import { deleteSegment } from '../../domain/segments/delete.ts'
+import { getSegment, type Segment, systemSegments } from '../../domain/segments/find.ts'
+import { listSegments } from '../../domain/segments/list.ts'
+import { updateSegment } from '../../domain/segments/update.ts'
+import { inTransaction, onPool } from '../operation.ts'
+import { cursorPage, fullList, restartedHeader } from '../pagination.ts'
+
+const segment = ({ id, name, is_system, conditions, created_at, updated_at }: Segment) => ({
+  object: 'segment' as const,
+  id,
+  url: `/v4/segments/${id}`,
+  name,
+  is_system,
+  conditions,
+  created_at,
+  updated_at,
+})
+
+const sized = ({ segment: made, size }: Sized) => ({
+  body: segment(made),
+  headers: size === null ? ({} as Record<string, string>) : { 'X-Segment-Size': String(size) },
+})
+
+export const v4ListSegments = onPool('v4ListSegments', async ({ query: { limit, starting_after }, environment, db }) => {
+  const { rows, restarted } = await listSegments(db, environment, limit, starting_after)
+  return { body: cursorPage({ url: '/v4/segments', rows, limit, item: segment }), headers: restartedHeader(restarted) }
+})
+
+export const v4CreateSegment = inTransaction('v4CreateSegment', async ({ body, environment, tx, trail }) =>
+  sized(await createSegment(tx, environment, { name: body.name, conditions: body.conditions ?? [] }, trail, segment)),
+)
+
+export const v4ListSystemSegments = onPool('v4ListSystemSegments', async ({ environment, db }) => ({
+  body: fullList('/v4/segments/system', (await systemSegments(db, environment)).map(segment)),
+}))
+
+export const v4GetSegment = onPool('v4GetSegment', async ({ path, environment, db }) => ({
+  body: segment(await getSegment(db, environment, path.segment_id)),
+}))
+
+export const v4UpdateSegment = inTransaction('v4UpdateSegment', async ({ path, body, environment, tx, trail }) =>
+  sized(await updateSegment(tx, environment, path.segment_id, { name: body.name, conditions: body.conditions }, trail, segment)),
+)
+
+export const v4DeleteSegment = inTransaction('v4DeleteSegment', async ({ path, environment, tx, trail }) => {
+  await deleteSegment(tx, environment, path.segment_id, trail, segment)
+  return { body: undefined }
+})

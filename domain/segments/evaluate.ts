@@ -1,0 +1,132 @@
+import { accepts, compareDecimals, compareText, compareVersions, isDecimal, upper } from './compare.ts'
+import type { Comparator, Condition } from './condition.ts'
+import { entitlementOf, kindOf, propertyOf, SUBSCRIPTION_STATES, type SubscriptionState } from './metrics.ts'
+import type { Overrides, Profile } from './profile.ts'
+import { systemSegment } from './system.ts'
+import { spanOf, timeValue } from './time.ts'
+import { truth } from './value.ts'
+
+const seconds = (time: string) => Date.parse(time) / 1000
+const property = (profile: Profile, key: string): string | null =>
+  Object.hasOwn(profile.properties, key) ? profile.properties[key]! : null
+
+/** What a state of a subscription counts as. */
+export const COUNTS_AS: Record<Exclude<SubscriptionState, 'none'>, readonly string[]> = {
+  active: ['paid'],
+  billing_retry: ['grace', 'retry'],
+  trial: ['trial'],
+  expired: ['ended'],
+}
+export const RENEWABLE: readonly string[] = ['trial', 'paid', 'grace', 'retry']
+export const GIVING_ACCESS: readonly string[] = ['paid', 'grace']
+
+const bestState = ({ subscriptions }: Profile): SubscriptionState =>
+  SUBSCRIPTION_STATES.find(
+    wanted =>
+      wanted !== 'none' &&
+      subscriptions.some(({ state, ever_paid }) => COUNTS_AS[wanted].includes(state ?? '') && (wanted !== 'expired' || ever_paid)),
+  ) ?? 'none'
+
+function textOf(metric: string, profile: Profile): string | null {
+  switch (metric) {
+    case 'environment':
+      return profile.environment
+    case 'client_uid':
+      return profile.id
+    case 'custom_uid':
+      return property(profile, '_q_custom_user_id')
+    // A property can only be emptied, not removed.
+    case 'client_advertiser_id':
+      return property(profile, '_q_advertising_id') || profile.advertiser_id
+    case 'target_platform':
+      return profile.platform
+    case 'country':
+      return profile.country === null ? null : upper(profile.country)
+    case 'app_version':
+      return profile.app_version ?? (property(profile, '_q_app_version') || null)
+    case 'subscription_state':
+      return bestState(profile)
+    default:
+      return property(profile, propertyOf(metric) ?? '')
+  }
+}
+
+function flagOf(metric: string, { subscriptions, entitlements }: Profile): boolean {
+  switch (metric) {
+    case 'renewable':
+      return subscriptions.some(({ state, auto_renewing }) => auto_renewing && RENEWABLE.includes(state ?? ''))
+    case 'has_active_subscription':
+      return subscriptions.some(({ state }) => GIVING_ACCESS.includes(state ?? ''))
+    default:
+      return entitlements.includes(entitlementOf(metric) ?? '')
+  }
+}
+
+/** Text against text; without a value only what asks for a difference is true. */
+function compared(comparator: Comparator, has: string | null, value: string, order: (a: string, b: string) => number): boolean {
+  if (has === null) return comparator === 'ne' || comparator === 'not_contains'
+  if (comparator === 'contains') return has.includes(value)
+  if (comparator === 'not_contains') return !has.includes(value)
+  return accepts(comparator, order(has, value))
+}
+
+const numbersOrText = (a: string, b: string) => (isDecimal(a) && isDecimal(b) ? compareDecimals(a, b) : compareText(a, b))
+
+function inTime(comparator: Comparator, at: number, value: string, now: number): boolean {
+  const read = timeValue(value)
+  if (!read) return false
+  const { start, end } = spanOf(read, now)
+  return accepts(comparator, at < start ? -1 : at >= end ? 1 : 0)
+}
+
+/** Null: nobody can tell, whatever is asked. */
+function meets({ metric, comparator, value }: Condition, profile: Profile): boolean | null {
+  const kind = kindOf(metric)
+  switch (kind) {
+    case 'string':
+    case 'enum':
+      return compared(comparator, textOf(metric, profile), value, compareText)
+    case 'country':
+      return compared(comparator, textOf(metric, profile), upper(value), compareText)
+    case 'version':
+      return compared(comparator, textOf(metric, profile), value, compareVersions)
+    case 'property':
+      return compared(comparator, textOf(metric, profile), value, numbersOrText)
+    case 'integer':
+      return accepts(comparator, compareDecimals(String(profile.payments_count), value))
+    case 'decimal':
+      return accepts(comparator, compareDecimals(profile.net_payments_usd, value))
+    case 'time':
+      return inTime(comparator, seconds(metric === 'last_seen' ? profile.last_seen_at : profile.created_at), value, seconds(profile.now))
+    case 'boolean':
+      return (flagOf(metric, profile) === truth(value)) === (comparator === 'eq')
+    case 'segment': {
+      const conditions = systemSegment(value)?.conditions ?? (Object.hasOwn(profile.segments, value) ? profile.segments[value] : undefined)
+      return conditions ? holds(conditions, profile) === (comparator === 'eq') : null
+    }
+    case 'experiment':
+      return profile.experiments.some(({ id }) => id === value) === (comparator === 'eq')
+    case 'context_key':
+      return profile.experiments.some(({ context_key }) => context_key === value) === (comparator === 'eq')
+    case null:
+      return null
+    default:
+      return kind satisfies never
+  }
+}
+
+/** Whether all conditions are true of the user; none at all is true of everybody. `membersSql` says the same of sets. */
+export function holds(conditions: readonly Condition[], profile: Profile): boolean {
+  return conditions.every(condition => {
+    const plain = meets(condition, profile)
+    return plain !== null && plain !== condition.negate
+  })
+}
+
+/** The profile as the app tells it for this one evaluation. */
+export const withOverrides = (profile: Profile, { target_platform, country, app_version }: Overrides): Profile => ({
+  ...profile,
+  platform: target_platform ?? profile.platform,
+  country: country ?? profile.country,
+  app_version: app_version ?? profile.app_version,
+})

@@ -1,0 +1,43 @@
+import { isDecimal } from './compare.ts'
+import type { Comparator } from './condition.ts'
+import { ENUMS, type Kind } from './metrics.ts'
+import { timeValue } from './time.ts'
+
+const TRUTH: Record<string, boolean> = { 1: true, true: true, 0: false, false: false }
+const INTEGER = /^-?[0-9]+$/
+const COUNTRY = /^[A-Za-z]{2}$/
+const CONTEXT_KEY = /^[a-zA-Z0-9._-]{0,256}$/
+
+/** The value of a boolean metric, undefined when it is none. */
+export const truth = (value: string): boolean | undefined => (Object.hasOwn(TRUTH, value) ? TRUTH[value] : undefined)
+
+/** Why a value cannot be read as one of its metric; null when it can. */
+export function valueFault(metric: string, kind: Kind, comparator: Comparator, value: string): string | null {
+  switch (kind) {
+    case 'string':
+    case 'property':
+    case 'segment':
+    case 'experiment':
+      return null
+    // Any text is a version: a part without leading digits is 0.
+    case 'version':
+      return null
+    case 'country':
+      // A part of a code may be looked for, a code has two letters.
+      return comparator === 'contains' || comparator === 'not_contains' || COUNTRY.test(value) ? null : 'must be a country of two letters'
+    case 'enum':
+      return ENUMS[metric]!.includes(value) ? null : `must be one of ${ENUMS[metric]!.join(', ')}`
+    case 'boolean':
+      return truth(value) === undefined ? 'must be 1, true, 0 or false' : null
+    case 'integer':
+      return INTEGER.test(value) ? null : 'must be an integer in decimal notation'
+    case 'decimal':
+      return isDecimal(value) ? null : 'must be a number in decimal notation'
+    case 'time':
+      return timeValue(value) ? null : 'must be a day (2026-03-01), a date-time (2026-03-01T09:00:00Z) or a negative duration (-P30D)'
+    case 'context_key':
+      return CONTEXT_KEY.test(value) ? null : 'must have at most 256 characters of A-Z a-z 0-9 . _ -'
+    default:
+      return kind satisfies never
+  }
+}
