@@ -17,7 +17,7 @@ const runtime = 'Deno' in globalThis ? ['run', '-A'] : []
 let api: TestApi
 let work: string
 let consumer: string
-let packed: { files: { path: string }[]; version: string }
+let packed: { filename: string; files: { path: string }[]; version: string }
 
 beforeAll(async () => {
   work = await mkdtemp(join(tmpdir(), 'client-'))
@@ -29,8 +29,8 @@ beforeAll(async () => {
   consumer = join(work, 'consumer')
   const installed = join(consumer, 'node_modules/@perennial/client')
   await mkdir(installed, { recursive: true })
-  await run('tar', ['-xzf', join(work, 'perennial-client-0.1.0.tgz'), '-C', installed, '--strip-components', '1'])
-  await writeFile(join(consumer, 'package.json'), JSON.stringify({ type: 'module', dependencies: { '@perennial/client': '0.1.0' } }))
+  await run('tar', ['-xzf', join(work, packed.filename), '-C', installed, '--strip-components', '1'])
+  await writeFile(join(consumer, 'package.json'), JSON.stringify({ type: 'module', dependencies: { '@perennial/client': '*' } }))
   api = await startApi()
 })
 afterAll(async () => {

@@ -2,7 +2,7 @@
 
 import { client } from './client.gen.ts';
 import type { Client, Options as Options2, TDataShape } from './client/index.ts';
-import type { V4CopyScreenData, V4CopyScreenErrors, V4CopyScreenResponses, V4CreateEntitlementData, V4CreateEntitlementErrors, V4CreateEntitlementResponses, V4CreateEventsData, V4CreateEventsErrors, V4CreateEventsResponses, V4CreateExportData, V4CreateExportErrors, V4CreateExportResponses, V4CreateIdentityData, V4CreateIdentityErrors, V4CreateIdentityResponses, V4CreateOfferingData, V4CreateOfferingErrors, V4CreateOfferingResponses, V4CreateProductData, V4CreateProductErrors, V4CreateProductResponses, V4CreatePurchaseData, V4CreatePurchaseErrors, V4CreatePurchaseResponses, V4CreateScreenData, V4CreateScreenErrors, V4CreateScreenResponses, V4CreateUserData, V4CreateUserErrors, V4CreateUserResponses, V4DeleteEntitlementData, V4DeleteEntitlementErrors, V4DeleteEntitlementResponses, V4DeleteOfferingData, V4DeleteOfferingErrors, V4DeleteOfferingResponses, V4DeleteProductData, V4DeleteProductErrors, V4DeleteProductResponses, V4DeleteScreenData, V4DeleteScreenErrors, V4DeleteScreenResponses, V4GetEntitlementData, V4GetEntitlementErrors, V4GetEntitlementResponses, V4GetExportData, V4GetExportErrors, V4GetExportResponses, V4GetIdentityData, V4GetIdentityErrors, V4GetIdentityResponses, V4GetOfferingData, V4GetOfferingErrors, V4GetOfferingResponses, V4GetProductData, V4GetProductErrors, V4GetProductResponses, V4GetProjectSettingsData, V4GetProjectSettingsErrors, V4GetProjectSettingsResponses, V4GetScreenData, V4GetScreenErrors, V4GetScreenResponses, V4GetStoreConfigData, V4GetStoreConfigErrors, V4GetStoreConfigResponses, V4GetUserData, V4GetUserErrors, V4GetUserPurchaseData, V4GetUserPurchaseErrors, V4GetUserPurchaseResponses, V4GetUserResponses, V4GrantCustomerPermissionData, V4GrantCustomerPermissionErrors, V4GrantCustomerPermissionResponses, V4GrantUserEntitlementData, V4GrantUserEntitlementErrors, V4GrantUserEntitlementResponses, V4ListAuditLogData, V4ListAuditLogErrors, V4ListAuditLogResponses, V4ListCustomerPermissionsData, V4ListCustomerPermissionsErrors, V4ListCustomerPermissionsResponses, V4ListEntitlementsData, V4ListEntitlementsErrors, V4ListEntitlementsResponses, V4ListEventsData, V4ListEventsErrors, V4ListEventsResponses, V4ListExportsData, V4ListExportsErrors, V4ListExportsResponses, V4ListOfferingsData, V4ListOfferingsErrors, V4ListOfferingsResponses, V4ListProductsData, V4ListProductsErrors, V4ListProductsResponses, V4ListScreensData, V4ListScreensErrors, V4ListScreensResponses, V4ListUserEntitlementsData, V4ListUserEntitlementsErrors, V4ListUserEntitlementsResponses, V4ListUserPropertiesData, V4ListUserPropertiesErrors, V4ListUserPropertiesResponses, V4ListUserPurchasesData, V4ListUserPurchasesErrors, V4ListUserPurchasesResponses, V4PublishScreenData, V4PublishScreenErrors, V4PublishScreenResponses, V4RegenerateProjectSecretData, V4RegenerateProjectSecretErrors, V4RegenerateProjectSecretResponses, V4RevokeCustomerPermissionData, V4RevokeCustomerPermissionErrors, V4RevokeCustomerPermissionResponses, V4RevokeUserEntitlementData, V4RevokeUserEntitlementErrors, V4RevokeUserEntitlementResponses, V4SetMainOfferingData, V4SetMainOfferingErrors, V4SetMainOfferingResponses, V4SetUserPropertiesData, V4SetUserPropertiesErrors, V4SetUserPropertiesResponses, V4UpdateEntitlementData, V4UpdateEntitlementErrors, V4UpdateEntitlementResponses, V4UpdateOfferingData, V4UpdateOfferingErrors, V4UpdateOfferingResponses, V4UpdateProductData, V4UpdateProductErrors, V4UpdateProductResponses, V4UpdateProjectSettingsData, V4UpdateProjectSettingsErrors, V4UpdateProjectSettingsResponses, V4UpdateScreenData, V4UpdateScreenErrors, V4UpdateScreenResponses, V4UpdateStoreConfigData, V4UpdateStoreConfigErrors, V4UpdateStoreConfigResponses, V4UpdateUserPurchaseData, V4UpdateUserPurchaseErrors, V4UpdateUserPurchaseResponses } from './types.gen.ts';
+import type { V4AdvanceTestClockData, V4AdvanceTestClockErrors, V4AdvanceTestClockResponses, V4CopyScreenData, V4CopyScreenErrors, V4CopyScreenResponses, V4CreateEntitlementData, V4CreateEntitlementErrors, V4CreateEntitlementResponses, V4CreateEventsData, V4CreateEventsErrors, V4CreateEventsResponses, V4CreateExportData, V4CreateExportErrors, V4CreateExportResponses, V4CreateIdentityData, V4CreateIdentityErrors, V4CreateIdentityResponses, V4CreateOfferingData, V4CreateOfferingErrors, V4CreateOfferingResponses, V4CreateProductData, V4CreateProductErrors, V4CreateProductResponses, V4CreatePurchaseData, V4CreatePurchaseErrors, V4CreatePurchaseResponses, V4CreateScreenData, V4CreateScreenErrors, V4CreateScreenResponses, V4CreateSegmentData, V4CreateSegmentErrors, V4CreateSegmentResponses, V4CreateUserData, V4CreateUserErrors, V4CreateUserResponses, V4DeleteCustomerData, V4DeleteCustomerErrors, V4DeleteCustomerResponses, V4DeleteEntitlementData, V4DeleteEntitlementErrors, V4DeleteEntitlementResponses, V4DeleteOfferingData, V4DeleteOfferingErrors, V4DeleteOfferingResponses, V4DeleteProductData, V4DeleteProductErrors, V4DeleteProductResponses, V4DeleteScreenData, V4DeleteScreenErrors, V4DeleteScreenResponses, V4DeleteSegmentData, V4DeleteSegmentErrors, V4DeleteSegmentResponses, V4GetCustomerData, V4GetCustomerErrors, V4GetCustomerMetricsData, V4GetCustomerMetricsErrors, V4GetCustomerMetricsResponses, V4GetCustomerResponses, V4GetEntitlementData, V4GetEntitlementErrors, V4GetEntitlementResponses, V4GetExportData, V4GetExportErrors, V4GetExportResponses, V4GetIdentityData, V4GetIdentityErrors, V4GetIdentityResponses, V4GetOfferingData, V4GetOfferingErrors, V4GetOfferingResponses, V4GetProductData, V4GetProductErrors, V4GetProductResponses, V4GetProjectSettingsData, V4GetProjectSettingsErrors, V4GetProjectSettingsResponses, V4GetScreenData, V4GetScreenErrors, V4GetScreenResponses, V4GetSegmentData, V4GetSegmentErrors, V4GetSegmentResponses, V4GetStoreConfigData, V4GetStoreConfigErrors, V4GetStoreConfigResponses, V4GetTestClockData, V4GetTestClockErrors, V4GetTestClockResponses, V4GetUserData, V4GetUserErrors, V4GetUserPurchaseData, V4GetUserPurchaseErrors, V4GetUserPurchaseResponses, V4GetUserResponses, V4GrantCustomerPermissionData, V4GrantCustomerPermissionErrors, V4GrantCustomerPermissionResponses, V4GrantUserEntitlementData, V4GrantUserEntitlementErrors, V4GrantUserEntitlementResponses, V4ListAuditLogData, V4ListAuditLogErrors, V4ListAuditLogResponses, V4ListCustomerPermissionsData, V4ListCustomerPermissionsErrors, V4ListCustomerPermissionsResponses, V4ListCustomersData, V4ListCustomersErrors, V4ListCustomersResponses, V4ListEntitlementsData, V4ListEntitlementsErrors, V4ListEntitlementsResponses, V4ListEventsData, V4ListEventsErrors, V4ListEventsResponses, V4ListExportsData, V4ListExportsErrors, V4ListExportsResponses, V4ListOfferingsData, V4ListOfferingsErrors, V4ListOfferingsResponses, V4ListProductsData, V4ListProductsErrors, V4ListProductsResponses, V4ListScreensData, V4ListScreensErrors, V4ListScreensResponses, V4ListSegmentsData, V4ListSegmentsErrors, V4ListSegmentsResponses, V4ListSystemSegmentsData, V4ListSystemSegmentsErrors, V4ListSystemSegmentsResponses, V4ListUserEntitlementsData, V4ListUserEntitlementsErrors, V4ListUserEntitlementsResponses, V4ListUserPropertiesData, V4ListUserPropertiesErrors, V4ListUserPropertiesResponses, V4ListUserPurchasesData, V4ListUserPurchasesErrors, V4ListUserPurchasesResponses, V4PublishScreenData, V4PublishScreenErrors, V4PublishScreenResponses, V4RegenerateProjectSecretData, V4RegenerateProjectSecretErrors, V4RegenerateProjectSecretResponses, V4RevokeCustomerPermissionData, V4RevokeCustomerPermissionErrors, V4RevokeCustomerPermissionResponses, V4RevokeUserEntitlementData, V4RevokeUserEntitlementErrors, V4RevokeUserEntitlementResponses, V4SetCustomerPropertiesData, V4SetCustomerPropertiesErrors, V4SetCustomerPropertiesResponses, V4SetMainOfferingData, V4SetMainOfferingErrors, V4SetMainOfferingResponses, V4SetUserPropertiesData, V4SetUserPropertiesErrors, V4SetUserPropertiesResponses, V4UpdateEntitlementData, V4UpdateEntitlementErrors, V4UpdateEntitlementResponses, V4UpdateOfferingData, V4UpdateOfferingErrors, V4UpdateOfferingResponses, V4UpdateProductData, V4UpdateProductErrors, V4UpdateProductResponses, V4UpdateProjectSettingsData, V4UpdateProjectSettingsErrors, V4UpdateProjectSettingsResponses, V4UpdateScreenData, V4UpdateScreenErrors, V4UpdateScreenResponses, V4UpdateSegmentData, V4UpdateSegmentErrors, V4UpdateSegmentResponses, V4UpdateStoreConfigData, V4UpdateStoreConfigErrors, V4UpdateStoreConfigResponses, V4UpdateUserPurchaseData, V4UpdateUserPurchaseErrors, V4UpdateUserPurchaseResponses } from './types.gen.ts';
 
 export type Options<TData extends TDataShape = TDataShape, ThrowOnError extends boolean = boolean, TResponse = unknown> = Options2<TData, ThrowOnError, TResponse> & {
     /**
@@ -391,6 +391,54 @@ export const v4SetMainOffering = <ThrowOnError extends boolean = true>(options: 
 });
 
 /**
+ * List customers
+ *
+ * The selected customers, as recorded at the moment of the request, sorted by `sort_by`. Words sort by code point; null comes last
+ * in both directions; ties are sorted by id in the direction of the sort.
+ *
+ * There are two ways to page: `starting_after` with the `next_cursor` of the page before, which costs the same at any depth, or
+ * `page` with a number. Both answer with `next_cursor`, so a list that was begun with `page` can be gone on with the cursor.
+ */
+export const v4ListCustomers = <ThrowOnError extends boolean = true>(options?: Options<V4ListCustomersData, ThrowOnError>) => (options?.client ?? client).get<V4ListCustomersResponses, V4ListCustomersErrors, ThrowOnError>({
+    security: [{ scheme: 'bearer', type: 'http' }],
+    url: '/v4/customers',
+    ...options
+});
+
+/**
+ * Get metrics over customers
+ *
+ * Figures over the selected customers, as recorded at the moment of the request. Every figure is 0 when nobody is selected.
+ */
+export const v4GetCustomerMetrics = <ThrowOnError extends boolean = true>(options?: Options<V4GetCustomerMetricsData, ThrowOnError>) => (options?.client ?? client).get<V4GetCustomerMetricsResponses, V4GetCustomerMetricsErrors, ThrowOnError>({
+    security: [{ scheme: 'bearer', type: 'http' }],
+    url: '/v4/customers/metrics',
+    ...options
+});
+
+/**
+ * Erase a customer
+ *
+ * Erases the person for good: user, properties, identity, grants, purchases, events, assignments, pins and kept idempotent answers, in one transaction; then stored export files are rewritten, which is retried until it is done. Metrics lose their part. The audit log names only the SHA-256 of the id. A repeat is 404.
+ */
+export const v4DeleteCustomer = <ThrowOnError extends boolean = true>(options: Options<V4DeleteCustomerData, ThrowOnError>) => (options.client ?? client).delete<V4DeleteCustomerResponses, V4DeleteCustomerErrors, ThrowOnError>({
+    security: [{ scheme: 'bearer', type: 'http' }],
+    url: '/v4/customers/{customer_id}',
+    ...options
+});
+
+/**
+ * Get a customer
+ *
+ * The whole view of one person: status, device, attribution, properties, the last 100 occurrences and what was earned. The customer id is the user id.
+ */
+export const v4GetCustomer = <ThrowOnError extends boolean = true>(options: Options<V4GetCustomerData, ThrowOnError>) => (options.client ?? client).get<V4GetCustomerResponses, V4GetCustomerErrors, ThrowOnError>({
+    security: [{ scheme: 'bearer', type: 'http' }],
+    url: '/v4/customers/{customer_id}',
+    ...options
+});
+
+/**
  * List permissions of a customer
  *
  * The customer's entitlements in the words of customers, active and lapsed, by id.
@@ -425,6 +473,102 @@ export const v4RevokeCustomerPermission = <ThrowOnError extends boolean = true>(
     security: [{ scheme: 'bearer', type: 'http' }],
     url: '/v4/customers/{customer_id}/permissions/{permission_id}',
     ...options
+});
+
+/**
+ * Set properties of a customer
+ *
+ * Writes up to 100 properties of the user; existing keys are overwritten, others stay. Each row is judged alone by the rules of
+ * `v4SetUserProperties`: the good ones are written together, the others come back in `property_errors`. When no row is good,
+ * nothing is written and the answer is 400. The properties are read in `v4GetCustomer`.
+ */
+export const v4SetCustomerProperties = <ThrowOnError extends boolean = true>(options: Options<V4SetCustomerPropertiesData, ThrowOnError>) => (options.client ?? client).post<V4SetCustomerPropertiesResponses, V4SetCustomerPropertiesErrors, ThrowOnError>({
+    security: [{ scheme: 'bearer', type: 'http' }],
+    url: '/v4/customers/{customer_id}/properties',
+    ...options,
+    headers: {
+        'Content-Type': 'application/json',
+        ...options.headers
+    }
+});
+
+/**
+ * List segments
+ *
+ * Your own segments, newest first. The system segments have a list of their own, `v4ListSystemSegments`.
+ */
+export const v4ListSegments = <ThrowOnError extends boolean = true>(options?: Options<V4ListSegmentsData, ThrowOnError>) => (options?.client ?? client).get<V4ListSegmentsResponses, V4ListSegmentsErrors, ThrowOnError>({
+    security: [{ scheme: 'bearer', type: 'http' }],
+    url: '/v4/segments',
+    ...options
+});
+
+/**
+ * Create a segment
+ *
+ * Saves a set of conditions. Who is in the segment is worked out whenever it is asked for: a user enters and leaves as what the
+ * conditions ask about changes. Without conditions every user of the environment is in it.
+ *
+ * 400 `invalid_data` names each condition that cannot be: an unknown metric, a comparator that the metric does not have, a value that
+ * is none of the metric, an entitlement that does not exist, or one of the metrics that choose by segment or experiment, which
+ * stand only in `segmentation_conditions`.
+ */
+export const v4CreateSegment = <ThrowOnError extends boolean = true>(options: Options<V4CreateSegmentData, ThrowOnError>) => (options.client ?? client).post<V4CreateSegmentResponses, V4CreateSegmentErrors, ThrowOnError>({
+    security: [{ scheme: 'bearer', type: 'http' }],
+    url: '/v4/segments',
+    ...options,
+    headers: {
+        'Content-Type': 'application/json',
+        ...options.headers
+    }
+});
+
+/**
+ * List the system segments
+ *
+ * Segments that exist in every environment and cannot be changed: `active_subscribers`, `active_trials`, `billing_retry`, `churned_users`, `never_paid`. Their ids may be used wherever a segment is named.
+ */
+export const v4ListSystemSegments = <ThrowOnError extends boolean = true>(options?: Options<V4ListSystemSegmentsData, ThrowOnError>) => (options?.client ?? client).get<V4ListSystemSegmentsResponses, V4ListSystemSegmentsErrors, ThrowOnError>({
+    security: [{ scheme: 'bearer', type: 'http' }],
+    url: '/v4/segments/system',
+    ...options
+});
+
+/**
+ * Delete a segment
+ *
+ * 409 `conflict` while an active remote configuration, an active or paused experiment or an unfinished export names the segment. A condition elsewhere that names it is never true from then on. 403 `control_forbidden` for a system segment.
+ */
+export const v4DeleteSegment = <ThrowOnError extends boolean = true>(options: Options<V4DeleteSegmentData, ThrowOnError>) => (options.client ?? client).delete<V4DeleteSegmentResponses, V4DeleteSegmentErrors, ThrowOnError>({
+    security: [{ scheme: 'bearer', type: 'http' }],
+    url: '/v4/segments/{segment_id}',
+    ...options
+});
+
+/**
+ * Get a segment
+ *
+ * One of your own segments, or a system segment by its id.
+ */
+export const v4GetSegment = <ThrowOnError extends boolean = true>(options: Options<V4GetSegmentData, ThrowOnError>) => (options.client ?? client).get<V4GetSegmentResponses, V4GetSegmentErrors, ThrowOnError>({
+    security: [{ scheme: 'bearer', type: 'http' }],
+    url: '/v4/segments/{segment_id}',
+    ...options
+});
+
+/**
+ * Update a segment
+ *
+ * Renames a segment and, when `conditions` are given, replaces all of them; an empty array takes them away, leaving them out keeps them. Whatever uses the segment goes by the new conditions at once. 403 `control_forbidden` for a system segment.
+ */
+export const v4UpdateSegment = <ThrowOnError extends boolean = true>(options: Options<V4UpdateSegmentData, ThrowOnError>) => (options.client ?? client).put<V4UpdateSegmentResponses, V4UpdateSegmentErrors, ThrowOnError>({
+    security: [{ scheme: 'bearer', type: 'http' }],
+    url: '/v4/segments/{segment_id}',
+    ...options,
+    headers: {
+        'Content-Type': 'application/json',
+        ...options.headers
+    }
 });
 
 /**
@@ -657,6 +801,32 @@ export const v4GetStoreConfig = <ThrowOnError extends boolean = true>(options: O
 export const v4UpdateStoreConfig = <ThrowOnError extends boolean = true>(options: Options<V4UpdateStoreConfigData, ThrowOnError>) => (options.client ?? client).post<V4UpdateStoreConfigResponses, V4UpdateStoreConfigErrors, ThrowOnError>({
     security: [{ scheme: 'bearer', type: 'http' }],
     url: '/v4/project-settings/stores/{platform}',
+    ...options,
+    headers: {
+        'Content-Type': 'application/json',
+        ...options.headers
+    }
+});
+
+/**
+ * Get the test clock
+ *
+ * The time of the sandbox and what is due there. With a production key 403 `control_forbidden`.
+ */
+export const v4GetTestClock = <ThrowOnError extends boolean = true>(options?: Options<V4GetTestClockData, ThrowOnError>) => (options?.client ?? client).get<V4GetTestClockResponses, V4GetTestClockErrors, ThrowOnError>({
+    security: [{ scheme: 'bearer', type: 'http' }],
+    url: '/v4/test-clock',
+    ...options
+});
+
+/**
+ * Advance the test clock
+ *
+ * Takes the sandbox forward to an instant, and does on the way, one promise at a time and in order, whatever falls due: ends of trials and subscriptions, exports, retention. Answers when nothing due is left; after 60 s of real time 504 `upstream_timeout`: what was done stays, and repeating with `to` goes on. One advance at a time, otherwise 409 `conflict`.
+ */
+export const v4AdvanceTestClock = <ThrowOnError extends boolean = true>(options: Options<V4AdvanceTestClockData, ThrowOnError>) => (options.client ?? client).post<V4AdvanceTestClockResponses, V4AdvanceTestClockErrors, ThrowOnError>({
+    security: [{ scheme: 'bearer', type: 'http' }],
+    url: '/v4/test-clock/advance',
     ...options,
     headers: {
         'Content-Type': 'application/json',

@@ -194,6 +194,210 @@ export type CustomerPermissionList = {
     has_more: HasNoMore;
 };
 
+/**
+ * The best of the user's subscriptions: `active` paid and renewing, `canceled` paid and not renewing, `billing_retry` grace or retry, `trial` trial that renews, `canceled_trial` trial that does not, `churned` all ended with at least one paid period, `none` otherwise. The set may grow.
+ */
+export type CustomerStatus = 'active' | 'canceled' | 'billing_retry' | 'trial' | 'canceled_trial' | 'churned' | 'none';
+
+/**
+ * Where the user was seen last.
+ */
+export type TargetPlatform = 'iOS' | 'Android' | 'Stripe' | 'Paddle' | null;
+
+/**
+ * 0 is the sandbox, 1 production.
+ */
+export type CustomerEnvironmentNumber = 0 | 1;
+
+export type Customer = {
+    object: 'customer';
+    /**
+     * The user id.
+     */
+    id: string;
+    url: string;
+    /**
+     * The identity id; null while the user is not identified.
+     */
+    external_identity: string | null;
+    /**
+     * The property `_q_custom_user_id`.
+     */
+    custom_uid: string | null;
+    environment: CustomerEnvironmentNumber;
+    status: CustomerStatus;
+    since: Time;
+    last_seen: Time;
+    first_transaction_purchase_at: NullableTime;
+    last_payment_at: NullableTime;
+    /**
+     * Paid transactions, refunded ones included.
+     */
+    payments_count: number;
+    /**
+     * Currency of the last payment.
+     */
+    purchase_currency: string | null;
+    /**
+     * The store's product id of the last payment.
+     */
+    purchase_product_id: string | null;
+    /**
+     * Amounts minus refunds in USD, two decimals.
+     */
+    net_payments_usd: number;
+    target_platform: TargetPlatform;
+    /**
+     * Last known.
+     */
+    client_country: string | null;
+    /**
+     * Last known.
+     */
+    device_model: string | null;
+    /**
+     * Last known.
+     */
+    device_id: string | null;
+    /**
+     * Last known.
+     */
+    device_os_version: string | null;
+};
+
+export type CustomerList = {
+    object: ListObject;
+    url: '/v4/customers';
+    data: Array<Customer>;
+    has_more: HasMore;
+    next_cursor?: NextCursor;
+};
+
+export type CountText = string;
+
+export type CustomerMetrics = {
+    object: 'customer_metrics';
+    url: '/v4/customers/metrics';
+    active_subscribers: CountText;
+    active_trials: CountText;
+    billing_retry: CountText;
+    canceled_trials: number;
+    churned_subscribers: number;
+    clients_with_event: CountText;
+    /**
+     * Payments per customer with a payment, two decimals.
+     */
+    avg_payment_count: number;
+    /**
+     * Mean amount of a payment in USD, two decimals.
+     */
+    avg_price: number;
+    /**
+     * Amounts minus refunds in USD, two decimals.
+     */
+    sales: number;
+};
+
+export type CustomerKeyValue = {
+    key: string;
+    value: string;
+};
+
+export type CustomerIdentification = {
+    /**
+     * The user id.
+     */
+    client_id: string;
+    /**
+     * The identity id; null while the user is not identified.
+     */
+    external_identity: string | null;
+    environment: CustomerEnvironmentNumber;
+    platform: TargetPlatform;
+    country: string | null;
+    status: CustomerStatus;
+    since: Time;
+    last_seen: Time;
+};
+
+/**
+ * Last known.
+ */
+export type CustomerDevice = {
+    platform: string | null;
+    os_version: string | null;
+    device_model: string | null;
+    app_version: string | null;
+    sdk_version: string | null;
+};
+
+export type CustomerEvent = {
+    /**
+     * Name of the event, such as `subscription_renewed`.
+     */
+    event: string;
+    at: Time;
+    /**
+     * The store's product id.
+     */
+    product_id: string | null;
+    /**
+     * Amount in USD; negative when money went back.
+     */
+    revenue_usd: number | null;
+};
+
+export type CustomerData = {
+    customer: CustomerIdentification;
+    device: CustomerDevice;
+    /**
+     * First known `source`, `campaign`, `ad_set` and `ad`; unknown ones are left out.
+     */
+    attributionData: Array<CustomerKeyValue>;
+    /**
+     * All properties of the user, by key.
+     */
+    userProperties: Array<CustomerKeyValue>;
+    /**
+     * The last occurrences, newest first.
+     */
+    trackEvents: Array<CustomerEvent>;
+    /**
+     * Amounts minus refunds, two decimals.
+     */
+    netPayments: number;
+    currency: 'USD';
+    /**
+     * USD per unit of `currency`.
+     */
+    conversionRate: 1;
+    /**
+     * Whether the caller may erase the customer.
+     */
+    canRemoveCustomer: boolean;
+    /**
+     * Whether the caller may grant and revoke.
+     */
+    canEditEntitlements: boolean;
+};
+
+export type CustomerView = {
+    object: 'customer';
+    url: string;
+    data: CustomerData;
+};
+
+export type CustomerPropertiesData = {
+    saved_properties: Array<CustomerKeyValue>;
+    property_errors: Array<UserPropertyError>;
+};
+
+export type CustomerProperties = {
+    object: 'customer_properties';
+    url: string;
+    data: CustomerPropertiesData;
+};
+
 export type EntitlementInput = {
     /**
      * Your own id of the entitlement; never changes; not `.` or `..`.
@@ -1191,6 +1395,156 @@ export type ScreenList = {
     next_cursor?: NextCursor;
 };
 
+/**
+ * Booleans, enums and references take `eq` and `ne`; strings these and `contains`, `not_contains`; numbers, versions and times `eq`, `ne` and the four orders; user properties all. A user without a value meets `ne` and `not_contains` only.
+ */
+export type Comparator = 'eq' | 'ne' | 'gt' | 'gte' | 'lt' | 'lte' | 'contains' | 'not_contains';
+
+/**
+ * One rule about a user; the rules of a set are joined by AND.
+ */
+export type ConditionInput = {
+    /**
+     * What is asked about the user.
+     *
+     * | metric | value |
+     * |---|---|
+     * | `environment` | `prod`, `sandbox` |
+     * | `client_uid`, `custom_uid`, `client_advertiser_id` | text, case-sensitive |
+     * | `renewable`, `has_active_subscription`, `entitlement:<id>` | `1`, `true`, `0`, `false` |
+     * | `target_platform` | `iOS`, `Android`, `Stripe`, `Paddle` |
+     * | `country` | two letters, in any case |
+     * | `app_version` | version, compared part by part |
+     * | `install_date`, `last_seen` | day `2026-03-01` (UTC), date-time, or `-P30D`: that long before now |
+     * | `subscription_state` | `none`, `trial`, `active`, `billing_retry`, `expired` |
+     * | `property:<key>` | text; a number where both sides are decimal numbers |
+     * | `purchases_count` | integer |
+     * | `revenue_usd` | decimal |
+     * | `segment` | id of a segment; only in `segmentation_conditions` |
+     * | `attached_experiment` | id of an experiment; only in `segmentation_conditions` |
+     * | `attached_experiment_context_key` | context key, empty for none; only in `segmentation_conditions` |
+     */
+    metric: string;
+    comparator: Comparator;
+    /**
+     * Always a string, read as the metric's type.
+     */
+    value: string;
+    /**
+     * Turns this one rule around.
+     */
+    negate?: boolean;
+};
+
+/**
+ * One rule about a user; the rules of a set are joined by AND.
+ */
+export type Condition = {
+    metric: string;
+    comparator: Comparator;
+    value: string;
+    /**
+     * Whether this one rule is turned around.
+     */
+    negate: boolean;
+};
+
+export type SegmentInput = {
+    name: string;
+    /**
+     * All of them must be true of a user; none at all is every user.
+     */
+    conditions?: Array<ConditionInput>;
+};
+
+export type SegmentUpdate = {
+    name: string;
+    /**
+     * Replaces the whole set; absent leaves it as it is.
+     */
+    conditions?: Array<ConditionInput>;
+};
+
+export type Segment = {
+    object: 'segment';
+    id: string;
+    url: string;
+    name: string;
+    /**
+     * Whether it exists in every environment and cannot be changed.
+     */
+    is_system: boolean;
+    conditions: Array<Condition>;
+    created_at: Time;
+    updated_at: Time;
+};
+
+export type SegmentList = {
+    object: ListObject;
+    url: '/v4/segments';
+    data: Array<Segment>;
+    has_more: HasMore;
+    next_cursor?: NextCursor;
+};
+
+export type SystemSegmentList = {
+    object: ListObject;
+    url: string;
+    data: Array<Segment>;
+    has_more: HasNoMore;
+};
+
+export type TestClock = {
+    object: 'test_clock';
+    url: '/v4/test-clock';
+    now: Time;
+    /**
+     * How far the sandbox is ahead of real time.
+     */
+    offset_seconds: number;
+    /**
+     * Promises due by `now` that are neither final nor waiting for later.
+     */
+    outstanding: number;
+};
+
+export type AdvancedTestClock = {
+    object: 'test_clock';
+    url: '/v4/test-clock';
+    now: Time;
+    /**
+     * How far the sandbox is ahead of real time.
+     */
+    offset_seconds: number;
+    /**
+     * Promises due by `now` that are neither final nor waiting for later.
+     */
+    outstanding: number;
+    /**
+     * Things that reached a final state on the way, by kind.
+     */
+    drained: {
+        report_slots: number;
+        automation_runs: number;
+        deliveries: number;
+        exports: number;
+    };
+};
+
+/**
+ * Exactly one of the two.
+ */
+export type TestClockAdvance = {
+    /**
+     * An ISO 8601 duration from PT1S to P1Y; years and months by the calendar, in UTC.
+     */
+    by?: string;
+    /**
+     * Later than now, at most one year ahead.
+     */
+    to?: string;
+};
+
 export type UserEntitlementGrant = {
     /**
      * Id of the definition.
@@ -1353,6 +1707,31 @@ export type PermittedCustomerId = IdInPath;
 export type PermissionId = string;
 
 /**
+ * Customer id, which is the user id.
+ */
+export type CustomerId = IdInPath;
+
+/**
+ * 0 is the sandbox, 1 production. Must be the environment of the key, which is also the default.
+ */
+export type CustomerEnvironment = 0 | 1;
+
+/**
+ * User id, identity id, `_q_custom_user_id`, `_q_email` or `_q_name` begins with this text, in any case; or the id of a store transaction of the user is this text.
+ */
+export type CustomerSearch = string;
+
+/**
+ * Only customers with this status; repeat it for several.
+ */
+export type CustomerStatusFilter = Array<'active' | 'canceled' | 'billing_retry' | 'trial' | 'canceled_trial' | 'churned' | 'none'>;
+
+/**
+ * Only customers with this target platform; repeat it for several.
+ */
+export type CustomerPlatformFilter = Array<'iOS' | 'Android' | 'Stripe' | 'Paddle'>;
+
+/**
  * Entitlement id.
  */
 export type EntitlementId = string;
@@ -1406,6 +1785,11 @@ export type PurchasePlatforms = Array<Store>;
  * Screen id.
  */
 export type ScreenId = IdInPath;
+
+/**
+ * Segment id; that of a system segment too.
+ */
+export type SegmentId = IdInPath;
 
 /**
  * Id of the definition.
@@ -3253,6 +3637,282 @@ export type V4SetMainOfferingResponses = {
 
 export type V4SetMainOfferingResponse = V4SetMainOfferingResponses[keyof V4SetMainOfferingResponses];
 
+export type V4ListCustomersData = {
+    body?: never;
+    headers?: {
+        /**
+         * Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+         */
+        'X-Request-Id'?: string;
+    };
+    path?: never;
+    query?: {
+        /**
+         * 0 is the sandbox, 1 production. Must be the environment of the key, which is also the default.
+         */
+        environment?: 0 | 1;
+        /**
+         * User id, identity id, `_q_custom_user_id`, `_q_email` or `_q_name` begins with this text, in any case; or the id of a store transaction of the user is this text.
+         */
+        search?: string;
+        /**
+         * Only customers with this status; repeat it for several.
+         */
+        'filter[status][]'?: Array<'active' | 'canceled' | 'billing_retry' | 'trial' | 'canceled_trial' | 'churned' | 'none'>;
+        /**
+         * Only customers with this target platform; repeat it for several.
+         */
+        'filter[target_platform][]'?: Array<'iOS' | 'Android' | 'Stripe' | 'Paddle'>;
+        /**
+         * Rows on the page.
+         */
+        limit?: number;
+        /**
+         * `next_cursor` of the page before, unchanged. A cursor whose row is gone gives the first page, with the header `X-Qon-Pagination-Restarted`.
+         */
+        starting_after?: string;
+        /**
+         * Number of the page, from 1, each of `limit` rows. Not together with `starting_after`.
+         */
+        page?: number;
+        /**
+         * What to sort by.
+         */
+        sort_by?: 'since' | 'status' | 'last_payment_at' | 'purchase_currency' | 'payments_count' | 'net_payments_usd' | 'purchase_product_id';
+        /**
+         * Direction of the sort.
+         */
+        sort_order?: 'asc' | 'desc';
+    };
+    url: '/v4/customers';
+};
+
+export type V4ListCustomersErrors = {
+    /**
+     * The request is not acceptable as sent. Validation failures are `invalid_data` and list every faulty field found in `details`.
+     */
+    400: Error;
+    /**
+     * No token, or one that opens nothing here.
+     */
+    401: Error;
+    /**
+     * The bucket of the key is empty, or a limit of this operation is reached.
+     */
+    429: Error;
+    /**
+     * The database, the file storage or a provider that was asked is down or refuses. May be repeated.
+     */
+    502: Error;
+    /**
+     * The statement, or what it waited for, took too long. May be repeated.
+     */
+    504: Error;
+    /**
+     * Every other failure, among them 405, 413 and 415 (`invalid_request`) and 500 (`unknown_error`).
+     */
+    default: Error;
+};
+
+export type V4ListCustomersError = V4ListCustomersErrors[keyof V4ListCustomersErrors];
+
+export type V4ListCustomersResponses = {
+    /**
+     * One page of customers.
+     */
+    200: CustomerList;
+};
+
+export type V4ListCustomersResponse = V4ListCustomersResponses[keyof V4ListCustomersResponses];
+
+export type V4GetCustomerMetricsData = {
+    body?: never;
+    headers?: {
+        /**
+         * Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+         */
+        'X-Request-Id'?: string;
+    };
+    path?: never;
+    query?: {
+        /**
+         * 0 is the sandbox, 1 production. Must be the environment of the key, which is also the default.
+         */
+        environment?: 0 | 1;
+        /**
+         * User id, identity id, `_q_custom_user_id`, `_q_email` or `_q_name` begins with this text, in any case; or the id of a store transaction of the user is this text.
+         */
+        search?: string;
+        /**
+         * Only customers with this status; repeat it for several.
+         */
+        'filter[status][]'?: Array<'active' | 'canceled' | 'billing_retry' | 'trial' | 'canceled_trial' | 'churned' | 'none'>;
+        /**
+         * Only customers with this target platform; repeat it for several.
+         */
+        'filter[target_platform][]'?: Array<'iOS' | 'Android' | 'Stripe' | 'Paddle'>;
+    };
+    url: '/v4/customers/metrics';
+};
+
+export type V4GetCustomerMetricsErrors = {
+    /**
+     * The request is not acceptable as sent. Validation failures are `invalid_data` and list every faulty field found in `details`.
+     */
+    400: Error;
+    /**
+     * No token, or one that opens nothing here.
+     */
+    401: Error;
+    /**
+     * The bucket of the key is empty, or a limit of this operation is reached.
+     */
+    429: Error;
+    /**
+     * The database, the file storage or a provider that was asked is down or refuses. May be repeated.
+     */
+    502: Error;
+    /**
+     * The statement, or what it waited for, took too long. May be repeated.
+     */
+    504: Error;
+    /**
+     * Every other failure, among them 405, 413 and 415 (`invalid_request`) and 500 (`unknown_error`).
+     */
+    default: Error;
+};
+
+export type V4GetCustomerMetricsError = V4GetCustomerMetricsErrors[keyof V4GetCustomerMetricsErrors];
+
+export type V4GetCustomerMetricsResponses = {
+    /**
+     * The figures.
+     */
+    200: CustomerMetrics;
+};
+
+export type V4GetCustomerMetricsResponse = V4GetCustomerMetricsResponses[keyof V4GetCustomerMetricsResponses];
+
+export type V4DeleteCustomerData = {
+    body?: never;
+    headers?: {
+        /**
+         * Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+         */
+        'X-Request-Id'?: string;
+    };
+    path: {
+        /**
+         * Customer id, which is the user id.
+         */
+        customer_id: IdInPath;
+    };
+    query?: never;
+    url: '/v4/customers/{customer_id}';
+};
+
+export type V4DeleteCustomerErrors = {
+    /**
+     * The request is not acceptable as sent. Validation failures are `invalid_data` and list every faulty field found in `details`.
+     */
+    400: Error;
+    /**
+     * No token, or one that opens nothing here.
+     */
+    401: Error;
+    /**
+     * An id that names nothing in this environment.
+     */
+    404: Error;
+    /**
+     * The bucket of the key is empty, or a limit of this operation is reached.
+     */
+    429: Error;
+    /**
+     * The database, the file storage or a provider that was asked is down or refuses. May be repeated.
+     */
+    502: Error;
+    /**
+     * The statement, or what it waited for, took too long. May be repeated.
+     */
+    504: Error;
+    /**
+     * Every other failure, among them 405, 413 and 415 (`invalid_request`) and 500 (`unknown_error`).
+     */
+    default: Error;
+};
+
+export type V4DeleteCustomerError = V4DeleteCustomerErrors[keyof V4DeleteCustomerErrors];
+
+export type V4DeleteCustomerResponses = {
+    /**
+     * Erased from the database.
+     */
+    204: void;
+};
+
+export type V4DeleteCustomerResponse = V4DeleteCustomerResponses[keyof V4DeleteCustomerResponses];
+
+export type V4GetCustomerData = {
+    body?: never;
+    headers?: {
+        /**
+         * Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+         */
+        'X-Request-Id'?: string;
+    };
+    path: {
+        /**
+         * Customer id, which is the user id.
+         */
+        customer_id: IdInPath;
+    };
+    query?: never;
+    url: '/v4/customers/{customer_id}';
+};
+
+export type V4GetCustomerErrors = {
+    /**
+     * The request is not acceptable as sent. Validation failures are `invalid_data` and list every faulty field found in `details`.
+     */
+    400: Error;
+    /**
+     * No token, or one that opens nothing here.
+     */
+    401: Error;
+    /**
+     * An id that names nothing in this environment.
+     */
+    404: Error;
+    /**
+     * The bucket of the key is empty, or a limit of this operation is reached.
+     */
+    429: Error;
+    /**
+     * The database, the file storage or a provider that was asked is down or refuses. May be repeated.
+     */
+    502: Error;
+    /**
+     * The statement, or what it waited for, took too long. May be repeated.
+     */
+    504: Error;
+    /**
+     * Every other failure, among them 405, 413 and 415 (`invalid_request`) and 500 (`unknown_error`).
+     */
+    default: Error;
+};
+
+export type V4GetCustomerError = V4GetCustomerErrors[keyof V4GetCustomerErrors];
+
+export type V4GetCustomerResponses = {
+    /**
+     * The customer.
+     */
+    200: CustomerView;
+};
+
+export type V4GetCustomerResponse = V4GetCustomerResponses[keyof V4GetCustomerResponses];
+
 export type V4ListCustomerPermissionsData = {
     body?: never;
     headers?: {
@@ -3452,6 +4112,436 @@ export type V4RevokeCustomerPermissionResponses = {
 };
 
 export type V4RevokeCustomerPermissionResponse = V4RevokeCustomerPermissionResponses[keyof V4RevokeCustomerPermissionResponses];
+
+export type V4SetCustomerPropertiesData = {
+    body: UserPropertiesInput;
+    headers?: {
+        /**
+         * Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+         */
+        'X-Request-Id'?: string;
+        /**
+         * Makes a repeat safe: within 24 hours the same key with the same request gives the stored answer and does nothing again. With another request it is 409 `idempotency_conflict`, while the first still runs 409 `idempotency_in_progress`.
+         */
+        'Idempotency-Key'?: string;
+    };
+    path: {
+        /**
+         * Customer id, which is the user id.
+         */
+        customer_id: IdInPath;
+    };
+    query?: never;
+    url: '/v4/customers/{customer_id}/properties';
+};
+
+export type V4SetCustomerPropertiesErrors = {
+    /**
+     * The request is not acceptable as sent. Validation failures are `invalid_data` and list every faulty field found in `details`.
+     */
+    400: Error;
+    /**
+     * No token, or one that opens nothing here.
+     */
+    401: Error;
+    /**
+     * An id that names nothing in this environment.
+     */
+    404: Error;
+    /**
+     * The object exists already or its state forbids the change (`already_exists`, `conflict`), or the `Idempotency-Key` was used for another request (`idempotency_conflict`) or is in use at this moment (`idempotency_in_progress`, with `Retry-After`).
+     */
+    409: Error;
+    /**
+     * The bucket of the key is empty, or a limit of this operation is reached.
+     */
+    429: Error;
+    /**
+     * The database, the file storage or a provider that was asked is down or refuses. May be repeated.
+     */
+    502: Error;
+    /**
+     * The statement, or what it waited for, took too long. May be repeated.
+     */
+    504: Error;
+    /**
+     * Every other failure, among them 405, 413 and 415 (`invalid_request`) and 500 (`unknown_error`).
+     */
+    default: Error;
+};
+
+export type V4SetCustomerPropertiesError = V4SetCustomerPropertiesErrors[keyof V4SetCustomerPropertiesErrors];
+
+export type V4SetCustomerPropertiesResponses = {
+    /**
+     * What was written and what was not, in the order of the request.
+     */
+    200: CustomerProperties;
+};
+
+export type V4SetCustomerPropertiesResponse = V4SetCustomerPropertiesResponses[keyof V4SetCustomerPropertiesResponses];
+
+export type V4ListSegmentsData = {
+    body?: never;
+    headers?: {
+        /**
+         * Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+         */
+        'X-Request-Id'?: string;
+    };
+    path?: never;
+    query?: {
+        /**
+         * Rows on the page.
+         */
+        limit?: number;
+        /**
+         * `next_cursor` of the page before, unchanged. A cursor whose row is gone gives the first page, with the header `X-Qon-Pagination-Restarted`.
+         */
+        starting_after?: string;
+    };
+    url: '/v4/segments';
+};
+
+export type V4ListSegmentsErrors = {
+    /**
+     * The request is not acceptable as sent. Validation failures are `invalid_data` and list every faulty field found in `details`.
+     */
+    400: Error;
+    /**
+     * No token, or one that opens nothing here.
+     */
+    401: Error;
+    /**
+     * The bucket of the key is empty, or a limit of this operation is reached.
+     */
+    429: Error;
+    /**
+     * The database, the file storage or a provider that was asked is down or refuses. May be repeated.
+     */
+    502: Error;
+    /**
+     * The statement, or what it waited for, took too long. May be repeated.
+     */
+    504: Error;
+    /**
+     * Every other failure, among them 405, 413 and 415 (`invalid_request`) and 500 (`unknown_error`).
+     */
+    default: Error;
+};
+
+export type V4ListSegmentsError = V4ListSegmentsErrors[keyof V4ListSegmentsErrors];
+
+export type V4ListSegmentsResponses = {
+    /**
+     * One page of segments.
+     */
+    200: SegmentList;
+};
+
+export type V4ListSegmentsResponse = V4ListSegmentsResponses[keyof V4ListSegmentsResponses];
+
+export type V4CreateSegmentData = {
+    body: SegmentInput;
+    headers?: {
+        /**
+         * Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+         */
+        'X-Request-Id'?: string;
+        /**
+         * Makes a repeat safe: within 24 hours the same key with the same request gives the stored answer and does nothing again. With another request it is 409 `idempotency_conflict`, while the first still runs 409 `idempotency_in_progress`.
+         */
+        'Idempotency-Key'?: string;
+    };
+    path?: never;
+    query?: never;
+    url: '/v4/segments';
+};
+
+export type V4CreateSegmentErrors = {
+    /**
+     * The request is not acceptable as sent. Validation failures are `invalid_data` and list every faulty field found in `details`.
+     */
+    400: Error;
+    /**
+     * No token, or one that opens nothing here.
+     */
+    401: Error;
+    /**
+     * The object exists already or its state forbids the change (`already_exists`, `conflict`), or the `Idempotency-Key` was used for another request (`idempotency_conflict`) or is in use at this moment (`idempotency_in_progress`, with `Retry-After`).
+     */
+    409: Error;
+    /**
+     * The bucket of the key is empty, or a limit of this operation is reached.
+     */
+    429: Error;
+    /**
+     * The database, the file storage or a provider that was asked is down or refuses. May be repeated.
+     */
+    502: Error;
+    /**
+     * The statement, or what it waited for, took too long. May be repeated.
+     */
+    504: Error;
+    /**
+     * Every other failure, among them 405, 413 and 415 (`invalid_request`) and 500 (`unknown_error`).
+     */
+    default: Error;
+};
+
+export type V4CreateSegmentError = V4CreateSegmentErrors[keyof V4CreateSegmentErrors];
+
+export type V4CreateSegmentResponses = {
+    /**
+     * The new segment.
+     */
+    201: Segment;
+};
+
+export type V4CreateSegmentResponse = V4CreateSegmentResponses[keyof V4CreateSegmentResponses];
+
+export type V4ListSystemSegmentsData = {
+    body?: never;
+    headers?: {
+        /**
+         * Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+         */
+        'X-Request-Id'?: string;
+    };
+    path?: never;
+    query?: never;
+    url: '/v4/segments/system';
+};
+
+export type V4ListSystemSegmentsErrors = {
+    /**
+     * The request is not acceptable as sent. Validation failures are `invalid_data` and list every faulty field found in `details`.
+     */
+    400: Error;
+    /**
+     * No token, or one that opens nothing here.
+     */
+    401: Error;
+    /**
+     * The bucket of the key is empty, or a limit of this operation is reached.
+     */
+    429: Error;
+    /**
+     * The database, the file storage or a provider that was asked is down or refuses. May be repeated.
+     */
+    502: Error;
+    /**
+     * The statement, or what it waited for, took too long. May be repeated.
+     */
+    504: Error;
+    /**
+     * Every other failure, among them 405, 413 and 415 (`invalid_request`) and 500 (`unknown_error`).
+     */
+    default: Error;
+};
+
+export type V4ListSystemSegmentsError = V4ListSystemSegmentsErrors[keyof V4ListSystemSegmentsErrors];
+
+export type V4ListSystemSegmentsResponses = {
+    /**
+     * All system segments.
+     */
+    200: SystemSegmentList;
+};
+
+export type V4ListSystemSegmentsResponse = V4ListSystemSegmentsResponses[keyof V4ListSystemSegmentsResponses];
+
+export type V4DeleteSegmentData = {
+    body?: never;
+    headers?: {
+        /**
+         * Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+         */
+        'X-Request-Id'?: string;
+    };
+    path: {
+        /**
+         * Segment id; that of a system segment too.
+         */
+        segment_id: IdInPath;
+    };
+    query?: never;
+    url: '/v4/segments/{segment_id}';
+};
+
+export type V4DeleteSegmentErrors = {
+    /**
+     * The request is not acceptable as sent. Validation failures are `invalid_data` and list every faulty field found in `details`.
+     */
+    400: Error;
+    /**
+     * No token, or one that opens nothing here.
+     */
+    401: Error;
+    /**
+     * The token is valid, but not for this operation.
+     */
+    403: Error;
+    /**
+     * An id that names nothing in this environment.
+     */
+    404: Error;
+    /**
+     * The object exists already or its state forbids the change (`already_exists`, `conflict`), or the `Idempotency-Key` was used for another request (`idempotency_conflict`) or is in use at this moment (`idempotency_in_progress`, with `Retry-After`).
+     */
+    409: Error;
+    /**
+     * The bucket of the key is empty, or a limit of this operation is reached.
+     */
+    429: Error;
+    /**
+     * The database, the file storage or a provider that was asked is down or refuses. May be repeated.
+     */
+    502: Error;
+    /**
+     * The statement, or what it waited for, took too long. May be repeated.
+     */
+    504: Error;
+    /**
+     * Every other failure, among them 405, 413 and 415 (`invalid_request`) and 500 (`unknown_error`).
+     */
+    default: Error;
+};
+
+export type V4DeleteSegmentError = V4DeleteSegmentErrors[keyof V4DeleteSegmentErrors];
+
+export type V4DeleteSegmentResponses = {
+    /**
+     * The segment is deleted.
+     */
+    204: void;
+};
+
+export type V4DeleteSegmentResponse = V4DeleteSegmentResponses[keyof V4DeleteSegmentResponses];
+
+export type V4GetSegmentData = {
+    body?: never;
+    headers?: {
+        /**
+         * Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+         */
+        'X-Request-Id'?: string;
+    };
+    path: {
+        /**
+         * Segment id; that of a system segment too.
+         */
+        segment_id: IdInPath;
+    };
+    query?: never;
+    url: '/v4/segments/{segment_id}';
+};
+
+export type V4GetSegmentErrors = {
+    /**
+     * The request is not acceptable as sent. Validation failures are `invalid_data` and list every faulty field found in `details`.
+     */
+    400: Error;
+    /**
+     * No token, or one that opens nothing here.
+     */
+    401: Error;
+    /**
+     * An id that names nothing in this environment.
+     */
+    404: Error;
+    /**
+     * The bucket of the key is empty, or a limit of this operation is reached.
+     */
+    429: Error;
+    /**
+     * The database, the file storage or a provider that was asked is down or refuses. May be repeated.
+     */
+    502: Error;
+    /**
+     * The statement, or what it waited for, took too long. May be repeated.
+     */
+    504: Error;
+    /**
+     * Every other failure, among them 405, 413 and 415 (`invalid_request`) and 500 (`unknown_error`).
+     */
+    default: Error;
+};
+
+export type V4GetSegmentError = V4GetSegmentErrors[keyof V4GetSegmentErrors];
+
+export type V4GetSegmentResponses = {
+    /**
+     * The segment.
+     */
+    200: Segment;
+};
+
+export type V4GetSegmentResponse = V4GetSegmentResponses[keyof V4GetSegmentResponses];
+
+export type V4UpdateSegmentData = {
+    body: SegmentUpdate;
+    headers?: {
+        /**
+         * Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+         */
+        'X-Request-Id'?: string;
+    };
+    path: {
+        /**
+         * Segment id; that of a system segment too.
+         */
+        segment_id: IdInPath;
+    };
+    query?: never;
+    url: '/v4/segments/{segment_id}';
+};
+
+export type V4UpdateSegmentErrors = {
+    /**
+     * The request is not acceptable as sent. Validation failures are `invalid_data` and list every faulty field found in `details`.
+     */
+    400: Error;
+    /**
+     * No token, or one that opens nothing here.
+     */
+    401: Error;
+    /**
+     * The token is valid, but not for this operation.
+     */
+    403: Error;
+    /**
+     * An id that names nothing in this environment.
+     */
+    404: Error;
+    /**
+     * The bucket of the key is empty, or a limit of this operation is reached.
+     */
+    429: Error;
+    /**
+     * The database, the file storage or a provider that was asked is down or refuses. May be repeated.
+     */
+    502: Error;
+    /**
+     * The statement, or what it waited for, took too long. May be repeated.
+     */
+    504: Error;
+    /**
+     * Every other failure, among them 405, 413 and 415 (`invalid_request`) and 500 (`unknown_error`).
+     */
+    default: Error;
+};
+
+export type V4UpdateSegmentError = V4UpdateSegmentErrors[keyof V4UpdateSegmentErrors];
+
+export type V4UpdateSegmentResponses = {
+    /**
+     * The segment as it is now.
+     */
+    200: Segment;
+};
+
+export type V4UpdateSegmentResponse = V4UpdateSegmentResponses[keyof V4UpdateSegmentResponses];
 
 export type V4ListScreensData = {
     body?: never;
@@ -4487,6 +5577,124 @@ export type V4UpdateStoreConfigResponses = {
 };
 
 export type V4UpdateStoreConfigResponse = V4UpdateStoreConfigResponses[keyof V4UpdateStoreConfigResponses];
+
+export type V4GetTestClockData = {
+    body?: never;
+    headers?: {
+        /**
+         * Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+         */
+        'X-Request-Id'?: string;
+    };
+    path?: never;
+    query?: never;
+    url: '/v4/test-clock';
+};
+
+export type V4GetTestClockErrors = {
+    /**
+     * The request is not acceptable as sent. Validation failures are `invalid_data` and list every faulty field found in `details`.
+     */
+    400: Error;
+    /**
+     * No token, or one that opens nothing here.
+     */
+    401: Error;
+    /**
+     * The token is valid, but not for this operation.
+     */
+    403: Error;
+    /**
+     * The bucket of the key is empty, or a limit of this operation is reached.
+     */
+    429: Error;
+    /**
+     * The database, the file storage or a provider that was asked is down or refuses. May be repeated.
+     */
+    502: Error;
+    /**
+     * The statement, or what it waited for, took too long. May be repeated.
+     */
+    504: Error;
+    /**
+     * Every other failure, among them 405, 413 and 415 (`invalid_request`) and 500 (`unknown_error`).
+     */
+    default: Error;
+};
+
+export type V4GetTestClockError = V4GetTestClockErrors[keyof V4GetTestClockErrors];
+
+export type V4GetTestClockResponses = {
+    /**
+     * The clock.
+     */
+    200: TestClock;
+};
+
+export type V4GetTestClockResponse = V4GetTestClockResponses[keyof V4GetTestClockResponses];
+
+export type V4AdvanceTestClockData = {
+    body: TestClockAdvance;
+    headers?: {
+        /**
+         * Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+         */
+        'X-Request-Id'?: string;
+        /**
+         * Makes a repeat safe: within 24 hours the same key with the same request gives the stored answer and does nothing again. With another request it is 409 `idempotency_conflict`, while the first still runs 409 `idempotency_in_progress`.
+         */
+        'Idempotency-Key'?: string;
+    };
+    path?: never;
+    query?: never;
+    url: '/v4/test-clock/advance';
+};
+
+export type V4AdvanceTestClockErrors = {
+    /**
+     * The request is not acceptable as sent. Validation failures are `invalid_data` and list every faulty field found in `details`.
+     */
+    400: Error;
+    /**
+     * No token, or one that opens nothing here.
+     */
+    401: Error;
+    /**
+     * The token is valid, but not for this operation.
+     */
+    403: Error;
+    /**
+     * The object exists already or its state forbids the change (`already_exists`, `conflict`), or the `Idempotency-Key` was used for another request (`idempotency_conflict`) or is in use at this moment (`idempotency_in_progress`, with `Retry-After`).
+     */
+    409: Error;
+    /**
+     * The bucket of the key is empty, or a limit of this operation is reached.
+     */
+    429: Error;
+    /**
+     * The database, the file storage or a provider that was asked is down or refuses. May be repeated.
+     */
+    502: Error;
+    /**
+     * The statement, or what it waited for, took too long. May be repeated.
+     */
+    504: Error;
+    /**
+     * Every other failure, among them 405, 413 and 415 (`invalid_request`) and 500 (`unknown_error`).
+     */
+    default: Error;
+};
+
+export type V4AdvanceTestClockError = V4AdvanceTestClockErrors[keyof V4AdvanceTestClockErrors];
+
+export type V4AdvanceTestClockResponses = {
+    /**
+     * The clock at its target, and how many things reached a final state.
+     */
+    200: AdvancedTestClock;
+};
+
+export type V4AdvanceTestClockResponse = V4AdvanceTestClockResponses[keyof V4AdvanceTestClockResponses];
 
 export type V4ListAuditLogData = {
     body?: never;
