@@ -2,7 +2,7 @@
 
 import { client } from './client.gen.ts';
 import type { Client, Options as Options2, TDataShape } from './client/index.ts';
-import type { V4AdvanceTestClockData, V4AdvanceTestClockErrors, V4AdvanceTestClockResponses, V4CopyScreenData, V4CopyScreenErrors, V4CopyScreenResponses, V4CreateEntitlementData, V4CreateEntitlementErrors, V4CreateEntitlementResponses, V4CreateEventsData, V4CreateEventsErrors, V4CreateEventsResponses, V4CreateExportData, V4CreateExportErrors, V4CreateExportResponses, V4CreateIdentityData, V4CreateIdentityErrors, V4CreateIdentityResponses, V4CreateOfferingData, V4CreateOfferingErrors, V4CreateOfferingResponses, V4CreateProductData, V4CreateProductErrors, V4CreateProductResponses, V4CreatePurchaseData, V4CreatePurchaseErrors, V4CreatePurchaseResponses, V4CreateScreenData, V4CreateScreenErrors, V4CreateScreenResponses, V4CreateSegmentData, V4CreateSegmentErrors, V4CreateSegmentResponses, V4CreateUserData, V4CreateUserErrors, V4CreateUserResponses, V4DeleteCustomerData, V4DeleteCustomerErrors, V4DeleteCustomerResponses, V4DeleteEntitlementData, V4DeleteEntitlementErrors, V4DeleteEntitlementResponses, V4DeleteOfferingData, V4DeleteOfferingErrors, V4DeleteOfferingResponses, V4DeleteProductData, V4DeleteProductErrors, V4DeleteProductResponses, V4DeleteScreenData, V4DeleteScreenErrors, V4DeleteScreenResponses, V4DeleteSegmentData, V4DeleteSegmentErrors, V4DeleteSegmentResponses, V4GetCustomerData, V4GetCustomerErrors, V4GetCustomerMetricsData, V4GetCustomerMetricsErrors, V4GetCustomerMetricsResponses, V4GetCustomerResponses, V4GetEntitlementData, V4GetEntitlementErrors, V4GetEntitlementResponses, V4GetExportData, V4GetExportErrors, V4GetExportResponses, V4GetIdentityData, V4GetIdentityErrors, V4GetIdentityResponses, V4GetOfferingData, V4GetOfferingErrors, V4GetOfferingResponses, V4GetProductData, V4GetProductErrors, V4GetProductResponses, V4GetProjectSettingsData, V4GetProjectSettingsErrors, V4GetProjectSettingsResponses, V4GetScreenData, V4GetScreenErrors, V4GetScreenResponses, V4GetSegmentData, V4GetSegmentErrors, V4GetSegmentResponses, V4GetStoreConfigData, V4GetStoreConfigErrors, V4GetStoreConfigResponses, V4GetTestClockData, V4GetTestClockErrors, V4GetTestClockResponses, V4GetUserData, V4GetUserErrors, V4GetUserPurchaseData, V4GetUserPurchaseErrors, V4GetUserPurchaseResponses, V4GetUserResponses, V4GrantCustomerPermissionData, V4GrantCustomerPermissionErrors, V4GrantCustomerPermissionResponses, V4GrantUserEntitlementData, V4GrantUserEntitlementErrors, V4GrantUserEntitlementResponses, V4ListAuditLogData, V4ListAuditLogErrors, V4ListAuditLogResponses, V4ListCustomerPermissionsData, V4ListCustomerPermissionsErrors, V4ListCustomerPermissionsResponses, V4ListCustomersData, V4ListCustomersErrors, V4ListCustomersResponses, V4ListEntitlementsData, V4ListEntitlementsErrors, V4ListEntitlementsResponses, V4ListEventsData, V4ListEventsErrors, V4ListEventsResponses, V4ListExportsData, V4ListExportsErrors, V4ListExportsResponses, V4ListOfferingsData, V4ListOfferingsErrors, V4ListOfferingsResponses, V4ListProductsData, V4ListProductsErrors, V4ListProductsResponses, V4ListScreensData, V4ListScreensErrors, V4ListScreensResponses, V4ListSegmentsData, V4ListSegmentsErrors, V4ListSegmentsResponses, V4ListSystemSegmentsData, V4ListSystemSegmentsErrors, V4ListSystemSegmentsResponses, V4ListUserEntitlementsData, V4ListUserEntitlementsErrors, V4ListUserEntitlementsResponses, V4ListUserPropertiesData, V4ListUserPropertiesErrors, V4ListUserPropertiesResponses, V4ListUserPurchasesData, V4ListUserPurchasesErrors, V4ListUserPurchasesResponses, V4PublishScreenData, V4PublishScreenErrors, V4PublishScreenResponses, V4RegenerateProjectSecretData, V4RegenerateProjectSecretErrors, V4RegenerateProjectSecretResponses, V4RevokeCustomerPermissionData, V4RevokeCustomerPermissionErrors, V4RevokeCustomerPermissionResponses, V4RevokeUserEntitlementData, V4RevokeUserEntitlementErrors, V4RevokeUserEntitlementResponses, V4SetCustomerPropertiesData, V4SetCustomerPropertiesErrors, V4SetCustomerPropertiesResponses, V4SetMainOfferingData, V4SetMainOfferingErrors, V4SetMainOfferingResponses, V4SetUserPropertiesData, V4SetUserPropertiesErrors, V4SetUserPropertiesResponses, V4UpdateEntitlementData, V4UpdateEntitlementErrors, V4UpdateEntitlementResponses, V4UpdateOfferingData, V4UpdateOfferingErrors, V4UpdateOfferingResponses, V4UpdateProductData, V4UpdateProductErrors, V4UpdateProductResponses, V4UpdateProjectSettingsData, V4UpdateProjectSettingsErrors, V4UpdateProjectSettingsResponses, V4UpdateScreenData, V4UpdateScreenErrors, V4UpdateScreenResponses, V4UpdateSegmentData, V4UpdateSegmentErrors, V4UpdateSegmentResponses, V4UpdateStoreConfigData, V4UpdateStoreConfigErrors, V4UpdateStoreConfigResponses, V4UpdateUserPurchaseData, V4UpdateUserPurchaseErrors, V4UpdateUserPurchaseResponses } from './types.gen.ts';
+import type { V4AdvanceTestClockData, V4AdvanceTestClockErrors, V4AdvanceTestClockResponses, V4AttachUserToExperimentData, V4AttachUserToExperimentErrors, V4AttachUserToExperimentResponses, V4AttachUserToRemoteConfigurationData, V4AttachUserToRemoteConfigurationErrors, V4AttachUserToRemoteConfigurationResponses, V4ChangeExperimentStatusData, V4ChangeExperimentStatusErrors, V4ChangeExperimentStatusResponses, V4ChangeRemoteConfigurationStatusData, V4ChangeRemoteConfigurationStatusErrors, V4ChangeRemoteConfigurationStatusResponses, V4CopyScreenData, V4CopyScreenErrors, V4CopyScreenResponses, V4CreateEntitlementData, V4CreateEntitlementErrors, V4CreateEntitlementResponses, V4CreateEventsData, V4CreateEventsErrors, V4CreateEventsResponses, V4CreateExperimentData, V4CreateExperimentErrors, V4CreateExperimentGroupData, V4CreateExperimentGroupErrors, V4CreateExperimentGroupResponses, V4CreateExperimentResponses, V4CreateExportData, V4CreateExportErrors, V4CreateExportResponses, V4CreateIdentityData, V4CreateIdentityErrors, V4CreateIdentityResponses, V4CreateOfferingData, V4CreateOfferingErrors, V4CreateOfferingResponses, V4CreateProductData, V4CreateProductErrors, V4CreateProductResponses, V4CreatePurchaseData, V4CreatePurchaseErrors, V4CreatePurchaseResponses, V4CreateRemoteConfigurationData, V4CreateRemoteConfigurationErrors, V4CreateRemoteConfigurationResponses, V4CreateScreenData, V4CreateScreenErrors, V4CreateScreenResponses, V4CreateSegmentData, V4CreateSegmentErrors, V4CreateSegmentResponses, V4CreateUserData, V4CreateUserErrors, V4CreateUserResponses, V4DeleteCustomerData, V4DeleteCustomerErrors, V4DeleteCustomerResponses, V4DeleteEntitlementData, V4DeleteEntitlementErrors, V4DeleteEntitlementResponses, V4DeleteExperimentData, V4DeleteExperimentErrors, V4DeleteExperimentGroupData, V4DeleteExperimentGroupErrors, V4DeleteExperimentGroupResponses, V4DeleteExperimentResponses, V4DeleteOfferingData, V4DeleteOfferingErrors, V4DeleteOfferingResponses, V4DeleteProductData, V4DeleteProductErrors, V4DeleteProductResponses, V4DeleteRemoteConfigurationData, V4DeleteRemoteConfigurationErrors, V4DeleteRemoteConfigurationResponses, V4DeleteScreenData, V4DeleteScreenErrors, V4DeleteScreenResponses, V4DeleteSegmentData, V4DeleteSegmentErrors, V4DeleteSegmentResponses, V4DetachUserFromExperimentData, V4DetachUserFromExperimentErrors, V4DetachUserFromExperimentResponses, V4DetachUserFromRemoteConfigurationData, V4DetachUserFromRemoteConfigurationErrors, V4DetachUserFromRemoteConfigurationResponses, V4EvaluateUserRemoteConfigurationsData, V4EvaluateUserRemoteConfigurationsErrors, V4EvaluateUserRemoteConfigurationsResponses, V4GetCustomerData, V4GetCustomerErrors, V4GetCustomerMetricsData, V4GetCustomerMetricsErrors, V4GetCustomerMetricsResponses, V4GetCustomerResponses, V4GetEntitlementData, V4GetEntitlementErrors, V4GetEntitlementResponses, V4GetExperimentData, V4GetExperimentErrors, V4GetExperimentResponses, V4GetExperimentsSummaryData, V4GetExperimentsSummaryErrors, V4GetExperimentsSummaryResponses, V4GetExportData, V4GetExportErrors, V4GetExportResponses, V4GetIdentityData, V4GetIdentityErrors, V4GetIdentityResponses, V4GetOfferingData, V4GetOfferingErrors, V4GetOfferingResponses, V4GetProductData, V4GetProductErrors, V4GetProductResponses, V4GetProjectSettingsData, V4GetProjectSettingsErrors, V4GetProjectSettingsResponses, V4GetRemoteConfigurationData, V4GetRemoteConfigurationErrors, V4GetRemoteConfigurationPayloadData, V4GetRemoteConfigurationPayloadErrors, V4GetRemoteConfigurationPayloadMappingData, V4GetRemoteConfigurationPayloadMappingErrors, V4GetRemoteConfigurationPayloadMappingResponses, V4GetRemoteConfigurationPayloadResponses, V4GetRemoteConfigurationResponses, V4GetScreenData, V4GetScreenErrors, V4GetScreenResponses, V4GetSegmentData, V4GetSegmentErrors, V4GetSegmentResponses, V4GetStoreConfigData, V4GetStoreConfigErrors, V4GetStoreConfigResponses, V4GetTestClockData, V4GetTestClockErrors, V4GetTestClockResponses, V4GetUserData, V4GetUserErrors, V4GetUserPurchaseData, V4GetUserPurchaseErrors, V4GetUserPurchaseResponses, V4GetUserResponses, V4GrantCustomerPermissionData, V4GrantCustomerPermissionErrors, V4GrantCustomerPermissionResponses, V4GrantUserEntitlementData, V4GrantUserEntitlementErrors, V4GrantUserEntitlementResponses, V4ListAuditLogData, V4ListAuditLogErrors, V4ListAuditLogResponses, V4ListCustomerPermissionsData, V4ListCustomerPermissionsErrors, V4ListCustomerPermissionsResponses, V4ListCustomersData, V4ListCustomersErrors, V4ListCustomersResponses, V4ListEntitlementsData, V4ListEntitlementsErrors, V4ListEntitlementsResponses, V4ListEventsData, V4ListEventsErrors, V4ListEventsResponses, V4ListExperimentGroupsData, V4ListExperimentGroupsErrors, V4ListExperimentGroupsResponses, V4ListExperimentsData, V4ListExperimentsErrors, V4ListExperimentsResponses, V4ListExportsData, V4ListExportsErrors, V4ListExportsResponses, V4ListOfferingsData, V4ListOfferingsErrors, V4ListOfferingsResponses, V4ListProductsData, V4ListProductsErrors, V4ListProductsResponses, V4ListRemoteConfigurationsData, V4ListRemoteConfigurationsErrors, V4ListRemoteConfigurationsResponses, V4ListScreensData, V4ListScreensErrors, V4ListScreensResponses, V4ListSegmentsData, V4ListSegmentsErrors, V4ListSegmentsResponses, V4ListSystemSegmentsData, V4ListSystemSegmentsErrors, V4ListSystemSegmentsResponses, V4ListUserEntitlementsData, V4ListUserEntitlementsErrors, V4ListUserEntitlementsResponses, V4ListUserPropertiesData, V4ListUserPropertiesErrors, V4ListUserPropertiesResponses, V4ListUserPurchasesData, V4ListUserPurchasesErrors, V4ListUserPurchasesResponses, V4PublishScreenData, V4PublishScreenErrors, V4PublishScreenResponses, V4RegenerateProjectSecretData, V4RegenerateProjectSecretErrors, V4RegenerateProjectSecretResponses, V4ReplaceRemoteConfigurationPayloadData, V4ReplaceRemoteConfigurationPayloadErrors, V4ReplaceRemoteConfigurationPayloadResponses, V4RevokeCustomerPermissionData, V4RevokeCustomerPermissionErrors, V4RevokeCustomerPermissionResponses, V4RevokeUserEntitlementData, V4RevokeUserEntitlementErrors, V4RevokeUserEntitlementResponses, V4SetCustomerPropertiesData, V4SetCustomerPropertiesErrors, V4SetCustomerPropertiesResponses, V4SetMainOfferingData, V4SetMainOfferingErrors, V4SetMainOfferingResponses, V4SetRemoteConfigurationPayloadMappingData, V4SetRemoteConfigurationPayloadMappingErrors, V4SetRemoteConfigurationPayloadMappingResponses, V4SetUserPropertiesData, V4SetUserPropertiesErrors, V4SetUserPropertiesResponses, V4UpdateEntitlementData, V4UpdateEntitlementErrors, V4UpdateEntitlementResponses, V4UpdateExperimentData, V4UpdateExperimentErrors, V4UpdateExperimentGroupData, V4UpdateExperimentGroupErrors, V4UpdateExperimentGroupResponses, V4UpdateExperimentResponses, V4UpdateOfferingData, V4UpdateOfferingErrors, V4UpdateOfferingResponses, V4UpdateProductData, V4UpdateProductErrors, V4UpdateProductResponses, V4UpdateProjectSettingsData, V4UpdateProjectSettingsErrors, V4UpdateProjectSettingsResponses, V4UpdateRemoteConfigurationData, V4UpdateRemoteConfigurationErrors, V4UpdateRemoteConfigurationResponses, V4UpdateScreenData, V4UpdateScreenErrors, V4UpdateScreenResponses, V4UpdateSegmentData, V4UpdateSegmentErrors, V4UpdateSegmentResponses, V4UpdateStoreConfigData, V4UpdateStoreConfigErrors, V4UpdateStoreConfigResponses, V4UpdateUserPurchaseData, V4UpdateUserPurchaseErrors, V4UpdateUserPurchaseResponses } from './types.gen.ts';
 
 export type Options<TData extends TDataShape = TDataShape, ThrowOnError extends boolean = boolean, TResponse = unknown> = Options2<TData, ThrowOnError, TResponse> & {
     /**
@@ -493,6 +493,178 @@ export const v4SetCustomerProperties = <ThrowOnError extends boolean = true>(opt
 });
 
 /**
+ * List remote configurations
+ *
+ * Remote configurations, newest first, without their payloads.
+ */
+export const v4ListRemoteConfigurations = <ThrowOnError extends boolean = true>(options?: Options<V4ListRemoteConfigurationsData, ThrowOnError>) => (options?.client ?? client).get<V4ListRemoteConfigurationsResponses, V4ListRemoteConfigurationsErrors, ThrowOnError>({
+    security: [{ scheme: 'bearer', type: 'http' }],
+    url: '/v4/remote-configurations',
+    ...options
+});
+
+/**
+ * Create a remote configuration
+ *
+ * Makes a draft with an empty payload and an empty mapping. Give it its payload with `v4ReplaceRemoteConfigurationPayload` and make it live with `v4ChangeRemoteConfigurationStatus`. Names and context keys need not be unique.
+ */
+export const v4CreateRemoteConfiguration = <ThrowOnError extends boolean = true>(options: Options<V4CreateRemoteConfigurationData, ThrowOnError>) => (options.client ?? client).post<V4CreateRemoteConfigurationResponses, V4CreateRemoteConfigurationErrors, ThrowOnError>({
+    security: [{ scheme: 'bearer', type: 'http' }],
+    url: '/v4/remote-configurations',
+    ...options,
+    headers: {
+        'Content-Type': 'application/json',
+        ...options.headers
+    }
+});
+
+/**
+ * Delete a remote configuration
+ *
+ * Deletes it in whatever state, with the pins of users to it. Groups of draft experiments lose it. 409 `conflict` while a group of an active or paused experiment refers to it.
+ */
+export const v4DeleteRemoteConfiguration = <ThrowOnError extends boolean = true>(options: Options<V4DeleteRemoteConfigurationData, ThrowOnError>) => (options.client ?? client).delete<V4DeleteRemoteConfigurationResponses, V4DeleteRemoteConfigurationErrors, ThrowOnError>({
+    security: [{ scheme: 'bearer', type: 'http' }],
+    url: '/v4/remote-configurations/{config_id}',
+    ...options
+});
+
+/**
+ * Get a remote configuration
+ *
+ * The remote configuration with its payload.
+ */
+export const v4GetRemoteConfiguration = <ThrowOnError extends boolean = true>(options: Options<V4GetRemoteConfigurationData, ThrowOnError>) => (options.client ?? client).get<V4GetRemoteConfigurationResponses, V4GetRemoteConfigurationErrors, ThrowOnError>({
+    security: [{ scheme: 'bearer', type: 'http' }],
+    url: '/v4/remote-configurations/{config_id}',
+    ...options
+});
+
+/**
+ * Replace a remote configuration
+ *
+ * Replaces name, context key, percentage and conditions; what is left out returns to its default. Status, payload and mapping stay. 409 `conflict` for an archived one.
+ */
+export const v4UpdateRemoteConfiguration = <ThrowOnError extends boolean = true>(options: Options<V4UpdateRemoteConfigurationData, ThrowOnError>) => (options.client ?? client).put<V4UpdateRemoteConfigurationResponses, V4UpdateRemoteConfigurationErrors, ThrowOnError>({
+    security: [{ scheme: 'bearer', type: 'http' }],
+    url: '/v4/remote-configurations/{config_id}',
+    ...options,
+    headers: {
+        'Content-Type': 'application/json',
+        ...options.headers
+    }
+});
+
+/**
+ * Change the status of a remote configuration
+ *
+ * A draft becomes active or archived, an active one archived; archived is final. Only active ones are served by targeting. The status it has already is accepted without effect. 409 `conflict` for another change, for archiving one that a group of an active or paused experiment refers to, and for activating one with a condition on a segment that no longer exists.
+ */
+export const v4ChangeRemoteConfigurationStatus = <ThrowOnError extends boolean = true>(options: Options<V4ChangeRemoteConfigurationStatusData, ThrowOnError>) => (options.client ?? client).patch<V4ChangeRemoteConfigurationStatusResponses, V4ChangeRemoteConfigurationStatusErrors, ThrowOnError>({
+    security: [{ scheme: 'bearer', type: 'http' }],
+    url: '/v4/remote-configurations/{config_id}/status',
+    ...options,
+    headers: {
+        'Content-Type': 'application/json',
+        ...options.headers
+    }
+});
+
+/**
+ * Get the payload of a remote configuration
+ *
+ * What apps are served; an empty object while nothing was set.
+ */
+export const v4GetRemoteConfigurationPayload = <ThrowOnError extends boolean = true>(options: Options<V4GetRemoteConfigurationPayloadData, ThrowOnError>) => (options.client ?? client).get<V4GetRemoteConfigurationPayloadResponses, V4GetRemoteConfigurationPayloadErrors, ThrowOnError>({
+    security: [{ scheme: 'bearer', type: 'http' }],
+    url: '/v4/remote-configurations/{config_id}/payload',
+    ...options
+});
+
+/**
+ * Replace the payload of a remote configuration
+ *
+ * Replaces the whole payload; `{}` clears it. The request may have at most 64 KiB. Values are not checked against the mapping. 409 `conflict` for an archived one.
+ */
+export const v4ReplaceRemoteConfigurationPayload = <ThrowOnError extends boolean = true>(options: Options<V4ReplaceRemoteConfigurationPayloadData, ThrowOnError>) => (options.client ?? client).put<V4ReplaceRemoteConfigurationPayloadResponses, V4ReplaceRemoteConfigurationPayloadErrors, ThrowOnError>({
+    security: [{ scheme: 'bearer', type: 'http' }],
+    url: '/v4/remote-configurations/{config_id}/payload',
+    ...options,
+    headers: {
+        'Content-Type': 'application/json',
+        ...options.headers
+    }
+});
+
+/**
+ * Get the payload mapping of a remote configuration
+ *
+ * The types of the payload's values. They tell an editor how to show a value and have no effect on what apps are served.
+ */
+export const v4GetRemoteConfigurationPayloadMapping = <ThrowOnError extends boolean = true>(options: Options<V4GetRemoteConfigurationPayloadMappingData, ThrowOnError>) => (options.client ?? client).get<V4GetRemoteConfigurationPayloadMappingResponses, V4GetRemoteConfigurationPayloadMappingErrors, ThrowOnError>({
+    security: [{ scheme: 'bearer', type: 'http' }],
+    url: '/v4/remote-configurations/{config_id}/payload-mapping',
+    ...options
+});
+
+/**
+ * Set the payload mapping of a remote configuration
+ *
+ * Replaces the whole mapping. It tells an editor how to show a value and has no effect on what apps are served. 409 `conflict` for an archived one.
+ */
+export const v4SetRemoteConfigurationPayloadMapping = <ThrowOnError extends boolean = true>(options: Options<V4SetRemoteConfigurationPayloadMappingData, ThrowOnError>) => (options.client ?? client).post<V4SetRemoteConfigurationPayloadMappingResponses, V4SetRemoteConfigurationPayloadMappingErrors, ThrowOnError>({
+    security: [{ scheme: 'bearer', type: 'http' }],
+    url: '/v4/remote-configurations/{config_id}/payload-mapping',
+    ...options,
+    headers: {
+        'Content-Type': 'application/json',
+        ...options.headers
+    }
+});
+
+/**
+ * Detach a user from a remote configuration
+ *
+ * Takes the pin away; 204 also when there was none.
+ */
+export const v4DetachUserFromRemoteConfiguration = <ThrowOnError extends boolean = true>(options: Options<V4DetachUserFromRemoteConfigurationData, ThrowOnError>) => (options.client ?? client).delete<V4DetachUserFromRemoteConfigurationResponses, V4DetachUserFromRemoteConfigurationErrors, ThrowOnError>({
+    security: [{ scheme: 'bearer', type: 'http' }],
+    url: '/v4/remote-configurations/{config_id}/users/{user_id}',
+    ...options
+});
+
+/**
+ * Attach a user to a remote configuration
+ *
+ * Pins the user to this remote configuration for its context key, before experiments and targeting, in place of any other pin of that key. A pin on a draft takes effect when it becomes active. Repeating changes nothing. 409 `conflict` for an archived one.
+ */
+export const v4AttachUserToRemoteConfiguration = <ThrowOnError extends boolean = true>(options: Options<V4AttachUserToRemoteConfigurationData, ThrowOnError>) => (options.client ?? client).post<V4AttachUserToRemoteConfigurationResponses, V4AttachUserToRemoteConfigurationErrors, ThrowOnError>({
+    security: [{ scheme: 'bearer', type: 'http' }],
+    url: '/v4/remote-configurations/{config_id}/users/{user_id}',
+    ...options
+});
+
+/**
+ * Evaluate the remote configurations of a user
+ *
+ * What the app of this user must be served now, for each context key: a pin first, then the experiment the user is in, then a new
+ * experiment that takes the user, then the active remote configuration that was activated last and whose conditions and percentage let
+ * the user in.
+ *
+ * Assignments to experiments are recorded and stay; `dry_run` decides without recording. Repeating gives the same answer as long as
+ * nothing it depends on has changed.
+ */
+export const v4EvaluateUserRemoteConfigurations = <ThrowOnError extends boolean = true>(options: Options<V4EvaluateUserRemoteConfigurationsData, ThrowOnError>) => (options.client ?? client).post<V4EvaluateUserRemoteConfigurationsResponses, V4EvaluateUserRemoteConfigurationsErrors, ThrowOnError>({
+    security: [{ scheme: 'bearer', type: 'http' }],
+    url: '/v4/users/{user_id}/remote-configurations',
+    ...options,
+    headers: {
+        'Content-Type': 'application/json',
+        ...options.headers
+    }
+});
+
+/**
  * List segments
  *
  * Your own segments, newest first. The system segments have a list of their own, `v4ListSystemSegments`.
@@ -564,6 +736,180 @@ export const v4GetSegment = <ThrowOnError extends boolean = true>(options: Optio
 export const v4UpdateSegment = <ThrowOnError extends boolean = true>(options: Options<V4UpdateSegmentData, ThrowOnError>) => (options.client ?? client).put<V4UpdateSegmentResponses, V4UpdateSegmentErrors, ThrowOnError>({
     security: [{ scheme: 'bearer', type: 'http' }],
     url: '/v4/segments/{segment_id}',
+    ...options,
+    headers: {
+        'Content-Type': 'application/json',
+        ...options.headers
+    }
+});
+
+/**
+ * List experiments
+ *
+ * Experiments, newest first. Their groups have an address of their own below each.
+ */
+export const v4ListExperiments = <ThrowOnError extends boolean = true>(options?: Options<V4ListExperimentsData, ThrowOnError>) => (options?.client ?? client).get<V4ListExperimentsResponses, V4ListExperimentsErrors, ThrowOnError>({
+    security: [{ scheme: 'bearer', type: 'http' }],
+    url: '/v4/experiments',
+    ...options
+});
+
+/**
+ * Create an experiment
+ *
+ * Makes a draft. Add its groups with `v4CreateExperimentGroup`, then start it with `v4ChangeExperimentStatus`. 409 `already_exists` for an `alias_id` that another experiment has.
+ */
+export const v4CreateExperiment = <ThrowOnError extends boolean = true>(options: Options<V4CreateExperimentData, ThrowOnError>) => (options.client ?? client).post<V4CreateExperimentResponses, V4CreateExperimentErrors, ThrowOnError>({
+    security: [{ scheme: 'bearer', type: 'http' }],
+    url: '/v4/experiments',
+    ...options,
+    headers: {
+        'Content-Type': 'application/json',
+        ...options.headers
+    }
+});
+
+/**
+ * Get the results of experiments
+ *
+ * What happened in each group to the users who were assigned to it, since they were: money, trials, subscriptions, and the primary
+ * metric with its significance against the control.
+ *
+ * `from` and `to` only narrow the facts; users are always all those assigned. Unknown ids are left out, duplicates count once.
+ */
+export const v4GetExperimentsSummary = <ThrowOnError extends boolean = true>(options: Options<V4GetExperimentsSummaryData, ThrowOnError>) => (options.client ?? client).get<V4GetExperimentsSummaryResponses, V4GetExperimentsSummaryErrors, ThrowOnError>({
+    security: [{ scheme: 'bearer', type: 'http' }],
+    url: '/v4/experiments/summary',
+    ...options
+});
+
+/**
+ * Delete an experiment
+ *
+ * Deletes a draft or a finished experiment with its groups, assignments and variant offerings. 409 `conflict` while it is active or paused.
+ */
+export const v4DeleteExperiment = <ThrowOnError extends boolean = true>(options: Options<V4DeleteExperimentData, ThrowOnError>) => (options.client ?? client).delete<V4DeleteExperimentResponses, V4DeleteExperimentErrors, ThrowOnError>({
+    security: [{ scheme: 'bearer', type: 'http' }],
+    url: '/v4/experiments/{experiment_id}',
+    ...options
+});
+
+/**
+ * Get an experiment
+ *
+ * The experiment in whatever state; paths take its `id` only, never the alias.
+ */
+export const v4GetExperiment = <ThrowOnError extends boolean = true>(options: Options<V4GetExperimentData, ThrowOnError>) => (options.client ?? client).get<V4GetExperimentResponses, V4GetExperimentErrors, ThrowOnError>({
+    security: [{ scheme: 'bearer', type: 'http' }],
+    url: '/v4/experiments/{experiment_id}',
+    ...options
+});
+
+/**
+ * Change an experiment
+ *
+ * Only given fields change. `alias_id`, `context_key`, `is_context_specific` and `segmentation_conditions` may change in a draft only, nothing in a finished experiment: otherwise 409 `conflict`. Sending the present value is always accepted. A new `segment_percent` affects only users who are not assigned yet. 409 `already_exists` for an `alias_id` that another experiment has.
+ */
+export const v4UpdateExperiment = <ThrowOnError extends boolean = true>(options: Options<V4UpdateExperimentData, ThrowOnError>) => (options.client ?? client).patch<V4UpdateExperimentResponses, V4UpdateExperimentErrors, ThrowOnError>({
+    security: [{ scheme: 'bearer', type: 'http' }],
+    url: '/v4/experiments/{experiment_id}',
+    ...options,
+    headers: {
+        'Content-Type': 'application/json',
+        ...options.headers
+    }
+});
+
+/**
+ * Change the status of an experiment
+ *
+ * A draft becomes active, an active one paused or finished, a paused one active or finished; finished is final. The status it has
+ * already is accepted without effect.
+ *
+ * Activation needs at least two groups, exactly one of them the control, weights above 0 in sum, and no condition on a segment that no
+ * longer exists. Otherwise, and for every other change, 409 `conflict` with the reason.
+ */
+export const v4ChangeExperimentStatus = <ThrowOnError extends boolean = true>(options: Options<V4ChangeExperimentStatusData, ThrowOnError>) => (options.client ?? client).post<V4ChangeExperimentStatusResponses, V4ChangeExperimentStatusErrors, ThrowOnError>({
+    security: [{ scheme: 'bearer', type: 'http' }],
+    url: '/v4/experiments/{experiment_id}/status',
+    ...options,
+    headers: {
+        'Content-Type': 'application/json',
+        ...options.headers
+    }
+});
+
+/**
+ * List the groups of an experiment
+ *
+ * All groups at once, in the order of their creation.
+ */
+export const v4ListExperimentGroups = <ThrowOnError extends boolean = true>(options: Options<V4ListExperimentGroupsData, ThrowOnError>) => (options.client ?? client).get<V4ListExperimentGroupsResponses, V4ListExperimentGroupsErrors, ThrowOnError>({
+    security: [{ scheme: 'bearer', type: 'http' }],
+    url: '/v4/experiments/{experiment_id}/groups',
+    ...options
+});
+
+/**
+ * Create a group of an experiment
+ *
+ * Adds a variant to a draft, up to 20. `is_control: true` takes the flag from the group that had it. The products of the offering are copied into an offering of the group. 409 `conflict` when the experiment is not a draft or full, or the remote configuration is archived; 404 for an unknown remote configuration or offering.
+ */
+export const v4CreateExperimentGroup = <ThrowOnError extends boolean = true>(options: Options<V4CreateExperimentGroupData, ThrowOnError>) => (options.client ?? client).post<V4CreateExperimentGroupResponses, V4CreateExperimentGroupErrors, ThrowOnError>({
+    security: [{ scheme: 'bearer', type: 'http' }],
+    url: '/v4/experiments/{experiment_id}/groups',
+    ...options,
+    headers: {
+        'Content-Type': 'application/json',
+        ...options.headers
+    }
+});
+
+/**
+ * Delete a group of an experiment
+ *
+ * Takes the group off a draft, with the pins of users to it. 409 `conflict` when the experiment is not a draft.
+ */
+export const v4DeleteExperimentGroup = <ThrowOnError extends boolean = true>(options: Options<V4DeleteExperimentGroupData, ThrowOnError>) => (options.client ?? client).delete<V4DeleteExperimentGroupResponses, V4DeleteExperimentGroupErrors, ThrowOnError>({
+    security: [{ scheme: 'bearer', type: 'http' }],
+    url: '/v4/experiments/{experiment_id}/groups/{group_id}',
+    ...options
+});
+
+/**
+ * Change a group of an experiment
+ *
+ * Only given fields change: in a draft all, in an active or paused experiment `name` and `weight`, in a finished one none; otherwise 409 `conflict`. A new weight counts for new users only; the weights of an active or paused experiment must stay above 0 in sum. Another `offering_uid` makes a new copy, null removes it.
+ */
+export const v4UpdateExperimentGroup = <ThrowOnError extends boolean = true>(options: Options<V4UpdateExperimentGroupData, ThrowOnError>) => (options.client ?? client).patch<V4UpdateExperimentGroupResponses, V4UpdateExperimentGroupErrors, ThrowOnError>({
+    security: [{ scheme: 'bearer', type: 'http' }],
+    url: '/v4/experiments/{experiment_id}/groups/{group_id}',
+    ...options,
+    headers: {
+        'Content-Type': 'application/json',
+        ...options.headers
+    }
+});
+
+/**
+ * Detach a user from an experiment
+ *
+ * Takes away the pin or the assignment of the user; the next evaluation decides anew. 204 also when there was none; 409 `conflict` for a finished experiment.
+ */
+export const v4DetachUserFromExperiment = <ThrowOnError extends boolean = true>(options: Options<V4DetachUserFromExperimentData, ThrowOnError>) => (options.client ?? client).delete<V4DetachUserFromExperimentResponses, V4DetachUserFromExperimentErrors, ThrowOnError>({
+    security: [{ scheme: 'bearer', type: 'http' }],
+    url: '/v4/experiments/{experiment_id}/users/{user_id}',
+    ...options
+});
+
+/**
+ * Attach a user to a group of an experiment
+ *
+ * Pins the user to the group, in place of an automatic assignment in this experiment and of any other pin of the same context key. Repeating with another group moves the pin. 404 for a group that is not of this experiment; 409 `conflict` for a finished one.
+ */
+export const v4AttachUserToExperiment = <ThrowOnError extends boolean = true>(options: Options<V4AttachUserToExperimentData, ThrowOnError>) => (options.client ?? client).post<V4AttachUserToExperimentResponses, V4AttachUserToExperimentErrors, ThrowOnError>({
+    security: [{ scheme: 'bearer', type: 'http' }],
+    url: '/v4/experiments/{experiment_id}/users/{user_id}',
     ...options,
     headers: {
         'Content-Type': 'application/json',

@@ -625,6 +625,259 @@ export type EventRejection = {
     details?: Array<ErrorDetail>;
 } | null;
 
+export type ExperimentInput = {
+    name: string;
+    /**
+     * Your own id of the experiment; unique, not `.` or `..`.
+     */
+    alias_id: string;
+    description?: string | null;
+    /**
+     * Share of the audience that is taken in; null takes all.
+     */
+    segment_percent?: number | null;
+    primary_metric?: 'user_to_trial' | 'user_to_paid' | 'free_trials' | 'trial_to_paid' | 'trial_cancellation' | 'new_subscriptions' | 'subscription_cancellation' | 'sales' | 'proceeds' | 'refunds' | null;
+    /**
+     * Wanted value of the primary metric, in its unit; no effect on assignment.
+     */
+    goal_value?: number | null;
+    /**
+     * The goal is reached when the value is at least, or at most, `goal_value`.
+     */
+    goal_direction?: 'increase' | 'decrease' | null;
+    /**
+     * Requests of this key are taken in; empty takes those without a key.
+     */
+    context_key?: string;
+    /**
+     * true: independent of experiments of other context keys. false: takes only users who are in no other active or paused experiment.
+     */
+    is_context_specific?: boolean;
+    /**
+     * The audience; all conditions must hold.
+     */
+    segmentation_conditions?: Array<ConditionInput>;
+};
+
+export type ExperimentUpdate = {
+    name?: string;
+    /**
+     * Your own id of the experiment; unique, not `.` or `..`.
+     */
+    alias_id?: string;
+    description?: string | null;
+    /**
+     * Share of the audience that is taken in; null takes all.
+     */
+    segment_percent?: number | null;
+    primary_metric?: 'user_to_trial' | 'user_to_paid' | 'free_trials' | 'trial_to_paid' | 'trial_cancellation' | 'new_subscriptions' | 'subscription_cancellation' | 'sales' | 'proceeds' | 'refunds' | null;
+    /**
+     * Wanted value of the primary metric, in its unit; no effect on assignment.
+     */
+    goal_value?: number | null;
+    /**
+     * The goal is reached when the value is at least, or at most, `goal_value`.
+     */
+    goal_direction?: 'increase' | 'decrease' | null;
+    /**
+     * Requests of this key are taken in; empty takes those without a key.
+     */
+    context_key?: string;
+    /**
+     * true: independent of experiments of other context keys. false: takes only users who are in no other active or paused experiment.
+     */
+    is_context_specific?: boolean;
+    /**
+     * The audience; all conditions must hold.
+     */
+    segmentation_conditions?: Array<ConditionInput>;
+};
+
+export type ExperimentStatus = 'draft' | 'active' | 'paused' | 'finished';
+
+export type Experiment = {
+    object: 'experiment';
+    id: string;
+    url: string;
+    name: string;
+    /**
+     * Your own id of the experiment.
+     */
+    alias_id: string;
+    description: string | null;
+    status: ExperimentStatus;
+    started_at: NullableTime;
+    finished_at: NullableTime;
+    segment_percent: number | null;
+    primary_metric: 'user_to_trial' | 'user_to_paid' | 'free_trials' | 'trial_to_paid' | 'trial_cancellation' | 'new_subscriptions' | 'subscription_cancellation' | 'sales' | 'proceeds' | 'refunds' | null;
+    goal_value: number | null;
+    goal_direction: 'increase' | 'decrease' | null;
+    context_key: string;
+    is_context_specific: boolean;
+    /**
+     * The audience; left out when everyone is in it.
+     */
+    segmentation_conditions?: Array<Condition>;
+    created_at: Time;
+    updated_at: Time;
+};
+
+export type ExperimentList = {
+    object: ListObject;
+    url: '/v4/experiments';
+    data: Array<Experiment>;
+    has_more: HasMore;
+    next_cursor?: NextCursor;
+};
+
+export type ExperimentStatusInput = {
+    status: ExperimentStatus;
+};
+
+export type ExperimentGroupInput = {
+    name?: string | null;
+    /**
+     * The group that the others are compared with; true takes the flag from the group that had it.
+     */
+    is_control?: boolean;
+    /**
+     * Relative to the other groups' weights.
+     */
+    weight: number;
+    /**
+     * The remote configuration whose payload the group is served.
+     */
+    remote_config_uid?: string | null;
+    /**
+     * The offering to copy for the group.
+     */
+    offering_uid?: string | null;
+};
+
+export type ExperimentGroupUpdate = {
+    name?: string | null;
+    /**
+     * The group that the others are compared with; true takes the flag from the group that had it.
+     */
+    is_control?: boolean;
+    /**
+     * Relative to the other groups' weights.
+     */
+    weight?: number;
+    /**
+     * The remote configuration whose payload the group is served.
+     */
+    remote_config_uid?: string | null;
+    /**
+     * The offering to copy for the group.
+     */
+    offering_uid?: string | null;
+};
+
+export type ExperimentGroup = {
+    object: 'experiment_group';
+    id: string;
+    url: string;
+    name: string | null;
+    is_control: boolean;
+    weight: number;
+    remote_config_uid: string | null;
+    /**
+     * The group's own copy of the offering.
+     */
+    offering_uid: string | null;
+    /**
+     * Tag of the copied offering at that moment.
+     */
+    offering_tag: number | null;
+    created_at: Time;
+    updated_at: Time;
+};
+
+export type ExperimentGroupList = {
+    object: ListObject;
+    url: string;
+    data: Array<ExperimentGroup>;
+    has_more: HasNoMore;
+};
+
+export type ExperimentAttachment = {
+    /**
+     * Id of a group of this experiment.
+     */
+    group_id: string;
+};
+
+export type ExperimentsSummary = {
+    object: 'experiments_summary';
+    url: '/v4/experiments/summary';
+    environment: 0 | 1;
+    currency: string;
+    data: Array<ExperimentSummary>;
+    /**
+     * Transactions in a currency without any rate; they count, but not as money. Left out when there are none.
+     */
+    unconverted?: Array<UnconvertedMoney>;
+};
+
+export type UnconvertedMoney = {
+    currency: string;
+    transactions: number;
+    /**
+     * Before refunds, in that currency.
+     */
+    amount: number;
+};
+
+export type ExperimentSummary = {
+    experiment_uid: string;
+    name: string;
+    status: ExperimentStatus;
+    started_at: NullableTime;
+    finished_at: NullableTime;
+    /**
+     * Whole days from the start to the end or now, pauses included; 0 for a draft.
+     */
+    days_running: number;
+    primary_metric: string | null;
+    groups: Array<ExperimentGroupSummary>;
+};
+
+export type ExperimentGroupSummary = {
+    group_uid: string;
+    name: string | null;
+    is_control: boolean;
+    users: number;
+    /**
+     * Part of `users`.
+     */
+    pinned_users: number;
+    paying_users: number;
+    trials: number;
+    trial_conversions: number;
+    subscriptions: number;
+    in_app_purchases: number;
+    sales: number;
+    proceeds: number;
+    refunds: number;
+    /**
+     * (sales − refunds) ÷ users.
+     */
+    arpu: number;
+    primary_metric_value: number | null;
+    goal_reached: boolean | null;
+    /**
+     * Percent against the control, per user.
+     */
+    uplift: number | null;
+    p_value: number | null;
+    is_significant: boolean | null;
+    /**
+     * Users per group for power 0.8 at α 0.05.
+     */
+    recommended_sample_size: number | null;
+};
+
 export type ExportInput = {
     /**
      * Start of the window, included.
@@ -1298,6 +1551,184 @@ export type PurchaseList = {
     next_cursor?: NextCursor;
 };
 
+export type RemoteConfigurationInput = {
+    name: string;
+    /**
+     * Where in the app it is meant for; null serves requests without a context key.
+     */
+    context_key?: string | null;
+    /**
+     * Share of the audience that is let in. Raising it keeps everyone who is in already.
+     */
+    segment_percent?: number;
+    /**
+     * The audience; all conditions must hold.
+     */
+    segmentation_conditions?: Array<ConditionInput>;
+};
+
+export type RemoteConfigurationStatus = 'draft' | 'active' | 'archived';
+
+export type RemoteConfiguration = {
+    object: 'remote_configuration';
+    id: string;
+    url: string;
+    name: string;
+    status: RemoteConfigurationStatus;
+    segment_percent: number;
+    segmentation_conditions: Array<Condition>;
+    /**
+     * null serves requests without a context key.
+     */
+    context_key: string | null;
+    created_at: Time;
+    updated_at: Time;
+};
+
+export type RemoteConfigurationDetail = {
+    object: 'remote_configuration';
+    id: string;
+    url: string;
+    name: string;
+    status: RemoteConfigurationStatus;
+    segment_percent: number;
+    segmentation_conditions: Array<Condition>;
+    /**
+     * null serves requests without a context key.
+     */
+    context_key: string | null;
+    created_at: Time;
+    updated_at: Time;
+    payload: JsonObject;
+};
+
+/**
+ * Any JSON object.
+ */
+export type JsonObject = {
+    [key: string]: unknown;
+};
+
+export type RemoteConfigurationList = {
+    object: ListObject;
+    url: '/v4/remote-configurations';
+    data: Array<RemoteConfiguration>;
+    has_more: HasMore;
+    next_cursor?: NextCursor;
+};
+
+export type RemoteConfigurationStatusInput = {
+    status: RemoteConfigurationStatus;
+};
+
+export type RemoteConfigurationPayloadInput = {
+    data: JsonObject;
+};
+
+export type RemoteConfigurationPayload = {
+    object: 'remote_config_payload';
+    url: string;
+    config_id: string;
+    data: JsonObject;
+};
+
+/**
+ * Payload key and the type of its value.
+ */
+export type PayloadTypes = {
+    [key: string]: 'String' | 'Number' | 'Bool' | 'Json' | 'Color' | 'Products' | 'Screens';
+};
+
+export type RemoteConfigurationPayloadMappingInput = {
+    data: PayloadTypes;
+};
+
+export type RemoteConfigurationPayloadMapping = {
+    object: 'remote_config_payload_mapping';
+    url: string;
+    config_id: string;
+    data: PayloadTypes;
+};
+
+export type EvaluationInput = {
+    /**
+     * The keys to answer; null is a request without key. Left out: every key of an active remote configuration or of an active or paused experiment, null first.
+     */
+    context_keys?: Array<string | null>;
+    attributes?: EvaluationAttributes;
+    /**
+     * Decide without recording anything.
+     */
+    dry_run?: boolean;
+};
+
+/**
+ * Used in this evaluation in place of the last known values, not stored.
+ */
+export type EvaluationAttributes = {
+    target_platform?: 'iOS' | 'Android' | 'Stripe' | 'Paddle';
+    country?: string;
+    app_version?: string;
+};
+
+export type UserRemoteConfiguration = {
+    object: 'user_remote_configuration';
+    /**
+     * As requested.
+     */
+    context_key: string | null;
+    payload: JsonObject;
+    source: RemoteConfigurationSource;
+    experiment: RemoteConfigurationExperiment;
+};
+
+/**
+ * Where the payload comes from; null when no remote configuration applies.
+ */
+export type RemoteConfigurationSource = {
+    /**
+     * Remote configuration id.
+     */
+    uid: string;
+    name: string;
+    /**
+     * `manual`: the user is attached.
+     */
+    assignment_type: 'auto' | 'manual';
+    type: 'remote_configuration' | 'experiment_control_group' | 'experiment_treatment_group';
+} | null;
+
+/**
+ * The experiment that the user is in for this key.
+ */
+export type RemoteConfigurationExperiment = {
+    uid: string;
+    name: string;
+    group: EvaluatedGroup;
+} | null;
+
+export type EvaluatedGroup = {
+    uid: string;
+    name: string | null;
+    type: 'control' | 'treatment';
+    offering: EvaluatedOffering;
+};
+
+/**
+ * The group's own offering, if it has one.
+ */
+export type EvaluatedOffering = {
+    uid: string;
+    product_ids: Array<string>;
+} | null;
+
+export type UserRemoteConfigurationList = {
+    object: ListObject;
+    url: string;
+    data: Array<UserRemoteConfiguration>;
+    has_more: HasNoMore;
+};
+
 export type ScreenInput = {
     name: string;
 };
@@ -1737,6 +2168,41 @@ export type CustomerPlatformFilter = Array<'iOS' | 'Android' | 'Stripe' | 'Paddl
 export type EntitlementId = string;
 
 /**
+ * Experiment id.
+ */
+export type ExperimentId = IdInPath;
+
+/**
+ * Id of a group of the experiment.
+ */
+export type ExperimentGroupId = IdInPath;
+
+/**
+ * Ids of the experiments; repeat the parameter for more.
+ */
+export type SummaryExperimentUids = Array<string>;
+
+/**
+ * Facts from this Unix second on, included; the start of the experiment when left out.
+ */
+export type SummaryFrom = number;
+
+/**
+ * Facts before this Unix second; later than `from`. The end of the experiment, or now, when left out.
+ */
+export type SummaryTo = number;
+
+/**
+ * Must be the environment of the key, 1 for production, 0 for the sandbox.
+ */
+export type SummaryEnvironment = 0 | 1;
+
+/**
+ * Currency of the money in the answer; one that has rates.
+ */
+export type SummaryCurrency = string;
+
+/**
  * Export id.
  */
 export type ExportId = IdInPath;
@@ -1780,6 +2246,11 @@ export type PurchaseId = string;
  * Only purchases of these stores; repeat the parameter for several.
  */
 export type PurchasePlatforms = Array<Store>;
+
+/**
+ * Remote configuration id.
+ */
+export type RemoteConfigurationId = IdInPath;
 
 /**
  * Screen id.
@@ -4181,6 +4652,825 @@ export type V4SetCustomerPropertiesResponses = {
 
 export type V4SetCustomerPropertiesResponse = V4SetCustomerPropertiesResponses[keyof V4SetCustomerPropertiesResponses];
 
+export type V4ListRemoteConfigurationsData = {
+    body?: never;
+    headers?: {
+        /**
+         * Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+         */
+        'X-Request-Id'?: string;
+    };
+    path?: never;
+    query?: {
+        /**
+         * Rows on the page.
+         */
+        limit?: number;
+        /**
+         * `next_cursor` of the page before, unchanged. A cursor whose row is gone gives the first page, with the header `X-Qon-Pagination-Restarted`.
+         */
+        starting_after?: string;
+    };
+    url: '/v4/remote-configurations';
+};
+
+export type V4ListRemoteConfigurationsErrors = {
+    /**
+     * The request is not acceptable as sent. Validation failures are `invalid_data` and list every faulty field found in `details`.
+     */
+    400: Error;
+    /**
+     * No token, or one that opens nothing here.
+     */
+    401: Error;
+    /**
+     * The bucket of the key is empty, or a limit of this operation is reached.
+     */
+    429: Error;
+    /**
+     * The database, the file storage or a provider that was asked is down or refuses. May be repeated.
+     */
+    502: Error;
+    /**
+     * The statement, or what it waited for, took too long. May be repeated.
+     */
+    504: Error;
+    /**
+     * Every other failure, among them 405, 413 and 415 (`invalid_request`) and 500 (`unknown_error`).
+     */
+    default: Error;
+};
+
+export type V4ListRemoteConfigurationsError = V4ListRemoteConfigurationsErrors[keyof V4ListRemoteConfigurationsErrors];
+
+export type V4ListRemoteConfigurationsResponses = {
+    /**
+     * One page of remote configurations.
+     */
+    200: RemoteConfigurationList;
+};
+
+export type V4ListRemoteConfigurationsResponse = V4ListRemoteConfigurationsResponses[keyof V4ListRemoteConfigurationsResponses];
+
+export type V4CreateRemoteConfigurationData = {
+    body: RemoteConfigurationInput;
+    headers?: {
+        /**
+         * Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+         */
+        'X-Request-Id'?: string;
+        /**
+         * Makes a repeat safe: within 24 hours the same key with the same request gives the stored answer and does nothing again. With another request it is 409 `idempotency_conflict`, while the first still runs 409 `idempotency_in_progress`.
+         */
+        'Idempotency-Key'?: string;
+    };
+    path?: never;
+    query?: never;
+    url: '/v4/remote-configurations';
+};
+
+export type V4CreateRemoteConfigurationErrors = {
+    /**
+     * The request is not acceptable as sent. Validation failures are `invalid_data` and list every faulty field found in `details`.
+     */
+    400: Error;
+    /**
+     * No token, or one that opens nothing here.
+     */
+    401: Error;
+    /**
+     * The object exists already or its state forbids the change (`already_exists`, `conflict`), or the `Idempotency-Key` was used for another request (`idempotency_conflict`) or is in use at this moment (`idempotency_in_progress`, with `Retry-After`).
+     */
+    409: Error;
+    /**
+     * The bucket of the key is empty, or a limit of this operation is reached.
+     */
+    429: Error;
+    /**
+     * The database, the file storage or a provider that was asked is down or refuses. May be repeated.
+     */
+    502: Error;
+    /**
+     * The statement, or what it waited for, took too long. May be repeated.
+     */
+    504: Error;
+    /**
+     * Every other failure, among them 405, 413 and 415 (`invalid_request`) and 500 (`unknown_error`).
+     */
+    default: Error;
+};
+
+export type V4CreateRemoteConfigurationError = V4CreateRemoteConfigurationErrors[keyof V4CreateRemoteConfigurationErrors];
+
+export type V4CreateRemoteConfigurationResponses = {
+    /**
+     * The new remote configuration, a draft.
+     */
+    201: RemoteConfiguration;
+};
+
+export type V4CreateRemoteConfigurationResponse = V4CreateRemoteConfigurationResponses[keyof V4CreateRemoteConfigurationResponses];
+
+export type V4DeleteRemoteConfigurationData = {
+    body?: never;
+    headers?: {
+        /**
+         * Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+         */
+        'X-Request-Id'?: string;
+    };
+    path: {
+        /**
+         * Remote configuration id.
+         */
+        config_id: IdInPath;
+    };
+    query?: never;
+    url: '/v4/remote-configurations/{config_id}';
+};
+
+export type V4DeleteRemoteConfigurationErrors = {
+    /**
+     * The request is not acceptable as sent. Validation failures are `invalid_data` and list every faulty field found in `details`.
+     */
+    400: Error;
+    /**
+     * No token, or one that opens nothing here.
+     */
+    401: Error;
+    /**
+     * An id that names nothing in this environment.
+     */
+    404: Error;
+    /**
+     * The object exists already or its state forbids the change (`already_exists`, `conflict`), or the `Idempotency-Key` was used for another request (`idempotency_conflict`) or is in use at this moment (`idempotency_in_progress`, with `Retry-After`).
+     */
+    409: Error;
+    /**
+     * The bucket of the key is empty, or a limit of this operation is reached.
+     */
+    429: Error;
+    /**
+     * The database, the file storage or a provider that was asked is down or refuses. May be repeated.
+     */
+    502: Error;
+    /**
+     * The statement, or what it waited for, took too long. May be repeated.
+     */
+    504: Error;
+    /**
+     * Every other failure, among them 405, 413 and 415 (`invalid_request`) and 500 (`unknown_error`).
+     */
+    default: Error;
+};
+
+export type V4DeleteRemoteConfigurationError = V4DeleteRemoteConfigurationErrors[keyof V4DeleteRemoteConfigurationErrors];
+
+export type V4DeleteRemoteConfigurationResponses = {
+    /**
+     * It is gone.
+     */
+    204: void;
+};
+
+export type V4DeleteRemoteConfigurationResponse = V4DeleteRemoteConfigurationResponses[keyof V4DeleteRemoteConfigurationResponses];
+
+export type V4GetRemoteConfigurationData = {
+    body?: never;
+    headers?: {
+        /**
+         * Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+         */
+        'X-Request-Id'?: string;
+    };
+    path: {
+        /**
+         * Remote configuration id.
+         */
+        config_id: IdInPath;
+    };
+    query?: never;
+    url: '/v4/remote-configurations/{config_id}';
+};
+
+export type V4GetRemoteConfigurationErrors = {
+    /**
+     * The request is not acceptable as sent. Validation failures are `invalid_data` and list every faulty field found in `details`.
+     */
+    400: Error;
+    /**
+     * No token, or one that opens nothing here.
+     */
+    401: Error;
+    /**
+     * An id that names nothing in this environment.
+     */
+    404: Error;
+    /**
+     * The bucket of the key is empty, or a limit of this operation is reached.
+     */
+    429: Error;
+    /**
+     * The database, the file storage or a provider that was asked is down or refuses. May be repeated.
+     */
+    502: Error;
+    /**
+     * The statement, or what it waited for, took too long. May be repeated.
+     */
+    504: Error;
+    /**
+     * Every other failure, among them 405, 413 and 415 (`invalid_request`) and 500 (`unknown_error`).
+     */
+    default: Error;
+};
+
+export type V4GetRemoteConfigurationError = V4GetRemoteConfigurationErrors[keyof V4GetRemoteConfigurationErrors];
+
+export type V4GetRemoteConfigurationResponses = {
+    /**
+     * The remote configuration.
+     */
+    200: RemoteConfigurationDetail;
+};
+
+export type V4GetRemoteConfigurationResponse = V4GetRemoteConfigurationResponses[keyof V4GetRemoteConfigurationResponses];
+
+export type V4UpdateRemoteConfigurationData = {
+    body: RemoteConfigurationInput;
+    headers?: {
+        /**
+         * Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+         */
+        'X-Request-Id'?: string;
+    };
+    path: {
+        /**
+         * Remote configuration id.
+         */
+        config_id: IdInPath;
+    };
+    query?: never;
+    url: '/v4/remote-configurations/{config_id}';
+};
+
+export type V4UpdateRemoteConfigurationErrors = {
+    /**
+     * The request is not acceptable as sent. Validation failures are `invalid_data` and list every faulty field found in `details`.
+     */
+    400: Error;
+    /**
+     * No token, or one that opens nothing here.
+     */
+    401: Error;
+    /**
+     * An id that names nothing in this environment.
+     */
+    404: Error;
+    /**
+     * The object exists already or its state forbids the change (`already_exists`, `conflict`), or the `Idempotency-Key` was used for another request (`idempotency_conflict`) or is in use at this moment (`idempotency_in_progress`, with `Retry-After`).
+     */
+    409: Error;
+    /**
+     * The bucket of the key is empty, or a limit of this operation is reached.
+     */
+    429: Error;
+    /**
+     * The database, the file storage or a provider that was asked is down or refuses. May be repeated.
+     */
+    502: Error;
+    /**
+     * The statement, or what it waited for, took too long. May be repeated.
+     */
+    504: Error;
+    /**
+     * Every other failure, among them 405, 413 and 415 (`invalid_request`) and 500 (`unknown_error`).
+     */
+    default: Error;
+};
+
+export type V4UpdateRemoteConfigurationError = V4UpdateRemoteConfigurationErrors[keyof V4UpdateRemoteConfigurationErrors];
+
+export type V4UpdateRemoteConfigurationResponses = {
+    /**
+     * The remote configuration as it is now.
+     */
+    200: RemoteConfiguration;
+};
+
+export type V4UpdateRemoteConfigurationResponse = V4UpdateRemoteConfigurationResponses[keyof V4UpdateRemoteConfigurationResponses];
+
+export type V4ChangeRemoteConfigurationStatusData = {
+    body: RemoteConfigurationStatusInput;
+    headers?: {
+        /**
+         * Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+         */
+        'X-Request-Id'?: string;
+    };
+    path: {
+        /**
+         * Remote configuration id.
+         */
+        config_id: IdInPath;
+    };
+    query?: never;
+    url: '/v4/remote-configurations/{config_id}/status';
+};
+
+export type V4ChangeRemoteConfigurationStatusErrors = {
+    /**
+     * The request is not acceptable as sent. Validation failures are `invalid_data` and list every faulty field found in `details`.
+     */
+    400: Error;
+    /**
+     * No token, or one that opens nothing here.
+     */
+    401: Error;
+    /**
+     * An id that names nothing in this environment.
+     */
+    404: Error;
+    /**
+     * The object exists already or its state forbids the change (`already_exists`, `conflict`), or the `Idempotency-Key` was used for another request (`idempotency_conflict`) or is in use at this moment (`idempotency_in_progress`, with `Retry-After`).
+     */
+    409: Error;
+    /**
+     * The bucket of the key is empty, or a limit of this operation is reached.
+     */
+    429: Error;
+    /**
+     * The database, the file storage or a provider that was asked is down or refuses. May be repeated.
+     */
+    502: Error;
+    /**
+     * The statement, or what it waited for, took too long. May be repeated.
+     */
+    504: Error;
+    /**
+     * Every other failure, among them 405, 413 and 415 (`invalid_request`) and 500 (`unknown_error`).
+     */
+    default: Error;
+};
+
+export type V4ChangeRemoteConfigurationStatusError = V4ChangeRemoteConfigurationStatusErrors[keyof V4ChangeRemoteConfigurationStatusErrors];
+
+export type V4ChangeRemoteConfigurationStatusResponses = {
+    /**
+     * The remote configuration as it is now.
+     */
+    200: RemoteConfiguration;
+};
+
+export type V4ChangeRemoteConfigurationStatusResponse = V4ChangeRemoteConfigurationStatusResponses[keyof V4ChangeRemoteConfigurationStatusResponses];
+
+export type V4GetRemoteConfigurationPayloadData = {
+    body?: never;
+    headers?: {
+        /**
+         * Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+         */
+        'X-Request-Id'?: string;
+    };
+    path: {
+        /**
+         * Remote configuration id.
+         */
+        config_id: IdInPath;
+    };
+    query?: never;
+    url: '/v4/remote-configurations/{config_id}/payload';
+};
+
+export type V4GetRemoteConfigurationPayloadErrors = {
+    /**
+     * The request is not acceptable as sent. Validation failures are `invalid_data` and list every faulty field found in `details`.
+     */
+    400: Error;
+    /**
+     * No token, or one that opens nothing here.
+     */
+    401: Error;
+    /**
+     * An id that names nothing in this environment.
+     */
+    404: Error;
+    /**
+     * The bucket of the key is empty, or a limit of this operation is reached.
+     */
+    429: Error;
+    /**
+     * The database, the file storage or a provider that was asked is down or refuses. May be repeated.
+     */
+    502: Error;
+    /**
+     * The statement, or what it waited for, took too long. May be repeated.
+     */
+    504: Error;
+    /**
+     * Every other failure, among them 405, 413 and 415 (`invalid_request`) and 500 (`unknown_error`).
+     */
+    default: Error;
+};
+
+export type V4GetRemoteConfigurationPayloadError = V4GetRemoteConfigurationPayloadErrors[keyof V4GetRemoteConfigurationPayloadErrors];
+
+export type V4GetRemoteConfigurationPayloadResponses = {
+    /**
+     * The payload.
+     */
+    200: RemoteConfigurationPayload;
+};
+
+export type V4GetRemoteConfigurationPayloadResponse = V4GetRemoteConfigurationPayloadResponses[keyof V4GetRemoteConfigurationPayloadResponses];
+
+export type V4ReplaceRemoteConfigurationPayloadData = {
+    body: RemoteConfigurationPayloadInput;
+    headers?: {
+        /**
+         * Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+         */
+        'X-Request-Id'?: string;
+    };
+    path: {
+        /**
+         * Remote configuration id.
+         */
+        config_id: IdInPath;
+    };
+    query?: never;
+    url: '/v4/remote-configurations/{config_id}/payload';
+};
+
+export type V4ReplaceRemoteConfigurationPayloadErrors = {
+    /**
+     * The request is not acceptable as sent. Validation failures are `invalid_data` and list every faulty field found in `details`.
+     */
+    400: Error;
+    /**
+     * No token, or one that opens nothing here.
+     */
+    401: Error;
+    /**
+     * An id that names nothing in this environment.
+     */
+    404: Error;
+    /**
+     * The object exists already or its state forbids the change (`already_exists`, `conflict`), or the `Idempotency-Key` was used for another request (`idempotency_conflict`) or is in use at this moment (`idempotency_in_progress`, with `Retry-After`).
+     */
+    409: Error;
+    /**
+     * The bucket of the key is empty, or a limit of this operation is reached.
+     */
+    429: Error;
+    /**
+     * The database, the file storage or a provider that was asked is down or refuses. May be repeated.
+     */
+    502: Error;
+    /**
+     * The statement, or what it waited for, took too long. May be repeated.
+     */
+    504: Error;
+    /**
+     * Every other failure, among them 405, 413 and 415 (`invalid_request`) and 500 (`unknown_error`).
+     */
+    default: Error;
+};
+
+export type V4ReplaceRemoteConfigurationPayloadError = V4ReplaceRemoteConfigurationPayloadErrors[keyof V4ReplaceRemoteConfigurationPayloadErrors];
+
+export type V4ReplaceRemoteConfigurationPayloadResponses = {
+    /**
+     * The payload as it is now.
+     */
+    200: RemoteConfigurationPayload;
+};
+
+export type V4ReplaceRemoteConfigurationPayloadResponse = V4ReplaceRemoteConfigurationPayloadResponses[keyof V4ReplaceRemoteConfigurationPayloadResponses];
+
+export type V4GetRemoteConfigurationPayloadMappingData = {
+    body?: never;
+    headers?: {
+        /**
+         * Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+         */
+        'X-Request-Id'?: string;
+    };
+    path: {
+        /**
+         * Remote configuration id.
+         */
+        config_id: IdInPath;
+    };
+    query?: never;
+    url: '/v4/remote-configurations/{config_id}/payload-mapping';
+};
+
+export type V4GetRemoteConfigurationPayloadMappingErrors = {
+    /**
+     * The request is not acceptable as sent. Validation failures are `invalid_data` and list every faulty field found in `details`.
+     */
+    400: Error;
+    /**
+     * No token, or one that opens nothing here.
+     */
+    401: Error;
+    /**
+     * An id that names nothing in this environment.
+     */
+    404: Error;
+    /**
+     * The bucket of the key is empty, or a limit of this operation is reached.
+     */
+    429: Error;
+    /**
+     * The database, the file storage or a provider that was asked is down or refuses. May be repeated.
+     */
+    502: Error;
+    /**
+     * The statement, or what it waited for, took too long. May be repeated.
+     */
+    504: Error;
+    /**
+     * Every other failure, among them 405, 413 and 415 (`invalid_request`) and 500 (`unknown_error`).
+     */
+    default: Error;
+};
+
+export type V4GetRemoteConfigurationPayloadMappingError = V4GetRemoteConfigurationPayloadMappingErrors[keyof V4GetRemoteConfigurationPayloadMappingErrors];
+
+export type V4GetRemoteConfigurationPayloadMappingResponses = {
+    /**
+     * The mapping.
+     */
+    200: RemoteConfigurationPayloadMapping;
+};
+
+export type V4GetRemoteConfigurationPayloadMappingResponse = V4GetRemoteConfigurationPayloadMappingResponses[keyof V4GetRemoteConfigurationPayloadMappingResponses];
+
+export type V4SetRemoteConfigurationPayloadMappingData = {
+    body: RemoteConfigurationPayloadMappingInput;
+    headers?: {
+        /**
+         * Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+         */
+        'X-Request-Id'?: string;
+        /**
+         * Makes a repeat safe: within 24 hours the same key with the same request gives the stored answer and does nothing again. With another request it is 409 `idempotency_conflict`, while the first still runs 409 `idempotency_in_progress`.
+         */
+        'Idempotency-Key'?: string;
+    };
+    path: {
+        /**
+         * Remote configuration id.
+         */
+        config_id: IdInPath;
+    };
+    query?: never;
+    url: '/v4/remote-configurations/{config_id}/payload-mapping';
+};
+
+export type V4SetRemoteConfigurationPayloadMappingErrors = {
+    /**
+     * The request is not acceptable as sent. Validation failures are `invalid_data` and list every faulty field found in `details`.
+     */
+    400: Error;
+    /**
+     * No token, or one that opens nothing here.
+     */
+    401: Error;
+    /**
+     * An id that names nothing in this environment.
+     */
+    404: Error;
+    /**
+     * The object exists already or its state forbids the change (`already_exists`, `conflict`), or the `Idempotency-Key` was used for another request (`idempotency_conflict`) or is in use at this moment (`idempotency_in_progress`, with `Retry-After`).
+     */
+    409: Error;
+    /**
+     * The bucket of the key is empty, or a limit of this operation is reached.
+     */
+    429: Error;
+    /**
+     * The database, the file storage or a provider that was asked is down or refuses. May be repeated.
+     */
+    502: Error;
+    /**
+     * The statement, or what it waited for, took too long. May be repeated.
+     */
+    504: Error;
+    /**
+     * Every other failure, among them 405, 413 and 415 (`invalid_request`) and 500 (`unknown_error`).
+     */
+    default: Error;
+};
+
+export type V4SetRemoteConfigurationPayloadMappingError = V4SetRemoteConfigurationPayloadMappingErrors[keyof V4SetRemoteConfigurationPayloadMappingErrors];
+
+export type V4SetRemoteConfigurationPayloadMappingResponses = {
+    /**
+     * The mapping as it is now.
+     */
+    200: RemoteConfigurationPayloadMapping;
+};
+
+export type V4SetRemoteConfigurationPayloadMappingResponse = V4SetRemoteConfigurationPayloadMappingResponses[keyof V4SetRemoteConfigurationPayloadMappingResponses];
+
+export type V4DetachUserFromRemoteConfigurationData = {
+    body?: never;
+    headers?: {
+        /**
+         * Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+         */
+        'X-Request-Id'?: string;
+    };
+    path: {
+        /**
+         * Remote configuration id.
+         */
+        config_id: IdInPath;
+        /**
+         * User id.
+         */
+        user_id: IdInPath;
+    };
+    query?: never;
+    url: '/v4/remote-configurations/{config_id}/users/{user_id}';
+};
+
+export type V4DetachUserFromRemoteConfigurationErrors = {
+    /**
+     * The request is not acceptable as sent. Validation failures are `invalid_data` and list every faulty field found in `details`.
+     */
+    400: Error;
+    /**
+     * No token, or one that opens nothing here.
+     */
+    401: Error;
+    /**
+     * An id that names nothing in this environment.
+     */
+    404: Error;
+    /**
+     * The bucket of the key is empty, or a limit of this operation is reached.
+     */
+    429: Error;
+    /**
+     * The database, the file storage or a provider that was asked is down or refuses. May be repeated.
+     */
+    502: Error;
+    /**
+     * The statement, or what it waited for, took too long. May be repeated.
+     */
+    504: Error;
+    /**
+     * Every other failure, among them 405, 413 and 415 (`invalid_request`) and 500 (`unknown_error`).
+     */
+    default: Error;
+};
+
+export type V4DetachUserFromRemoteConfigurationError = V4DetachUserFromRemoteConfigurationErrors[keyof V4DetachUserFromRemoteConfigurationErrors];
+
+export type V4DetachUserFromRemoteConfigurationResponses = {
+    /**
+     * The user is not attached.
+     */
+    204: void;
+};
+
+export type V4DetachUserFromRemoteConfigurationResponse = V4DetachUserFromRemoteConfigurationResponses[keyof V4DetachUserFromRemoteConfigurationResponses];
+
+export type V4AttachUserToRemoteConfigurationData = {
+    body?: never;
+    headers?: {
+        /**
+         * Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+         */
+        'X-Request-Id'?: string;
+        /**
+         * Makes a repeat safe: within 24 hours the same key with the same request gives the stored answer and does nothing again. With another request it is 409 `idempotency_conflict`, while the first still runs 409 `idempotency_in_progress`.
+         */
+        'Idempotency-Key'?: string;
+    };
+    path: {
+        /**
+         * Remote configuration id.
+         */
+        config_id: IdInPath;
+        /**
+         * User id.
+         */
+        user_id: IdInPath;
+    };
+    query?: never;
+    url: '/v4/remote-configurations/{config_id}/users/{user_id}';
+};
+
+export type V4AttachUserToRemoteConfigurationErrors = {
+    /**
+     * The request is not acceptable as sent. Validation failures are `invalid_data` and list every faulty field found in `details`.
+     */
+    400: Error;
+    /**
+     * No token, or one that opens nothing here.
+     */
+    401: Error;
+    /**
+     * An id that names nothing in this environment.
+     */
+    404: Error;
+    /**
+     * The object exists already or its state forbids the change (`already_exists`, `conflict`), or the `Idempotency-Key` was used for another request (`idempotency_conflict`) or is in use at this moment (`idempotency_in_progress`, with `Retry-After`).
+     */
+    409: Error;
+    /**
+     * The bucket of the key is empty, or a limit of this operation is reached.
+     */
+    429: Error;
+    /**
+     * The database, the file storage or a provider that was asked is down or refuses. May be repeated.
+     */
+    502: Error;
+    /**
+     * The statement, or what it waited for, took too long. May be repeated.
+     */
+    504: Error;
+    /**
+     * Every other failure, among them 405, 413 and 415 (`invalid_request`) and 500 (`unknown_error`).
+     */
+    default: Error;
+};
+
+export type V4AttachUserToRemoteConfigurationError = V4AttachUserToRemoteConfigurationErrors[keyof V4AttachUserToRemoteConfigurationErrors];
+
+export type V4AttachUserToRemoteConfigurationResponses = {
+    /**
+     * The user is attached.
+     */
+    204: void;
+};
+
+export type V4AttachUserToRemoteConfigurationResponse = V4AttachUserToRemoteConfigurationResponses[keyof V4AttachUserToRemoteConfigurationResponses];
+
+export type V4EvaluateUserRemoteConfigurationsData = {
+    body?: EvaluationInput;
+    headers?: {
+        /**
+         * Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+         */
+        'X-Request-Id'?: string;
+    };
+    path: {
+        /**
+         * User id.
+         */
+        user_id: IdInPath;
+    };
+    query?: never;
+    url: '/v4/users/{user_id}/remote-configurations';
+};
+
+export type V4EvaluateUserRemoteConfigurationsErrors = {
+    /**
+     * The request is not acceptable as sent. Validation failures are `invalid_data` and list every faulty field found in `details`.
+     */
+    400: Error;
+    /**
+     * No token, or one that opens nothing here.
+     */
+    401: Error;
+    /**
+     * An id that names nothing in this environment.
+     */
+    404: Error;
+    /**
+     * The bucket of the key is empty, or a limit of this operation is reached.
+     */
+    429: Error;
+    /**
+     * The database, the file storage or a provider that was asked is down or refuses. May be repeated.
+     */
+    502: Error;
+    /**
+     * The statement, or what it waited for, took too long. May be repeated.
+     */
+    504: Error;
+    /**
+     * Every other failure, among them 405, 413 and 415 (`invalid_request`) and 500 (`unknown_error`).
+     */
+    default: Error;
+};
+
+export type V4EvaluateUserRemoteConfigurationsError = V4EvaluateUserRemoteConfigurationsErrors[keyof V4EvaluateUserRemoteConfigurationsErrors];
+
+export type V4EvaluateUserRemoteConfigurationsResponses = {
+    /**
+     * One item per context key, in the order of the request.
+     */
+    200: UserRemoteConfigurationList;
+};
+
+export type V4EvaluateUserRemoteConfigurationsResponse = V4EvaluateUserRemoteConfigurationsResponses[keyof V4EvaluateUserRemoteConfigurationsResponses];
+
 export type V4ListSegmentsData = {
     body?: never;
     headers?: {
@@ -4542,6 +5832,857 @@ export type V4UpdateSegmentResponses = {
 };
 
 export type V4UpdateSegmentResponse = V4UpdateSegmentResponses[keyof V4UpdateSegmentResponses];
+
+export type V4ListExperimentsData = {
+    body?: never;
+    headers?: {
+        /**
+         * Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+         */
+        'X-Request-Id'?: string;
+    };
+    path?: never;
+    query?: {
+        /**
+         * Rows on the page.
+         */
+        limit?: number;
+        /**
+         * `next_cursor` of the page before, unchanged. A cursor whose row is gone gives the first page, with the header `X-Qon-Pagination-Restarted`.
+         */
+        starting_after?: string;
+    };
+    url: '/v4/experiments';
+};
+
+export type V4ListExperimentsErrors = {
+    /**
+     * The request is not acceptable as sent. Validation failures are `invalid_data` and list every faulty field found in `details`.
+     */
+    400: Error;
+    /**
+     * No token, or one that opens nothing here.
+     */
+    401: Error;
+    /**
+     * The bucket of the key is empty, or a limit of this operation is reached.
+     */
+    429: Error;
+    /**
+     * The database, the file storage or a provider that was asked is down or refuses. May be repeated.
+     */
+    502: Error;
+    /**
+     * The statement, or what it waited for, took too long. May be repeated.
+     */
+    504: Error;
+    /**
+     * Every other failure, among them 405, 413 and 415 (`invalid_request`) and 500 (`unknown_error`).
+     */
+    default: Error;
+};
+
+export type V4ListExperimentsError = V4ListExperimentsErrors[keyof V4ListExperimentsErrors];
+
+export type V4ListExperimentsResponses = {
+    /**
+     * One page of experiments.
+     */
+    200: ExperimentList;
+};
+
+export type V4ListExperimentsResponse = V4ListExperimentsResponses[keyof V4ListExperimentsResponses];
+
+export type V4CreateExperimentData = {
+    body: ExperimentInput;
+    headers?: {
+        /**
+         * Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+         */
+        'X-Request-Id'?: string;
+        /**
+         * Makes a repeat safe: within 24 hours the same key with the same request gives the stored answer and does nothing again. With another request it is 409 `idempotency_conflict`, while the first still runs 409 `idempotency_in_progress`.
+         */
+        'Idempotency-Key'?: string;
+    };
+    path?: never;
+    query?: never;
+    url: '/v4/experiments';
+};
+
+export type V4CreateExperimentErrors = {
+    /**
+     * The request is not acceptable as sent. Validation failures are `invalid_data` and list every faulty field found in `details`.
+     */
+    400: Error;
+    /**
+     * No token, or one that opens nothing here.
+     */
+    401: Error;
+    /**
+     * The object exists already or its state forbids the change (`already_exists`, `conflict`), or the `Idempotency-Key` was used for another request (`idempotency_conflict`) or is in use at this moment (`idempotency_in_progress`, with `Retry-After`).
+     */
+    409: Error;
+    /**
+     * The bucket of the key is empty, or a limit of this operation is reached.
+     */
+    429: Error;
+    /**
+     * The database, the file storage or a provider that was asked is down or refuses. May be repeated.
+     */
+    502: Error;
+    /**
+     * The statement, or what it waited for, took too long. May be repeated.
+     */
+    504: Error;
+    /**
+     * Every other failure, among them 405, 413 and 415 (`invalid_request`) and 500 (`unknown_error`).
+     */
+    default: Error;
+};
+
+export type V4CreateExperimentError = V4CreateExperimentErrors[keyof V4CreateExperimentErrors];
+
+export type V4CreateExperimentResponses = {
+    /**
+     * The new experiment, a draft.
+     */
+    201: Experiment;
+};
+
+export type V4CreateExperimentResponse = V4CreateExperimentResponses[keyof V4CreateExperimentResponses];
+
+export type V4GetExperimentsSummaryData = {
+    body?: never;
+    headers?: {
+        /**
+         * Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+         */
+        'X-Request-Id'?: string;
+    };
+    path?: never;
+    query: {
+        /**
+         * Ids of the experiments; repeat the parameter for more.
+         */
+        'filter[experiment_uid][]': Array<string>;
+        /**
+         * Facts from this Unix second on, included; the start of the experiment when left out.
+         */
+        from?: number;
+        /**
+         * Facts before this Unix second; later than `from`. The end of the experiment, or now, when left out.
+         */
+        to?: number;
+        /**
+         * Must be the environment of the key, 1 for production, 0 for the sandbox.
+         */
+        environment?: 0 | 1;
+        /**
+         * Currency of the money in the answer; one that has rates.
+         */
+        currency?: string;
+    };
+    url: '/v4/experiments/summary';
+};
+
+export type V4GetExperimentsSummaryErrors = {
+    /**
+     * The request is not acceptable as sent. Validation failures are `invalid_data` and list every faulty field found in `details`.
+     */
+    400: Error;
+    /**
+     * No token, or one that opens nothing here.
+     */
+    401: Error;
+    /**
+     * The bucket of the key is empty, or a limit of this operation is reached.
+     */
+    429: Error;
+    /**
+     * The database, the file storage or a provider that was asked is down or refuses. May be repeated.
+     */
+    502: Error;
+    /**
+     * The statement, or what it waited for, took too long. May be repeated.
+     */
+    504: Error;
+    /**
+     * Every other failure, among them 405, 413 and 415 (`invalid_request`) and 500 (`unknown_error`).
+     */
+    default: Error;
+};
+
+export type V4GetExperimentsSummaryError = V4GetExperimentsSummaryErrors[keyof V4GetExperimentsSummaryErrors];
+
+export type V4GetExperimentsSummaryResponses = {
+    /**
+     * One entry per known experiment, in the order of the request.
+     */
+    200: ExperimentsSummary;
+};
+
+export type V4GetExperimentsSummaryResponse = V4GetExperimentsSummaryResponses[keyof V4GetExperimentsSummaryResponses];
+
+export type V4DeleteExperimentData = {
+    body?: never;
+    headers?: {
+        /**
+         * Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+         */
+        'X-Request-Id'?: string;
+    };
+    path: {
+        /**
+         * Experiment id.
+         */
+        experiment_id: IdInPath;
+    };
+    query?: never;
+    url: '/v4/experiments/{experiment_id}';
+};
+
+export type V4DeleteExperimentErrors = {
+    /**
+     * The request is not acceptable as sent. Validation failures are `invalid_data` and list every faulty field found in `details`.
+     */
+    400: Error;
+    /**
+     * No token, or one that opens nothing here.
+     */
+    401: Error;
+    /**
+     * An id that names nothing in this environment.
+     */
+    404: Error;
+    /**
+     * The object exists already or its state forbids the change (`already_exists`, `conflict`), or the `Idempotency-Key` was used for another request (`idempotency_conflict`) or is in use at this moment (`idempotency_in_progress`, with `Retry-After`).
+     */
+    409: Error;
+    /**
+     * The bucket of the key is empty, or a limit of this operation is reached.
+     */
+    429: Error;
+    /**
+     * The database, the file storage or a provider that was asked is down or refuses. May be repeated.
+     */
+    502: Error;
+    /**
+     * The statement, or what it waited for, took too long. May be repeated.
+     */
+    504: Error;
+    /**
+     * Every other failure, among them 405, 413 and 415 (`invalid_request`) and 500 (`unknown_error`).
+     */
+    default: Error;
+};
+
+export type V4DeleteExperimentError = V4DeleteExperimentErrors[keyof V4DeleteExperimentErrors];
+
+export type V4DeleteExperimentResponses = {
+    /**
+     * It is gone.
+     */
+    204: void;
+};
+
+export type V4DeleteExperimentResponse = V4DeleteExperimentResponses[keyof V4DeleteExperimentResponses];
+
+export type V4GetExperimentData = {
+    body?: never;
+    headers?: {
+        /**
+         * Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+         */
+        'X-Request-Id'?: string;
+    };
+    path: {
+        /**
+         * Experiment id.
+         */
+        experiment_id: IdInPath;
+    };
+    query?: never;
+    url: '/v4/experiments/{experiment_id}';
+};
+
+export type V4GetExperimentErrors = {
+    /**
+     * The request is not acceptable as sent. Validation failures are `invalid_data` and list every faulty field found in `details`.
+     */
+    400: Error;
+    /**
+     * No token, or one that opens nothing here.
+     */
+    401: Error;
+    /**
+     * An id that names nothing in this environment.
+     */
+    404: Error;
+    /**
+     * The bucket of the key is empty, or a limit of this operation is reached.
+     */
+    429: Error;
+    /**
+     * The database, the file storage or a provider that was asked is down or refuses. May be repeated.
+     */
+    502: Error;
+    /**
+     * The statement, or what it waited for, took too long. May be repeated.
+     */
+    504: Error;
+    /**
+     * Every other failure, among them 405, 413 and 415 (`invalid_request`) and 500 (`unknown_error`).
+     */
+    default: Error;
+};
+
+export type V4GetExperimentError = V4GetExperimentErrors[keyof V4GetExperimentErrors];
+
+export type V4GetExperimentResponses = {
+    /**
+     * The experiment.
+     */
+    200: Experiment;
+};
+
+export type V4GetExperimentResponse = V4GetExperimentResponses[keyof V4GetExperimentResponses];
+
+export type V4UpdateExperimentData = {
+    body: ExperimentUpdate;
+    headers?: {
+        /**
+         * Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+         */
+        'X-Request-Id'?: string;
+    };
+    path: {
+        /**
+         * Experiment id.
+         */
+        experiment_id: IdInPath;
+    };
+    query?: never;
+    url: '/v4/experiments/{experiment_id}';
+};
+
+export type V4UpdateExperimentErrors = {
+    /**
+     * The request is not acceptable as sent. Validation failures are `invalid_data` and list every faulty field found in `details`.
+     */
+    400: Error;
+    /**
+     * No token, or one that opens nothing here.
+     */
+    401: Error;
+    /**
+     * An id that names nothing in this environment.
+     */
+    404: Error;
+    /**
+     * The object exists already or its state forbids the change (`already_exists`, `conflict`), or the `Idempotency-Key` was used for another request (`idempotency_conflict`) or is in use at this moment (`idempotency_in_progress`, with `Retry-After`).
+     */
+    409: Error;
+    /**
+     * The bucket of the key is empty, or a limit of this operation is reached.
+     */
+    429: Error;
+    /**
+     * The database, the file storage or a provider that was asked is down or refuses. May be repeated.
+     */
+    502: Error;
+    /**
+     * The statement, or what it waited for, took too long. May be repeated.
+     */
+    504: Error;
+    /**
+     * Every other failure, among them 405, 413 and 415 (`invalid_request`) and 500 (`unknown_error`).
+     */
+    default: Error;
+};
+
+export type V4UpdateExperimentError = V4UpdateExperimentErrors[keyof V4UpdateExperimentErrors];
+
+export type V4UpdateExperimentResponses = {
+    /**
+     * The experiment as it is now.
+     */
+    200: Experiment;
+};
+
+export type V4UpdateExperimentResponse = V4UpdateExperimentResponses[keyof V4UpdateExperimentResponses];
+
+export type V4ChangeExperimentStatusData = {
+    body: ExperimentStatusInput;
+    headers?: {
+        /**
+         * Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+         */
+        'X-Request-Id'?: string;
+        /**
+         * Makes a repeat safe: within 24 hours the same key with the same request gives the stored answer and does nothing again. With another request it is 409 `idempotency_conflict`, while the first still runs 409 `idempotency_in_progress`.
+         */
+        'Idempotency-Key'?: string;
+    };
+    path: {
+        /**
+         * Experiment id.
+         */
+        experiment_id: IdInPath;
+    };
+    query?: never;
+    url: '/v4/experiments/{experiment_id}/status';
+};
+
+export type V4ChangeExperimentStatusErrors = {
+    /**
+     * The request is not acceptable as sent. Validation failures are `invalid_data` and list every faulty field found in `details`.
+     */
+    400: Error;
+    /**
+     * No token, or one that opens nothing here.
+     */
+    401: Error;
+    /**
+     * An id that names nothing in this environment.
+     */
+    404: Error;
+    /**
+     * The object exists already or its state forbids the change (`already_exists`, `conflict`), or the `Idempotency-Key` was used for another request (`idempotency_conflict`) or is in use at this moment (`idempotency_in_progress`, with `Retry-After`).
+     */
+    409: Error;
+    /**
+     * The bucket of the key is empty, or a limit of this operation is reached.
+     */
+    429: Error;
+    /**
+     * The database, the file storage or a provider that was asked is down or refuses. May be repeated.
+     */
+    502: Error;
+    /**
+     * The statement, or what it waited for, took too long. May be repeated.
+     */
+    504: Error;
+    /**
+     * Every other failure, among them 405, 413 and 415 (`invalid_request`) and 500 (`unknown_error`).
+     */
+    default: Error;
+};
+
+export type V4ChangeExperimentStatusError = V4ChangeExperimentStatusErrors[keyof V4ChangeExperimentStatusErrors];
+
+export type V4ChangeExperimentStatusResponses = {
+    /**
+     * The experiment as it is now.
+     */
+    200: Experiment;
+};
+
+export type V4ChangeExperimentStatusResponse = V4ChangeExperimentStatusResponses[keyof V4ChangeExperimentStatusResponses];
+
+export type V4ListExperimentGroupsData = {
+    body?: never;
+    headers?: {
+        /**
+         * Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+         */
+        'X-Request-Id'?: string;
+    };
+    path: {
+        /**
+         * Experiment id.
+         */
+        experiment_id: IdInPath;
+    };
+    query?: never;
+    url: '/v4/experiments/{experiment_id}/groups';
+};
+
+export type V4ListExperimentGroupsErrors = {
+    /**
+     * The request is not acceptable as sent. Validation failures are `invalid_data` and list every faulty field found in `details`.
+     */
+    400: Error;
+    /**
+     * No token, or one that opens nothing here.
+     */
+    401: Error;
+    /**
+     * An id that names nothing in this environment.
+     */
+    404: Error;
+    /**
+     * The bucket of the key is empty, or a limit of this operation is reached.
+     */
+    429: Error;
+    /**
+     * The database, the file storage or a provider that was asked is down or refuses. May be repeated.
+     */
+    502: Error;
+    /**
+     * The statement, or what it waited for, took too long. May be repeated.
+     */
+    504: Error;
+    /**
+     * Every other failure, among them 405, 413 and 415 (`invalid_request`) and 500 (`unknown_error`).
+     */
+    default: Error;
+};
+
+export type V4ListExperimentGroupsError = V4ListExperimentGroupsErrors[keyof V4ListExperimentGroupsErrors];
+
+export type V4ListExperimentGroupsResponses = {
+    /**
+     * All groups of the experiment.
+     */
+    200: ExperimentGroupList;
+};
+
+export type V4ListExperimentGroupsResponse = V4ListExperimentGroupsResponses[keyof V4ListExperimentGroupsResponses];
+
+export type V4CreateExperimentGroupData = {
+    body: ExperimentGroupInput;
+    headers?: {
+        /**
+         * Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+         */
+        'X-Request-Id'?: string;
+        /**
+         * Makes a repeat safe: within 24 hours the same key with the same request gives the stored answer and does nothing again. With another request it is 409 `idempotency_conflict`, while the first still runs 409 `idempotency_in_progress`.
+         */
+        'Idempotency-Key'?: string;
+    };
+    path: {
+        /**
+         * Experiment id.
+         */
+        experiment_id: IdInPath;
+    };
+    query?: never;
+    url: '/v4/experiments/{experiment_id}/groups';
+};
+
+export type V4CreateExperimentGroupErrors = {
+    /**
+     * The request is not acceptable as sent. Validation failures are `invalid_data` and list every faulty field found in `details`.
+     */
+    400: Error;
+    /**
+     * No token, or one that opens nothing here.
+     */
+    401: Error;
+    /**
+     * An id that names nothing in this environment.
+     */
+    404: Error;
+    /**
+     * The object exists already or its state forbids the change (`already_exists`, `conflict`), or the `Idempotency-Key` was used for another request (`idempotency_conflict`) or is in use at this moment (`idempotency_in_progress`, with `Retry-After`).
+     */
+    409: Error;
+    /**
+     * The bucket of the key is empty, or a limit of this operation is reached.
+     */
+    429: Error;
+    /**
+     * The database, the file storage or a provider that was asked is down or refuses. May be repeated.
+     */
+    502: Error;
+    /**
+     * The statement, or what it waited for, took too long. May be repeated.
+     */
+    504: Error;
+    /**
+     * Every other failure, among them 405, 413 and 415 (`invalid_request`) and 500 (`unknown_error`).
+     */
+    default: Error;
+};
+
+export type V4CreateExperimentGroupError = V4CreateExperimentGroupErrors[keyof V4CreateExperimentGroupErrors];
+
+export type V4CreateExperimentGroupResponses = {
+    /**
+     * The new group.
+     */
+    201: ExperimentGroup;
+};
+
+export type V4CreateExperimentGroupResponse = V4CreateExperimentGroupResponses[keyof V4CreateExperimentGroupResponses];
+
+export type V4DeleteExperimentGroupData = {
+    body?: never;
+    headers?: {
+        /**
+         * Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+         */
+        'X-Request-Id'?: string;
+    };
+    path: {
+        /**
+         * Experiment id.
+         */
+        experiment_id: IdInPath;
+        /**
+         * Id of a group of the experiment.
+         */
+        group_id: IdInPath;
+    };
+    query?: never;
+    url: '/v4/experiments/{experiment_id}/groups/{group_id}';
+};
+
+export type V4DeleteExperimentGroupErrors = {
+    /**
+     * The request is not acceptable as sent. Validation failures are `invalid_data` and list every faulty field found in `details`.
+     */
+    400: Error;
+    /**
+     * No token, or one that opens nothing here.
+     */
+    401: Error;
+    /**
+     * An id that names nothing in this environment.
+     */
+    404: Error;
+    /**
+     * The object exists already or its state forbids the change (`already_exists`, `conflict`), or the `Idempotency-Key` was used for another request (`idempotency_conflict`) or is in use at this moment (`idempotency_in_progress`, with `Retry-After`).
+     */
+    409: Error;
+    /**
+     * The bucket of the key is empty, or a limit of this operation is reached.
+     */
+    429: Error;
+    /**
+     * The database, the file storage or a provider that was asked is down or refuses. May be repeated.
+     */
+    502: Error;
+    /**
+     * The statement, or what it waited for, took too long. May be repeated.
+     */
+    504: Error;
+    /**
+     * Every other failure, among them 405, 413 and 415 (`invalid_request`) and 500 (`unknown_error`).
+     */
+    default: Error;
+};
+
+export type V4DeleteExperimentGroupError = V4DeleteExperimentGroupErrors[keyof V4DeleteExperimentGroupErrors];
+
+export type V4DeleteExperimentGroupResponses = {
+    /**
+     * It is gone.
+     */
+    204: void;
+};
+
+export type V4DeleteExperimentGroupResponse = V4DeleteExperimentGroupResponses[keyof V4DeleteExperimentGroupResponses];
+
+export type V4UpdateExperimentGroupData = {
+    body: ExperimentGroupUpdate;
+    headers?: {
+        /**
+         * Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+         */
+        'X-Request-Id'?: string;
+    };
+    path: {
+        /**
+         * Experiment id.
+         */
+        experiment_id: IdInPath;
+        /**
+         * Id of a group of the experiment.
+         */
+        group_id: IdInPath;
+    };
+    query?: never;
+    url: '/v4/experiments/{experiment_id}/groups/{group_id}';
+};
+
+export type V4UpdateExperimentGroupErrors = {
+    /**
+     * The request is not acceptable as sent. Validation failures are `invalid_data` and list every faulty field found in `details`.
+     */
+    400: Error;
+    /**
+     * No token, or one that opens nothing here.
+     */
+    401: Error;
+    /**
+     * An id that names nothing in this environment.
+     */
+    404: Error;
+    /**
+     * The object exists already or its state forbids the change (`already_exists`, `conflict`), or the `Idempotency-Key` was used for another request (`idempotency_conflict`) or is in use at this moment (`idempotency_in_progress`, with `Retry-After`).
+     */
+    409: Error;
+    /**
+     * The bucket of the key is empty, or a limit of this operation is reached.
+     */
+    429: Error;
+    /**
+     * The database, the file storage or a provider that was asked is down or refuses. May be repeated.
+     */
+    502: Error;
+    /**
+     * The statement, or what it waited for, took too long. May be repeated.
+     */
+    504: Error;
+    /**
+     * Every other failure, among them 405, 413 and 415 (`invalid_request`) and 500 (`unknown_error`).
+     */
+    default: Error;
+};
+
+export type V4UpdateExperimentGroupError = V4UpdateExperimentGroupErrors[keyof V4UpdateExperimentGroupErrors];
+
+export type V4UpdateExperimentGroupResponses = {
+    /**
+     * The group as it is now.
+     */
+    200: ExperimentGroup;
+};
+
+export type V4UpdateExperimentGroupResponse = V4UpdateExperimentGroupResponses[keyof V4UpdateExperimentGroupResponses];
+
+export type V4DetachUserFromExperimentData = {
+    body?: never;
+    headers?: {
+        /**
+         * Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+         */
+        'X-Request-Id'?: string;
+    };
+    path: {
+        /**
+         * Experiment id.
+         */
+        experiment_id: IdInPath;
+        /**
+         * User id.
+         */
+        user_id: IdInPath;
+    };
+    query?: never;
+    url: '/v4/experiments/{experiment_id}/users/{user_id}';
+};
+
+export type V4DetachUserFromExperimentErrors = {
+    /**
+     * The request is not acceptable as sent. Validation failures are `invalid_data` and list every faulty field found in `details`.
+     */
+    400: Error;
+    /**
+     * No token, or one that opens nothing here.
+     */
+    401: Error;
+    /**
+     * An id that names nothing in this environment.
+     */
+    404: Error;
+    /**
+     * The object exists already or its state forbids the change (`already_exists`, `conflict`), or the `Idempotency-Key` was used for another request (`idempotency_conflict`) or is in use at this moment (`idempotency_in_progress`, with `Retry-After`).
+     */
+    409: Error;
+    /**
+     * The bucket of the key is empty, or a limit of this operation is reached.
+     */
+    429: Error;
+    /**
+     * The database, the file storage or a provider that was asked is down or refuses. May be repeated.
+     */
+    502: Error;
+    /**
+     * The statement, or what it waited for, took too long. May be repeated.
+     */
+    504: Error;
+    /**
+     * Every other failure, among them 405, 413 and 415 (`invalid_request`) and 500 (`unknown_error`).
+     */
+    default: Error;
+};
+
+export type V4DetachUserFromExperimentError = V4DetachUserFromExperimentErrors[keyof V4DetachUserFromExperimentErrors];
+
+export type V4DetachUserFromExperimentResponses = {
+    /**
+     * The user is not in the experiment.
+     */
+    204: void;
+};
+
+export type V4DetachUserFromExperimentResponse = V4DetachUserFromExperimentResponses[keyof V4DetachUserFromExperimentResponses];
+
+export type V4AttachUserToExperimentData = {
+    body: ExperimentAttachment;
+    headers?: {
+        /**
+         * Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+         */
+        'X-Request-Id'?: string;
+        /**
+         * Makes a repeat safe: within 24 hours the same key with the same request gives the stored answer and does nothing again. With another request it is 409 `idempotency_conflict`, while the first still runs 409 `idempotency_in_progress`.
+         */
+        'Idempotency-Key'?: string;
+    };
+    path: {
+        /**
+         * Experiment id.
+         */
+        experiment_id: IdInPath;
+        /**
+         * User id.
+         */
+        user_id: IdInPath;
+    };
+    query?: never;
+    url: '/v4/experiments/{experiment_id}/users/{user_id}';
+};
+
+export type V4AttachUserToExperimentErrors = {
+    /**
+     * The request is not acceptable as sent. Validation failures are `invalid_data` and list every faulty field found in `details`.
+     */
+    400: Error;
+    /**
+     * No token, or one that opens nothing here.
+     */
+    401: Error;
+    /**
+     * An id that names nothing in this environment.
+     */
+    404: Error;
+    /**
+     * The object exists already or its state forbids the change (`already_exists`, `conflict`), or the `Idempotency-Key` was used for another request (`idempotency_conflict`) or is in use at this moment (`idempotency_in_progress`, with `Retry-After`).
+     */
+    409: Error;
+    /**
+     * The bucket of the key is empty, or a limit of this operation is reached.
+     */
+    429: Error;
+    /**
+     * The database, the file storage or a provider that was asked is down or refuses. May be repeated.
+     */
+    502: Error;
+    /**
+     * The statement, or what it waited for, took too long. May be repeated.
+     */
+    504: Error;
+    /**
+     * Every other failure, among them 405, 413 and 415 (`invalid_request`) and 500 (`unknown_error`).
+     */
+    default: Error;
+};
+
+export type V4AttachUserToExperimentError = V4AttachUserToExperimentErrors[keyof V4AttachUserToExperimentErrors];
+
+export type V4AttachUserToExperimentResponses = {
+    /**
+     * The user is attached.
+     */
+    204: void;
+};
+
+export type V4AttachUserToExperimentResponse = V4AttachUserToExperimentResponses[keyof V4AttachUserToExperimentResponses];
 
 export type V4ListScreensData = {
     body?: never;
