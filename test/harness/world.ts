@@ -114,7 +114,7 @@ export function world(api: Pick<TestApi, 'call'>, key: string): World {
 }
 
 /** Operations after which the key of the project is another one. */
-const ENDS_KEY = ['v4RegenerateProjectSecret']
+export const ENDS_KEY = ['v4RegenerateProjectSecret']
 
 /**
  * A world in which the operation may be called: what ends a key or sets up stores gets a project of its own, what the sandbox alone

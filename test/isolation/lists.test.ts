@@ -1,0 +1,55 @@
+// Whatever is listed or summed up holds nothing of another environment, whatever is asked for by name.
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { startApi, type TestApi } from '../harness/api.ts'
+import { type Described, pathParameters, type Schema, whole } from '../harness/described.ts'
+import { cases, expectUntouched, fullHome, guestOf, isForbidden, isOfProject, leaks } from './scene.ts'
+
+let api: TestApi
+let home: Awaited<ReturnType<typeof fullHome>>
+beforeAll(async () => {
+  api = await startApi()
+  home = await fullHome(
+    api,
+    reads.map(({ operation }) => operation),
+  )
+})
+afterAll(() => api.stop())
+
+const takesAnyText = ({ type, enum: words, format }: Schema) => type === 'string' && !words && !format
+
+/** Query parameters that may hold an id. */
+const namingParameters = ({ parameters }: Described) =>
+  parameters.filter(({ in: place, schema }) => place === 'query' && takesAnyText(whole(schema))).map(parameter => parameter.name)
+
+const reads = cases.filter(({ operation }) => operation.method === 'GET' && pathParameters(operation).every(name => name === 'platform'))
+
+describe.concurrent('nothing of home', () => {
+  test.for(reads)('is in the answer of $id with the key of $other', async ({ operation, other }) => {
+    const guest = await guestOf(api, operation, home, other)
+    const request = home.requests[operation.id]!
+    const known = await home.world.send(operation, request)
+    const answer = await guest.send(operation, request)
+    expect(answer.status).toBe(isForbidden(operation, other) ? 403 : operation.success)
+    expect(leaks(home, answer, {})).toEqual([])
+
+    const listed: { id?: string }[] = Array.isArray(known.body?.data) ? known.body.data : []
+    const names = [...listed.flatMap(({ id }) => id ?? []).slice(0, 2), ...home.before.ids.slice(0, 2)]
+    for (const name of namingParameters(operation))
+      for (const id of names) {
+        const found = await guest.send(operation, { ...request, query: { ...request.query, [name]: id } })
+        expect([200, 400]).toContain(found.status)
+        expect(leaks(home, found, id)).toEqual([])
+        if (found.status === 200) expect(found.text).not.toContain(`"${id}"`)
+        if (found.status === 200 && name === 'starting_after') expect(found.headers.get('x-qon-pagination-restarted')).toBe('true')
+      }
+  })
+
+  test.for(
+    reads.filter(({ operation, other }) => other === 'another project' && !isOfProject(operation)),
+  )('would be missed in that of $id', async ({ operation }) => {
+    const answer = await home.world.send(operation, home.requests[operation.id]!)
+    if (Array.isArray(answer.body.data)) expect(answer.body.data).not.toEqual([])
+  })
+})
+
+test('home is as it was', () => expectUntouched(api, home))
