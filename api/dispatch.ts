@@ -60,12 +60,26 @@ export async function dispatch(
     }
   }
 
+  /** A refusal on the way there is one of the operation itself, to be kept like any other: it comes back when it is asked for. */
+  async function prepare(): Promise<() => unknown> {
+    if (operation.mode !== 'transaction' || !operation.prepare) return () => undefined
+    try {
+      const value = await operation.prepare({ ...call, db: deps.pool } as never)
+      return () => value
+    } catch (error) {
+      return () => {
+        throw error
+      }
+    }
+  }
+
   async function perform(): Promise<Answered> {
     if (operation.mode === 'pool') return answer(() => operation.handle({ ...call, db: deps.pool } as never))
+    const prepared = await prepare()
     return transaction(
       deps.pool,
       tx => {
-        const run = () => answer(() => operation.handle({ ...call, tx } as never))
+        const run = () => answer(async () => operation.handle({ ...call, tx, prepared: prepared() } as never))
         return key === undefined || hash === undefined
           ? run()
           : once(tx, { environment, operation: description.id, key, hash, user: personOf(parameters, body, undefined) }, run)
