@@ -28,23 +28,23 @@ function judge(operation: Described, answer: Awaited<ReturnType<TestApi['call']>
 describe.concurrent('odd input', () => {
   test.for(operations.filter(operation => operation.body))('in the body of $id', async operation => {
     const world = await worldOf(api, operation)
+    let good = await world.example(operation)
     await fc.assert(
       fc.asyncProperty(bodyChanges, async changes => {
-        const good = await world.example(operation)
         const body = changes.apply(good.body)
         const answer = await world.send(operation, { ...good, body })
         judge(operation, answer, body === undefined || !allows(operation, JSON.parse(JSON.stringify(body))))
+        // What succeeds uses up its ids and its target.
+        if (answer.status < 300) good = await world.example(operation)
       }),
       runs(RUNS.body),
     )
   })
 
-  test.for(operations)('instead of the body of $id', async operation => {
+  test.for(operations.filter(operation => operation.body))('instead of the body of $id', async operation => {
     const world = await worldOf(api, operation)
+    const { path } = await world.example(operation)
     for (const { raw, type = 'application/json' } of RAW) {
-      // Without a body the operation does not look: it would be performed each time.
-      if (operation.method === 'GET' || !operation.body) break
-      const { path } = await world.example(operation)
       const answer = await world.raw(operation, { path }, { raw, headers: { 'Content-Type': type } })
       judge(operation, answer)
     }
