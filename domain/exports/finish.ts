@@ -2,6 +2,7 @@ import type { Tx } from '../../store/connect.ts'
 import type { Environment } from '../environment.ts'
 import { createRun } from '../runs/create.ts'
 import type { ExportFailure, Part } from './export.ts'
+import { forgetMembers } from './members.ts'
 
 export const FILE_DAYS = 7
 export const RECORD_DAYS = 90
@@ -20,6 +21,7 @@ export async function publishExport(tx: Tx, environment: Environment, id: string
        expires_at = environment_now($1) + make_interval(days => $7) where environment = $1 and id = $2`,
     [environment, id, JSON.stringify(parts), bytes, sha256, parts.reduce((sum, part) => sum + part.rows, 0), FILE_DAYS],
   )
+  await forgetMembers(tx, environment, id)
   await promiseRetention(tx, environment, id)
 }
 
@@ -29,6 +31,7 @@ export async function failExport(tx: Tx, environment: Environment, id: string, e
     id,
     JSON.stringify(error),
   ])
+  await forgetMembers(tx, environment, id)
   await promiseRetention(tx, environment, id)
 }
 
