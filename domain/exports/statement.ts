@@ -1,5 +1,5 @@
 import { VALUE_SLUGS } from '../events/catalogue.ts'
-import { type Column, CUSTOMER_COLUMNS, EVENT_COLUMNS } from './columns.ts'
+import { type Column, CUSTOMER_COLUMNS, EVENT_COLUMNS, USER_HEADER } from './columns.ts'
 import type { ExportFormat, ExportType } from './export.ts'
 
 // COPY takes no parameters. What varies comes from settings of the transaction (set_config), never from the text. Each is read once,
@@ -40,7 +40,8 @@ const jsonValue = ({ sql, kind }: Column): string => {
 }
 
 /** `Price USD` -> `price_usd` */
-export const jsonKey = ({ header }: Column): string => header.toLowerCase().replaceAll(' ', '_')
+export const jsonKey = ({ header }: Pick<Column, 'header'>): string => header.toLowerCase().replaceAll(' ', '_')
+export const USER_KEY = jsonKey({ header: USER_HEADER })
 
 // One probe of the key per row, whatever the planner believes: as a join it could read all members for each part. Without members it is
 // not even asked.

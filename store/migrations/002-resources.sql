@@ -410,3 +410,7 @@ create table export_members (
   foreign key (environment, export_id) references exports on delete cascade
 );
 create index export_members_by_user on export_members (environment, user_id);
+
+-- SHA-256 of erased users whose rows may still be in the file.
+alter table exports add column to_erase text[] not null default '{}';
+create index exports_unfinished on exports (environment, id) where status in ('new', 'processing');

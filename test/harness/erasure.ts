@@ -1,0 +1,55 @@
+import { readdir, readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { gunzipSync } from 'node:zlib'
+import { eraseFromExports } from '../../domain/exports/erasure.ts'
+import type { Pool } from '../../store/connect.ts'
+import { transaction } from '../../store/transaction.ts'
+import { readParquet } from './parquet.ts'
+import { until } from './until.ts'
+
+/** Erases a user as far as exports are concerned: the user, the user's events, and what exports keep. */
+export const eraseUser = (pool: Pool, environment: number, id: string): Promise<void> =>
+  transaction(pool, async tx => {
+    await eraseFromExports(tx, environment, id)
+    await tx.query('delete from events where environment = $1 and user_id = $2', [environment, id])
+    await tx.query('delete from users where environment = $1 and id = $2', [environment, id])
+  })
+
+export const erasuresEnded = (pool: Pool, ms = 20_000): Promise<true> =>
+  until(
+    'all erasures have ended',
+    async () => {
+      const { rowCount } = await pool.query(`select 1 from runs where workflow = 'erase-export' and finished_at is null limit 1`)
+      return rowCount === 0 || undefined
+    },
+    ms,
+  )
+
+/** Tables of the product and of its queue that have the text somewhere in a row. */
+export async function tablesWith(pool: Pool, text: string): Promise<string[]> {
+  const { rows } = await pool.query<{ name: string }>(
+    `select format('%I.%I', schemaname, tablename) as name from pg_tables where schemaname in ('public', 'pgboss') order by 1`,
+  )
+  const found: string[] = []
+  for (const { name } of rows) {
+    const { rowCount } = await pool.query(`select 1 from ${name} t where strpos(t::text, $1) > 0 limit 1`, [text])
+    if (rowCount) found.push(name)
+  }
+  return found
+}
+
+/** Files below the folder that have the text, unpacked where they are packed. */
+export async function filesWith(folder: string, text: string): Promise<string[]> {
+  const entries = await readdir(folder, { recursive: true, withFileTypes: true })
+  const found: string[] = []
+  for (const entry of entries.filter(each => each.isFile())) {
+    const path = join(entry.parentPath, entry.name)
+    if ((await unpacked(await readFile(path))).includes(text)) found.push(path)
+  }
+  return found
+}
+
+async function unpacked(bytes: Buffer): Promise<string> {
+  if (bytes.subarray(0, 4).toString() === 'PAR1') return JSON.stringify((await readParquet(bytes)).rows) + bytes.toString('latin1')
+  return (bytes[0] === 0x1f && bytes[1] === 0x8b ? gunzipSync(bytes) : bytes).toString('latin1')
+}
