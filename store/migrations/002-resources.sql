@@ -401,13 +401,13 @@ create table configuration_pins (
 );
 create index configuration_pins_by_config on configuration_pins (environment, config_id);
 
--- Exports of a segment: who was in it when processing began.
+-- Exports of a segment: who was in it when processing began. They go in the transaction that ends the export; without foreign key,
+-- whose check per row made writing a million of them down take 24 s instead of 4.
 create table export_members (
   environment int not null,
   export_id text collate "C" not null,
   user_id text collate "C" not null,
-  primary key (environment, export_id, user_id),
-  foreign key (environment, export_id) references exports on delete cascade
+  primary key (environment, export_id, user_id)
 );
 create index export_members_by_user on export_members (environment, user_id);
 

@@ -30,7 +30,9 @@ test('a process that claims its own lost run anew keeps the new hold alive when 
   const [former] = letGo
   letGo = letGo.slice(1)
   former!()
-  const { rows } = await bench.pool.query<{ at: string }>(`select (clock_timestamp() + $1::int * interval '1 ms')::text as at`, [LEASE_MS * 3])
+  const { rows } = await bench.pool.query<{ at: string }>(`select (clock_timestamp() + $1::int * interval '1 ms')::text as at`, [
+    LEASE_MS * 3,
+  ])
   await until('the lease is prolonged past the first one', async () => {
     const { rowCount } = await bench.pool.query('select 1 from due where id = $1 and lease_until > $2::timestamptz', [run, rows[0]!.at])
     return rowCount || undefined
