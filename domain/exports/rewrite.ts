@@ -31,10 +31,11 @@ export async function erasureState(db: Db, environment: Environment, id: string,
   return rows[0]?.state ?? 'over'
 }
 
-/** Null when there is none, or none any more. */
+/** Null when there is none that could be downloaded. */
 export async function storedFile(db: Db, environment: Environment, id: string): Promise<StoredFile | null> {
   const { rows } = await db.query<StoredFile>(
-    `select type, format, compression, parts, sha256, to_erase from exports where environment = $1 and id = $2 and status = 'done'`,
+    `select type, format, compression, parts, sha256, to_erase from exports
+     where environment = $1 and id = $2 and status = 'done' and expires_at > environment_now($1)`,
     [environment, id],
   )
   return rows[0] ?? null
@@ -68,17 +69,17 @@ export async function replaceFile(
   return rowCount === 1
 }
 
-/** What a file is made of now, and which of these runs are still about to rewrite files: seen at one moment. Null: there is no file. */
-export async function partsInUse(
-  db: Db,
-  environment: Environment,
-  id: string,
-  runs: number[],
-): Promise<{ parts: Part[]; rewriting: number[] } | null> {
-  const { rows } = await db.query<{ parts: Part[]; rewriting: number[] }>(
-    `select x.parts, array(select r.id from runs r where r.id = any ($3::bigint[]) and r.environment = $1 and r.workflow = $4 and r.finished_at is null) as rewriting
-     from exports x where x.environment = $1 and x.id = $2 and x.status = 'done'`,
+/** `useless`: nobody can download the file any more. `rewriting`: which of the runs are still about to rewrite files. */
+export type Usage = { useless: boolean; parts: Part[] | null; rewriting: number[] }
+
+/** What a file is made of and who is at work on it, both at one moment. */
+export async function usageOf(db: Db, environment: Environment, id: string, runs: number[]): Promise<Usage> {
+  const { rows } = await db.query<Usage>(
+    `select x.id is null or x.status = 'failed' or coalesce(x.expires_at <= t.now, false) as useless, x.parts,
+       array(select r.id from runs r where r.id = any ($3::bigint[]) and r.environment = $1 and r.workflow = $4 and r.finished_at is null)
+         as rewriting
+     from environment_now($1) t(now) left join exports x on x.environment = $1 and x.id = $2`,
     [environment, id, runs, ERASE_WORKFLOW.workflow],
   )
-  return rows[0] ?? null
+  return rows[0]!
 }

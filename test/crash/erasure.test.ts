@@ -93,9 +93,11 @@ test.each([
     await Promise.race([moved, erasuresEnded(database.pool, 60_000)])
     await worker.end('SIGKILL')
     // Whatever the record says now is there, whole.
+    if (moment === moments[0]) expect((await readdir(exported)).filter(name => /\.erase-/.test(name))).not.toEqual([])
     const now = (await call('GET', `/v4/exports/${body.id}`)).body
     const bytes = Buffer.from(await (await fetch(now.file_url)).arrayBuffer())
     expect(createHash('sha256').update(bytes).digest('hex')).toBe(now.manifest.sha256)
+    if (moment === moments[0]) expect(now.manifest).toEqual(before.manifest)
   }
   const last = await run({ env: env('worker') })
   await erasuresEnded(database.pool, 60_000)

@@ -239,6 +239,26 @@ test('parts of an export that failed, and a file that has expired but still lies
   expect(await readdir(api.files)).toEqual([])
 })
 
+test('a file that expires, and is removed, while it is rewritten does not come back', async () => {
+  await work()
+  const { object } = await exportAll(api, WHOLE_YEAR)
+  await rest()
+  await eraseUser(api.pool, environment, ids.anna!)
+  let writes = 0
+  await work({
+    async writePart(...part) {
+      if (++writes === 1) {
+        await api.pool.query(`update exports set expires_at = clock_timestamp() - interval '1 second'`)
+        await api.storage.remove(object.id)
+      }
+      return api.storage.writePart(...part)
+    },
+  })
+  await erasuresEnded(api.pool)
+  expect(writes).toBeGreaterThan(0)
+  expect(await readdir(api.files)).toEqual([])
+})
+
 /** Rewrites the file and removes what it was. */
 async function erase(who: string, { object }: Exported): Promise<void> {
   await eraseUser(api.pool, environment, ids[who]!)

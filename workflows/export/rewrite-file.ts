@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import type { Environment } from '../../domain/environment.ts'
 import type { Part } from '../../domain/exports/export.ts'
-import { type NewFile, partsInUse, type StoredFile, storedFile } from '../../domain/exports/rewrite.ts'
+import { type NewFile, type StoredFile, storedFile, usageOf } from '../../domain/exports/rewrite.ts'
 import { USER_KEY } from '../../domain/exports/statement.ts'
 import type { Pool } from '../../store/connect.ts'
 import { filterParquet } from '../../store/files/parquet-filter.ts'
@@ -76,19 +76,20 @@ export type ClearOptions = Omit<RewriteOptions, 'mark' | 'signal'> & { run: numb
 
 /**
  * Removes what is no part of the file any more: parts that were replaced, half-made ones of this run and of those that have ended, and
- * what the making of the export left behind. Another run that is still rewriting the file keeps its own.
+ * what the making of the export left behind. Another run that is still rewriting the file keeps its own. A file that has expired
+ * meanwhile goes whole: its retention may have come before the last new part.
  */
-export const clearAway = ({ pool, storage, environment, file, run, replaced }: ClearOptions): Promise<void> =>
-  storage.prune(file, async names => {
+export async function clearAway({ pool, storage, environment, file, run, replaced }: ClearOptions): Promise<void> {
+  let isUseless = false
+  await storage.prune(file, async names => {
     const marks = new Map(names.map(name => [name, markOf(name)]))
-    const used = await partsInUse(
-      pool,
-      environment,
-      file,
-      [...marks.values()].filter(mark => mark !== undefined),
-    )
-    if (used === null) return []
-    const parts = new Set(used.parts.map(part => part.name))
-    const isOthers = (name: string) => marks.get(name) !== run && used.rewriting.includes(marks.get(name) ?? -1)
-    return names.filter(name => !parts.has(name) && (replaced.includes(name) || !isOthers(name)))
+    const runs = [...marks.values()].filter(mark => mark !== undefined)
+    const { useless, parts, rewriting } = await usageOf(pool, environment, file, runs)
+    isUseless = useless
+    if (useless || parts === null) return []
+    const used = new Set(parts.map(part => part.name))
+    const isOthers = (name: string) => marks.get(name) !== run && rewriting.includes(marks.get(name) ?? -1)
+    return names.filter(name => !used.has(name) && (replaced.includes(name) || !isOthers(name)))
   })
+  if (isUseless) await storage.remove(file)
+}
