@@ -26,6 +26,7 @@ export async function serve(config: Config, log: Logger, { url: databaseUrl, poo
     checkAnswer,
     publicUrl: config.publicUrl ?? '',
     unverifiedPurchases: config.unverifiedPurchases,
+    verifiers: {},
   }
   const server = await listen(deps, config.port).catch(async error => {
     await listing.end()

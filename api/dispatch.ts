@@ -56,16 +56,33 @@ export async function dispatch(
       // 201 and 202 say where the object is.
       location: (description.status === 201 || description.status === 202) && url ? url : null,
       headers: reply.headers ?? {},
+      user: personOf(parameters, body, reply.body),
+    }
+  }
+
+  /** A refusal on the way there is one of the operation itself, to be kept like any other: it comes back when it is asked for. */
+  async function prepare(): Promise<() => unknown> {
+    if (operation.mode !== 'transaction' || !operation.prepare) return () => undefined
+    try {
+      const value = await operation.prepare({ ...call, db: deps.pool } as never)
+      return () => value
+    } catch (error) {
+      return () => {
+        throw error
+      }
     }
   }
 
   async function perform(): Promise<Answered> {
     if (operation.mode === 'pool') return answer(() => operation.handle({ ...call, db: deps.pool } as never))
+    const prepared = await prepare()
     return transaction(
       deps.pool,
       tx => {
-        const run = () => answer(() => operation.handle({ ...call, tx } as never))
-        return key === undefined || hash === undefined ? run() : once(tx, { environment, operation: description.id, key, hash }, run)
+        const run = () => answer(async () => operation.handle({ ...call, tx, prepared: prepared() } as never))
+        return key === undefined || hash === undefined
+          ? run()
+          : once(tx, { environment, operation: description.id, key, hash, user: personOf(parameters, body, undefined) }, run)
       },
       isLogConflict,
     )
@@ -73,6 +90,15 @@ export async function dispatch(
 
   const { status, body: text, location, headers } = await perform()
   return { status, body: text, headers: { ...(status < 300 && operation.headers), ...headers, ...(location && { Location: location }) } }
+}
+
+/** Whom a request is about: by its path, else by what it says or makes. */
+function personOf(path: Record<string, string>, body: unknown, answer: unknown): string | null {
+  const named = path.user_id ?? path.customer_id
+  if (named !== undefined) return named
+  const { object, id, user_id } = (answer ?? {}) as Record<string, unknown>
+  const person = object === 'user' ? id : (user_id ?? (body as Record<string, unknown> | null | undefined)?.user_id)
+  return typeof person === 'string' ? person : null
 }
 
 /** All faults of path, query and body at once. */

@@ -26,8 +26,15 @@ export const requestHash = (path: string, query: unknown, body: unknown): Buffer
     .update(canonical([path, query, body]))
     .digest()
 
-export type Answered = { status: number; body: string | null; location: string | null; headers: Record<string, string> }
-export type Request = { environment: Environment; operation: string; key: string; hash: Buffer }
+/** `user`: whom the answer is about, if anybody. */
+export type Answered = {
+  status: number
+  body: string | null
+  location: string | null
+  headers: Record<string, string>
+  user: string | null
+}
+export type Request = { environment: Environment; operation: string; key: string; hash: Buffer; user: string | null }
 
 /** Refusals of the operation itself are kept; what a corrected or repeated request may cure is not. */
 const isKept = ({ status, body }: Problem) =>
@@ -47,12 +54,18 @@ export async function once(tx: Tx, request: Request, perform: () => Promise<Answ
   const kept = await findAnswer(tx, environment, operation, key)
   if (kept) {
     if (!kept.request_hash.equals(hash)) throw new Problem('idempotency_conflict', 'this Idempotency-Key was used with another request')
-    return { status: kept.status, body: kept.body, location: kept.location, headers: { 'Idempotency-Replayed': 'true' } }
+    return {
+      status: kept.status,
+      body: kept.body,
+      location: kept.location,
+      headers: { 'Idempotency-Replayed': 'true' },
+      user: request.user,
+    }
   }
   const answered = await savepoint(tx, perform).catch((error): Answered => {
     const problem = problemOf(error)
     if (!isKept(problem)) throw error
-    return { status: problem.status, body: JSON.stringify(problem.body), location: null, headers: problem.headers }
+    return { status: problem.status, body: JSON.stringify(problem.body), location: null, headers: problem.headers, user: request.user }
   })
   await keepAnswer(tx, environment, operation, key, { ...answered, request_hash: hash })
   return answered

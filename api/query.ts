@@ -30,7 +30,8 @@ export function parseQuery(search: string, parameters: readonly Parameter[]): { 
       name = decode(rawName)
       const text = decode(rest.join('='))
       const parameter = known.get(name)
-      if (text.includes('\0')) faults.push({ field: name, message: 'must not hold NUL' })
+      if (name === '') faults.push({ field: 'query', message: 'holds a value without a name' })
+      else if (text.includes('\0')) faults.push({ field: name, message: 'must not hold NUL' })
       else if (parameter?.array) values[name] = [...((values[name] as unknown[]) ?? []), typed(text, parameter.type)]
       else if (Object.hasOwn(values, name)) faults.push({ field: name, message: 'is given more than once' })
       else
@@ -41,7 +42,7 @@ export function parseQuery(search: string, parameters: readonly Parameter[]): { 
           writable: true,
         })
     } catch {
-      faults.push({ field: name, message: 'is not valid percent-encoded UTF-8' })
+      faults.push({ field: name || 'query', message: 'is not valid percent-encoded UTF-8' })
     }
   }
   return { values, faults }

@@ -5,15 +5,23 @@ import * as auditLog from './v4/audit-log.ts'
 import * as customers from './v4/customers.ts'
 import * as entitlements from './v4/entitlements.ts'
 import * as events from './v4/events.ts'
+import * as experimentGroups from './v4/experiment-groups.ts'
+import * as experiments from './v4/experiments.ts'
+import * as experimentsSummary from './v4/experiments-summary.ts'
 import * as exports_ from './v4/exports.ts'
 import * as identities from './v4/identities.ts'
 import * as offerings from './v4/offerings.ts'
 import * as products from './v4/products.ts'
 import * as projectSettings from './v4/project-settings.ts'
 import * as purchases from './v4/purchases.ts'
+import * as evaluation from './v4/remote-configuration-evaluation.ts'
+import * as remoteConfigurationPayloads from './v4/remote-configuration-payloads.ts'
+import * as remoteConfigurationUsers from './v4/remote-configuration-users.ts'
+import * as remoteConfigurations from './v4/remote-configurations.ts'
 import * as screens from './v4/screens.ts'
 import * as segments from './v4/segments.ts'
 import * as storeConfigs from './v4/store-configs.ts'
+import * as testClock from './v4/test-clock.ts'
 import * as userEntitlements from './v4/user-entitlements.ts'
 import * as userProperties from './v4/user-properties.ts'
 import * as users from './v4/users.ts'
@@ -24,15 +32,23 @@ const operations: { [Id in OperationId]: Operation<Id> } = {
   ...customers,
   ...entitlements,
   ...events,
+  ...experimentGroups,
+  ...experimentsSummary,
+  ...experiments,
   ...exports_,
   ...identities,
   ...offerings,
   ...products,
   ...projectSettings,
   ...purchases,
+  ...evaluation,
+  ...remoteConfigurationPayloads,
+  ...remoteConfigurationUsers,
+  ...remoteConfigurations,
   ...screens,
   ...segments,
   ...storeConfigs,
+  ...testClock,
   ...userEntitlements,
   ...userProperties,
   ...users,

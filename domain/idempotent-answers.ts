@@ -23,12 +23,19 @@ export async function findAnswer(tx: Tx, environment: Environment, operation: st
 }
 
 /** Replaces an answer that is older than 24 h: the key is new then. */
-export async function keepAnswer(tx: Tx, environment: Environment, operation: string, key: string, answer: KeptAnswer): Promise<void> {
+export async function keepAnswer(
+  tx: Tx,
+  environment: Environment,
+  operation: string,
+  key: string,
+  answer: KeptAnswer & { user: string | null },
+): Promise<void> {
   await tx.query(
-    `insert into idempotent_answers (environment, operation, key, request_hash, status, location, body) values ($1, $2, $3, $4, $5, $6, $7)
+    `insert into idempotent_answers (environment, operation, key, request_hash, status, location, body, user_id)
+     values ($1, $2, $3, $4, $5, $6, $7, $8)
      on conflict (environment, operation, key) do update set request_hash = excluded.request_hash, status = excluded.status,
-       location = excluded.location, body = excluded.body, created_at = excluded.created_at`,
-    [environment, operation, key, answer.request_hash, answer.status, answer.location, answer.body],
+       location = excluded.location, body = excluded.body, user_id = excluded.user_id, created_at = excluded.created_at`,
+    [environment, operation, key, answer.request_hash, answer.status, answer.location, answer.body, answer.user],
   )
 }
 

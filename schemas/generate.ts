@@ -1,7 +1,9 @@
-// `npm run generate`: the committed files of schemas/generated/ from the YAML files. Works offline; the same input gives the same bytes.
+// `npm run generate`: the committed files of schemas/generated/ and of the TypeScript client from the YAML files. Works offline; the same
+// input gives the same bytes.
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { bundle } from './generate/bundle.ts'
+import { client } from './generate/client.ts'
 import { facts } from './generate/facts.ts'
 import { table } from './generate/table.ts'
 import { declarations, note, types } from './generate/types.ts'
@@ -22,4 +24,9 @@ export const generate = async (folder: string) => {
   for (const [name, text] of Object.entries(files)) writeFileSync(join(folder, name), text)
 }
 
-if (import.meta.main) await generate(join(import.meta.dirname, 'generated'))
+export const generateClient = (folder: string) => client(bundle(import.meta.dirname), folder)
+
+if (import.meta.main) {
+  await generate(join(import.meta.dirname, 'generated'))
+  await generateClient(join(import.meta.dirname, '../clients/typescript/src/generated'))
+}

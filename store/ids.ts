@@ -1,4 +1,4 @@
-import { randomBytes } from 'node:crypto'
+import { randomBytes, randomUUID } from 'node:crypto'
 
 // The one file that draws random ids.
 
@@ -45,3 +45,6 @@ export const secretKey = (): string => `sk_${randomBytes(30).toString('base64url
 
 /** 32 characters: 192 random bits. */
 export const projectKey = (): string => randomBytes(24).toString('base64url')
+
+/** Ids of remote configurations. */
+export const uuid = (): string => randomUUID()

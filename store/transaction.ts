@@ -4,7 +4,7 @@ import { isRetryable } from './failures.ts'
 const TRIES = 5
 
 /**
- * Runs `work` in one READ COMMITTED transaction. Deadlocks and serialisation failures are the database's way of saying "again":
+ * Runs `work` in one transaction, READ COMMITTED unless told. Deadlocks and serialisation failures are the database's way of saying "again":
  * the whole of `work` is run anew, up to five times, so it must not act on the outside.
  * `again` names further errors that a repeat resolves (a unique key taken by a concurrent writer).
  */
@@ -12,12 +12,13 @@ export async function transaction<T>(
   pool: Pool,
   work: (tx: Tx) => Promise<T>,
   again: (error: unknown) => boolean = () => false,
+  isolation: 'read committed' | 'repeatable read' = 'read committed',
 ): Promise<T> {
   for (let attempt = 1; ; attempt++) {
     const tx = await pool.connect()
     let broken: Error | undefined
     try {
-      await tx.query('begin')
+      await tx.query(isolation === 'read committed' ? 'begin' : `begin isolation level ${isolation}`)
       const result = await work(tx)
       await tx.query('commit')
       return result

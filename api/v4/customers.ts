@@ -1,4 +1,5 @@
 import type { CustomerRow, TargetPlatform } from '../../domain/customers/customer.ts'
+import { eraseCustomer } from '../../domain/customers/erase.ts'
 import { listCustomers } from '../../domain/customers/list.ts'
 import { customerMetrics } from '../../domain/customers/metrics.ts'
 import { setCustomerProperties } from '../../domain/customers/properties.ts'
@@ -125,4 +126,9 @@ export const v4SetCustomerProperties = inTransaction('v4SetCustomerProperties', 
       data: { saved_properties: saved.map(property), property_errors: errors },
     },
   }
+})
+
+export const v4DeleteCustomer = inTransaction('v4DeleteCustomer', async ({ path, trail, tx }) => {
+  await eraseCustomer(tx, trail, path.customer_id)
+  return { body: undefined }
 })

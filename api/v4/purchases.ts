@@ -1,11 +1,12 @@
 import { audit } from '../../domain/audit/record.ts'
+import { storeClaim } from '../../domain/purchases/claim.ts'
 import { createPurchase } from '../../domain/purchases/create.ts'
 import { getPurchase } from '../../domain/purchases/find.ts'
 import { listPurchases } from '../../domain/purchases/list.ts'
 import { type PurchaseRow, shownProduct } from '../../domain/purchases/purchase.ts'
 import { updatePurchase } from '../../domain/purchases/update.ts'
-import { admitUnverified } from '../../domain/purchases/verification.ts'
-import { inTransaction, onPool } from '../operation.ts'
+import { gatherEvidence } from '../../domain/purchases/verification.ts'
+import { inTransaction, onPool, preparedTransaction } from '../operation.ts'
 import { cursorPage, restartedHeader } from '../pagination.ts'
 
 function storeData(row: PurchaseRow) {
@@ -73,15 +74,16 @@ export const v4ListUserPurchases = onPool('v4ListUserPurchases', async ({ path, 
   }
 })
 
-export const v4CreatePurchase = inTransaction('v4CreatePurchase', async ({ path, body, environment, project, trail, deps, tx }) => {
-  const user = path.user_id
-  const made = await createPurchase(tx, environment, user, body, platform =>
-    admitUnverified(tx, project, platform, deps.unverifiedPurchases),
-  )
-  const after = purchase(made, user)
-  await audit(tx, trail, { resource: 'purchase', id: after.id, user: after.user_id, after })
-  return { body: after }
-})
+export const v4CreatePurchase = preparedTransaction(
+  'v4CreatePurchase',
+  ({ body, project, environmentKind, deps, db }) => gatherEvidence(db, deps, project, environmentKind, storeClaim(body)),
+  async ({ path, body, environment, trail, tx, prepared }) => {
+    const user = path.user_id
+    const after = purchase(await createPurchase(tx, environment, user, body, prepared), user)
+    await audit(tx, trail, { resource: 'purchase', id: after.id, user: after.user_id, after })
+    return { body: after }
+  },
+)
 
 export const v4GetUserPurchase = onPool('v4GetUserPurchase', async ({ path, environment, db }) => ({
   body: purchase(await getPurchase(db, environment, path.user_id, path.purchase_id), path.user_id),

@@ -4,9 +4,9 @@ import type { Entry } from '../events/entry.ts'
 import { subscriptionsOf } from '../subscriptions/lineages.ts'
 import { isSubscriptionFact, postedFact, postedFacts, STORE_OF } from '../subscriptions/posted.ts'
 import { recordedPurchases } from '../subscriptions/recorded.ts'
+import type { Status } from '../subscriptions/status.ts'
 import { storeSubscriptions } from '../subscriptions/store.ts'
-import { addPostedPayments, REFUND_FACTS, TRANSACTION_FACTS } from './posted-payments.ts'
-import { recount } from './recount.ts'
+import { addedPayments, type PaymentsAdded, REFUND_FACTS, TRANSACTION_FACTS } from './posted-payments.ts'
 
 const refunds = new Set<string>(REFUND_FACTS)
 const facts = new Set<string>([...TRANSACTION_FACTS, ...REFUND_FACTS])
@@ -33,23 +33,23 @@ async function withoutRecorded(tx: Tx, environment: Environment, entries: Entry[
 
 const usersOf = (entries: Entry[]) => [...new Set(entries.map(entry => entry.user!))].sort()
 
+/** What a batch's facts come to: each user's new status and payments. `refunded`: users to be counted anew once the events are in the log. */
+export type Folded = { statuses: Map<string, Status>; added: Map<string, PaymentsAdded>; refunded: string[] }
+
 /**
- * Folds events that are about to be stored into their users' subscriptions, status and sums. The users' rows are locked. Refunds
- * need the transactions they take back: their users are counted anew by `after`, once the events are in the log.
+ * Folds events that are about to be stored into their users' subscriptions. The users' rows are locked. Refunds need the
+ * transactions that they take back, so their users are left to `recount`.
  */
-export async function foldPosted(tx: Tx, environment: Environment, entries: Entry[]): Promise<{ after: () => Promise<void> }> {
+export async function foldPosted(tx: Tx, environment: Environment, entries: Entry[]): Promise<Folded> {
   const live = await withoutRecorded(tx, environment, entries)
   const told = live.filter(({ item }) => isSubscriptionFact(item.event_name))
-  if (told.length > 0) {
-    const users = usersOf(told)
-    const { rows } = await tx.query<{ now: number }>('select (extract(epoch from environment_now($1)) * 1000)::float8 as now', [
-      environment,
-    ])
-    const posted = [...(await postedFacts(tx, environment, users)), ...told.map(postedFact)]
-    const subscriptions = subscriptionsOf(await recordedPurchases(tx, environment, users), posted)
-    await storeSubscriptions(tx, environment, users, subscriptions, rows[0]!.now)
-  }
-  await addPostedPayments(tx, environment, live)
   const refunded = usersOf(live.filter(({ item }) => refunds.has(item.event_name)))
-  return { after: () => (refunded.length === 0 ? Promise.resolve() : recount(tx, environment, refunded)) }
+  const added = addedPayments(live)
+  if (told.length === 0) return { statuses: new Map(), added, refunded }
+  const users = usersOf(told)
+  const { rows } = await tx.query<{ now: number }>('select (extract(epoch from environment_now($1)) * 1000)::float8 as now', [environment])
+  const posted = [...(await postedFacts(tx, environment, users)), ...told.map(postedFact)]
+  const subscriptions = subscriptionsOf(await recordedPurchases(tx, environment, users), posted)
+  const statuses = await storeSubscriptions(tx, environment, users, subscriptions, rows[0]!.now)
+  return { statuses, added, refunded }
 }

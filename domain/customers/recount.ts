@@ -1,6 +1,7 @@
 import type { Tx } from '../../store/connect.ts'
 import type { Environment } from '../environment.ts'
 import { SUPERSEDED } from '../subscriptions/posted.ts'
+import type { Status } from '../subscriptions/status.ts'
 import { REFUND_FACTS, TRANSACTION_FACTS } from './posted-payments.ts'
 
 const quoted = (names: readonly string[]) => names.map(name => `'${name}'`).join(', ')
@@ -26,17 +27,17 @@ const POSTED_REFUNDS = `
 
 /**
  * What the customer's facts add up to, counted anew from all of them: transactions, payments, gross and net in USD (each at the rate
- * of the day of its purchase; without a rate in counts only). The users' rows are locked.
+ * of the day of its purchase; without a rate in counts only). Writes the statuses along. The users' rows are locked.
  */
-export async function recount(tx: Tx, environment: Environment, users: string[]): Promise<void> {
+export async function recount(tx: Tx, environment: Environment, users: string[], statuses?: Map<string, Status>): Promise<void> {
   await tx.query({
     name: 'recount-customers',
     text: `update users u set first_transaction_at = c.first_at, last_payment_at = c.last_at, payments_count = c.payments,
              converted_payments = c.converted, purchase_currency = c.currency, purchase_product_id = c.product,
-             gross_payments_usd = c.gross, net_payments_usd = c.gross - c.refunds
+             gross_payments_usd = c.gross, net_payments_usd = c.gross - c.refunds, status = coalesce(c.status, u.status)
            from (
-             select k.user_id, f.*, r.usd as refunds_posted, f.refunded + r.usd as refunds
-             from unnest($2::text[]) k(user_id)
+             select k.user_id, k.status, f.*, f.refunded + r.usd as refunds
+             from unnest($2::text[], $3::text[]) k(user_id, status)
              cross join lateral (
                select min(at) as first_at, max(at) filter (where amount > 0) as last_at, (count(*) filter (where amount > 0))::int as payments,
                  (count(*) filter (where amount > 0 and usd is not null))::int as converted,
@@ -47,6 +48,6 @@ export async function recount(tx: Tx, environment: Environment, users: string[])
              cross join lateral (${POSTED_REFUNDS}) r
            ) c
            where u.environment = $1 and u.id = c.user_id`,
-    values: [environment, users],
+    values: [environment, users, users.map(user => statuses?.get(user) ?? null)],
   })
 }

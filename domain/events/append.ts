@@ -2,12 +2,14 @@ import type { Pool, Tx } from '../../store/connect.ts'
 import { isUniqueViolation } from '../../store/failures.ts'
 import { transaction } from '../../store/transaction.ts'
 import { foldPosted, isFact } from '../customers/fold-posted.ts'
+import { recount } from '../customers/recount.ts'
 import type { Environment } from '../environment.ts'
 import { createIdentifiedUsers } from '../users/create.ts'
 import { lockUsers } from '../users/lock.ts'
+import { type UserChange, writeUsers } from '../users/write.ts'
 import { type Entry, toEntry } from './entry.ts'
 import type { EventInput, ItemError, ItemResult } from './item.ts'
-import { type Known, learn, remember } from './known.ts'
+import { type Known, learn } from './known.ts'
 import { findTransactions, findUsers, lookUp } from './look-up.ts'
 import { type Candidate, sortOut } from './sort-out.ts'
 import { appendEntries } from './write.ts'
@@ -48,6 +50,22 @@ async function dropKnownTransactions(
   })
 }
 
+/** Brings the users up to date with what the entries tell of them; gives those who must be counted anew once the entries are stored. */
+async function write(tx: Tx, environment: Environment, entries: Entry[], learned: Map<string, Known>): Promise<string[]> {
+  const facts = entries.filter(isFact)
+  const changes = new Map<string, UserChange>([...learned].map(([user, known]) => [user, { known }]))
+  if (facts.length === 0) {
+    await writeUsers(tx, environment, changes)
+    return []
+  }
+  await lockUsers(tx, environment, [...learned.keys(), ...facts.map(entry => entry.user!)])
+  const { statuses, added, refunded } = await foldPosted(tx, environment, facts)
+  for (const [user, status] of statuses) changes.set(user, { ...changes.get(user), status })
+  for (const [user, payments] of added) changes.set(user, { ...changes.get(user), added: payments })
+  await writeUsers(tx, environment, changes)
+  return refunded
+}
+
 async function append(tx: Tx, environment: Environment, items: (EventInput | ItemError)[], triggers: boolean): Promise<ItemResult[]> {
   const look = await lookUp(
     tx,
@@ -70,12 +88,9 @@ async function append(tx: Tx, environment: Environment, items: (EventInput | Ite
     const told = results[first]
     results[index] = told && told.status !== 'rejected' ? { status: 'duplicate', id: told.id } : told
   }
-  const facts = entries.filter(isFact)
-  if (facts.length > 0) await lockUsers(tx, environment, [...learned.keys(), ...facts.map(entry => entry.user!)])
-  await remember(tx, environment, learned)
-  const folded = facts.length > 0 ? await foldPosted(tx, environment, facts) : undefined
+  const refunded = await write(tx, environment, entries, learned)
   if (entries.length > 0) await appendEntries(tx, environment, entries, triggers)
-  await folded?.after()
+  if (refunded.length > 0) await recount(tx, environment, refunded)
   return results as ItemResult[]
 }
 

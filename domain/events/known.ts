@@ -1,6 +1,3 @@
-import type { Tx } from '../../store/connect.ts'
-import type { Environment } from '../environment.ts'
-import { isoMicros } from './instant.ts'
 import type { EventInput } from './item.ts'
 
 const LATEST = [
@@ -66,27 +63,5 @@ export function learn(known: Known, item: Pick<EventInput, 'platform' | 'device'
   return changed
 }
 
-const SET = [...LATEST, ...FIRST, 'known_at', 'attributed_at']
-
-// The users are locked in the order of their ids, so that two batches cannot wait for each other in a circle.
-const REMEMBER = `
-with locked as materialized (
-  select id from users where environment = $1 and id = any($2) order by id for no key update
-)
-update users u set ${SET.map(name => `${name} = l.${name}`).join(', ')}
-from locked
-join unnest($2::text[], ${SET.map((name, i) => `$${i + 3}::${name.endsWith('_at') ? 'timestamptz' : 'text'}[]`).join(', ')}) l(id, ${SET.join(', ')})
-  on l.id = locked.id
-where u.environment = $1 and u.id = locked.id`
-
-/** Writes what was learned of users. */
-export async function remember(tx: Tx, environment: Environment, learned: Map<string, Known>): Promise<void> {
-  const users = [...learned.keys()]
-  if (users.length === 0) return
-  const column = (name: string) =>
-    users.map(user => {
-      const value = learned.get(user)![name as keyof Known]
-      return typeof value === 'number' ? isoMicros(value) : value
-    })
-  await tx.query({ name: 'remember-users', text: REMEMBER, values: [environment, users, ...SET.map(column)] })
-}
+/** The columns that `Known` fills. */
+export const KNOWN_FIELDS = [...LATEST, ...FIRST, 'known_at', 'attributed_at'] as const

@@ -1,5 +1,6 @@
 import type { Tx } from '../../store/connect.ts'
 import type { Environment } from '../environment.ts'
+import { SHARE_INGESTION } from '../users/ingestion.ts'
 import type { EventInput } from './item.ts'
 import { KNOWN_COLUMNS, type Known } from './known.ts'
 
@@ -42,7 +43,7 @@ export async function lookUp(tx: Tx, environment: Environment, items: EventInput
     name: 'find-events',
     text: `select (extract(epoch from n.now) * 1000000)::bigint as now,
              e.id, e.event_id, e.name, e.user_id, (extract(epoch from e.happened_at) * 1000000)::bigint as happened_at
-           from environment_now($1) n(now) left join (
+           from (select environment_now($1) as now, ${SHARE_INGESTION}) n left join (
              select f.* from unnest($2::text[]) k(event_id)
              cross join lateral (select * from events where environment = $1 and event_id = k.event_id limit 1) f
            ) e on true`,

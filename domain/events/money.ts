@@ -38,6 +38,9 @@ export function times(a: string, b: string): string {
   return unscaled(scaled(a, p) * scaled(b, q), p + q)
 }
 
+/** a + b, exact up to six places. */
+export const plus = (a: string, b: string): string => unscaled(scaled(a, PLACES) + scaled(b, PLACES), PLACES)
+
 /** a − b, exact up to six places. */
 export const minus = (a: string, b: string): string => unscaled(scaled(a, PLACES) - scaled(b, PLACES), PLACES)
 

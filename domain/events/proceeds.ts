@@ -7,7 +7,7 @@ export type Platform = 'iOS' | 'Android' | 'Stripe' | 'Paddle'
 export type Loyal = boolean
 
 // The stores' standard commission. Without platform nobody took a share.
-const RATES: Record<Platform, (recurring: boolean, loyal: Loyal) => string> = {
+export const RATES: Record<Platform, (recurring: boolean, loyal: Loyal) => string> = {
   iOS: (_, loyal) => (loyal ? '0.85' : '0.7'),
   Android: recurring => (recurring ? '0.85' : '0.7'),
   Stripe: () => '1',

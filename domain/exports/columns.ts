@@ -25,7 +25,7 @@ export const EVENT_COLUMNS: readonly Column[] = [
   text('Event Name', TITLE),
   text('App Name', 'coalesce(e.app_name, p.name)'),
   text('Platform', 'e.platform'),
-  text('App ID', 'e.app_id'),
+  text('App ID', `coalesce(e.app_id, case e.platform when 'iOS' then p.bundle_id when 'Android' then p.package_name end)`),
   text('Product ID', 'e.product_id'),
   text('Subscription Group', 'e.subscription_group'),
   text('Currency', 'e.currency'),
@@ -52,7 +52,7 @@ export const EVENT_COLUMNS: readonly Column[] = [
   time('Event Receive Date', 'e.received_at'),
 ]
 
-/** Columns of customers, version 1. `u` is the user, `f` what the log says of the user, `v` the environment. */
+/** Columns of customers, version 1. `u` is the user, `f` what the user's facts come to, `v` the environment. */
 export const CUSTOMER_COLUMNS: readonly Column[] = [
   text(USER_HEADER, 'u.id'),
   text('User ID', IDENTITY),

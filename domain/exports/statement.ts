@@ -48,10 +48,13 @@ export const USER_KEY = jsonKey({ header: USER_HEADER })
 const isMember = (alias: string, user: string) => `(${setting('members_of', 'text')} = '' or ((select 1 from export_members m
       where m.environment = ${alias}.environment and m.export_id = ${setting('members_of', 'text')} and m.user_id = ${alias}.${user}) is not null))`
 
+const STORE_APP = (platform: string, field: string) =>
+  `(select fields ->> '${field}' from store_configs c where c.project = p.id and c.platform = '${platform}') as ${field}`
+
 const EVENTS_FROM = (onlyValues: boolean) => `
   from events e
   left join users u on u.environment = e.environment and u.id = e.user_id
-  cross join (select p.name from projects p join environments v on v.project = p.id where v.id = ${plain('environment', 'int')}) p
+  cross join (select p.name, ${STORE_APP('apple', 'bundle_id')}, ${STORE_APP('google', 'package_name')} from projects p join environments v on v.project = p.id where v.id = ${plain('environment', 'int')} offset 0) p
   where e.environment = ${plain('environment', 'int')}
     and (e.received_at, e.partition, e.log_offset)
       > (${plain('after_at', 'timestamptz')}, ${plain('after_1', 'smallint')}, ${plain('after_2', 'bigint')})
@@ -64,28 +67,20 @@ const EVENTS_FROM = (onlyValues: boolean) => `
     ${onlyValues ? `and e.name in (${VALUE_SLUGS.map(slug => `'${slug}'`).join(', ')})` : ''}
   order by e.received_at, e.partition, e.log_offset`
 
-// Until purchases are recorded by themselves, a user's subscriptions are what the posted catalogue events say: one per lineage, its
-// state told by the newest event that changes one; of several the best counts.
+// As the segment metric `subscription_state`; the function of that name would be called for every subscription.
 const CUSTOMER_FACTS = `
-  select coalesce(sum(e.price_usd), 0)::numeric(20, 2) as revenue_usd,
-    count(*) filter (where e.price > 0) as purchases,
-    coalesce((select s.state from (
-      select distinct on (coalesce(l.original_transaction_id, l.product_id, '')) case
-          when l.name in ('trial_started', 'trial_canceled', 'trial_still_active') then 'trial'
-          when l.name like '%billing_retry_entered' then 'billing_retry'
-          when l.name = 'subscription_expired' then 'expired'
-          when l.name = 'trial_expired' then 'none'
-          else 'active' end as state
-      from events l where l.environment = u.environment and l.user_id = u.id
-        and l.name in ('trial_started', 'trial_converted', 'trial_canceled', 'trial_still_active', 'trial_billing_retry_entered', 'trial_expired',
-          'subscription_started', 'subscription_renewed', 'subscription_canceled', 'subscription_billing_retry_entered', 'subscription_expired')
-      order by coalesce(l.original_transaction_id, l.product_id, ''), l.happened_at desc, l.id desc) s
-      order by array_position(array['active', 'billing_retry', 'trial', 'expired', 'none'], s.state) limit 1), 'none') as subscription_state
-  from events e where e.environment = u.environment and e.user_id = u.id and e.price is not null`
+  select round(u.net_payments_usd, 2) as revenue_usd, u.payments_count as purchases, coalesce((
+    select b.state from (
+      select case when t.state = 'paid' then 'active' when t.state in ('grace', 'retry') then 'billing_retry' when t.state = 'trial' then 'trial'
+        when t.state = 'ended' and t.ever_paid then 'expired' end as state
+      from (select s.ever_paid, s.states[(select count(*)::int from unnest(s.state_at) a where a <= n.now)] as state
+            from subscriptions s where s.environment = u.environment and s.user_id = u.id) t) b
+    where b.state is not null order by array_position(array['active', 'billing_retry', 'trial', 'expired'], b.state) limit 1), 'none') as subscription_state`
 
 const CUSTOMERS_FROM = `
   from users u
   join environments v on v.id = u.environment
+  cross join (select environment_now(${plain('environment', 'int')}) as now) n
   cross join lateral (${CUSTOMER_FACTS}) f
   where u.environment = ${plain('environment', 'int')}
     and (u.created_at, u.id) > (${plain('after_at', 'timestamptz')}, ${plain('after_1', 'text')})

@@ -1,95 +1,72 @@
 import type { Tx } from '../../store/connect.ts'
-import { isUniqueViolation } from '../../store/failures.ts'
-import type { Environment } from '../environment.ts'
-import { alreadyExists } from '../refusal.ts'
+import { type Environment, now as nowOf } from '../environment.ts'
 import { refold } from '../subscriptions/refold.ts'
 import { lockUsers, requireUser } from '../users/lock.ts'
 import { noteSeen } from '../users/note-seen.ts'
-import { canceled } from './changes.ts'
+import { canceled, changed } from './changes.ts'
 import type { PurchaseInput } from './claim.ts'
 import { getPurchase } from './find.ts'
 import { type Claim, judgePurchase } from './judge.ts'
 import { claimLineage, hasShare, type Lineage, lockLineage } from './lineage.ts'
-import { type PurchaseRow, type Store, TARGET_PLATFORM } from './purchase.ts'
+import { type PurchaseRow, TARGET_PLATFORM } from './purchase.ts'
+import { confirmPurchase, findTransaction, insertPurchase, taken } from './record.ts'
+import { admit, type Evidence, type StorePeriod } from './verification.ts'
 
-/**
- * The recorded purchase that is this very transaction: by its id; where the store has none (Stripe, Play without order), a period of
- * the same lineage and product that holds the claimed beginning.
- */
-async function findTransaction(
+const FACTLESS = { billing_retry_at: null, grace_period_expires_at: null, refunded_at: null, refunded_amount: null }
+
+/** What was recorded: `before` null for a new row. */
+type Recorded = { id: string; before: PurchaseRow | null }
+
+/** The claim as the store tells it: its values replace the caller's. */
+const asConfirmed = (claim: Claim, period: StorePeriod): Claim => ({
+  ...claim,
+  transaction: period.transaction,
+  order: period.order,
+  product: period.product,
+  basePlan: period.basePlan,
+  isSubscription: period.isSubscription,
+  currency: period.currency,
+  price: period.price,
+  purchasedAt: period.purchasedAt,
+  expiresAt: period.expiresAt,
+  periodType: period.periodType,
+  autoRenewing: period.autoRenewing,
+})
+
+async function recordConfirmed(
   tx: Tx,
   environment: Environment,
   claim: Claim,
   lineage: Lineage,
-): Promise<{ id: string; user_id: string | null } | undefined> {
-  const transaction = claim.transaction ?? claim.order
-  const { rows } = await tx.query<{ id: string; user_id: string | null }>({
-    name: 'find-transaction',
-    text: `select id::text, user_id from purchases where environment = $1 and platform = $2 and coalesce(transaction_id, order_id) = $3
-           union all
-           select id::text, user_id from purchases where lineage = $4 and $5 in ('stripe', 'play_store') and store_product_id = $6
-             and ($3::text is null or coalesce(transaction_id, order_id) is null)
-             and case when is_subscription then $7 >= purchased_at and $7 < expires_at else true end
-           limit 1`,
-    values: [environment, claim.platform, transaction, lineage.id, claim.platform, claim.product, claim.purchasedAt],
+  owner: string,
+  period: StorePeriod,
+): Promise<Recorded> {
+  const confirmed = asConfirmed(claim, period)
+  const known = await findTransaction(tx, environment, confirmed, lineage)
+  if (known) return { id: known.id, before: await confirmPurchase(tx, environment, known.id, period) }
+  return { id: await insertPurchase(tx, environment, confirmed, lineage, owner, period), before: null }
+}
+
+/** The events that the recorded facts say by themselves, beside those that follow from them. */
+function said(purchases: PurchaseRow[], recorded: Recorded[], now: string) {
+  return recorded.flatMap(({ id, before }) => {
+    const after = purchases.find(purchase => String(purchase.id) === id)
+    if (before) return changed(before, after, now)
+    return after ? [...canceled(purchases, id), ...changed({ ...after, ...FACTLESS }, after, now)] : []
   })
-  return rows[0]
 }
-
-async function insert(tx: Tx, environment: Environment, claim: Claim, lineage: Lineage, owner: string): Promise<string> {
-  try {
-    const { rows } = await tx.query<{ id: string }>({
-      name: 'record-purchase',
-      text: `insert into purchases (environment, lineage, user_id, platform, store_product_id, base_plan_id, transaction_id,
-               original_transaction_id, purchase_token, order_id, subscription_id, store_type, is_subscription, currency, price, amount,
-               purchased_at, expires_at, period_type, auto_renewing, auto_renew_off_at, is_family_shared, country, screen_id, created_at)
-             select $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15::text, $15::text::numeric, $16::timestamptz, $17, $18, $19::boolean,
-               case when $13::boolean and not $19::boolean then $16::timestamptz end, $20, $21, $22, t from environment_now($1) t returning id::text`,
-      values: [
-        environment,
-        lineage.id,
-        owner,
-        claim.platform,
-        claim.product,
-        claim.basePlan,
-        claim.transaction,
-        claim.originalTransaction,
-        claim.token,
-        claim.order,
-        claim.subscription,
-        claim.storeType,
-        claim.isSubscription,
-        claim.currency,
-        claim.price,
-        claim.purchasedAt,
-        claim.expiresAt,
-        claim.periodType,
-        claim.autoRenewing,
-        claim.familyShared,
-        claim.country,
-        claim.screen,
-      ],
-    })
-    return rows[0]!.id
-  } catch (error) {
-    if (isUniqueViolation(error, 'purchases_by_transaction')) throw taken()
-    throw error
-  }
-}
-
-const taken = () => alreadyExists('the transaction is recorded already')
 
 /**
- * Records a purchase on the caller's word, with all that follows from it. Throws in this order: `invalid_data`,
+ * Records a purchase on the store's word, or else the caller's, with all that follows from it. Throws in this order: `invalid_data`,
  * `invalid_product_id` or `product_not_in_project`; `not_found` for the user; `already_exists` when the user has the transaction;
- * `conflict` when it is another user's and the transfer policy keeps it there; what `admit` throws when nobody's word suffices.
+ * `conflict` when it is another user's and the transfer policy keeps it there; `purchase_fraud` or `network_error` by the evidence.
  */
 export async function createPurchase(
   tx: Tx,
   environment: Environment,
   user: string,
   input: PurchaseInput,
-  admit: (platform: Store) => Promise<void>,
+  evidence: Evidence,
 ): Promise<PurchaseRow> {
   const claim = await judgePurchase(tx, environment, input)
   await requireUser(tx, environment, user)
@@ -97,15 +74,14 @@ export async function createPurchase(
   const known = await findTransaction(tx, environment, claim, lineage)
   if (known && (known.user_id === user || (await hasShare(tx, environment, lineage.id, user)))) throw taken()
   const { owner, former } = await claimLineage(tx, environment, lineage, user)
-  await admit(claim.platform)
+  const periods = admit(evidence)
   const users = [...new Set([owner, ...(former === null ? [] : [former])])].sort()
   await lockUsers(tx, environment, users)
-  const id = known?.id ?? (await insert(tx, environment, claim, lineage, owner))
-  await noteSeen(tx, environment, owner, {
-    platform: TARGET_PLATFORM[claim.platform],
-    country: claim.country,
-    at: claim.purchasedAt,
-  })
-  await refold(tx, environment, users, purchases => (known ? [] : canceled(purchases, id)))
-  return getPurchase(tx, environment, user, id)
+  const recorded: Recorded[] = []
+  for (const period of periods ?? []) recorded.push(await recordConfirmed(tx, environment, claim, lineage, owner, period))
+  if (periods === null && !known) recorded.push({ id: await insertPurchase(tx, environment, claim, lineage, owner, null), before: null })
+  await noteSeen(tx, environment, owner, { platform: TARGET_PLATFORM[claim.platform], country: claim.country, at: claim.purchasedAt })
+  const now = await nowOf(tx, environment)
+  await refold(tx, environment, users, purchases => said(purchases, recorded, now))
+  return getPurchase(tx, environment, user, recorded[0]?.id ?? known!.id)
 }

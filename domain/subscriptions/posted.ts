@@ -55,7 +55,7 @@ export async function postedFacts(tx: Tx, environment: Environment, users: strin
            from unnest($2::text[]) k(user_id) cross join lateral (
              select * from events where environment = $1 and user_id = k.user_id and purchase is null
                and name in (${SUBSCRIPTION_FACTS.map(name => `'${name}'`).join(', ')})) e
-           where not ${SUPERSEDED}`,
+           where (select 1 from purchases where environment = $1 limit 1) is null or not ${SUPERSEDED}`,
     values: [environment, users],
   })
   return rows

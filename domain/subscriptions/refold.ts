@@ -25,7 +25,7 @@ export async function refold(tx: Tx, environment: Environment, users: string[], 
   const subscriptions = subscriptionsOf(purchases, await postedFacts(tx, environment, users))
   const emissions = [...earned(purchases, subscriptions, now), ...changes(purchases)]
   await derive(tx, purchases, emissions)
-  await storeSubscriptions(tx, environment, users, subscriptions, now)
-  await recount(tx, environment, users)
+  const statuses = await storeSubscriptions(tx, environment, users, subscriptions, now)
+  await recount(tx, environment, users, statuses)
   await emit(tx, environment, emissions)
 }

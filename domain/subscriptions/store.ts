@@ -2,7 +2,7 @@ import type { Tx } from '../../store/connect.ts'
 import type { Environment } from '../environment.ts'
 import type { Subscription } from './lineages.ts'
 import { passingOf } from './passing.ts'
-import { best, statusOf } from './status.ts'
+import { best, type Status, statusOf } from './status.ts'
 import { nextChange, stateAt } from './timeline.ts'
 
 /** Kind of the `due` rows that wake a subscription when time alone changes it. */
@@ -49,14 +49,14 @@ with given as (
 insert into due (kind, id, environment, due_at) select '${SUBSCRIPTION_DUE}', id, $1, wakes_at from waking where wakes_at is not null order by id
 on conflict (kind, id) do update set due_at = excluded.due_at, ring_until = null, lease_until = null`
 
-/** Writes what the users' subscriptions are now, when each changes next, and the users' status. The users' rows are locked. */
+/** Writes what the users' subscriptions are now and when each changes next; gives the users' status. The users' rows are locked. */
 export async function storeSubscriptions(
   tx: Tx,
   environment: Environment,
   users: string[],
   subscriptions: Subscription[],
   now: number,
-): Promise<void> {
+): Promise<Map<string, Status>> {
   const column = <T>(value: (s: Subscription) => T) => subscriptions.map(value)
   const names = [column(s => s.user), column(s => s.platform), column(s => s.lineage)]
   await tx.query({ name: 'drop-subscriptions', text: DROP, values: [environment, users, ...names] })
@@ -77,12 +77,7 @@ export async function storeSubscriptions(
         }),
       ],
     })
-  const status = (user: string) =>
-    best(subscriptions.filter(s => s.user === user).map(s => statusOf(stateAt(s.timeline, now), s.autoRenewing, s.everPaid)))
-  await tx.query({
-    name: 'write-status',
-    text: `update users u set status = s.status from unnest($2::text[], $3::text[]) s(id, status)
-           where u.environment = $1 and u.id = s.id and u.status <> s.status`,
-    values: [environment, users, users.map(status)],
-  })
+  const statuses = Map.groupBy(subscriptions, ({ user }) => user)
+  const status = (user: string) => best((statuses.get(user) ?? []).map(s => statusOf(stateAt(s.timeline, now), s.autoRenewing, s.everPaid)))
+  return new Map(users.map(user => [user, status(user)]))
 }

@@ -1,8 +1,9 @@
 import type { Tx } from '../../store/connect.ts'
 import type { Environment } from '../environment.ts'
 import { micros } from '../events/instant.ts'
-import { learn, remember } from '../events/known.ts'
+import { learn } from '../events/known.ts'
 import { findUsers } from '../events/look-up.ts'
+import { writeUsers } from './write.ts'
 
 /** What a purchase tells of its user: platform and country, known as of the purchase's own time. The user's row is locked. */
 export async function noteSeen(
@@ -15,5 +16,5 @@ export async function noteSeen(
   if (!known) return
   const { platform, country, at } = told
   if (learn(known, { platform, ...(country !== null && { device: { country } }) }, micros(at)))
-    await remember(tx, environment, new Map([[user, known]]))
+    await writeUsers(tx, environment, new Map([[user, { known }]]))
 }

@@ -631,7 +631,11 @@ export interface paths {
         get: operations["v4GetCustomer"];
         put?: never;
         post?: never;
-        delete?: never;
+        /**
+         * Erase a customer
+         * @description Erases the person for good: user, properties, identity, grants, purchases, events, assignments, pins and kept idempotent answers, in one transaction; then stored export files are rewritten, which is retried until it is done. Metrics lose their part. The audit log names only the SHA-256 of the id. A repeat is 404.
+         */
+        delete: operations["v4DeleteCustomer"];
         options?: never;
         head?: never;
         patch?: never;
@@ -744,6 +748,258 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v4/remote-configurations": {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+                 * @example checkout-7f3a
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List remote configurations
+         * @description Remote configurations, newest first, without their payloads.
+         */
+        get: operations["v4ListRemoteConfigurations"];
+        put?: never;
+        /**
+         * Create a remote configuration
+         * @description Makes a draft with an empty payload and an empty mapping. Give it its payload with `v4ReplaceRemoteConfigurationPayload` and make it live with `v4ChangeRemoteConfigurationStatus`. Names and context keys need not be unique.
+         */
+        post: operations["v4CreateRemoteConfiguration"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v4/remote-configurations/{config_id}": {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+                 * @example checkout-7f3a
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path: {
+                /**
+                 * @description Remote configuration id.
+                 * @example 0d9f5a5e-6c1b-4c8e-9f3a-2b7d1e4a5c60
+                 */
+                config_id: components["parameters"]["RemoteConfigurationId"];
+            };
+            cookie?: never;
+        };
+        /**
+         * Get a remote configuration
+         * @description The remote configuration with its payload.
+         */
+        get: operations["v4GetRemoteConfiguration"];
+        /**
+         * Replace a remote configuration
+         * @description Replaces name, context key, percentage and conditions; what is left out returns to its default. Status, payload and mapping stay. 409 `conflict` for an archived one.
+         */
+        put: operations["v4UpdateRemoteConfiguration"];
+        post?: never;
+        /**
+         * Delete a remote configuration
+         * @description Deletes it in whatever state, with the pins of users to it. Groups of draft experiments lose it. 409 `conflict` while a group of an active or paused experiment refers to it.
+         */
+        delete: operations["v4DeleteRemoteConfiguration"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v4/remote-configurations/{config_id}/status": {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+                 * @example checkout-7f3a
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path: {
+                /**
+                 * @description Remote configuration id.
+                 * @example 0d9f5a5e-6c1b-4c8e-9f3a-2b7d1e4a5c60
+                 */
+                config_id: components["parameters"]["RemoteConfigurationId"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        /**
+         * Change the status of a remote configuration
+         * @description A draft becomes active or archived, an active one archived; archived is final. Only active ones are served by targeting. The status it has already is accepted without effect. 409 `conflict` for another change, for archiving one that a group of an active or paused experiment refers to, and for activating one with a condition on a segment that no longer exists.
+         */
+        patch: operations["v4ChangeRemoteConfigurationStatus"];
+        trace?: never;
+    };
+    "/v4/remote-configurations/{config_id}/payload": {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+                 * @example checkout-7f3a
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path: {
+                /**
+                 * @description Remote configuration id.
+                 * @example 0d9f5a5e-6c1b-4c8e-9f3a-2b7d1e4a5c60
+                 */
+                config_id: components["parameters"]["RemoteConfigurationId"];
+            };
+            cookie?: never;
+        };
+        /**
+         * Get the payload of a remote configuration
+         * @description What apps are served; an empty object while nothing was set.
+         */
+        get: operations["v4GetRemoteConfigurationPayload"];
+        /**
+         * Replace the payload of a remote configuration
+         * @description Replaces the whole payload; `{}` clears it. The request may have at most 64 KiB. Values are not checked against the mapping. 409 `conflict` for an archived one.
+         */
+        put: operations["v4ReplaceRemoteConfigurationPayload"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v4/remote-configurations/{config_id}/payload-mapping": {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+                 * @example checkout-7f3a
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path: {
+                /**
+                 * @description Remote configuration id.
+                 * @example 0d9f5a5e-6c1b-4c8e-9f3a-2b7d1e4a5c60
+                 */
+                config_id: components["parameters"]["RemoteConfigurationId"];
+            };
+            cookie?: never;
+        };
+        /**
+         * Get the payload mapping of a remote configuration
+         * @description The types of the payload's values. They tell an editor how to show a value and have no effect on what apps are served.
+         */
+        get: operations["v4GetRemoteConfigurationPayloadMapping"];
+        put?: never;
+        /**
+         * Set the payload mapping of a remote configuration
+         * @description Replaces the whole mapping. It tells an editor how to show a value and has no effect on what apps are served. 409 `conflict` for an archived one.
+         */
+        post: operations["v4SetRemoteConfigurationPayloadMapping"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v4/remote-configurations/{config_id}/users/{user_id}": {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+                 * @example checkout-7f3a
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path: {
+                /**
+                 * @description Remote configuration id.
+                 * @example 0d9f5a5e-6c1b-4c8e-9f3a-2b7d1e4a5c60
+                 */
+                config_id: components["parameters"]["RemoteConfigurationId"];
+                /**
+                 * @description User id.
+                 * @example QON_5f0c1d2e3b4a59687766554433221100
+                 */
+                user_id: components["parameters"]["UserId"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Attach a user to a remote configuration
+         * @description Pins the user to this remote configuration for its context key, before experiments and targeting, in place of any other pin of that key. A pin on a draft takes effect when it becomes active. Repeating changes nothing. 409 `conflict` for an archived one.
+         */
+        post: operations["v4AttachUserToRemoteConfiguration"];
+        /**
+         * Detach a user from a remote configuration
+         * @description Takes the pin away; 204 also when there was none.
+         */
+        delete: operations["v4DetachUserFromRemoteConfiguration"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v4/users/{user_id}/remote-configurations": {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+                 * @example checkout-7f3a
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path: {
+                /**
+                 * @description User id.
+                 * @example QON_5f0c1d2e3b4a59687766554433221100
+                 */
+                user_id: components["parameters"]["UserId"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Evaluate the remote configurations of a user
+         * @description What the app of this user must be served now, for each context key: a pin first, then the experiment the user is in, then a new
+         *     experiment that takes the user, then the active remote configuration that was activated last and whose conditions and percentage let
+         *     the user in.
+         *
+         *     Assignments to experiments are recorded and stay; `dry_run` decides without recording. Repeating gives the same answer as long as
+         *     nothing it depends on has changed.
+         */
+        post: operations["v4EvaluateUserRemoteConfigurations"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v4/segments": {
         parameters: {
             query?: never;
@@ -840,6 +1096,259 @@ export interface paths {
          * @description 409 `conflict` while an active remote configuration, an active or paused experiment or an unfinished export names the segment. A condition elsewhere that names it is never true from then on. 403 `control_forbidden` for a system segment.
          */
         delete: operations["v4DeleteSegment"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v4/experiments": {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+                 * @example checkout-7f3a
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List experiments
+         * @description Experiments, newest first. Their groups have an address of their own below each.
+         */
+        get: operations["v4ListExperiments"];
+        put?: never;
+        /**
+         * Create an experiment
+         * @description Makes a draft. Add its groups with `v4CreateExperimentGroup`, then start it with `v4ChangeExperimentStatus`. 409 `already_exists` for an `alias_id` that another experiment has.
+         */
+        post: operations["v4CreateExperiment"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v4/experiments/summary": {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+                 * @example checkout-7f3a
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get the results of experiments
+         * @description What happened in each group to the users who were assigned to it, since they were: money, trials, subscriptions, and the primary
+         *     metric with its significance against the control.
+         *
+         *     `from` and `to` only narrow the facts; users are always all those assigned. Unknown ids are left out, duplicates count once.
+         */
+        get: operations["v4GetExperimentsSummary"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v4/experiments/{experiment_id}": {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+                 * @example checkout-7f3a
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path: {
+                /**
+                 * @description Experiment id.
+                 * @example exp_8m2k4q0z1x7c5v3b9n6a
+                 */
+                experiment_id: components["parameters"]["ExperimentId"];
+            };
+            cookie?: never;
+        };
+        /**
+         * Get an experiment
+         * @description The experiment in whatever state; paths take its `id` only, never the alias.
+         */
+        get: operations["v4GetExperiment"];
+        put?: never;
+        post?: never;
+        /**
+         * Delete an experiment
+         * @description Deletes a draft or a finished experiment with its groups, assignments and variant offerings. 409 `conflict` while it is active or paused.
+         */
+        delete: operations["v4DeleteExperiment"];
+        options?: never;
+        head?: never;
+        /**
+         * Change an experiment
+         * @description Only given fields change. `alias_id`, `context_key`, `is_context_specific` and `segmentation_conditions` may change in a draft only, nothing in a finished experiment: otherwise 409 `conflict`. Sending the present value is always accepted. A new `segment_percent` affects only users who are not assigned yet. 409 `already_exists` for an `alias_id` that another experiment has.
+         */
+        patch: operations["v4UpdateExperiment"];
+        trace?: never;
+    };
+    "/v4/experiments/{experiment_id}/status": {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+                 * @example checkout-7f3a
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path: {
+                /**
+                 * @description Experiment id.
+                 * @example exp_8m2k4q0z1x7c5v3b9n6a
+                 */
+                experiment_id: components["parameters"]["ExperimentId"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Change the status of an experiment
+         * @description A draft becomes active, an active one paused or finished, a paused one active or finished; finished is final. The status it has
+         *     already is accepted without effect.
+         *
+         *     Activation needs at least two groups, exactly one of them the control, weights above 0 in sum, and no condition on a segment that no
+         *     longer exists. Otherwise, and for every other change, 409 `conflict` with the reason.
+         */
+        post: operations["v4ChangeExperimentStatus"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v4/experiments/{experiment_id}/groups": {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+                 * @example checkout-7f3a
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path: {
+                /**
+                 * @description Experiment id.
+                 * @example exp_8m2k4q0z1x7c5v3b9n6a
+                 */
+                experiment_id: components["parameters"]["ExperimentId"];
+            };
+            cookie?: never;
+        };
+        /**
+         * List the groups of an experiment
+         * @description All groups at once, in the order of their creation.
+         */
+        get: operations["v4ListExperimentGroups"];
+        put?: never;
+        /**
+         * Create a group of an experiment
+         * @description Adds a variant to a draft, up to 20. `is_control: true` takes the flag from the group that had it. The products of the offering are copied into an offering of the group. 409 `conflict` when the experiment is not a draft or full, or the remote configuration is archived; 404 for an unknown remote configuration or offering.
+         */
+        post: operations["v4CreateExperimentGroup"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v4/experiments/{experiment_id}/groups/{group_id}": {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+                 * @example checkout-7f3a
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path: {
+                /**
+                 * @description Experiment id.
+                 * @example exp_8m2k4q0z1x7c5v3b9n6a
+                 */
+                experiment_id: components["parameters"]["ExperimentId"];
+                /**
+                 * @description Id of a group of the experiment.
+                 * @example grp_8m2k4q0z1x7c5v3b9n6b
+                 */
+                group_id: components["parameters"]["ExperimentGroupId"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /**
+         * Delete a group of an experiment
+         * @description Takes the group off a draft, with the pins of users to it. 409 `conflict` when the experiment is not a draft.
+         */
+        delete: operations["v4DeleteExperimentGroup"];
+        options?: never;
+        head?: never;
+        /**
+         * Change a group of an experiment
+         * @description Only given fields change: in a draft all, in an active or paused experiment `name` and `weight`, in a finished one none; otherwise 409 `conflict`. A new weight counts for new users only; the weights of an active or paused experiment must stay above 0 in sum. Another `offering_uid` makes a new copy, null removes it.
+         */
+        patch: operations["v4UpdateExperimentGroup"];
+        trace?: never;
+    };
+    "/v4/experiments/{experiment_id}/users/{user_id}": {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+                 * @example checkout-7f3a
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path: {
+                /**
+                 * @description Experiment id.
+                 * @example exp_8m2k4q0z1x7c5v3b9n6a
+                 */
+                experiment_id: components["parameters"]["ExperimentId"];
+                /**
+                 * @description User id.
+                 * @example QON_5f0c1d2e3b4a59687766554433221100
+                 */
+                user_id: components["parameters"]["UserId"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Attach a user to a group of an experiment
+         * @description Pins the user to the group, in place of an automatic assignment in this experiment and of any other pin of the same context key. Repeating with another group moves the pin. 404 for a group that is not of this experiment; 409 `conflict` for a finished one.
+         */
+        post: operations["v4AttachUserToExperiment"];
+        /**
+         * Detach a user from an experiment
+         * @description Takes away the pin or the assignment of the user; the next evaluation decides anew. 204 also when there was none; 409 `conflict` for a finished experiment.
+         */
+        delete: operations["v4DetachUserFromExperiment"];
         options?: never;
         head?: never;
         patch?: never;
@@ -1208,6 +1717,58 @@ export interface paths {
          *     403 `control_forbidden` for `enabled: false`: a store is switched off through the MCP server only.
          */
         post: operations["v4UpdateStoreConfig"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v4/test-clock": {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+                 * @example checkout-7f3a
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get the test clock
+         * @description The time of the sandbox and what is due there. With a production key 403 `control_forbidden`.
+         */
+        get: operations["v4GetTestClock"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v4/test-clock/advance": {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+                 * @example checkout-7f3a
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Advance the test clock
+         * @description Takes the sandbox forward to an instant, and does on the way, one promise at a time and in order, whatever falls due: ends of trials and subscriptions, exports, retention. Answers when nothing due is left; after 60 s of real time 504 `upstream_timeout`: what was done stays, and repeating with `to` goes on. One advance at a time, otherwise 409 `conflict`.
+         */
+        post: operations["v4AdvanceTestClock"];
         delete?: never;
         options?: never;
         head?: never;
@@ -2091,6 +2652,362 @@ export interface components {
         } | null;
         /**
          * @example {
+         *       "name": "Spring sale",
+         *       "alias_id": "spring-sale",
+         *       "primary_metric": "user_to_paid",
+         *       "context_key": "main_paywall"
+         *     }
+         */
+        ExperimentInput: {
+            /** @example Spring sale */
+            name: string;
+            /**
+             * @description Your own id of the experiment; unique, not `.` or `..`.
+             * @example spring-sale
+             */
+            alias_id: string;
+            /**
+             * @default null
+             * @example Does a sale bring more trials?
+             */
+            description: string | null;
+            /**
+             * @description Share of the audience that is taken in; null takes all.
+             * @default null
+             * @example 50
+             */
+            segment_percent: number | null;
+            /**
+             * @default null
+             * @example user_to_paid
+             * @enum {string|null}
+             */
+            primary_metric: "user_to_trial" | "user_to_paid" | "free_trials" | "trial_to_paid" | "trial_cancellation" | "new_subscriptions" | "subscription_cancellation" | "sales" | "proceeds" | "refunds" | null;
+            /**
+             * @description Wanted value of the primary metric, in its unit; no effect on assignment.
+             * @default null
+             * @example 4.5
+             */
+            goal_value: number | null;
+            /**
+             * @description The goal is reached when the value is at least, or at most, `goal_value`.
+             * @default null
+             * @example increase
+             * @enum {string|null}
+             */
+            goal_direction: "increase" | "decrease" | null;
+            /**
+             * @description Requests of this key are taken in; empty takes those without a key.
+             * @default
+             * @example main_paywall
+             */
+            context_key: string;
+            /**
+             * @description true: independent of experiments of other context keys. false: takes only users who are in no other active or paused experiment.
+             * @default false
+             * @example true
+             */
+            is_context_specific: boolean;
+            /**
+             * @description The audience; all conditions must hold.
+             * @default []
+             */
+            segmentation_conditions: components["schemas"]["ConditionInput"][];
+        };
+        /**
+         * @example {
+         *       "segment_percent": 100
+         *     }
+         */
+        ExperimentUpdate: {
+            /** @example Spring sale */
+            name?: string;
+            /**
+             * @description Your own id of the experiment; unique, not `.` or `..`.
+             * @example spring-sale
+             */
+            alias_id?: string;
+            /** @example Does a sale bring more trials? */
+            description?: string | null;
+            /**
+             * @description Share of the audience that is taken in; null takes all.
+             * @example 50
+             */
+            segment_percent?: number | null;
+            /**
+             * @example user_to_paid
+             * @enum {string|null}
+             */
+            primary_metric?: "user_to_trial" | "user_to_paid" | "free_trials" | "trial_to_paid" | "trial_cancellation" | "new_subscriptions" | "subscription_cancellation" | "sales" | "proceeds" | "refunds" | null;
+            /**
+             * @description Wanted value of the primary metric, in its unit; no effect on assignment.
+             * @example 4.5
+             */
+            goal_value?: number | null;
+            /**
+             * @description The goal is reached when the value is at least, or at most, `goal_value`.
+             * @example increase
+             * @enum {string|null}
+             */
+            goal_direction?: "increase" | "decrease" | null;
+            /**
+             * @description Requests of this key are taken in; empty takes those without a key.
+             * @example main_paywall
+             */
+            context_key?: string;
+            /**
+             * @description true: independent of experiments of other context keys. false: takes only users who are in no other active or paused experiment.
+             * @example true
+             */
+            is_context_specific?: boolean;
+            /** @description The audience; all conditions must hold. */
+            segmentation_conditions?: components["schemas"]["ConditionInput"][];
+        };
+        /** @enum {string} */
+        ExperimentStatus: "draft" | "active" | "paused" | "finished";
+        /**
+         * @example {
+         *       "object": "experiment",
+         *       "id": "exp_8m2k4q0z1x7c5v3b9n6a",
+         *       "url": "/v4/experiments/exp_8m2k4q0z1x7c5v3b9n6a",
+         *       "name": "Spring sale",
+         *       "alias_id": "spring-sale",
+         *       "description": null,
+         *       "status": "draft",
+         *       "started_at": null,
+         *       "finished_at": null,
+         *       "segment_percent": null,
+         *       "primary_metric": "user_to_paid",
+         *       "goal_value": null,
+         *       "goal_direction": null,
+         *       "context_key": "main_paywall",
+         *       "is_context_specific": false,
+         *       "created_at": "2026-03-01T09:00:00Z",
+         *       "updated_at": "2026-03-01T09:00:00Z"
+         *     }
+         */
+        Experiment: {
+            /** @enum {string} */
+            object: "experiment";
+            id: string;
+            url: string;
+            name: string;
+            /** @description Your own id of the experiment. */
+            alias_id: string;
+            description: string | null;
+            status: components["schemas"]["ExperimentStatus"];
+            started_at: components["schemas"]["NullableTime"];
+            finished_at: components["schemas"]["NullableTime"];
+            segment_percent: number | null;
+            /** @enum {string|null} */
+            primary_metric: "user_to_trial" | "user_to_paid" | "free_trials" | "trial_to_paid" | "trial_cancellation" | "new_subscriptions" | "subscription_cancellation" | "sales" | "proceeds" | "refunds" | null;
+            goal_value: number | null;
+            /** @enum {string|null} */
+            goal_direction: "increase" | "decrease" | null;
+            context_key: string;
+            is_context_specific: boolean;
+            /** @description The audience; left out when everyone is in it. */
+            segmentation_conditions?: components["schemas"]["Condition"][];
+            created_at: components["schemas"]["Time"];
+            updated_at: components["schemas"]["Time"];
+        };
+        ExperimentList: {
+            object: components["schemas"]["ListObject"];
+            /** @enum {string} */
+            url: "/v4/experiments";
+            data: components["schemas"]["Experiment"][];
+            has_more: components["schemas"]["HasMore"];
+            next_cursor?: components["schemas"]["NextCursor"];
+        };
+        /**
+         * @example {
+         *       "status": "active"
+         *     }
+         */
+        ExperimentStatusInput: {
+            status: components["schemas"]["ExperimentStatus"];
+        };
+        /**
+         * @example {
+         *       "name": "Sale",
+         *       "weight": 50,
+         *       "remote_config_uid": "0d9f5a5e-6c1b-4c8e-9f3a-2b7d1e4a5c60"
+         *     }
+         */
+        ExperimentGroupInput: {
+            /**
+             * @default null
+             * @example Sale
+             */
+            name: string | null;
+            /**
+             * @description The group that the others are compared with; true takes the flag from the group that had it.
+             * @default false
+             * @example false
+             */
+            is_control: boolean;
+            /**
+             * @description Relative to the other groups' weights.
+             * @example 50
+             */
+            weight: number;
+            /**
+             * @description The remote configuration whose payload the group is served.
+             * @default null
+             * @example 0d9f5a5e-6c1b-4c8e-9f3a-2b7d1e4a5c60
+             */
+            remote_config_uid: string | null;
+            /**
+             * @description The offering to copy for the group.
+             * @default null
+             * @example spring
+             */
+            offering_uid: string | null;
+        };
+        /**
+         * @example {
+         *       "weight": 25
+         *     }
+         */
+        ExperimentGroupUpdate: {
+            /** @example Sale */
+            name?: string | null;
+            /**
+             * @description The group that the others are compared with; true takes the flag from the group that had it.
+             * @example false
+             */
+            is_control?: boolean;
+            /**
+             * @description Relative to the other groups' weights.
+             * @example 50
+             */
+            weight?: number;
+            /**
+             * @description The remote configuration whose payload the group is served.
+             * @example 0d9f5a5e-6c1b-4c8e-9f3a-2b7d1e4a5c60
+             */
+            remote_config_uid?: string | null;
+            /**
+             * @description The offering to copy for the group.
+             * @example spring
+             */
+            offering_uid?: string | null;
+        };
+        /**
+         * @example {
+         *       "object": "experiment_group",
+         *       "id": "grp_8m2k4q0z1x7c5v3b9n6b",
+         *       "url": "/v4/experiments/exp_8m2k4q0z1x7c5v3b9n6a/groups/grp_8m2k4q0z1x7c5v3b9n6b",
+         *       "name": "Sale",
+         *       "is_control": false,
+         *       "weight": 50,
+         *       "remote_config_uid": "0d9f5a5e-6c1b-4c8e-9f3a-2b7d1e4a5c60",
+         *       "offering_uid": null,
+         *       "offering_tag": null,
+         *       "created_at": "2026-03-01T09:00:00Z",
+         *       "updated_at": "2026-03-01T09:00:00Z"
+         *     }
+         */
+        ExperimentGroup: {
+            /** @enum {string} */
+            object: "experiment_group";
+            id: string;
+            url: string;
+            name: string | null;
+            is_control: boolean;
+            weight: number;
+            remote_config_uid: string | null;
+            /** @description The group's own copy of the offering. */
+            offering_uid: string | null;
+            /** @description Tag of the copied offering at that moment. */
+            offering_tag: number | null;
+            created_at: components["schemas"]["Time"];
+            updated_at: components["schemas"]["Time"];
+        };
+        ExperimentGroupList: {
+            object: components["schemas"]["ListObject"];
+            url: string;
+            data: components["schemas"]["ExperimentGroup"][];
+            has_more: components["schemas"]["HasNoMore"];
+        };
+        /**
+         * @example {
+         *       "group_id": "grp_8m2k4q0z1x7c5v3b9n6b"
+         *     }
+         */
+        ExperimentAttachment: {
+            /**
+             * @description Id of a group of this experiment.
+             * @example grp_8m2k4q0z1x7c5v3b9n6b
+             */
+            group_id: string;
+        };
+        /**
+         * @example {
+         *       "object": "experiments_summary",
+         *       "url": "/v4/experiments/summary",
+         *       "environment": 1,
+         *       "currency": "USD",
+         *       "data": []
+         *     }
+         */
+        ExperimentsSummary: {
+            /** @enum {string} */
+            object: "experiments_summary";
+            /** @enum {string} */
+            url: "/v4/experiments/summary";
+            /** @enum {integer} */
+            environment: 0 | 1;
+            currency: string;
+            data: components["schemas"]["ExperimentSummary"][];
+            /** @description Transactions in a currency without any rate; they count, but not as money. Left out when there are none. */
+            unconverted?: components["schemas"]["UnconvertedMoney"][];
+        };
+        UnconvertedMoney: {
+            currency: string;
+            transactions: number;
+            /** @description Before refunds, in that currency. */
+            amount: number;
+        };
+        ExperimentSummary: {
+            experiment_uid: string;
+            name: string;
+            status: components["schemas"]["ExperimentStatus"];
+            started_at: components["schemas"]["NullableTime"];
+            finished_at: components["schemas"]["NullableTime"];
+            /** @description Whole days from the start to the end or now, pauses included; 0 for a draft. */
+            days_running: number;
+            primary_metric: string | null;
+            groups: components["schemas"]["ExperimentGroupSummary"][];
+        };
+        ExperimentGroupSummary: {
+            group_uid: string;
+            name: string | null;
+            is_control: boolean;
+            users: number;
+            /** @description Part of `users`. */
+            pinned_users: number;
+            paying_users: number;
+            trials: number;
+            trial_conversions: number;
+            subscriptions: number;
+            in_app_purchases: number;
+            sales: number;
+            proceeds: number;
+            refunds: number;
+            /** @description (sales − refunds) ÷ users. */
+            arpu: number;
+            primary_metric_value: number | null;
+            goal_reached: boolean | null;
+            /** @description Percent against the control, per user. */
+            uplift: number | null;
+            p_value: number | null;
+            is_significant: boolean | null;
+            /** @description Users per group for power 0.8 at α 0.05. */
+            recommended_sample_size: number | null;
+        };
+        /**
+         * @example {
          *       "from_timestamp": "2026-02-01T00:00:00Z",
          *       "to_timestamp": "2026-03-01T00:00:00Z",
          *       "type": "events",
@@ -2884,6 +3801,308 @@ export interface components {
         };
         /**
          * @example {
+         *       "name": "Spring paywall",
+         *       "context_key": "main_paywall",
+         *       "segment_percent": 50,
+         *       "segmentation_conditions": [
+         *         {
+         *           "metric": "country",
+         *           "comparator": "eq",
+         *           "value": "DE"
+         *         }
+         *       ]
+         *     }
+         */
+        RemoteConfigurationInput: {
+            /** @example Spring paywall */
+            name: string;
+            /**
+             * @description Where in the app it is meant for; null serves requests without a context key.
+             * @default null
+             * @example main_paywall
+             */
+            context_key: string | null;
+            /**
+             * @description Share of the audience that is let in. Raising it keeps everyone who is in already.
+             * @default 100
+             * @example 50
+             */
+            segment_percent: number;
+            /**
+             * @description The audience; all conditions must hold.
+             * @default []
+             */
+            segmentation_conditions: components["schemas"]["ConditionInput"][];
+        };
+        /** @enum {string} */
+        RemoteConfigurationStatus: "draft" | "active" | "archived";
+        /**
+         * @example {
+         *       "object": "remote_configuration",
+         *       "id": "0d9f5a5e-6c1b-4c8e-9f3a-2b7d1e4a5c60",
+         *       "url": "/v4/remote-configurations/0d9f5a5e-6c1b-4c8e-9f3a-2b7d1e4a5c60",
+         *       "name": "Spring paywall",
+         *       "status": "draft",
+         *       "segment_percent": 50,
+         *       "segmentation_conditions": [
+         *         {
+         *           "metric": "country",
+         *           "comparator": "eq",
+         *           "value": "DE",
+         *           "negate": false
+         *         }
+         *       ],
+         *       "context_key": "main_paywall",
+         *       "created_at": "2026-03-01T09:00:00Z",
+         *       "updated_at": "2026-03-01T09:00:00Z"
+         *     }
+         */
+        RemoteConfiguration: {
+            /** @enum {string} */
+            object: "remote_configuration";
+            id: string;
+            url: string;
+            name: string;
+            status: components["schemas"]["RemoteConfigurationStatus"];
+            segment_percent: number;
+            segmentation_conditions: components["schemas"]["Condition"][];
+            /** @description null serves requests without a context key. */
+            context_key: string | null;
+            created_at: components["schemas"]["Time"];
+            updated_at: components["schemas"]["Time"];
+        };
+        /**
+         * @example {
+         *       "object": "remote_configuration",
+         *       "id": "0d9f5a5e-6c1b-4c8e-9f3a-2b7d1e4a5c60",
+         *       "url": "/v4/remote-configurations/0d9f5a5e-6c1b-4c8e-9f3a-2b7d1e4a5c60",
+         *       "name": "Spring paywall",
+         *       "status": "draft",
+         *       "segment_percent": 50,
+         *       "segmentation_conditions": [
+         *         {
+         *           "metric": "country",
+         *           "comparator": "eq",
+         *           "value": "DE",
+         *           "negate": false
+         *         }
+         *       ],
+         *       "context_key": "main_paywall",
+         *       "created_at": "2026-03-01T09:00:00Z",
+         *       "updated_at": "2026-03-01T09:00:00Z",
+         *       "payload": {
+         *         "title": "Spring sale",
+         *         "discount": 20
+         *       }
+         *     }
+         */
+        RemoteConfigurationDetail: {
+            /** @enum {string} */
+            object: "remote_configuration";
+            id: string;
+            url: string;
+            name: string;
+            status: components["schemas"]["RemoteConfigurationStatus"];
+            segment_percent: number;
+            segmentation_conditions: components["schemas"]["Condition"][];
+            /** @description null serves requests without a context key. */
+            context_key: string | null;
+            created_at: components["schemas"]["Time"];
+            updated_at: components["schemas"]["Time"];
+            payload: components["schemas"]["JsonObject"];
+        };
+        /** @description Any JSON object. */
+        JsonObject: {
+            [key: string]: unknown;
+        };
+        RemoteConfigurationList: {
+            object: components["schemas"]["ListObject"];
+            /** @enum {string} */
+            url: "/v4/remote-configurations";
+            data: components["schemas"]["RemoteConfiguration"][];
+            has_more: components["schemas"]["HasMore"];
+            next_cursor?: components["schemas"]["NextCursor"];
+        };
+        /**
+         * @example {
+         *       "status": "active"
+         *     }
+         */
+        RemoteConfigurationStatusInput: {
+            status: components["schemas"]["RemoteConfigurationStatus"];
+        };
+        /**
+         * @example {
+         *       "data": {
+         *         "title": "Spring sale",
+         *         "discount": 20
+         *       }
+         *     }
+         */
+        RemoteConfigurationPayloadInput: {
+            data: components["schemas"]["JsonObject"];
+        };
+        /**
+         * @example {
+         *       "object": "remote_config_payload",
+         *       "url": "/v4/remote-configurations/0d9f5a5e-6c1b-4c8e-9f3a-2b7d1e4a5c60/payload",
+         *       "config_id": "0d9f5a5e-6c1b-4c8e-9f3a-2b7d1e4a5c60",
+         *       "data": {
+         *         "title": "Spring sale",
+         *         "discount": 20
+         *       }
+         *     }
+         */
+        RemoteConfigurationPayload: {
+            /** @enum {string} */
+            object: "remote_config_payload";
+            url: string;
+            config_id: string;
+            data: components["schemas"]["JsonObject"];
+        };
+        /** @description Payload key and the type of its value. */
+        PayloadTypes: {
+            [key: string]: "String" | "Number" | "Bool" | "Json" | "Color" | "Products" | "Screens";
+        };
+        /**
+         * @example {
+         *       "data": {
+         *         "title": "String",
+         *         "discount": "Number"
+         *       }
+         *     }
+         */
+        RemoteConfigurationPayloadMappingInput: {
+            data: components["schemas"]["PayloadTypes"];
+        };
+        /**
+         * @example {
+         *       "object": "remote_config_payload_mapping",
+         *       "url": "/v4/remote-configurations/0d9f5a5e-6c1b-4c8e-9f3a-2b7d1e4a5c60/payload-mapping",
+         *       "config_id": "0d9f5a5e-6c1b-4c8e-9f3a-2b7d1e4a5c60",
+         *       "data": {
+         *         "title": "String",
+         *         "discount": "Number"
+         *       }
+         *     }
+         */
+        RemoteConfigurationPayloadMapping: {
+            /** @enum {string} */
+            object: "remote_config_payload_mapping";
+            url: string;
+            config_id: string;
+            data: components["schemas"]["PayloadTypes"];
+        };
+        /**
+         * @example {
+         *       "context_keys": [
+         *         null,
+         *         "main_paywall"
+         *       ],
+         *       "attributes": {
+         *         "country": "DE",
+         *         "app_version": "2.4.0"
+         *       }
+         *     }
+         */
+        EvaluationInput: {
+            /**
+             * @description The keys to answer; null is a request without key. Left out: every key of an active remote configuration or of an active or paused experiment, null first.
+             * @example [
+             *       null,
+             *       "main_paywall"
+             *     ]
+             */
+            context_keys?: (string | null)[];
+            attributes?: components["schemas"]["EvaluationAttributes"];
+            /**
+             * @description Decide without recording anything.
+             * @default false
+             * @example true
+             */
+            dry_run: boolean;
+        };
+        /** @description Used in this evaluation in place of the last known values, not stored. */
+        EvaluationAttributes: {
+            /** @enum {string} */
+            target_platform?: "iOS" | "Android" | "Stripe" | "Paddle";
+            country?: string;
+            app_version?: string;
+        };
+        /**
+         * @example {
+         *       "object": "user_remote_configuration",
+         *       "context_key": "main_paywall",
+         *       "payload": {
+         *         "title": "Spring sale",
+         *         "discount": 20
+         *       },
+         *       "source": {
+         *         "uid": "0d9f5a5e-6c1b-4c8e-9f3a-2b7d1e4a5c60",
+         *         "name": "Spring paywall",
+         *         "assignment_type": "auto",
+         *         "type": "experiment_treatment_group"
+         *       },
+         *       "experiment": {
+         *         "uid": "exp_8m2k4q0z1x7c5v3b9n6a",
+         *         "name": "Spring sale",
+         *         "group": {
+         *           "uid": "grp_8m2k4q0z1x7c5v3b9n6b",
+         *           "name": "Sale",
+         *           "type": "treatment",
+         *           "offering": null
+         *         }
+         *       }
+         *     }
+         */
+        UserRemoteConfiguration: {
+            /** @enum {string} */
+            object: "user_remote_configuration";
+            /** @description As requested. */
+            context_key: string | null;
+            payload: components["schemas"]["JsonObject"];
+            source: components["schemas"]["RemoteConfigurationSource"];
+            experiment: components["schemas"]["RemoteConfigurationExperiment"];
+        };
+        /** @description Where the payload comes from; null when no remote configuration applies. */
+        RemoteConfigurationSource: {
+            /** @description Remote configuration id. */
+            uid: string;
+            name: string;
+            /**
+             * @description `manual`: the user is attached.
+             * @enum {string}
+             */
+            assignment_type: "auto" | "manual";
+            /** @enum {string} */
+            type: "remote_configuration" | "experiment_control_group" | "experiment_treatment_group";
+        } | null;
+        /** @description The experiment that the user is in for this key. */
+        RemoteConfigurationExperiment: {
+            uid: string;
+            name: string;
+            group: components["schemas"]["EvaluatedGroup"];
+        } | null;
+        EvaluatedGroup: {
+            uid: string;
+            name: string | null;
+            /** @enum {string} */
+            type: "control" | "treatment";
+            offering: components["schemas"]["EvaluatedOffering"];
+        };
+        /** @description The group's own offering, if it has one. */
+        EvaluatedOffering: {
+            uid: string;
+            product_ids: string[];
+        } | null;
+        UserRemoteConfigurationList: {
+            object: components["schemas"]["ListObject"];
+            url: string;
+            data: components["schemas"]["UserRemoteConfiguration"][];
+            has_more: components["schemas"]["HasNoMore"];
+        };
+        /**
+         * @example {
          *       "name": "Summer paywall"
          *     }
          */
@@ -3175,6 +4394,63 @@ export interface components {
             url: string;
             data: components["schemas"]["Segment"][];
             has_more: components["schemas"]["HasNoMore"];
+        };
+        /**
+         * @example {
+         *       "object": "test_clock",
+         *       "url": "/v4/test-clock",
+         *       "now": "2026-03-08T09:00:00Z",
+         *       "offset_seconds": 604800,
+         *       "outstanding": 0
+         *     }
+         */
+        TestClock: {
+            /** @enum {string} */
+            object: "test_clock";
+            /** @enum {string} */
+            url: "/v4/test-clock";
+            now: components["schemas"]["Time"];
+            /** @description How far the sandbox is ahead of real time. */
+            offset_seconds: number;
+            /** @description Promises due by `now` that are neither final nor waiting for later. */
+            outstanding: number;
+        };
+        AdvancedTestClock: {
+            /** @enum {string} */
+            object: "test_clock";
+            /** @enum {string} */
+            url: "/v4/test-clock";
+            now: components["schemas"]["Time"];
+            /** @description How far the sandbox is ahead of real time. */
+            offset_seconds: number;
+            /** @description Promises due by `now` that are neither final nor waiting for later. */
+            outstanding: number;
+            /** @description Things that reached a final state on the way, by kind. */
+            drained: {
+                report_slots: number;
+                automation_runs: number;
+                deliveries: number;
+                exports: number;
+            };
+        };
+        /**
+         * @description Exactly one of the two.
+         * @example {
+         *       "by": "P7D"
+         *     }
+         */
+        TestClockAdvance: {
+            /**
+             * @description An ISO 8601 duration from PT1S to P1Y; years and months by the calendar, in UTC.
+             * @example P7D
+             */
+            by?: string;
+            /**
+             * Format: date-time
+             * @description Later than now, at most one year ahead.
+             * @example 2026-03-08T09:00:00Z
+             */
+            to?: string;
         };
         /**
          * @example {
@@ -3715,6 +4991,43 @@ export interface components {
          */
         EntitlementId: string;
         /**
+         * @description Experiment id.
+         * @example exp_8m2k4q0z1x7c5v3b9n6a
+         */
+        ExperimentId: components["schemas"]["IdInPath"];
+        /**
+         * @description Id of a group of the experiment.
+         * @example grp_8m2k4q0z1x7c5v3b9n6b
+         */
+        ExperimentGroupId: components["schemas"]["IdInPath"];
+        /**
+         * @description Ids of the experiments; repeat the parameter for more.
+         * @example [
+         *       "exp_8m2k4q0z1x7c5v3b9n6a"
+         *     ]
+         */
+        SummaryExperimentUids: string[];
+        /**
+         * @description Facts from this Unix second on, included; the start of the experiment when left out.
+         * @example 1772323200
+         */
+        SummaryFrom: number;
+        /**
+         * @description Facts before this Unix second; later than `from`. The end of the experiment, or now, when left out.
+         * @example 1774915200
+         */
+        SummaryTo: number;
+        /**
+         * @description Must be the environment of the key, 1 for production, 0 for the sandbox.
+         * @example 1
+         */
+        SummaryEnvironment: 0 | 1;
+        /**
+         * @description Currency of the money in the answer; one that has rates.
+         * @example EUR
+         */
+        SummaryCurrency: string;
+        /**
          * @description Export id.
          * @example 5kTq0eXhB9vWcRz2JmYp7LsDnGaUf3Ei
          */
@@ -3764,6 +5077,11 @@ export interface components {
          *     ]
          */
         PurchasePlatforms: components["schemas"]["Store"][];
+        /**
+         * @description Remote configuration id.
+         * @example 0d9f5a5e-6c1b-4c8e-9f3a-2b7d1e4a5c60
+         */
+        RemoteConfigurationId: components["schemas"]["IdInPath"];
         /**
          * @description Screen id.
          * @example scr_0mfa1k3p2000q7w2e8r1
@@ -5428,6 +6746,48 @@ export interface operations {
             default: components["responses"]["Failure"];
         };
     };
+    v4DeleteCustomer: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+                 * @example checkout-7f3a
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path: {
+                /**
+                 * @description Customer id, which is the user id.
+                 * @example QON_5f0c1d2e3b4a59687766554433221100
+                 */
+                customer_id: components["parameters"]["CustomerId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Erased from the database. */
+            204: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            404: components["responses"]["NotFound"];
+            429: components["responses"]["TooManyRequests"];
+            502: components["responses"]["BadGateway"];
+            504: components["responses"]["GatewayTimeout"];
+            default: components["responses"]["Failure"];
+        };
+    };
     v4ListCustomerPermissions: {
         parameters: {
             query?: never;
@@ -5626,6 +6986,630 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             404: components["responses"]["NotFound"];
             409: components["responses"]["Conflict"];
+            429: components["responses"]["TooManyRequests"];
+            502: components["responses"]["BadGateway"];
+            504: components["responses"]["GatewayTimeout"];
+            default: components["responses"]["Failure"];
+        };
+    };
+    v4ListRemoteConfigurations: {
+        parameters: {
+            query?: {
+                /**
+                 * @description Rows on the page.
+                 * @example 50
+                 */
+                limit?: components["parameters"]["Limit"];
+                /**
+                 * @description `next_cursor` of the page before, unchanged. A cursor whose row is gone gives the first page, with the header `X-Qon-Pagination-Restarted`.
+                 * @example 5kTq0eXhB9vWcRz2JmYp7LsDnGaUf3Ei
+                 */
+                starting_after?: components["parameters"]["StartingAfter"];
+            };
+            header?: {
+                /**
+                 * @description Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+                 * @example checkout-7f3a
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description One page of remote configurations. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    "X-Qon-Pagination-Restarted": components["headers"]["X-Qon-Pagination-Restarted"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RemoteConfigurationList"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            429: components["responses"]["TooManyRequests"];
+            502: components["responses"]["BadGateway"];
+            504: components["responses"]["GatewayTimeout"];
+            default: components["responses"]["Failure"];
+        };
+    };
+    v4CreateRemoteConfiguration: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+                 * @example checkout-7f3a
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+                /**
+                 * @description Makes a repeat safe: within 24 hours the same key with the same request gives the stored answer and does nothing again. With another request it is 409 `idempotency_conflict`, while the first still runs 409 `idempotency_in_progress`.
+                 * @example 0b8c6a4e-create-1
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["RemoteConfigurationInput"];
+            };
+        };
+        responses: {
+            /** @description The new remote configuration, a draft. */
+            201: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    Location: components["headers"]["Location"];
+                    "Idempotency-Replayed": components["headers"]["Idempotency-Replayed"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RemoteConfiguration"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            409: components["responses"]["Conflict"];
+            429: components["responses"]["TooManyRequests"];
+            502: components["responses"]["BadGateway"];
+            504: components["responses"]["GatewayTimeout"];
+            default: components["responses"]["Failure"];
+        };
+    };
+    v4GetRemoteConfiguration: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+                 * @example checkout-7f3a
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path: {
+                /**
+                 * @description Remote configuration id.
+                 * @example 0d9f5a5e-6c1b-4c8e-9f3a-2b7d1e4a5c60
+                 */
+                config_id: components["parameters"]["RemoteConfigurationId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The remote configuration. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RemoteConfigurationDetail"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            404: components["responses"]["NotFound"];
+            429: components["responses"]["TooManyRequests"];
+            502: components["responses"]["BadGateway"];
+            504: components["responses"]["GatewayTimeout"];
+            default: components["responses"]["Failure"];
+        };
+    };
+    v4UpdateRemoteConfiguration: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+                 * @example checkout-7f3a
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path: {
+                /**
+                 * @description Remote configuration id.
+                 * @example 0d9f5a5e-6c1b-4c8e-9f3a-2b7d1e4a5c60
+                 */
+                config_id: components["parameters"]["RemoteConfigurationId"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["RemoteConfigurationInput"];
+            };
+        };
+        responses: {
+            /** @description The remote configuration as it is now. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RemoteConfiguration"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            429: components["responses"]["TooManyRequests"];
+            502: components["responses"]["BadGateway"];
+            504: components["responses"]["GatewayTimeout"];
+            default: components["responses"]["Failure"];
+        };
+    };
+    v4DeleteRemoteConfiguration: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+                 * @example checkout-7f3a
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path: {
+                /**
+                 * @description Remote configuration id.
+                 * @example 0d9f5a5e-6c1b-4c8e-9f3a-2b7d1e4a5c60
+                 */
+                config_id: components["parameters"]["RemoteConfigurationId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description It is gone. */
+            204: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            429: components["responses"]["TooManyRequests"];
+            502: components["responses"]["BadGateway"];
+            504: components["responses"]["GatewayTimeout"];
+            default: components["responses"]["Failure"];
+        };
+    };
+    v4ChangeRemoteConfigurationStatus: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+                 * @example checkout-7f3a
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path: {
+                /**
+                 * @description Remote configuration id.
+                 * @example 0d9f5a5e-6c1b-4c8e-9f3a-2b7d1e4a5c60
+                 */
+                config_id: components["parameters"]["RemoteConfigurationId"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["RemoteConfigurationStatusInput"];
+            };
+        };
+        responses: {
+            /** @description The remote configuration as it is now. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RemoteConfiguration"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            429: components["responses"]["TooManyRequests"];
+            502: components["responses"]["BadGateway"];
+            504: components["responses"]["GatewayTimeout"];
+            default: components["responses"]["Failure"];
+        };
+    };
+    v4GetRemoteConfigurationPayload: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+                 * @example checkout-7f3a
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path: {
+                /**
+                 * @description Remote configuration id.
+                 * @example 0d9f5a5e-6c1b-4c8e-9f3a-2b7d1e4a5c60
+                 */
+                config_id: components["parameters"]["RemoteConfigurationId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The payload. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RemoteConfigurationPayload"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            404: components["responses"]["NotFound"];
+            429: components["responses"]["TooManyRequests"];
+            502: components["responses"]["BadGateway"];
+            504: components["responses"]["GatewayTimeout"];
+            default: components["responses"]["Failure"];
+        };
+    };
+    v4ReplaceRemoteConfigurationPayload: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+                 * @example checkout-7f3a
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path: {
+                /**
+                 * @description Remote configuration id.
+                 * @example 0d9f5a5e-6c1b-4c8e-9f3a-2b7d1e4a5c60
+                 */
+                config_id: components["parameters"]["RemoteConfigurationId"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["RemoteConfigurationPayloadInput"];
+            };
+        };
+        responses: {
+            /** @description The payload as it is now. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RemoteConfigurationPayload"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            429: components["responses"]["TooManyRequests"];
+            502: components["responses"]["BadGateway"];
+            504: components["responses"]["GatewayTimeout"];
+            default: components["responses"]["Failure"];
+        };
+    };
+    v4GetRemoteConfigurationPayloadMapping: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+                 * @example checkout-7f3a
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path: {
+                /**
+                 * @description Remote configuration id.
+                 * @example 0d9f5a5e-6c1b-4c8e-9f3a-2b7d1e4a5c60
+                 */
+                config_id: components["parameters"]["RemoteConfigurationId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The mapping. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RemoteConfigurationPayloadMapping"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            404: components["responses"]["NotFound"];
+            429: components["responses"]["TooManyRequests"];
+            502: components["responses"]["BadGateway"];
+            504: components["responses"]["GatewayTimeout"];
+            default: components["responses"]["Failure"];
+        };
+    };
+    v4SetRemoteConfigurationPayloadMapping: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+                 * @example checkout-7f3a
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+                /**
+                 * @description Makes a repeat safe: within 24 hours the same key with the same request gives the stored answer and does nothing again. With another request it is 409 `idempotency_conflict`, while the first still runs 409 `idempotency_in_progress`.
+                 * @example 0b8c6a4e-create-1
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path: {
+                /**
+                 * @description Remote configuration id.
+                 * @example 0d9f5a5e-6c1b-4c8e-9f3a-2b7d1e4a5c60
+                 */
+                config_id: components["parameters"]["RemoteConfigurationId"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["RemoteConfigurationPayloadMappingInput"];
+            };
+        };
+        responses: {
+            /** @description The mapping as it is now. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    "Idempotency-Replayed": components["headers"]["Idempotency-Replayed"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RemoteConfigurationPayloadMapping"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            429: components["responses"]["TooManyRequests"];
+            502: components["responses"]["BadGateway"];
+            504: components["responses"]["GatewayTimeout"];
+            default: components["responses"]["Failure"];
+        };
+    };
+    v4AttachUserToRemoteConfiguration: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+                 * @example checkout-7f3a
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+                /**
+                 * @description Makes a repeat safe: within 24 hours the same key with the same request gives the stored answer and does nothing again. With another request it is 409 `idempotency_conflict`, while the first still runs 409 `idempotency_in_progress`.
+                 * @example 0b8c6a4e-create-1
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path: {
+                /**
+                 * @description Remote configuration id.
+                 * @example 0d9f5a5e-6c1b-4c8e-9f3a-2b7d1e4a5c60
+                 */
+                config_id: components["parameters"]["RemoteConfigurationId"];
+                /**
+                 * @description User id.
+                 * @example QON_5f0c1d2e3b4a59687766554433221100
+                 */
+                user_id: components["parameters"]["UserId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The user is attached. */
+            204: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    "Idempotency-Replayed": components["headers"]["Idempotency-Replayed"];
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            429: components["responses"]["TooManyRequests"];
+            502: components["responses"]["BadGateway"];
+            504: components["responses"]["GatewayTimeout"];
+            default: components["responses"]["Failure"];
+        };
+    };
+    v4DetachUserFromRemoteConfiguration: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+                 * @example checkout-7f3a
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path: {
+                /**
+                 * @description Remote configuration id.
+                 * @example 0d9f5a5e-6c1b-4c8e-9f3a-2b7d1e4a5c60
+                 */
+                config_id: components["parameters"]["RemoteConfigurationId"];
+                /**
+                 * @description User id.
+                 * @example QON_5f0c1d2e3b4a59687766554433221100
+                 */
+                user_id: components["parameters"]["UserId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The user is not attached. */
+            204: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            404: components["responses"]["NotFound"];
+            429: components["responses"]["TooManyRequests"];
+            502: components["responses"]["BadGateway"];
+            504: components["responses"]["GatewayTimeout"];
+            default: components["responses"]["Failure"];
+        };
+    };
+    v4EvaluateUserRemoteConfigurations: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+                 * @example checkout-7f3a
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path: {
+                /**
+                 * @description User id.
+                 * @example QON_5f0c1d2e3b4a59687766554433221100
+                 */
+                user_id: components["parameters"]["UserId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["EvaluationInput"];
+            };
+        };
+        responses: {
+            /** @description One item per context key, in the order of the request. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["UserRemoteConfigurationList"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            404: components["responses"]["NotFound"];
             429: components["responses"]["TooManyRequests"];
             502: components["responses"]["BadGateway"];
             504: components["responses"]["GatewayTimeout"];
@@ -5898,6 +7882,668 @@ export interface operations {
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            429: components["responses"]["TooManyRequests"];
+            502: components["responses"]["BadGateway"];
+            504: components["responses"]["GatewayTimeout"];
+            default: components["responses"]["Failure"];
+        };
+    };
+    v4ListExperiments: {
+        parameters: {
+            query?: {
+                /**
+                 * @description Rows on the page.
+                 * @example 50
+                 */
+                limit?: components["parameters"]["Limit"];
+                /**
+                 * @description `next_cursor` of the page before, unchanged. A cursor whose row is gone gives the first page, with the header `X-Qon-Pagination-Restarted`.
+                 * @example 5kTq0eXhB9vWcRz2JmYp7LsDnGaUf3Ei
+                 */
+                starting_after?: components["parameters"]["StartingAfter"];
+            };
+            header?: {
+                /**
+                 * @description Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+                 * @example checkout-7f3a
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description One page of experiments. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    "X-Qon-Pagination-Restarted": components["headers"]["X-Qon-Pagination-Restarted"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ExperimentList"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            429: components["responses"]["TooManyRequests"];
+            502: components["responses"]["BadGateway"];
+            504: components["responses"]["GatewayTimeout"];
+            default: components["responses"]["Failure"];
+        };
+    };
+    v4CreateExperiment: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+                 * @example checkout-7f3a
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+                /**
+                 * @description Makes a repeat safe: within 24 hours the same key with the same request gives the stored answer and does nothing again. With another request it is 409 `idempotency_conflict`, while the first still runs 409 `idempotency_in_progress`.
+                 * @example 0b8c6a4e-create-1
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ExperimentInput"];
+            };
+        };
+        responses: {
+            /** @description The new experiment, a draft. */
+            201: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    Location: components["headers"]["Location"];
+                    "Idempotency-Replayed": components["headers"]["Idempotency-Replayed"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Experiment"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            409: components["responses"]["Conflict"];
+            429: components["responses"]["TooManyRequests"];
+            502: components["responses"]["BadGateway"];
+            504: components["responses"]["GatewayTimeout"];
+            default: components["responses"]["Failure"];
+        };
+    };
+    v4GetExperimentsSummary: {
+        parameters: {
+            query: {
+                /**
+                 * @description Ids of the experiments; repeat the parameter for more.
+                 * @example [
+                 *       "exp_8m2k4q0z1x7c5v3b9n6a"
+                 *     ]
+                 */
+                "filter[experiment_uid][]": components["parameters"]["SummaryExperimentUids"];
+                /**
+                 * @description Facts from this Unix second on, included; the start of the experiment when left out.
+                 * @example 1772323200
+                 */
+                from?: components["parameters"]["SummaryFrom"];
+                /**
+                 * @description Facts before this Unix second; later than `from`. The end of the experiment, or now, when left out.
+                 * @example 1774915200
+                 */
+                to?: components["parameters"]["SummaryTo"];
+                /**
+                 * @description Must be the environment of the key, 1 for production, 0 for the sandbox.
+                 * @example 1
+                 */
+                environment?: components["parameters"]["SummaryEnvironment"];
+                /**
+                 * @description Currency of the money in the answer; one that has rates.
+                 * @example EUR
+                 */
+                currency?: components["parameters"]["SummaryCurrency"];
+            };
+            header?: {
+                /**
+                 * @description Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+                 * @example checkout-7f3a
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description One entry per known experiment, in the order of the request. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ExperimentsSummary"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            429: components["responses"]["TooManyRequests"];
+            502: components["responses"]["BadGateway"];
+            504: components["responses"]["GatewayTimeout"];
+            default: components["responses"]["Failure"];
+        };
+    };
+    v4GetExperiment: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+                 * @example checkout-7f3a
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path: {
+                /**
+                 * @description Experiment id.
+                 * @example exp_8m2k4q0z1x7c5v3b9n6a
+                 */
+                experiment_id: components["parameters"]["ExperimentId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The experiment. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Experiment"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            404: components["responses"]["NotFound"];
+            429: components["responses"]["TooManyRequests"];
+            502: components["responses"]["BadGateway"];
+            504: components["responses"]["GatewayTimeout"];
+            default: components["responses"]["Failure"];
+        };
+    };
+    v4DeleteExperiment: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+                 * @example checkout-7f3a
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path: {
+                /**
+                 * @description Experiment id.
+                 * @example exp_8m2k4q0z1x7c5v3b9n6a
+                 */
+                experiment_id: components["parameters"]["ExperimentId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description It is gone. */
+            204: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            429: components["responses"]["TooManyRequests"];
+            502: components["responses"]["BadGateway"];
+            504: components["responses"]["GatewayTimeout"];
+            default: components["responses"]["Failure"];
+        };
+    };
+    v4UpdateExperiment: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+                 * @example checkout-7f3a
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path: {
+                /**
+                 * @description Experiment id.
+                 * @example exp_8m2k4q0z1x7c5v3b9n6a
+                 */
+                experiment_id: components["parameters"]["ExperimentId"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ExperimentUpdate"];
+            };
+        };
+        responses: {
+            /** @description The experiment as it is now. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Experiment"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            429: components["responses"]["TooManyRequests"];
+            502: components["responses"]["BadGateway"];
+            504: components["responses"]["GatewayTimeout"];
+            default: components["responses"]["Failure"];
+        };
+    };
+    v4ChangeExperimentStatus: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+                 * @example checkout-7f3a
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+                /**
+                 * @description Makes a repeat safe: within 24 hours the same key with the same request gives the stored answer and does nothing again. With another request it is 409 `idempotency_conflict`, while the first still runs 409 `idempotency_in_progress`.
+                 * @example 0b8c6a4e-create-1
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path: {
+                /**
+                 * @description Experiment id.
+                 * @example exp_8m2k4q0z1x7c5v3b9n6a
+                 */
+                experiment_id: components["parameters"]["ExperimentId"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ExperimentStatusInput"];
+            };
+        };
+        responses: {
+            /** @description The experiment as it is now. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    "Idempotency-Replayed": components["headers"]["Idempotency-Replayed"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Experiment"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            429: components["responses"]["TooManyRequests"];
+            502: components["responses"]["BadGateway"];
+            504: components["responses"]["GatewayTimeout"];
+            default: components["responses"]["Failure"];
+        };
+    };
+    v4ListExperimentGroups: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+                 * @example checkout-7f3a
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path: {
+                /**
+                 * @description Experiment id.
+                 * @example exp_8m2k4q0z1x7c5v3b9n6a
+                 */
+                experiment_id: components["parameters"]["ExperimentId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description All groups of the experiment. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ExperimentGroupList"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            404: components["responses"]["NotFound"];
+            429: components["responses"]["TooManyRequests"];
+            502: components["responses"]["BadGateway"];
+            504: components["responses"]["GatewayTimeout"];
+            default: components["responses"]["Failure"];
+        };
+    };
+    v4CreateExperimentGroup: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+                 * @example checkout-7f3a
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+                /**
+                 * @description Makes a repeat safe: within 24 hours the same key with the same request gives the stored answer and does nothing again. With another request it is 409 `idempotency_conflict`, while the first still runs 409 `idempotency_in_progress`.
+                 * @example 0b8c6a4e-create-1
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path: {
+                /**
+                 * @description Experiment id.
+                 * @example exp_8m2k4q0z1x7c5v3b9n6a
+                 */
+                experiment_id: components["parameters"]["ExperimentId"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ExperimentGroupInput"];
+            };
+        };
+        responses: {
+            /** @description The new group. */
+            201: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    Location: components["headers"]["Location"];
+                    "Idempotency-Replayed": components["headers"]["Idempotency-Replayed"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ExperimentGroup"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            429: components["responses"]["TooManyRequests"];
+            502: components["responses"]["BadGateway"];
+            504: components["responses"]["GatewayTimeout"];
+            default: components["responses"]["Failure"];
+        };
+    };
+    v4DeleteExperimentGroup: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+                 * @example checkout-7f3a
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path: {
+                /**
+                 * @description Experiment id.
+                 * @example exp_8m2k4q0z1x7c5v3b9n6a
+                 */
+                experiment_id: components["parameters"]["ExperimentId"];
+                /**
+                 * @description Id of a group of the experiment.
+                 * @example grp_8m2k4q0z1x7c5v3b9n6b
+                 */
+                group_id: components["parameters"]["ExperimentGroupId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description It is gone. */
+            204: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            429: components["responses"]["TooManyRequests"];
+            502: components["responses"]["BadGateway"];
+            504: components["responses"]["GatewayTimeout"];
+            default: components["responses"]["Failure"];
+        };
+    };
+    v4UpdateExperimentGroup: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+                 * @example checkout-7f3a
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path: {
+                /**
+                 * @description Experiment id.
+                 * @example exp_8m2k4q0z1x7c5v3b9n6a
+                 */
+                experiment_id: components["parameters"]["ExperimentId"];
+                /**
+                 * @description Id of a group of the experiment.
+                 * @example grp_8m2k4q0z1x7c5v3b9n6b
+                 */
+                group_id: components["parameters"]["ExperimentGroupId"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ExperimentGroupUpdate"];
+            };
+        };
+        responses: {
+            /** @description The group as it is now. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ExperimentGroup"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            429: components["responses"]["TooManyRequests"];
+            502: components["responses"]["BadGateway"];
+            504: components["responses"]["GatewayTimeout"];
+            default: components["responses"]["Failure"];
+        };
+    };
+    v4AttachUserToExperiment: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+                 * @example checkout-7f3a
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+                /**
+                 * @description Makes a repeat safe: within 24 hours the same key with the same request gives the stored answer and does nothing again. With another request it is 409 `idempotency_conflict`, while the first still runs 409 `idempotency_in_progress`.
+                 * @example 0b8c6a4e-create-1
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path: {
+                /**
+                 * @description Experiment id.
+                 * @example exp_8m2k4q0z1x7c5v3b9n6a
+                 */
+                experiment_id: components["parameters"]["ExperimentId"];
+                /**
+                 * @description User id.
+                 * @example QON_5f0c1d2e3b4a59687766554433221100
+                 */
+                user_id: components["parameters"]["UserId"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ExperimentAttachment"];
+            };
+        };
+        responses: {
+            /** @description The user is attached. */
+            204: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    "Idempotency-Replayed": components["headers"]["Idempotency-Replayed"];
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            429: components["responses"]["TooManyRequests"];
+            502: components["responses"]["BadGateway"];
+            504: components["responses"]["GatewayTimeout"];
+            default: components["responses"]["Failure"];
+        };
+    };
+    v4DetachUserFromExperiment: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+                 * @example checkout-7f3a
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path: {
+                /**
+                 * @description Experiment id.
+                 * @example exp_8m2k4q0z1x7c5v3b9n6a
+                 */
+                experiment_id: components["parameters"]["ExperimentId"];
+                /**
+                 * @description User id.
+                 * @example QON_5f0c1d2e3b4a59687766554433221100
+                 */
+                user_id: components["parameters"]["UserId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The user is not in the experiment. */
+            204: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
             404: components["responses"]["NotFound"];
             409: components["responses"]["Conflict"];
             429: components["responses"]["TooManyRequests"];
@@ -6698,6 +9344,93 @@ export interface operations {
             404: components["responses"]["NotFound"];
             409: components["responses"]["Conflict"];
             422: components["responses"]["IncompleteCredentials"];
+            429: components["responses"]["TooManyRequests"];
+            502: components["responses"]["BadGateway"];
+            504: components["responses"]["GatewayTimeout"];
+            default: components["responses"]["Failure"];
+        };
+    };
+    v4GetTestClock: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+                 * @example checkout-7f3a
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The clock. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TestClock"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            429: components["responses"]["TooManyRequests"];
+            502: components["responses"]["BadGateway"];
+            504: components["responses"]["GatewayTimeout"];
+            default: components["responses"]["Failure"];
+        };
+    };
+    v4AdvanceTestClock: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+                 * @example checkout-7f3a
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+                /**
+                 * @description Makes a repeat safe: within 24 hours the same key with the same request gives the stored answer and does nothing again. With another request it is 409 `idempotency_conflict`, while the first still runs 409 `idempotency_in_progress`.
+                 * @example 0b8c6a4e-create-1
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["TestClockAdvance"];
+            };
+        };
+        responses: {
+            /** @description The clock at its target, and how many things reached a final state. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    "Idempotency-Replayed": components["headers"]["Idempotency-Replayed"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AdvancedTestClock"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            409: components["responses"]["Conflict"];
             429: components["responses"]["TooManyRequests"];
             502: components["responses"]["BadGateway"];
             504: components["responses"]["GatewayTimeout"];

@@ -382,6 +382,8 @@ create table experiment_assignments (
   group_id text collate "C" not null,
   assigned_at timestamptz not null,
   pinned boolean not null default false,
+  -- Of two pins of one context key the newest counts; assigned_at does not move when an assignment becomes a pin.
+  pinned_at timestamptz,
   primary key (environment, experiment_id, user_id),
   foreign key (environment, experiment_id) references experiments on delete cascade,
   foreign key (environment, group_id) references experiment_groups on delete cascade,
@@ -400,6 +402,10 @@ create table configuration_pins (
   foreign key (environment, user_id) references users on delete cascade
 );
 create index configuration_pins_by_config on configuration_pins (environment, config_id);
+
+-- The person whom a kept answer is about: an erasure takes it along.
+alter table idempotent_answers add column user_id text collate "C";
+create index idempotent_answers_of_user on idempotent_answers (environment, user_id) where user_id is not null;
 
 -- Exports of a segment: who was in it when processing began. They go in the transaction that ends the export; without foreign key,
 -- whose check per row made writing a million of them down take 24 s instead of 4.

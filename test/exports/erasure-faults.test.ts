@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { parse } from 'csv-parse/sync'
 import { pino } from 'pino'
 import { afterEach, beforeEach, expect, test } from 'vitest'
+import { eraseFromExports } from '../../domain/exports/erasure.ts'
 import { replaceFile } from '../../domain/exports/rewrite.ts'
 import type { FileStorage } from '../../store/files/storage.ts'
 import { transaction } from '../../store/transaction.ts'
@@ -127,7 +128,6 @@ test('edges of parts: the same other users on both sides, also when neighbours o
 test('an acceptance waits for an erasure that it could miss', async () => {
   const held = await api.pool.connect()
   await held.query('begin')
-  const { eraseFromExports } = await import('../../domain/exports/erasure.ts')
   await eraseFromExports(held, environment, ids.anna!)
   let accepted = false
   const accepting = api.call('POST', '/v4/exports', { body: WHOLE_YEAR }).then(answer => {

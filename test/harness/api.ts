@@ -8,6 +8,7 @@ import type { RateLimit } from '../../api/rate-limit.ts'
 import { listen } from '../../api/server.ts'
 import { createProject } from '../../domain/projects/create.ts'
 import { type Secrets, secretsFrom } from '../../domain/projects/seal.ts'
+import type { UnverifiedPurchases, Verifiers } from '../../domain/purchases/verification.ts'
 import { passTime } from '../../domain/subscriptions/pass.ts'
 import { SUBSCRIPTION_DUE } from '../../domain/subscriptions/store.ts'
 import { connect, type Pool } from '../../store/connect.ts'
@@ -57,6 +58,8 @@ export type TestApiOptions = {
   worker?: boolean
   policies?: Policies
   partRows?: number
+  unverifiedPurchases?: UnverifiedPurchases
+  verifiers?: Verifiers
 }
 
 export async function newProject(pool: Pool, secrets: Secrets): Promise<TestProjectKeys> {
@@ -94,7 +97,8 @@ export async function startApi(options: TestApiOptions = {}): Promise<TestApi> {
     projectRateLimit: options.projectRateLimit ?? off,
     checkAnswer: answerCheck({ share: 1, onMismatch: 'fail', log }),
     publicUrl: '',
-    unverifiedPurchases: 'secret' as const,
+    unverifiedPurchases: options.unverifiedPurchases ?? ('secret' as const),
+    verifiers: options.verifiers ?? {},
   }
   const server = await listen(deps, 0, '127.0.0.1')
   const url = `http://127.0.0.1:${server.port}`

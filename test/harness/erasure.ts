@@ -1,18 +1,18 @@
 import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { gunzipSync } from 'node:zlib'
-import { eraseFromExports } from '../../domain/exports/erasure.ts'
+import { eraseCustomer } from '../../domain/customers/erase.ts'
 import type { Pool } from '../../store/connect.ts'
 import { transaction } from '../../store/transaction.ts'
 import { readParquet } from './parquet.ts'
 import { until } from './until.ts'
 
-/** Erases a user as far as exports are concerned: the user, the user's events, and what exports keep. */
+/** As `v4DeleteCustomer` does. */
 export const eraseUser = (pool: Pool, environment: number, id: string): Promise<void> =>
   transaction(pool, async tx => {
-    await eraseFromExports(tx, environment, id)
-    await tx.query('delete from events where environment = $1 and user_id = $2', [environment, id])
-    await tx.query('delete from users where environment = $1 and id = $2', [environment, id])
+    const { rows } = await tx.query<{ project: number }>('select project from environments where id = $1', [environment])
+    const actor = { kind: 'system', id: null } as const
+    await eraseCustomer(tx, { project: rows[0]!.project, environment, actor, operation: 'v4DeleteCustomer', requestId: null }, id)
   })
 
 export const erasuresEnded = (pool: Pool, ms = 20_000): Promise<true> =>

@@ -1,0 +1,38 @@
+import { audit } from '../../domain/audit/record.ts'
+import { advanceClock, lockClock, type Target, targetOf } from '../../domain/clock/advance.ts'
+import { readClock, type TestClock } from '../../domain/clock/clock.ts'
+import { finalCounts } from '../../domain/clock/drained.ts'
+import type { EnvironmentKind } from '../../domain/environment.ts'
+import { invalidField, Refusal } from '../../domain/refusal.ts'
+import { transaction } from '../../store/transaction.ts'
+import { inTransaction, onPool } from '../operation.ts'
+
+function sandboxOnly(kind: EnvironmentKind): void {
+  if (kind !== 'sandbox') throw new Refusal('control_forbidden', 'only the sandbox has a test clock')
+}
+
+const clock = (read: TestClock) => ({ object: 'test_clock' as const, url: '/v4/test-clock' as const, ...read })
+
+export const v4GetTestClock = onPool('v4GetTestClock', async ({ environment, environmentKind, db }) => {
+  sandboxOnly(environmentKind)
+  return { body: clock(await readClock(db, environment)) }
+})
+
+// The transaction holds the lock and the Idempotency-Key; what is done on the way is committed step by step, and stays.
+export const v4AdvanceTestClock = inTransaction('v4AdvanceTestClock', async ({ body, environment, environmentKind, trail, deps, tx }) => {
+  sandboxOnly(environmentKind)
+  const { by, to } = body
+  if ((by === undefined) === (to === undefined)) throw invalidField('body', 'must have exactly one of by and to')
+  await lockClock(tx, environment)
+  const target = await targetOf(tx, environment, (by === undefined ? { to } : { by }) as Target)
+  const { pool } = deps
+  const [before, counted] = [clock(await readClock(pool, environment)), await finalCounts(pool, environment)]
+  // On its own, before the clock moves: an advance that takes too long has advanced none the less.
+  await transaction(pool, own =>
+    audit(own, trail, { resource: 'test_clock', id: null, before, after: { target: new Date(target).toISOString() } }),
+  )
+  await advanceClock(environment, target, { pool, beat: () => tx.query('select 1') })
+  const { exports } = await finalCounts(pool, environment)
+  const drained = { report_slots: 0, automation_runs: 0, deliveries: 0, exports: exports - counted.exports }
+  return { body: { ...clock(await readClock(pool, environment)), drained } }
+})

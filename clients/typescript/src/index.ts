@@ -1,0 +1,5 @@
+export { all } from './all.ts'
+export type { Answer, Call, Operations } from './calls.ts'
+export { PerennialError } from './error.ts'
+export type * from './generated/types.gen.ts'
+export { perennial, type Settings } from './perennial.ts'

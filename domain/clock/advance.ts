@@ -1,0 +1,70 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import type { Pool, Tx } from '../../store/connect.ts'
+import type { Environment } from '../environment.ts'
+import { conflict, invalidField, Refusal } from '../refusal.ts'
+import { passTime } from '../subscriptions/pass.ts'
+import { SUBSCRIPTION_DUE } from '../subscriptions/store.ts'
+import { dueNow, moveClock, nextDueUntil } from './clock.ts'
+
+const ADVANCE_LOCK = 4_104
+/** Real time: what is not drained by then goes on with the next advance. */
+const LIMIT_MS = 60_000
+/** Between two looks at what workers have in hand. */
+const LOOK_MS = 20
+
+export type Target = { by: string } | { to: string }
+
+/** The instant that is asked for, with microseconds. Throws `invalid_data` unless it lies ahead, by a second to a year. */
+export async function targetOf(tx: Tx, environment: Environment, target: Target): Promise<string> {
+  const field = 'by' in target ? 'by' : 'to'
+  const { rows } = await tx.query<{ target: string; early: boolean; late: boolean }>(
+    `select t.target::text, t.target < n.now + interval '1 second' and $2::text is not null or t.target <= n.now as early,
+       t.target > ((n.now at time zone 'UTC') + interval '1 year') at time zone 'UTC' as late
+     from environment_now($1) n(now)
+     cross join lateral (select coalesce($3::timestamptz, ((n.now at time zone 'UTC') + $2::interval) at time zone 'UTC') as target) t`,
+    [environment, 'by' in target ? target.by : null, 'to' in target ? target.to : null],
+  )
+  const row = rows[0]!
+  if (row.early) throw invalidField(field, field === 'by' ? 'must be at least PT1S' : 'must be later than now')
+  if (row.late) throw invalidField(field, 'must be at most one year ahead')
+  return row.target
+}
+
+/** One advance at a time: held by the transaction until it ends. */
+export async function lockClock(tx: Tx, environment: Environment): Promise<void> {
+  const { rows } = await tx.query<{ locked: boolean }>('select pg_try_advisory_xact_lock($1, $2) as locked', [ADVANCE_LOCK, environment])
+  if (!rows[0]!.locked) throw conflict('the clock is being advanced')
+}
+
+export type AdvanceOptions = { pool: Pool /** Keeps whatever holds the lock alive. */; beat: () => Promise<unknown>; limitMs?: number }
+
+/**
+ * Does everything that is due, then takes the clock to each later due time up to `target` in turn and does what is due there. What
+ * one transaction keeps is done here, one promise at a time; what workers do is waited for. Throws `upstream_timeout` when that takes
+ * longer than a minute: the clock then stands at the last time reached, and whoever asks again goes on from there.
+ */
+export async function advanceClock(
+  environment: Environment,
+  target: string,
+  { pool, beat, limitMs = LIMIT_MS }: AdvanceOptions,
+): Promise<void> {
+  const until = performance.now() + limitMs
+  const drain = async () => {
+    for (;;) {
+      const due = await dueNow(pool, environment)
+      if (due.length === 0) return
+      if (performance.now() > until) throw new Refusal('upstream_timeout', 'what fell due is not done yet: repeat with `to` to go on')
+      const own = due.find(({ kind }) => kind === SUBSCRIPTION_DUE)
+      if (own) await passTime(pool, own.id)
+      else await delay(LOOK_MS)
+      await beat()
+    }
+  }
+  await drain()
+  for (let at = await nextDueUntil(pool, environment, target); at !== null; at = await nextDueUntil(pool, environment, target)) {
+    await moveClock(pool, environment, at)
+    await drain()
+  }
+  await moveClock(pool, environment, target)
+  await drain()
+}

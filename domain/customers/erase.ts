@@ -1,0 +1,45 @@
+import { createHash } from 'node:crypto'
+import type { Tx } from '../../store/connect.ts'
+import { audit, type Trail } from '../audit/record.ts'
+import type { Environment } from '../environment.ts'
+import { eraseFromExports } from '../exports/erasure.ts'
+import { notFound } from '../refusal.ts'
+import { SUBSCRIPTION_DUE } from '../subscriptions/store.ts'
+import { closeIngestion } from '../users/ingestion.ts'
+
+const sha256 = (text: string) => createHash('sha256').update(text).digest('hex')
+
+// What hangs on the user's row (grants, subscriptions, assignments, pins) goes with it. A lineage stays, without user: the store may
+// still speak of it.
+const ERASE = [
+  `delete from due d using subscriptions s where s.environment = $1 and s.user_id = $2 and d.kind = '${SUBSCRIPTION_DUE}' and d.id = s.id`,
+  'delete from events where environment = $1 and user_id = $2',
+  'delete from purchases where environment = $1 and user_id = $2',
+  'update lineages set user_id = null where environment = $1 and user_id = $2',
+  'delete from lineage_shares where environment = $1 and user_id = $2',
+  'delete from idempotent_answers where environment = $1 and user_id = $2',
+  'delete from users where environment = $1 and id = $2',
+]
+
+/** Every id by which an entry names the person (their own, their identity's) becomes its SHA-256; what they looked like goes. */
+const FORGET = `
+update audit_log set user_id = $3, before = null, after = null,
+  resource_id = case when resource_id is null then null when resource_id = $2 then $3 when resource = 'identity' then encode(sha256(convert_to(resource_id, 'UTF8')), 'hex') else resource_id end
+where environment = $1 and user_id = $2`
+
+/**
+ * Erases a person for good, in one transaction: afterwards no row holds the id. Batches of events that name the user wait for it, or
+ * it for them, so that none is stored for somebody who is gone. Stored files follow, as promised runs. Throws `not_found`.
+ */
+export async function eraseCustomer(tx: Tx, trail: Trail & { environment: Environment }, user: string): Promise<void> {
+  const { environment } = trail
+  await closeIngestion(tx, environment)
+  const locked = await tx.query('select 1 from users where environment = $1 and id = $2 for update', [environment, user])
+  if (locked.rowCount === 0) throw notFound('customer')
+  // First: the user's events tell which files have rows of the user.
+  await eraseFromExports(tx, environment, user)
+  for (const statement of ERASE) await tx.query(statement, [environment, user])
+  const hash = sha256(user)
+  await tx.query(FORGET, [environment, user, hash])
+  await audit(tx, trail, { resource: 'customer', id: hash, user: hash })
+}

@@ -1,0 +1,88 @@
+import type { Db } from '../../store/connect.ts'
+import type { Environment } from '../environment.ts'
+import { invalidField } from '../refusal.ts'
+import type { Experiment } from './experiment.ts'
+import { type Figures, loadFigures, type Unconverted } from './figures.ts'
+import { type Comparison, compare, measure, NO_COMPARISON } from './metric.ts'
+
+export type SummaryQuery = { experiments: string[]; from: number | undefined; to: number | undefined; currency: string }
+type Group = { id: string; name: string | null; is_control: boolean }
+type Row = Pick<
+  Experiment,
+  'id' | 'name' | 'status' | 'started_at' | 'finished_at' | 'primary_metric' | 'goal_value' | 'goal_direction'
+> & { days_running: number; groups: Group[] }
+export type GroupResult = Group & Figures & Comparison & { value: number | null; goal_reached: boolean | null }
+export type ExperimentResult = Omit<Row, 'groups'> & { groups: GroupResult[] }
+
+const EXPERIMENTS = `
+select e.id, e.name, e.status, e.started_at, e.finished_at, e.primary_metric, e.goal_value, e.goal_direction,
+  coalesce(floor(extract(epoch from coalesce(e.finished_at, c.now) - e.started_at) / 86400), 0)::int as days_running,
+  (select coalesce(json_agg(json_build_object('id', g.id, 'name', g.name, 'is_control', g.is_control) order by g.n), '[]')
+     from experiment_groups g where g.environment = $1 and g.experiment_id = e.id) as groups, c.is_known
+from (select environment_now($1) as now, $3 = 'USD' or exists (select 1 from currency_rates where currency = $3) as is_known) c
+left join experiments e on e.environment = $1 and e.id = any ($2::text[])`
+
+/** Results of the known ones of these experiments, in the order of the request. */
+export async function summarise(
+  db: Db,
+  environment: Environment,
+  query: SummaryQuery,
+): Promise<{ experiments: ExperimentResult[]; unconverted: Unconverted[] }> {
+  const ids = [...new Set(query.experiments)]
+  const { rows } = await db.query<Row & { is_known: boolean }>(EXPERIMENTS, [environment, ids, query.currency])
+  if (!rows[0]?.is_known) throw invalidField('currency', 'has no rates here: see the list of currencies')
+  const known = ids.flatMap(id => rows.find(row => row.id === id) ?? [])
+  if (known.length === 0) return { experiments: [], unconverted: [] }
+  const { groups, unconverted } = await loadFigures(db, environment, { ...query, experiments: known.map(row => row.id) })
+  return { experiments: known.map(({ is_known, ...row }) => ({ ...row, groups: resultsOf(row, groups) })), unconverted }
+}
+
+function resultsOf({ primary_metric, goal_value, goal_direction, groups }: Row, figures: Map<string, Figures>): GroupResult[] {
+  const all = groups.map(group => {
+    const found = figures.get(group.id) ?? { ...NOBODY, group_id: group.id }
+    return { group, found, measured: primary_metric === null ? null : measure(primary_metric, found) }
+  })
+  const control = all.find(({ group }) => group.is_control)?.measured ?? null
+  return all.map(({ group, found, measured }) => {
+    const value = measured?.value ?? null
+    const isCompared = !group.is_control && measured !== null && control !== null
+    return {
+      ...group,
+      ...found,
+      ...(isCompared ? compare(measured, control) : NO_COMPARISON),
+      value,
+      goal_reached: reached(value, goal_value === null ? null : Number(goal_value), goal_direction),
+    }
+  })
+}
+
+function reached(value: number | null, goal: number | null, direction: Experiment['goal_direction']): boolean | null {
+  if (value === null || goal === null || direction === null) return null
+  return direction === 'increase' ? value >= goal : value <= goal
+}
+
+const NOBODY: Omit<Figures, 'group_id'> = {
+  users: 0,
+  pinned_users: 0,
+  paying_users: 0,
+  trial_users: 0,
+  trials: 0,
+  converted_trials: 0,
+  cancelled_trials: 0,
+  trial_conversions: 0,
+  subscriptions: 0,
+  cancelled_subscriptions: 0,
+  in_app_purchases: 0,
+  sales: '0',
+  proceeds: '0',
+  refunds: '0',
+  arpu: '0',
+  sales_mean: 0,
+  proceeds_mean: 0,
+  refunds_mean: 0,
+  trials_variance: null,
+  subscriptions_variance: null,
+  sales_variance: null,
+  proceeds_variance: null,
+  refunds_variance: null,
+}

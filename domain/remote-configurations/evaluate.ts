@@ -1,0 +1,84 @@
+import type { Pool, Tx } from '../../store/connect.ts'
+import { transaction } from '../../store/transaction.ts'
+import type { Environment } from '../environment.ts'
+import { notFound } from '../refusal.ts'
+import { type Condition, segmentIdsIn } from '../segments/condition.ts'
+import { holds, withOverrides } from '../segments/evaluate.ts'
+import { loadProfile, type Overrides, type Profile } from '../segments/profile.ts'
+import { type Candidates, loadCandidates } from './candidates.ts'
+import { decide, type NewAssignment, type Served } from './decide.ts'
+
+export type Question = {
+  /** null and '' are the same key; undefined asks for every key there is something for. */
+  keys: (string | null)[] | undefined
+  overrides: Overrides
+  dryRun: boolean
+}
+export type Evaluated = Served & { context_key: string | null }
+
+/**
+ * What the app of the user is served, and the recording of new assignments. All of it sees one snapshot. Concurrent evaluations of one
+ * user that both would assign cannot both commit: each touches the user, and the later one begins anew with the first one's rows.
+ */
+export async function evaluate(pool: Pool, environment: Environment, user: string, question: Question): Promise<Evaluated[]> {
+  const work = (tx: Tx) => inSnapshot(tx, environment, user, question)
+  const { answer, unseen } = await transaction(pool, work, undefined, 'repeatable read')
+  if (unseen) await seen(pool, environment, user)
+  return answer
+}
+
+async function inSnapshot(tx: Tx, environment: Environment, user: string, { keys, overrides, dryRun }: Question) {
+  const asked = keys?.map(key => key ?? '')
+  const found = await loadCandidates(tx, environment, user, asked ? [...new Set(asked)] : null)
+  const meets = audience(tx, environment, user, found, overrides)
+  const taken: NewAssignment[] = []
+  const served = new Map<string, Served>()
+  for (const key of asked ?? allKeys(found)) if (!served.has(key)) served.set(key, await decide(user, key, found, taken, meets))
+  if (taken.length > 0 && !dryRun) await assign(tx, environment, user, taken)
+  const wanted = keys ?? [...served.keys()].map(key => (key === '' ? null : key))
+  return {
+    answer: wanted.map((context_key): Evaluated => ({ context_key, ...served.get(context_key ?? '')! })),
+    unseen: found.unseen && taken.length === 0 && !dryRun,
+  }
+}
+
+/** '' first, then by code point: keys are ASCII. */
+const allKeys = ({ configurations, experiments }: Candidates) =>
+  [...new Set([...configurations, ...experiments].map(({ key }) => key))].sort((a, b) => (a < b ? -1 : 1))
+
+/** Reads the profile at most once, with all segments that any condition here may name. */
+function audience(tx: Tx, environment: Environment, user: string, found: Candidates, overrides: Overrides) {
+  let profile: Profile | undefined
+  return async (conditions: Condition[]): Promise<boolean> => {
+    if (conditions.length === 0) return true
+    if (!profile) {
+      const all = [...found.configurations, ...found.experiments].flatMap(candidate => candidate.conditions)
+      const loaded = await loadProfile(tx, environment, user, segmentIdsIn(all))
+      if (!loaded) throw notFound('user')
+      profile = withOverrides(loaded, overrides)
+    }
+    return holds(conditions, profile)
+  }
+}
+
+/** Fails with a serialisation failure, and so is run anew, when another evaluation has touched the user since the snapshot. */
+const assign = (tx: Tx, environment: Environment, user: string, taken: NewAssignment[]) =>
+  tx.query({
+    name: 'assign',
+    text: `with seen as (
+             update users set last_seen_at = greatest(last_seen_at, environment_now($1)) where environment = $1 and id = $2 returning id
+           )
+           insert into experiment_assignments (environment, experiment_id, user_id, group_id, assigned_at)
+           select $1, t.experiment, seen.id, t.chosen, environment_now($1) from seen, unnest($3::text[], $4::text[]) t(experiment, chosen)
+           on conflict do nothing`,
+    values: [environment, user, taken.map(t => t.experiment), taken.map(t => t.group)],
+  })
+
+/** After the transaction: it needs no snapshot, and a writer of the user's properties must not make the evaluation begin anew. */
+const seen = (pool: Pool, environment: Environment, user: string) =>
+  pool.query({
+    name: 'seen',
+    text: `update users set last_seen_at = environment_now($1)
+           where environment = $1 and id = $2 and last_seen_at <= environment_now($1) - interval '1 second'`,
+    values: [environment, user],
+  })

@@ -1,0 +1,61 @@
+import type { Tx } from '../../store/connect.ts'
+import type { Environment } from '../environment.ts'
+import { conflict, notFound } from '../refusal.ts'
+import { CONFIGURATION_COLUMNS, type Configuration } from './configuration.ts'
+import type { ConfigurationDetail } from './find.ts'
+
+// Order of row locks wherever experiments and what they use meet: experiments by id, their groups, remote configuration or offering,
+// user. Whoever writes groups holds the experiment first.
+
+type Strength = 'update' | 'no key update' | 'share'
+
+/** Holds one remote configuration until the end of the transaction. */
+export async function lockConfiguration(
+  tx: Tx,
+  environment: Environment,
+  id: string,
+  strength: Strength,
+  what = 'remote configuration',
+): Promise<Configuration> {
+  const { rows } = await tx.query<Configuration>(
+    `select ${CONFIGURATION_COLUMNS} from remote_configurations where environment = $1 and id = $2 for ${strength}`,
+    [environment, id],
+  )
+  if (!rows[0]) throw notFound(what)
+  return rows[0]
+}
+
+/** Holds it for a change of what archived ones keep for ever. */
+export async function lockWritable(tx: Tx, environment: Environment, id: string): Promise<ConfigurationDetail> {
+  const { rows } = await tx.query<ConfigurationDetail>(
+    `select ${CONFIGURATION_COLUMNS}, payload, payload_mapping from remote_configurations where environment = $1 and id = $2 for no key update`,
+    [environment, id],
+  )
+  if (!rows[0]) throw notFound('remote configuration')
+  refuseArchived(rows[0])
+  return rows[0]
+}
+
+export function refuseArchived({ status }: Configuration): void {
+  if (status === 'archived') throw conflict('the remote configuration is archived and read-only')
+}
+
+/** Holds it together with the experiments that use it, so that none of them starts meanwhile. */
+export async function lockWithUses(tx: Tx, environment: Environment, id: string, strength: Strength): Promise<Configuration> {
+  await tx.query(
+    `select 1 from experiments where environment = $1 and id = any (array(
+       select experiment_id from experiment_groups where environment = $1 and remote_config_uid = $2)) order by id for share`,
+    [environment, id],
+  )
+  return lockConfiguration(tx, environment, id, strength)
+}
+
+/** After `lockWithUses`: a statement of its own, so it sees the groups that were being made and have been waited for. */
+export async function refuseInUse(tx: Tx, environment: Environment, id: string): Promise<void> {
+  const { rows } = await tx.query<{ id: string; status: string }>(
+    `select e.id, e.status from experiment_groups g join experiments e on e.environment = g.environment and e.id = g.experiment_id
+     where g.environment = $1 and g.remote_config_uid = $2 and e.status in ('active', 'paused') limit 1`,
+    [environment, id],
+  )
+  if (rows[0]) throw conflict(`the remote configuration is used by the ${rows[0].status} experiment ${rows[0].id}`)
+}

@@ -1,0 +1,64 @@
+import type { Tx } from '../../store/connect.ts'
+import type { PaymentsAdded } from '../customers/posted-payments.ts'
+import type { Environment } from '../environment.ts'
+import { isoMicros } from '../events/instant.ts'
+import { KNOWN_FIELDS, type Known } from '../events/known.ts'
+import type { Status } from '../subscriptions/status.ts'
+
+/** What a batch changes about one user: what was learned, payments on top of those that are counted, the status. */
+export type UserChange = { known?: Known; added?: PaymentsAdded; status?: Status }
+
+const typeOf = (name: string) => (name.endsWith('_at') ? 'timestamptz' : 'text')
+
+const COLUMNS: [name: string, type: string, value: (change: UserChange) => string | number | boolean | null][] = [
+  ['knows', 'boolean', ({ known }) => known !== undefined],
+  ...KNOWN_FIELDS.map((name): (typeof COLUMNS)[number] => [
+    name,
+    typeOf(name),
+    ({ known }) => {
+      const value = known?.[name] ?? null
+      return typeof value === 'number' ? isoMicros(value) : value
+    },
+  ]),
+  ['first_at', 'timestamptz', ({ added }) => (added ? isoMicros(added.firstAt) : null)],
+  ['last_at', 'timestamptz', ({ added }) => (added?.last ? isoMicros(added.last.at) : null)],
+  ['payments', 'int', ({ added }) => added?.payments ?? 0],
+  ['converted', 'int', ({ added }) => added?.converted ?? 0],
+  ['usd', 'numeric', ({ added }) => added?.usd ?? '0'],
+  ['currency', 'text', ({ added }) => added?.last?.currency ?? null],
+  ['product', 'text', ({ added }) => added?.last?.product ?? null],
+  ['status', 'text', ({ status }) => status ?? null],
+]
+const names = COLUMNS.map(([name]) => name)
+const isLater = `c.last_at >= coalesce(u.last_payment_at, '-infinity')`
+
+// The users are locked in the order of their ids, so that two batches cannot wait for each other in a circle. One version of the row
+// per batch: every one costs an entry in each index of the figures.
+const WRITE = `
+with locked as materialized (
+  select id from users where environment = $1 and id = any($2) order by id for no key update
+)
+update users u set
+  ${KNOWN_FIELDS.map(name => `${name} = case when c.knows then c.${name} else u.${name} end`).join(', ')},
+  first_transaction_at = least(u.first_transaction_at, c.first_at),
+  payments_count = u.payments_count + c.payments,
+  converted_payments = u.converted_payments + c.converted,
+  gross_payments_usd = u.gross_payments_usd + c.usd,
+  net_payments_usd = u.net_payments_usd + c.usd,
+  purchase_currency = case when ${isLater} then c.currency else u.purchase_currency end,
+  purchase_product_id = case when ${isLater} then c.product else u.purchase_product_id end,
+  last_payment_at = greatest(u.last_payment_at, c.last_at),
+  status = coalesce(c.status, u.status)
+from locked
+join unnest($2::text[], ${COLUMNS.map(([, type], i) => `$${i + 3}::${type}[]`).join(', ')}) c(id, ${names.join(', ')}) on c.id = locked.id
+where u.environment = $1 and u.id = locked.id`
+
+export async function writeUsers(tx: Tx, environment: Environment, changes: Map<string, UserChange>): Promise<void> {
+  if (changes.size === 0) return
+  const all = [...changes.values()]
+  await tx.query({
+    name: 'write-users',
+    text: WRITE,
+    values: [environment, [...changes.keys()], ...COLUMNS.map(([, , value]) => all.map(value))],
+  })
+}

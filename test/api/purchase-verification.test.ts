@@ -1,0 +1,120 @@
+import { generateKeyPairSync } from 'node:crypto'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import type { StorePeriod, Verdict } from '../../domain/purchases/verification.ts'
+import { startApi, type TestApi } from '../harness/api.ts'
+import { product, purchaseOf, userOf } from '../harness/purchases.ts'
+
+// A store whose answers the test gives: its client is at the outer edge, behind the seam.
+let verdict: () => Promise<Verdict>
+let asked: { secret: string | null; lineage: string }[] = []
+let api: TestApi
+beforeAll(async () => {
+  api = await startApi({
+    verifiers: {
+      stripe: async ({ claim, secret }) => {
+        asked.push({ secret: secret('api_key'), lineage: claim.lineage })
+        return verdict()
+      },
+    },
+  })
+  await product(api, { id: 'monthly', stripe_product_id: 'm', apple_product_id: 'm', google_product_id: 'm' })
+  const connect = (platform: string, body: object) => api.call('POST', `/v4/project-settings/stores/${platform}`, { body })
+  expect((await connect('stripe', { api_key: 'rk_live_1' })).status).toBe(200)
+  const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
+  const pem = privateKey.export({ type: 'pkcs8', format: 'pem' })
+  const iap = { iap_key_identifier: 'K', iap_issuer_id: 'I', iap_private_key: pem, bundle_id: 'com.x' }
+  expect((await connect('apple', iap)).status).toBe(200)
+})
+afterAll(() => api.stop())
+
+const period = (rest: Partial<StorePeriod>): StorePeriod => ({
+  transaction: null,
+  order: null,
+  product: 'm',
+  basePlan: null,
+  isSubscription: true,
+  currency: 'EUR',
+  price: '12.50',
+  purchasedAt: '2026-03-01T00:00:00Z',
+  expiresAt: '2026-04-01T00:00:00Z',
+  periodType: 'normal',
+  autoRenewing: true,
+  neverRenews: false,
+  billingRetryAt: null,
+  graceUntil: null,
+  refundedAt: null,
+  refundedAmount: null,
+  ...rest,
+})
+const claim = (user: string, subscription_id: string) =>
+  purchaseOf(api, user, { price: '1', purchased_at: '2026-03-01T00:00:00Z', stripe_store_data: { subscription_id, product_id: 'm' } })
+const names = async (user: string) =>
+  (await api.pool.query<{ name: string }>('select name from events where user_id = $1 order by happened_at, log_offset', [user])).rows.map(
+    r => r.name,
+  )
+
+test('the values of the store replace the caller`s, its other periods are recorded, and from then on its word counts', async () => {
+  const user = await userOf(api)
+  asked = []
+  verdict = async () => ({
+    is: 'confirmed',
+    periods: [
+      period({ autoRenewing: true }),
+      period({ purchasedAt: '2026-04-01T00:00:00Z', expiresAt: '2126-05-01T00:00:00Z', autoRenewing: false, neverRenews: true }),
+    ],
+  })
+  const made = await claim(user, 'sub_1')
+  expect(made.status).toBe(201)
+  expect(made.body).toMatchObject({ currency: 'EUR', price: '12.50', is_auto_renewing: false, verified_at: expect.any(String) })
+  expect(asked).toEqual([{ secret: 'rk_live_1', lineage: 'sub_1' }])
+  expect((await api.call('GET', `/v4/users/${user}/purchases`)).body.data).toHaveLength(2)
+  expect(await names(user)).toEqual(['subscription_started', 'subscription_renewed', 'subscription_canceled'])
+  expect((await api.call('PATCH', made.body.url, { body: { is_auto_renewing: true } })).body.error.code).toBe('conflict')
+})
+
+test('a refund that the store reports is told once', async () => {
+  const user = await userOf(api)
+  verdict = async () => ({
+    is: 'confirmed',
+    periods: [period({ refundedAt: '2026-03-05T00:00:00Z', refundedAmount: '12.50', autoRenewing: false })],
+  })
+  await claim(user, 'sub_2')
+  expect(await names(user)).toEqual(['subscription_started', 'subscription_refunded', 'subscription_expired', 'subscription_canceled'])
+})
+
+test.each([
+  ['does not know it', async (): Promise<Verdict> => ({ is: 'unknown' }), 422, 'purchase_fraud'],
+  ['fails', () => Promise.reject(new Error('500')), 502, 'network_error'],
+] as const)('when the store %s nothing is recorded', async (_, answer, status, code) => {
+  const user = await userOf(api)
+  verdict = answer
+  const refused = await claim(user, 'sub_3')
+  expect(refused.status).toBe(status)
+  expect(refused.body.error.code).toBe(code)
+  expect((await api.call('GET', `/v4/users/${user}/purchases`)).body.data).toEqual([])
+})
+
+test('a connected store that nobody can ask confirms nothing; one that is not connected needs no word but the key`s', async () => {
+  const user = await userOf(api)
+  const at = { purchased_at: '2026-03-01T00:00:00Z' }
+  const app_store_data = { transaction_id: 'v-1', product_id: 'm' }
+  expect((await purchaseOf(api, user, { ...at, app_store_data })).body.error.code).toBe('not_available')
+  const play_store_data = { purchase_token: 'v-2', product_id: 'm' }
+  expect((await purchaseOf(api, user, { ...at, play_store_data })).body).toMatchObject({ verified_at: null })
+})
+
+test('where nobody`s word suffices a purchase without a store is refused, and the refusal is kept under its key', async () => {
+  const strict = await startApi({ unverifiedPurchases: 'none' })
+  await product(strict, { id: 'monthly', google_product_id: 'm' })
+  const user = await userOf(strict)
+  const body = {
+    currency: 'USD',
+    price: '1',
+    purchased_at: '2026-03-01T00:00:00Z',
+    play_store_data: { purchase_token: 'v-2', product_id: 'm' },
+  }
+  const ask = () => strict.call('POST', `/v4/users/${user}/purchases`, { body, headers: { 'Idempotency-Key': 'k' } })
+  expect((await ask()).body.error.code).toBe('purchase_fraud')
+  expect((await ask()).headers.get('idempotency-replayed')).toBe('true')
+  await strict.stop()
+})

@@ -1,0 +1,85 @@
+// Every limit of the description, exactly met and passed by one.
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { startApi, type TestApi } from '../harness/api.ts'
+import { type Described, operations } from '../harness/described.ts'
+import { type Request, type World, worldOf } from '../harness/world.ts'
+import { MENDED } from './arbitrary.ts'
+import { type Boundary, boundaries } from './boundaries.ts'
+import { unexplained } from './business.ts'
+import { fault, fieldsOf } from './oracle.ts'
+import { textBoundaries } from './texts.ts'
+
+let api: TestApi
+beforeAll(async () => {
+  api = await startApi()
+})
+afterAll(() => api.stop())
+
+/** Whether one of the fields is the one at fault, or holds it, or lies in it. */
+const names = (fields: string[], at: string) => fields.some(field => field === 'body' || field.startsWith(at) || at.startsWith(field))
+
+type Case = { boundary: Boundary; request: Request }
+
+/** What is wrong with the answers: what is past a limit is refused on its field, what meets it is not. */
+async function hold(operation: Described, world: World, { boundary, request }: Case): Promise<string[]> {
+  const { at, valid, whole } = boundary
+  const answer = await world.send(operation, request)
+  const isRefused = answer.status === 400 && answer.body.error.code === 'invalid_data' && names(fieldsOf(answer), at)
+  const wrong = [fault(operation, answer), ...(valid ? unexplained(operation, answer) : [])].filter(reason => reason !== null)
+  if (!valid && !isRefused) wrong.push(`not refused on its field: ${answer.status} ${answer.text.slice(0, 300)}`)
+  return wrong.map(reason => `${at} ${valid ? 'at' : 'past'} its limit, ${JSON.stringify(whole)?.slice(0, 200)}: ${reason}`)
+}
+
+async function holdAll(operation: Described, casesOf: (good: Request) => Case[]): Promise<string[]> {
+  const world = await worldOf(api, operation)
+  const found: string[] = []
+  const first = casesOf(await world.example(operation))
+  for (const [n, example] of first.entries()) {
+    // What is taken may use up its ids and its target: it gets new ones.
+    const { boundary, request } = example.boundary.valid ? casesOf(await world.example(operation))[n]! : example
+    found.push(...(await hold(operation, world, { boundary, request })))
+  }
+  return found
+}
+
+/** What is past a limit is sent as it is: it is refused before anybody looks more closely. */
+const mended = ({ id }: Described, { valid, whole }: Boundary) =>
+  (valid && typeof whole === 'object' && whole !== null && MENDED[id]?.(whole as Record<string, unknown>)) || whole
+
+const isSent = (place: string) => (operation: Described) => operation.parameters.some(parameter => parameter.in === place)
+
+describe.concurrent('limits', () => {
+  test.for(operations.filter(operation => operation.body))('of the body of $id', async operation => {
+    const cases = (good: Request) =>
+      boundaries(operation.body!, good.body).map(boundary => ({ boundary, request: { ...good, body: mended(operation, boundary) } }))
+    expect(await holdAll(operation, cases)).toEqual([])
+  })
+
+  test.for(operations.filter(isSent('query')))('of the query of $id', async operation => {
+    const cases = (good: Request) =>
+      textBoundaries(operation, 'query').map(boundary => ({
+        boundary,
+        request: { ...good, query: { ...good.query, [boundary.at.replace(/\[\d+\]$/, '')]: boundary.whole } },
+      }))
+    expect(await holdAll(operation, cases)).toEqual([])
+  })
+
+  test.for(operations.filter(isSent('path')))('of the path of $id', async operation => {
+    const cases = (good: Request) =>
+      textBoundaries(operation, 'path').map(boundary => ({
+        boundary,
+        request: { ...good, path: { ...good.path, [boundary.at]: String(boundary.whole) } },
+      }))
+    expect(await holdAll(operation, cases)).toEqual([])
+  })
+})
+
+test.for(operations)('$id refuses a query parameter that it does not know, and one given twice', async operation => {
+  const world = await worldOf(api, operation)
+  const good = await world.example(operation)
+  const scalars = operation.parameters.filter(parameter => parameter.in === 'query' && parameter.schema.type !== 'array')
+  for (const [name, value] of [['no_such_parameter', '1'], ...scalars.map(({ name, example }) => [name, [example, example]])]) {
+    const answer = await world.send(operation, { ...good, query: { ...good.query, [name as string]: value } })
+    expect([answer.status, fieldsOf(answer)]).toEqual([400, [name]])
+  }
+})

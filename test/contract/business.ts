@@ -1,0 +1,48 @@
+// Refusals of input that agrees with its schema: rules about several fields, about what exists, or beyond what a schema can say.
+import type { Answer } from '../harness/client.ts'
+import type { Described } from '../harness/described.ts'
+import { fieldsOf } from './oracle.ts'
+
+const PRODUCT_IDS = 'invalid_product_id product_ids|product_not_in_project product_ids'
+const CONDITIONS = '(segmentation_)?conditions\\[\\d+\\]\\.(metric|comparator|value)'
+const STORE_DATA = '(app|play|stripe|paddle)_store_data(\\.\\w+)?'
+
+/** By operation: `code field` of every 400 that good input may meet; without a code it is `invalid_data`. */
+const RULES: Record<string, string> = {
+  v4CreateUser: 'environment',
+  v4SetUserProperties: 'properties',
+  v4SetCustomerProperties: 'properties',
+  v4CreateEntitlement: PRODUCT_IDS,
+  v4UpdateEntitlement: PRODUCT_IDS,
+  v4GrantUserEntitlement: 'expires_at',
+  v4GrantCustomerPermission: 'expires_at',
+  v4CreateProduct: 'duration|google_base_plan_id',
+  v4UpdateProduct: 'duration|google_base_plan_id',
+  v4CreatePurchase: `expires_at|is_auto_renewing|period_type|purchased_at|price|currency|${STORE_DATA}|(invalid_product_id|product_not_in_project) ${STORE_DATA}`,
+  v4UpdateUserPurchase: 'expires_at|billing_retry_at|grace_period_expires_at|refunded_at|refunded_amount',
+  v4CreateOffering: `tag|cannot_set_main_directly |${PRODUCT_IDS}`,
+  v4UpdateOffering: `tag|cannot_set_main_directly |${PRODUCT_IDS}`,
+  v4ListCustomers: 'environment|page',
+  v4GetCustomerMetrics: 'environment',
+  v4CreateRemoteConfiguration: CONDITIONS,
+  v4UpdateRemoteConfiguration: CONDITIONS,
+  v4CreateSegment: CONDITIONS,
+  v4UpdateSegment: CONDITIONS,
+  v4CreateExperiment: CONDITIONS,
+  v4UpdateExperiment: CONDITIONS,
+  v4GetExperimentsSummary: 'currency|from|to|environment',
+  v4CreateEvents: 'events\\[\\d+\\].*',
+  v4CreateExport: 'from_timestamp|to_timestamp|compression',
+  v4UpdateProjectSettings: 'proxy_url|rtdn_proxy_url',
+  v4UpdateStoreConfig: '\\w+',
+  v4AdvanceTestClock: 'by|to|body',
+}
+
+/** The refusals that no rule explains. */
+export function unexplained(operation: Described, answer: Answer): string[] {
+  if (answer.status !== 400) return []
+  const { code, details } = answer.body.error
+  const fields = details ? fieldsOf(answer) : ['']
+  const rule = new RegExp(`^(${RULES[operation.id] ?? 'none'})(\\[\\d+\\])?$`)
+  return fields.map(field => (code === 'invalid_data' ? field : `${code} ${field}`)).filter(reason => !rule.test(reason))
+}

@@ -1,0 +1,81 @@
+// Whatever is sent: an answer that the description names, never a failure of ours, and never a success for what it does not allow.
+import fc from 'fast-check'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { descriptions } from '../../schemas/generated/operations.ts'
+import { startApi, type TestApi } from '../harness/api.ts'
+import { type Described, operations, pathParameters } from '../harness/described.ts'
+import { worldOf } from '../harness/world.ts'
+import { bodyChanges, RAW, search, segment } from './nasty.ts'
+import { fault } from './oracle.ts'
+import { SEED } from './seed.ts'
+
+const RUNS = { body: 25, query: 12, path: 8 }
+
+let api: TestApi
+beforeAll(async () => {
+  api = await startApi()
+})
+afterAll(() => api.stop())
+
+const allows = ({ id }: Described, body: unknown) => descriptions.find(row => row.id === id)!.validate.body!(structuredClone(body)) === true
+
+/** Throws what is wrong with an answer; `bad`: nothing may come of the request. */
+function judge(operation: Described, answer: Awaited<ReturnType<TestApi['call']>>, bad = false): void {
+  const wrong = fault(operation, answer) ?? (bad && answer.status < 300 ? `succeeded: ${answer.text.slice(0, 300)}` : null)
+  if (wrong !== null) throw new Error(wrong)
+}
+
+describe.concurrent('odd input', () => {
+  test.for(operations.filter(operation => operation.body))('in the body of $id', async operation => {
+    const world = await worldOf(api, operation)
+    await fc.assert(
+      fc.asyncProperty(bodyChanges, async changes => {
+        const good = await world.example(operation)
+        const body = changes.apply(good.body)
+        const answer = await world.send(operation, { ...good, body })
+        judge(operation, answer, body === undefined || !allows(operation, JSON.parse(JSON.stringify(body))))
+      }),
+      { seed: SEED, numRuns: RUNS.body },
+    )
+  })
+
+  test.for(operations)('instead of the body of $id', async operation => {
+    const world = await worldOf(api, operation)
+    for (const { raw, type = 'application/json' } of RAW) {
+      // Without a body the operation does not look: it would be performed each time.
+      if (operation.method === 'GET' || !operation.body) break
+      const { path } = await world.example(operation)
+      const answer = await world.raw(operation, { path }, { raw, headers: { 'Content-Type': type } })
+      judge(operation, answer)
+    }
+  })
+
+  test.for(operations)('in the query of $id', async operation => {
+    const world = await worldOf(api, operation)
+    const good = await world.example(operation)
+    const known = operation.parameters.filter(parameter => parameter.in === 'query').map(parameter => parameter.name)
+    await fc.assert(
+      fc.asyncProperty(search(known), async text => {
+        judge(operation, await world.raw(operation, { path: good.path, search: text }, { body: good.body }))
+      }),
+      { seed: SEED, numRuns: RUNS.query },
+    )
+  })
+
+  test.for(operations.filter(operation => operation.path.includes('{')))('in the path of $id', async operation => {
+    const world = await worldOf(api, operation)
+    const good = await world.example(operation)
+    const names = pathParameters(operation)
+    await fc.assert(
+      fc.asyncProperty(fc.constantFrom(...names), segment, async (name, text) => {
+        judge(operation, await world.raw(operation, { path: good.path, segments: { [name]: text } }, { body: good.body }))
+      }),
+      { seed: SEED, numRuns: RUNS.path },
+    )
+  })
+})
+
+test('all of it was judged by the description that is served', async () => {
+  const { body } = await api.call('GET', '/v4/openapi.json', { key: null })
+  expect(Object.keys(body.paths)).toEqual([...new Set(operations.map(operation => operation.path))])
+})

@@ -1,0 +1,37 @@
+import pg from 'pg'
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
+import { startApi, type TestApi } from '../harness/api.ts'
+import { operations } from '../harness/described.ts'
+import { worldOf } from '../harness/world.ts'
+
+/** What a read may ask the database, beside the key, which is remembered. */
+const STATEMENTS = 2
+const ABOUT_TRANSACTIONS = /^(begin|commit|rollback|set transaction)/i
+
+let api: TestApi
+beforeAll(async () => {
+  api = await startApi()
+})
+afterAll(() => api.stop())
+
+const textOf = (query: unknown) => (typeof query === 'string' ? query : (query as { text: string }).text)
+
+describe('a read asks the database at most twice', () => {
+  const reads = operations.filter(({ method }) => method === 'GET')
+
+  test.each(reads.map(operation => [operation.id, operation] as const))('%s', async (_, operation) => {
+    const world = await worldOf(api, operation)
+    const request = await world.example(operation)
+    // The first one asks for the key.
+    expect((await world.send(operation, request)).status).toBe(operation.success)
+    const asked = vi.spyOn(pg.Client.prototype, 'query')
+    try {
+      await world.send(operation, request)
+      const texts = asked.mock.calls.map(([query]) => textOf(query)).filter(text => !ABOUT_TRANSACTIONS.test(text))
+      expect(texts.length).toBeGreaterThan(0)
+      expect(texts.length, texts.join('\n')).toBeLessThanOrEqual(STATEMENTS)
+    } finally {
+      asked.mockRestore()
+    }
+  })
+})

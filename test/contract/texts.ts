@@ -1,0 +1,33 @@
+import { type Described, type Schema, whole } from '../harness/described.ts'
+import { type Boundary, boundaries } from './boundaries.ts'
+
+/** What can be written in an address as it is; `.` and `..` are steps there, and half a character has no encoding. */
+const isText = (value: unknown) => typeof value === 'string' && value.isWellFormed() && !['', '.', '..'].includes(value)
+
+/** Texts that read as no value of the type. */
+const MISREAD: Record<string, string[]> = {
+  integer: ['', '1.0', '+1', ' 1', '1e1', '0x1', '٣'],
+  number: ['', '+1', '1e1', 'NaN', 'Infinity'],
+  boolean: ['', '1', 'TRUE', 'yes'],
+}
+
+function ofScalar(schema: Schema, found: Boundary[]): Boundary[] {
+  const { type } = schema
+  return found.filter(({ whole }) => {
+    if (type === 'string') return isText(whole)
+    return typeof whole === type || (type === 'integer' && typeof whole === 'number') || isText(whole)
+  })
+}
+
+/** Of the parameters of an operation: whatever stands in an address is text, and a list is a repeated name. */
+export function textBoundaries(operation: Described, place: 'path' | 'query'): Boundary[] {
+  return operation.parameters
+    .filter(parameter => parameter.in === place)
+    .flatMap(({ name, schema: given, example }) => {
+      const schema = whole(given)
+      const found = boundaries(schema, example, name)
+      if (schema.type === 'array') return found.filter(({ whole }) => Array.isArray(whole) && whole.length > 0 && whole.every(isText))
+      const misread = (MISREAD[String(schema.type)] ?? []).map(text => ({ at: name, valid: false, whole: text }))
+      return [...ofScalar(schema, found), ...misread]
+    })
+}

@@ -1,0 +1,48 @@
+// Requests that agree with the description, about things that exist.
+import fc from 'fast-check'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { startApi, type TestApi } from '../harness/api.ts'
+import { type Described, operations } from '../harness/described.ts'
+import { type Request, type World, worldOf } from '../harness/world.ts'
+import { requests } from './arbitrary.ts'
+import { unexplained } from './business.ts'
+import { fault } from './oracle.ts'
+import { SEED } from './seed.ts'
+
+const RUNS = 12
+
+let api: TestApi
+beforeAll(async () => {
+  api = await startApi()
+})
+afterAll(() => api.stop())
+
+async function placed(world: World, operation: Described, { query, body }: Omit<Request, 'path'>): Promise<Request> {
+  const path = await world.path(operation)
+  const filled = async (value: unknown) => world.fill(value, path, false)
+  return { path, query: (await filled(query)) as Request['query'], ...(body !== undefined && { body: await filled(body) }) }
+}
+
+describe.concurrent.each(operations)('$id', operation => {
+  test('does what its example says', async () => {
+    const world = await worldOf(api, operation)
+    const answer = await world.send(operation, await world.example(operation))
+    expect([answer.status, answer.text]).toEqual([operation.success, answer.text])
+    expect(fault(operation, answer)).toBeNull()
+  })
+
+  test.skipIf(operation.body === null && operation.parameters.every(parameter => parameter.in === 'path'))(
+    'takes what its schemas allow',
+    () =>
+      fc.assert(
+        fc.asyncProperty(requests(operation), async made => {
+          const world = await worldOf(api, operation)
+          const request = await placed(world, operation, made)
+          const answer = await world.send(operation, request)
+          const wrong = [fault(operation, answer), ...unexplained(operation, answer)].filter(reason => reason !== null)
+          if (wrong.length > 0) throw new Error(`${wrong.join('; ')}; sent ${JSON.stringify(request)}; ${answer.text.slice(0, 300)}`)
+        }),
+        { seed: SEED, numRuns: RUNS },
+      ),
+  )
+})

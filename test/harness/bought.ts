@@ -1,0 +1,47 @@
+import type { Pool } from '../../store/connect.ts'
+
+export type Bought = {
+  at: string
+  amount?: number
+  currency?: string
+  platform?: string
+  /** One-time when false. */
+  subscription?: boolean
+  /** First period of the run; its own time when left out. */
+  run?: string
+  until?: string
+  auto_renewing?: boolean
+  refunded_at?: string
+  refunded_amount?: number
+  is_family_shared?: boolean
+}
+
+/** Recorded transactions of one user and one lineage, as the recording of purchases leaves them. */
+export async function bought(pool: Pool, environment: number, user: string, rows: Bought[]): Promise<void> {
+  const lineage = await pool.query(
+    `insert into lineages (environment, platform, lineage, user_id) values ($1, 'app_store', gen_random_uuid()::text, $2) returning id`,
+    [environment, user],
+  )
+  for (const row of rows)
+    await pool.query(
+      `insert into purchases (environment, lineage, user_id, platform, store_product_id, is_subscription, currency, price, amount,
+         purchased_at, expires_at, auto_renewing, refunded_at, refunded_amount, is_family_shared, created_at, run_started_at)
+       values ($1, $2, $3, $4, 'p', $5, $6, $7::text, $7::text::numeric, $8, $9, $10, $11, $12, $13, $8, $14)`,
+      [
+        environment,
+        lineage.rows[0].id,
+        user,
+        row.platform ?? 'stripe',
+        row.subscription ?? true,
+        row.currency ?? 'USD',
+        String(row.amount ?? 0),
+        row.at,
+        row.until ?? null,
+        row.auto_renewing ?? true,
+        row.refunded_at ?? null,
+        row.refunded_amount ?? null,
+        row.is_family_shared ?? false,
+        row.run ?? row.at,
+      ],
+    )
+}

@@ -1,0 +1,83 @@
+// The description as the service serves it, one row per operation: what the generated suites are generated from.
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { type Document, follow, type Media, methods, type Operation, type Parameter, type Schema } from '../../schemas/generate/schema.ts'
+
+export type { Schema }
+export type DescribedParameter = { name: string; in: 'path' | 'query'; required: boolean; schema: Schema; example: unknown }
+export type Described = {
+  id: string
+  method: string
+  path: string
+  tag: string
+  /** Status of success. */
+  success: number
+  /** Every status that it may answer. */
+  statuses: number[]
+  idempotent: boolean
+  pagination: string
+  auth: string
+  extension: boolean
+  parameters: DescribedParameter[]
+  body: Schema | null
+}
+
+export const document: Document = JSON.parse(readFileSync(join(import.meta.dirname, '../../schemas/generated/openapi.json'), 'utf8'))
+
+/** The schema itself where it is named by a reference. */
+export const whole = (schema: Schema): Schema => {
+  const target = follow(document, schema as Schema & { $ref: string }) as Schema
+  return target === schema ? schema : whole(target)
+}
+
+export const operationsOf = (described: Document): Described[] =>
+  Object.entries(described.paths).flatMap(([path, item]) =>
+    methods.flatMap(method => {
+      const operation = item[method]
+      return operation && path.startsWith('/v4/') ? [rowOf(described, path, method, operation, item.parameters ?? [])] : []
+    }),
+  )
+
+function rowOf(described: Document, path: string, method: string, operation: Operation, shared: Operation['parameters'] & {}): Described {
+  const statuses = Object.keys(operation.responses).map(Number).filter(Number.isInteger)
+  const parameters = [...shared, ...(operation.parameters ?? [])].map(parameter => follow<Parameter>(described, parameter))
+  const schemes = (operation.security ?? described.security ?? []).flatMap(Object.keys)
+  return {
+    id: operation.operationId,
+    method: method.toUpperCase(),
+    path,
+    tag: operation.tags[0]!,
+    success: statuses.find(status => status < 300)!,
+    statuses,
+    idempotent: operation['x-idempotency-key'] === true,
+    pagination: operation['x-pagination'] ?? '',
+    auth: operation['x-auth'] ?? (schemes.includes('projectAuth') ? 'project' : 'secret'),
+    extension: operation['x-extension'] === true,
+    parameters: parameters.flatMap(({ name, in: place, required = false, schema, ...rest }) =>
+      place === 'header' ? [] : [{ name, in: place, required, schema, example: (rest as { example?: unknown }).example }],
+    ),
+    body: (operation.requestBody as Media | undefined)?.content?.['application/json']?.schema ?? null,
+  }
+}
+
+export const operations: Described[] = operationsOf(document)
+
+export const pathParameters = (operation: Described): string[] => [...operation.path.matchAll(/\{(\w+)\}/g)].map(match => match[1]!)
+
+/** The documented body. */
+export const exampleOf = ({ id, body }: Described): Record<string, unknown> => {
+  const example = body && whole(body).example
+  if (typeof example !== 'object' || example === null) throw new Error(`${id}: its body has no example`)
+  return example as Record<string, unknown>
+}
+
+const encoded = (value: unknown) => encodeURIComponent(typeof value === 'object' ? JSON.stringify(value) : String(value))
+
+/** Path and query of a request. */
+export function addressOf({ path }: Described, request: { path: Record<string, string>; query: Record<string, unknown> }): string {
+  const pairs = Object.entries(request.query).flatMap(([name, value]) =>
+    (Array.isArray(value) ? value : [value]).map(one => `${encodeURIComponent(name)}=${encoded(one)}`),
+  )
+  const place = path.replaceAll(/\{(\w+)\}/g, (_, name) => encodeURIComponent(request.path[name]!))
+  return pairs.length > 0 ? `${place}?${pairs.join('&')}` : place
+}

@@ -1,0 +1,127 @@
+// Valid requests for every operation of the description: its documented example, with ids of things that exist.
+import type { TestApi } from './api.ts'
+import type { Answer, RequestOptions } from './client.ts'
+import { addressOf, type Described, exampleOf, pathParameters } from './described.ts'
+import { definition, type Given, type Make, makers, type Place, storeProductOf, unique } from './makers.ts'
+
+export type Request = { path: Given; query: Record<string, unknown>; body?: unknown }
+
+/** Fields and query parameters that name something; a list of them names as many. */
+const REFERENCES: Record<string, Make> = {
+  user_id: makers.user_id!,
+  customer_uid: makers.user_id!,
+  entitlement_id: definition,
+  permission_id: definition,
+  product_ids: makers.product_id!,
+  product_id: async (place, given) => storeProductOf(await makers.product_id!(place, given)),
+  segment_id: makers.segment_id!,
+  remote_config_uid: makers.config_id!,
+  offering_uid: makers.offering_id!,
+  group_id: makers.group_id!,
+  'filter[experiment_uid][]': makers.experiment_id!,
+}
+export const isReference = (name: string) => Object.hasOwn(REFERENCES, name)
+/** Whether a body names something that must exist. */
+export const namesSomething = (value: unknown, name = ''): boolean => {
+  if (typeof value === 'object' && value !== null)
+    return Object.entries(value).some(([key, inner]) => namesSomething(inner, Array.isArray(value) ? name : key))
+  return typeof value === 'string' && isReference(name)
+}
+/** Fields whose value may be given once. */
+const CHOSEN = new Set(['id', 'identity_id', 'alias_id', 'transaction_id', 'event_id'])
+
+/** What must be done before the operation has anything to do. */
+const BEFORE: Record<string, (place: Place, given: Given) => Promise<unknown>> = {
+  v4DetachUserFromRemoteConfiguration: ({ ask }, { config_id, user_id }) =>
+    ask('POST', `/v4/remote-configurations/${config_id}/users/${user_id}`),
+  v4DetachUserFromExperiment: async (place, given) =>
+    place.ask('POST', `/v4/experiments/${given.experiment_id}/users/${given.user_id}`, { group_id: await makers.group_id!(place, given) }),
+}
+
+/** Operations that the sandbox alone knows. */
+export const SANDBOX_ONLY = ['v4GetTestClock', 'v4AdvanceTestClock']
+
+export type World = {
+  key: string
+  place: Place
+  /** Path parameters that name things made for this call. */
+  path(operation: Described): Promise<Given>
+  /** The documented example, with things made for this call; it succeeds. */
+  example(operation: Described): Promise<Request>
+  /** Puts things made for it in the place of every text that names something, and, when `choose`, new ids in that of chosen ones. */
+  fill(value: unknown, given: Given, choose: boolean): Promise<unknown>
+  send(operation: Described, request: Request, headers?: Record<string, string>): Promise<Answer>
+  /** Sends an address as it is written: `search` the query, `segments` in the place of path parameters. */
+  raw(operation: Described, address: RawAddress, options: RequestOptions): Promise<Answer>
+}
+export type RawAddress = { path: Given; search?: string; segments?: Record<string, string> }
+
+export function world(api: Pick<TestApi, 'call'>, key: string): World {
+  const place: Place = {
+    environment: key.startsWith('test_') ? 'sandbox' : 'prod',
+    async ask(method, path, body) {
+      const answer = await api.call(method, path, { key, body })
+      if (answer.status >= 300) throw new Error(`${method} ${path}: ${answer.status} ${answer.text}`)
+      return answer.body
+    },
+  }
+
+  async function path(operation: Described): Promise<Given> {
+    const given: Given = {}
+    for (const name of pathParameters(operation)) {
+      const make = makers[name]
+      if (!make) throw new Error(`${operation.id}: no maker for the path parameter ${name}`)
+      given[name] = await make(place, given)
+    }
+    return given
+  }
+
+  async function fill(value: unknown, given: Given, choose: boolean, name = ''): Promise<unknown> {
+    if (Array.isArray(value)) return Promise.all(value.map(item => fill(item, given, choose, name)))
+    if (typeof value === 'object' && value !== null) {
+      const entries = Object.entries(value).map(async ([key, inner]) => [key, await fill(inner, given, choose, key)])
+      return Object.fromEntries(await Promise.all(entries))
+    }
+    if (typeof value !== 'string') return value
+    if (name === 'environment') return place.environment
+    if (choose && CHOSEN.has(name)) return unique('chosen')
+    return isReference(name) ? REFERENCES[name]!(place, given) : value
+  }
+
+  return {
+    key,
+    place,
+    path,
+    fill,
+    async example(operation) {
+      const given = await path(operation)
+      await BEFORE[operation.id]?.(place, given)
+      const wanted = operation.parameters.filter(parameter => parameter.in === 'query' && parameter.required)
+      const query = (await fill(
+        Object.fromEntries(wanted.map(parameter => [parameter.name, parameter.example])),
+        given,
+        true,
+      )) as Request['query']
+      return { path: given, query, ...(operation.body && { body: await fill(exampleOf(operation), given, true) }) }
+    },
+    send: (operation, request, headers = {}) =>
+      api.call(operation.method, addressOf(operation, request), { key, body: request.body, headers }),
+    raw(operation, { path, search, segments = {} }, options) {
+      const address = operation.path.replaceAll(/\{(\w+)\}/g, (_, name) => segments[name] ?? encodeURIComponent(path[name]!))
+      return api.call(operation.method, search === undefined ? address : `${address}?${search}`, { key, ...options })
+    },
+  }
+}
+
+/** Operations after which the key of the project is another one. */
+const ENDS_KEY = ['v4RegenerateProjectSecret']
+
+/**
+ * A world in which the operation may be called: what ends a key or sets up stores gets a project of its own, what the sandbox alone
+ * knows the sandbox.
+ */
+export async function worldOf(api: TestApi, operation: Described): Promise<World> {
+  const ofItsOwn = ENDS_KEY.includes(operation.id) || operation.tag === 'Project Settings' || SANDBOX_ONLY.includes(operation.id)
+  const project = ofItsOwn ? await api.newProject() : api.project
+  return world(api, SANDBOX_ONLY.includes(operation.id) ? project.sandbox : project.secret)
+}
