@@ -7,11 +7,12 @@ import { parse } from 'csv-parse/sync'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { type Client, client } from '../harness/client.ts'
 import { type FreshDatabase, freshDatabase } from '../harness/database.ts'
-import { eraseUser, erasuresEnded, filesWith, tablesWith } from '../harness/erasure.ts'
+import { eraseUser, erasuresEnded, filesWith } from '../harness/erasure.ts'
 import { item } from '../harness/events.ts'
 import { finished, WHOLE_YEAR } from '../harness/exports.ts'
 import { readParquet } from '../harness/parquet.ts'
 import { type Running, run } from '../harness/process.ts'
+import { tracesOf } from '../harness/traces.ts'
 import { until } from '../harness/until.ts'
 
 const KEY = `sk_${'k'.repeat(40)}`
@@ -109,7 +110,7 @@ test.each([
   expect([now.manifest.rows, now.manifest.bytes]).toEqual([wanted.length, bytes.length])
   expect((await transactionsIn(format, bytes)).sort()).toEqual(wanted)
   expect(await filesWith(join(folder, 'exports'), id)).toEqual([])
-  expect(await tablesWith(database.pool, id)).toEqual([])
+  expect(await tracesOf(database.pool, id)).toEqual([])
   const parts = await until(
     'the parts',
     async () => (await database.pool.query('select parts from exports where id = $1', [body.id])).rows[0],

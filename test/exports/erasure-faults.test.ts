@@ -14,9 +14,10 @@ import { exportWorkflow } from '../../workflows/export/export.ts'
 import { clearAway, rewriteFile } from '../../workflows/export/rewrite-file.ts'
 import { startApi, type TestApi } from '../harness/api.ts'
 import { QUICK } from '../harness/engine.ts'
-import { eraseUser, erasuresEnded, filesWith, tablesWith } from '../harness/erasure.ts'
+import { eraseUser, erasuresEnded, filesWith } from '../harness/erasure.ts'
 import { item } from '../harness/events.ts'
 import { type Exported, exportAll, finished, WHOLE_YEAR } from '../harness/exports.ts'
+import { tracesOf } from '../harness/traces.ts'
 import { until } from '../harness/until.ts'
 
 const PEOPLE = ['anna', 'ben', 'carl', 'dora']
@@ -61,7 +62,7 @@ const usersIn = async (url: string, column = 'User ID'): Promise<string[]> =>
 
 async function expectGone(id: string): Promise<void> {
   expect(await filesWith(api.files, id)).toEqual([])
-  expect(await tablesWith(api.pool, id)).toEqual([])
+  expect(await tracesOf(api.pool, id)).toEqual([])
 }
 
 const germany = async (): Promise<string> =>

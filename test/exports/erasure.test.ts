@@ -3,10 +3,11 @@ import { gunzipSync } from 'node:zlib'
 import { parse } from 'csv-parse/sync'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { startApi, type TestApi, type TestProjectKeys } from '../harness/api.ts'
-import { eraseUser, erasuresEnded, filesWith, tablesWith } from '../harness/erasure.ts'
+import { eraseUser, erasuresEnded, filesWith } from '../harness/erasure.ts'
 import { item } from '../harness/events.ts'
-import { type Exported, exportAll, WHOLE_YEAR } from '../harness/exports.ts'
+import { type Exported, exportAll, finished, WHOLE_YEAR } from '../harness/exports.ts'
 import { readParquet } from '../harness/parquet.ts'
+import { tracesOf } from '../harness/traces.ts'
 
 let api: TestApi
 beforeAll(async () => {
@@ -95,11 +96,11 @@ describe('an erased user', () => {
     const anna = await userOf('anna', project.secret)
     const made = await exportKinds(project)
     expect(await filesWith(api.files, anna)).not.toEqual([])
-    await eraseUser(api.pool, project.production, anna)
+    expect((await api.call('DELETE', `/v4/customers/${anna}`, { key: project.secret })).status).toBe(204)
     await erasuresEnded(api.pool)
     for (const each of made) await expectWithout(project, each, anna)
     expect(await filesWith(api.files, anna)).toEqual([])
-    expect(await tablesWith(api.pool, anna)).toEqual([])
+    expect(await tracesOf(api.pool, anna)).toEqual([])
     // Nothing lies about beside the parts of each file.
     for (const { before } of made) {
       const { rows } = await api.pool.query('select parts, to_erase from exports where id = $1', [before.object.id])
@@ -169,10 +170,36 @@ test('many erased at once: every file is without all of them, and its URL is the
   for (const before of made) expect((await downloaded(project, before)).object.rows_written).toBe(1)
   for (const id of ids) {
     expect(await filesWith(api.files, id)).toEqual([])
-    expect(await tablesWith(api.pool, id)).toEqual([])
+    expect(await tracesOf(api.pool, id)).toEqual([])
   }
   for (const { object } of made) {
     const { rows } = await api.pool.query('select parts from exports where id = $1', [object.id])
     expect([...(await api.storage.sizes(object.id)).keys()].sort()).toEqual(rows[0].parts.map((part: { name: string }) => part.name).sort())
   }
 })
+
+test('fifty exports accepted and users erased at the same time: nothing fails, and in the end no file has any of them', async () => {
+  const project = await api.newProject()
+  const people = Array.from({ length: 12 }, (_, i) => `r${i}`)
+  await post(project, [...people, ...people, 'stays'])
+  const ids = await Promise.all(people.map(who => userOf(who, project.secret)))
+  const key = project.secret
+  const { id } = (await api.call('POST', '/v4/segments', { key, body: { name: 'All', conditions: [] } })).body
+  const types = ['events', 'purchases', 'customers']
+  const ask = (i: number) =>
+    api.call('POST', '/v4/exports', { key, body: { ...WHOLE_YEAR, type: types[i % 3], segment_id: i % 2 ? id : null } })
+  const asked = Array.from({ length: 38 }, (_, i) => i)
+  const answers = await Promise.all(
+    asked.flatMap(i => [ask(i), ...(ids[i] && i < 12 ? [api.call('DELETE', `/v4/customers/${ids[i]}`, { key })] : [])]),
+  )
+  expect([...new Set(answers.map(answer => answer.status))].sort()).toEqual([202, 204])
+  const exports = answers.filter(answer => answer.status === 202).map(answer => answer.body.id)
+  for (const each of exports) expect((await finished(api.call, each, key, 60_000)).status).toBe('done')
+  await api.pool.query(`update environments set clock_offset = interval '5 minutes' where id = $1`, [project.production])
+  await erasuresEnded(api.pool, 60_000)
+  for (const user of ids) {
+    expect(await filesWith(api.files, user)).toEqual([])
+    expect(await tracesOf(api.pool, user)).toEqual([])
+  }
+  for (const each of exports) expect((await api.call('GET', `/v4/exports/${each}`, { key })).body.manifest.rows).toBe(1)
+}, 120_000)

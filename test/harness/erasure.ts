@@ -25,19 +25,6 @@ export const erasuresEnded = (pool: Pool, ms = 20_000): Promise<true> =>
     ms,
   )
 
-/** Tables of the product and of its queue that have the text somewhere in a row. */
-export async function tablesWith(pool: Pool, text: string): Promise<string[]> {
-  const { rows } = await pool.query<{ name: string }>(
-    `select format('%I.%I', schemaname, tablename) as name from pg_tables where schemaname in ('public', 'pgboss') order by 1`,
-  )
-  const found: string[] = []
-  for (const { name } of rows) {
-    const { rowCount } = await pool.query(`select 1 from ${name} t where strpos(t::text, $1) > 0 limit 1`, [text])
-    if (rowCount) found.push(name)
-  }
-  return found
-}
-
 /** Files below the folder that have the text, unpacked where they are packed. */
 export async function filesWith(folder: string, text: string): Promise<string[]> {
   const entries = await readdir(folder, { recursive: true, withFileTypes: true })
