@@ -10,7 +10,7 @@ import { clearAway, rewriteFile } from './rewrite-file.ts'
 const CONCURRENCY = 2
 const LOOK_AGAIN_SECONDS = 5
 const LONGEST_WAIT_SECONDS = 60
-/** Some 100 MB/s of text: time for a few hundred GB. */
+/** Text is read and rewritten at some 50 MB/s: time for 180 GB. */
 const REWRITE_LIMIT_MS = 3_600_000
 const AFTER_FAILURE_SECONDS = 3_600
 
