@@ -6,6 +6,7 @@ import type { Ground } from './perennial.ts'
 import { startHousekeeping } from './workers/housekeeping.ts'
 import { startWorker } from './workers/main.ts'
 import { pgBossQueue } from './workers/pg-boss.ts'
+import { eraseExport } from './workflows/export/erase.ts'
 import { exportWorkflow } from './workflows/export/export.ts'
 import { exportRetention } from './workflows/export/retention.ts'
 
@@ -21,7 +22,11 @@ export async function work(
     pool,
     url,
     queue,
-    workflows: [exportWorkflow({ pool, storage, partRows: config.exportPartRows }), exportRetention({ storage })],
+    workflows: [
+      exportWorkflow({ pool, storage, partRows: config.exportPartRows }),
+      exportRetention({ storage }),
+      eraseExport({ pool, storage }),
+    ],
     timers: [{ kind: SUBSCRIPTION_DUE, fire: id => passTime(pool, id) }],
     leaseMs: config.leaseMs,
     log,

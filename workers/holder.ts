@@ -49,10 +49,13 @@ export function holder({ pool, workflows, policies, leaseMs, log, onOutcome }: H
       })
       .catch(error => report('error', { err: error }))
       .finally(() => {
-        held.delete(key)
+        // This process may have claimed the run anew after it lost it: that hold lives on.
+        if (held.get(key) === entry) held.delete(key)
         for (const wake of freed) wake()
       })
-    held.set(key, { run, lease, until: claimedAt + leaseMs, done })
+    const entry: Held = { run, lease, until: claimedAt + leaseMs, done }
+    held.get(key)?.lease.abort(new Error('the lease was lost'))
+    held.set(key, entry)
   }
 
   async function freeSlots(workflow: Workflow): Promise<number> {

@@ -3,7 +3,7 @@ import { COLUMNS_VERSION } from '../../domain/exports/columns.ts'
 import { createExport } from '../../domain/exports/create.ts'
 import { type ExportRow, getExport } from '../../domain/exports/export.ts'
 import { listExports } from '../../domain/exports/list.ts'
-import { invalidField, Refusal } from '../../domain/refusal.ts'
+import { invalidField } from '../../domain/refusal.ts'
 import { downloadUrl } from '../download.ts'
 import { type ApiDeps, inTransaction, onPool } from '../operation.ts'
 import { cursorPage, restartedHeader } from '../pagination.ts'
@@ -54,8 +54,7 @@ export const v4CreateExport = inTransaction(
     if (length <= 0) throw invalidField('to_timestamp', 'must be later than from_timestamp')
     if (length > MAX_WINDOW_MS) throw invalidField('to_timestamp', 'must be at most 366 days after from_timestamp')
     if (format === 'parquet' && compression !== 'none') throw invalidField('compression', 'must be none for parquet')
-    if (segment_id !== null) throw new Refusal('not_available', 'segments are not available yet: leave segment_id out')
-    const row = await createExport(tx, environment, { type, format, compression, platform, from, to })
+    const row = await createExport(tx, environment, { type, format, compression, platform, segment: segment_id, from, to })
     const made = exported(row, deps)
     await audit(tx, trail, { resource: 'export', id: made.id, after: made })
     return { body: made }

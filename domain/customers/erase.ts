@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import type { Tx } from '../../store/connect.ts'
 import { audit, type Trail } from '../audit/record.ts'
 import type { Environment } from '../environment.ts'
+import { eraseFromExports } from '../exports/erasure.ts'
 import { notFound } from '../refusal.ts'
 import { SUBSCRIPTION_DUE } from '../subscriptions/store.ts'
 import { closeIngestion } from '../users/ingestion.ts'
@@ -28,13 +29,15 @@ where environment = $1 and user_id = $2`
 
 /**
  * Erases a person for good, in one transaction: afterwards no row holds the id. Batches of events that name the user wait for it, or
- * it for them, so that none is stored for somebody who is gone. Throws `not_found`.
+ * it for them, so that none is stored for somebody who is gone. Stored files follow, as promised runs. Throws `not_found`.
  */
 export async function eraseCustomer(tx: Tx, trail: Trail & { environment: Environment }, user: string): Promise<void> {
   const { environment } = trail
   await closeIngestion(tx, environment)
   const locked = await tx.query('select 1 from users where environment = $1 and id = $2 for update', [environment, user])
   if (locked.rowCount === 0) throw notFound('customer')
+  // First: the user's events tell which files have rows of the user.
+  await eraseFromExports(tx, environment, user)
   for (const statement of ERASE) await tx.query(statement, [environment, user])
   const hash = sha256(user)
   await tx.query(FORGET, [environment, user, hash])

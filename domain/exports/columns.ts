@@ -6,6 +6,9 @@ export type Column = { header: string; sql: string; kind: 'text' | 'amount' | 't
 /** Grows when a column is added; columns are only added at the end. */
 export const COLUMNS_VERSION = 1
 
+/** The column by which an erased user's rows are found, in every type of export. */
+export const USER_HEADER = 'Q User ID'
+
 const text = (header: string, sql: string): Column => ({ header, sql, kind: 'text' })
 const amount = (header: string, sql: string): Column => ({ header, sql, kind: 'amount' })
 const time = (header: string, sql: string): Column => ({ header, sql, kind: 'time' })
@@ -31,7 +34,7 @@ export const EVENT_COLUMNS: readonly Column[] = [
   amount('Price USD', 'e.price_usd'),
   amount('Proceeds USD', 'e.proceeds_usd'),
   { header: 'Refund', sql: `e.name in (${REFUND_SLUGS.map(quoted).join(', ')})`, kind: 'boolean' },
-  text('Q User ID', 'e.user_id'),
+  text(USER_HEADER, 'e.user_id'),
   text('User ID', IDENTITY),
   text('Device', 'coalesce(e.device_model, u.device_model)'),
   text('Device ID', 'coalesce(e.device_id, u.device_id)'),
@@ -51,7 +54,7 @@ export const EVENT_COLUMNS: readonly Column[] = [
 
 /** Columns of customers, version 1. `u` is the user, `f` what the user's facts come to, `v` the environment. */
 export const CUSTOMER_COLUMNS: readonly Column[] = [
-  text('Q User ID', 'u.id'),
+  text(USER_HEADER, 'u.id'),
   text('User ID', IDENTITY),
   text('Environment', 'v.kind'),
   time('Install Date', 'u.created_at'),

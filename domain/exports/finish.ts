@@ -1,7 +1,9 @@
 import type { Tx } from '../../store/connect.ts'
 import type { Environment } from '../environment.ts'
 import { createRun } from '../runs/create.ts'
+import { EXPORT_WORKFLOW } from './create.ts'
 import type { ExportFailure, Part } from './export.ts'
+import { forgetMembers } from './members.ts'
 
 export const FILE_DAYS = 7
 export const RECORD_DAYS = 90
@@ -20,6 +22,7 @@ export async function publishExport(tx: Tx, environment: Environment, id: string
        expires_at = environment_now($1) + make_interval(days => $7) where environment = $1 and id = $2`,
     [environment, id, JSON.stringify(parts), bytes, sha256, parts.reduce((sum, part) => sum + part.rows, 0), FILE_DAYS],
   )
+  await forgetMembers(tx, environment, id)
   await promiseRetention(tx, environment, id)
 }
 
@@ -29,12 +32,19 @@ export async function failExport(tx: Tx, environment: Environment, id: string, e
     id,
     JSON.stringify(error),
   ])
+  await forgetMembers(tx, environment, id)
   await promiseRetention(tx, environment, id)
 }
 
 /** Seconds that the record outlives its file. */
 export const RECORD_AFTER_FILE_SECONDS = (RECORD_DAYS - FILE_DAYS) * DAY_SECONDS
 
+/** The record goes, and with it what the run noted of its parts: an erasure looks for the edges of parts by their export. */
 export async function forgetExport(tx: Tx, environment: Environment, id: string): Promise<void> {
+  await tx.query('delete from runs where environment = $1 and subject = $2 and workflow = $3 and finished_at is not null', [
+    environment,
+    id,
+    EXPORT_WORKFLOW.workflow,
+  ])
   await tx.query('delete from exports where environment = $1 and id = $2', [environment, id])
 }

@@ -1,6 +1,7 @@
 import type { Tx } from '../../store/connect.ts'
 import type { Environment } from '../environment.ts'
 import type { ExportFormat, ExportType } from './export.ts'
+import { keepMembers } from './members.ts'
 import { SETTINGS, type Settings } from './statement.ts'
 
 /** A row's place in the file's order: events (received_at, partition, offset), customers (created_at, id); times with microseconds. */
@@ -17,18 +18,24 @@ export type Job = {
   windowTo: string
   fromOffsets: number[]
   toOffsets: number[]
+  /** The export whose members (`export_members`) are the users it keeps to; absent: all users. */
+  membersOf?: string
 }
 
-/** Marks the export as processing and fixes what its parts are cut from. */
+/** Marks the export as processing and fixes what its parts are cut from: its members too when it is one of a segment. */
 export async function beginExport(tx: Tx, environment: Environment, id: string): Promise<Job> {
-  const { rows } = await tx.query<Omit<Job, 'environment' | 'platforms'> & { platform: string | null }>(
+  const { rows } = await tx.query<
+    Omit<Job, 'environment' | 'platforms' | 'membersOf'> & { platform: string | null; segment: string | null }
+  >(
     `update exports set status = 'processing' where environment = $1 and id = $2
-     returning type, format, compression, platform, window_from::text as "windowFrom", window_to::text as "windowTo",
+     returning type, format, compression, platform, segment_id as segment, window_from::text as "windowFrom", window_to::text as "windowTo",
        from_offsets as "fromOffsets", to_offsets as "toOffsets"`,
     [environment, id],
   )
-  const { platform, ...job } = rows[0]!
-  return { ...job, environment, platforms: platform === 'Stripe' ? 'Stripe,Paddle' : (platform ?? '') }
+  const { platform, segment, ...job } = rows[0]!
+  if (segment !== null) await keepMembers(tx, environment, id, segment)
+  const platforms = platform === 'Stripe' ? 'Stripe,Paddle' : (platform ?? '')
+  return { ...job, environment, platforms, ...(segment !== null && { membersOf: id }) }
 }
 
 /** Before the first row of the window. */
@@ -63,6 +70,7 @@ export async function setPart(tx: Tx, job: Job, after: Bound, upto: Bound): Prom
   const values: Settings = {
     environment: String(job.environment),
     platforms: job.platforms,
+    members_of: job.membersOf ?? '',
     from_offsets: offsets(job.fromOffsets),
     to_offsets: offsets(job.toOffsets),
     after_at: after[0],

@@ -1,5 +1,5 @@
 import { VALUE_SLUGS } from '../events/catalogue.ts'
-import { type Column, CUSTOMER_COLUMNS, EVENT_COLUMNS } from './columns.ts'
+import { type Column, CUSTOMER_COLUMNS, EVENT_COLUMNS, USER_HEADER } from './columns.ts'
 import type { ExportFormat, ExportType } from './export.ts'
 
 // COPY takes no parameters. What varies comes from settings of the transaction (set_config), never from the text. Each is read once,
@@ -7,6 +7,7 @@ import type { ExportFormat, ExportType } from './export.ts'
 export const SETTINGS = [
   'environment',
   'platforms',
+  'members_of',
   'from_offsets',
   'to_offsets',
   'after_at',
@@ -39,7 +40,13 @@ const jsonValue = ({ sql, kind }: Column): string => {
 }
 
 /** `Price USD` -> `price_usd` */
-export const jsonKey = ({ header }: Column): string => header.toLowerCase().replaceAll(' ', '_')
+export const jsonKey = ({ header }: Pick<Column, 'header'>): string => header.toLowerCase().replaceAll(' ', '_')
+export const USER_KEY = jsonKey({ header: USER_HEADER })
+
+// One probe of the key per row, whatever the planner believes: as a join it could read all members for each part. Without members it is
+// not even asked.
+const isMember = (alias: string, user: string) => `(${setting('members_of', 'text')} = '' or ((select 1 from export_members m
+      where m.environment = ${alias}.environment and m.export_id = ${setting('members_of', 'text')} and m.user_id = ${alias}.${user}) is not null))`
 
 const STORE_APP = (platform: string, field: string) =>
   `(select fields ->> '${field}' from store_configs c where c.project = p.id and c.platform = '${platform}') as ${field}`
@@ -56,6 +63,7 @@ const EVENTS_FROM = (onlyValues: boolean) => `
     and e.log_offset >= (${setting('from_offsets', 'bigint[]')})[e.partition + 1]
     and e.log_offset < (${setting('to_offsets', 'bigint[]')})[e.partition + 1]
     and (${setting('platforms', 'text')} = '' or e.platform = any (string_to_array(${setting('platforms', 'text')}, ',')))
+    and ${isMember('e', 'user_id')}
     ${onlyValues ? `and e.name in (${VALUE_SLUGS.map(slug => `'${slug}'`).join(', ')})` : ''}
   order by e.received_at, e.partition, e.log_offset`
 
@@ -78,6 +86,7 @@ const CUSTOMERS_FROM = `
     and (u.created_at, u.id) > (${plain('after_at', 'timestamptz')}, ${plain('after_1', 'text')})
     and (u.created_at, u.id) <= (${plain('upto_at', 'timestamptz')}, ${plain('upto_1', 'text')})
     and (${setting('platforms', 'text')} = '' or u.platform = any (string_to_array(${setting('platforms', 'text')}, ',')))
+    and ${isMember('u', 'id')}
   order by u.created_at, u.id`
 
 export const columnsOf = (type: ExportType): readonly Column[] => (type === 'customers' ? CUSTOMER_COLUMNS : EVENT_COLUMNS)

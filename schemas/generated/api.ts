@@ -1555,7 +1555,10 @@ export interface paths {
          *     `parquet` has amounts as DECIMAL(18,6), dates as TIMESTAMP(ms, UTC) and user properties as JSON text; an amount beyond its twelve
          *     digits is null there.
          *
-         *     403 `control_forbidden` when raw data is switched off for the project.
+         *     With `segment_id` the file has only rows of users who are in that segment, your own or a system segment, at the moment when
+         *     processing begins; occurrences without user are left out. Until the export is finished the segment cannot be deleted.
+         *
+         *     403 `control_forbidden` when raw data is switched off for the project; 404 when there is no such segment.
          */
         post: operations["v4CreateExport"];
         delete?: never;
@@ -1611,7 +1614,7 @@ export interface paths {
         };
         /**
          * Get an export
-         * @description State and progress of an export; once it is done, the address of its file and the manifest to check it against. While it is unfinished the answer carries `Retry-After`.
+         * @description State and progress of an export; once it is done, the address of its file and the manifest to check it against. While it is unfinished the answer carries `Retry-After`. When a customer is erased, the file is rewritten soon afterwards without the customer's rows: its address stays the same, `rows_written` and the manifest change.
          */
         get: operations["v4GetExport"];
         put?: never;
@@ -3047,7 +3050,7 @@ export interface components {
              */
             platform: "iOS" | "Android" | "Stripe" | null;
             /**
-             * @description Only users who are in this segment when processing begins.
+             * @description Only users who are in this segment, an own or a system one, when processing begins; null takes all.
              * @default null
              * @example seg_Zt2Wq8Lm4Rk0
              */
@@ -3109,7 +3112,7 @@ export interface components {
             /** @enum {string} */
             compression: "none" | "gzip";
             segment_id: string | null;
-            /** @description Progress; grows while processing. */
+            /** @description Progress; grows while processing. Afterwards the rows of the file, fewer when customers were erased since. */
             rows_written: number;
             error: components["schemas"]["ExportFailure"];
             manifest: components["schemas"]["ExportManifest"];
@@ -3120,7 +3123,7 @@ export interface components {
             code: string;
             message: string;
         } | null;
-        /** @description What the file holds, to check it against; null until done. */
+        /** @description What the file holds, to check it against; null until done. It changes when the file is rewritten without the rows of an erased customer. */
         ExportManifest: {
             rows: number;
             bytes: number;

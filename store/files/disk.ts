@@ -77,11 +77,19 @@ export function diskStorage(folder: string): FileStorage {
       }
     },
 
-    read(file, parts, range) {
-      return Readable.from(
-        sections(parts, range, (name, start, end) => createReadStream(path(file, name), { start, end })),
-        { objectMode: false },
-      )
+    async read(file, parts, range) {
+      const pieces = sections(parts, range, (name, start, end) => createReadStream(path(file, name), { start, end }))
+      let first: IteratorResult<Uint8Array> | undefined = await pieces.next()
+      const rest: AsyncIterableIterator<Uint8Array> = {
+        [Symbol.asyncIterator]: () => rest,
+        async next() {
+          const piece = first ?? (await pieces.next())
+          first = undefined
+          return piece
+        },
+        return: () => pieces.return(undefined),
+      }
+      return Readable.from(rest, { objectMode: false })
     },
 
     async sizes(file) {
@@ -94,6 +102,17 @@ export function diskStorage(folder: string): FileStorage {
       await Promise.all(
         present.filter(name => !names.includes(name)).map(name => rm(join(path(file), name), { recursive: true, force: true })),
       )
+    },
+
+    async prune(file, garbage) {
+      const present = await readdir(path(file)).catch(error => {
+        if (error.code === 'ENOENT') return []
+        throw error
+      })
+      // What composePart has not finished begins with a dot.
+      const names = new Set(present.map(name => name.replace(/^\./, '')))
+      for (const name of await garbage([...names]))
+        for (const entry of [name, `.${name}`]) await rm(join(path(file), entry), { recursive: true, force: true })
     },
 
     async remove(file) {

@@ -19,11 +19,13 @@ export type FileStorage = {
    * name only when it is whole. Whatever a crash leaves behind goes with keepOnly and remove.
    */
   composePart(file: string, name: string, from: string[], make: (at: Workplace) => Promise<void>): Promise<{ bytes: number }>
-  /** The parts one after the other, as one stream. */
-  read(file: string, parts: Section[], range?: Range): Readable
+  /** The parts one after the other, as one stream. Rejects when the first of them cannot be read. */
+  read(file: string, parts: Section[], range?: Range): Promise<Readable>
   /** The parts that are there: name -> bytes. */
   sizes(file: string): Promise<Map<string, number>>
   /** Removes parts that are not among `names`. */
   keepOnly(file: string, names: string[]): Promise<void>
+  /** Removes those of the parts that are there, finished or not, that `garbage` picks. */
+  prune(file: string, garbage: (names: string[]) => Promise<string[]>): Promise<void>
   remove(file: string): Promise<void>
 }

@@ -235,7 +235,7 @@ describe('the operation', () => {
     ['parquet with gzip', { format: 'parquet', compression: 'gzip' }, 400, 'compression'],
     ['unknown type', { type: 'users' }, 400, 'type'],
     ['no date', { from_timestamp: '2026-02-30T00:00:00Z' }, 400, 'from_timestamp'],
-    ['a segment', { segment_id: 'all' }, 422, undefined],
+    ['an unknown segment', { segment_id: 'all' }, 404, undefined],
   ])('%s is refused', async (_name, change, status, field) => {
     const answer = await api.call('POST', '/v4/exports', { body: { ...WHOLE_YEAR, ...change } })
     expect(answer.status).toBe(status)

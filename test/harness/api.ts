@@ -18,6 +18,7 @@ import { transaction } from '../../store/transaction.ts'
 import { startWorker } from '../../workers/main.ts'
 import { pgBossQueue } from '../../workers/pg-boss.ts'
 import type { Policies } from '../../workflows/engine/policy.ts'
+import { eraseExport } from '../../workflows/export/erase.ts'
 import { exportWorkflow } from '../../workflows/export/export.ts'
 import { exportRetention } from '../../workflows/export/retention.ts'
 import { type Client, client } from './client.ts'
@@ -107,7 +108,11 @@ export async function startApi(options: TestApiOptions = {}): Promise<TestApi> {
         pool,
         url: database.url,
         queue: await pgBossQueue({ url: database.url, onError: () => {} }),
-        workflows: [exportWorkflow({ pool, storage, partRows: options.partRows ?? 1000 }), exportRetention({ storage })],
+        workflows: [
+          exportWorkflow({ pool, storage, partRows: options.partRows ?? 1000 }),
+          exportRetention({ storage }),
+          eraseExport({ pool, storage }),
+        ],
         timers: [{ kind: SUBSCRIPTION_DUE, fire: id => passTime(pool, id) }],
         leaseMs: 1000,
         log,

@@ -101,6 +101,7 @@ export function runContext({ pool, policies, run, recorded, signals }: ContextOp
   return {
     environment: run.environment,
     subject: run.subject,
+    run: run.id,
 
     transact: (name, work) =>
       perform(name, (_scope, done) =>

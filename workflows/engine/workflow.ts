@@ -20,6 +20,8 @@ export type StepOptions<T> = {
 export type RunContext = {
   readonly environment: Environment
   readonly subject: string
+  /** The run's number: names for what two runs must not share. */
+  readonly run: number
   /** An effect in Postgres: its writes and its record in one transaction that holds the fence. */
   transact<T>(name: string, work: (tx: Tx) => Promise<T>): Promise<T>
   /** An effect outside: at least once, with a stable key. */

@@ -109,7 +109,7 @@ async function verifySizes(storage: FileStorage, file: string, parts: Part[]): P
 
 async function hashStored(storage: FileStorage, file: string, parts: Part[], signal: AbortSignal): Promise<string> {
   const hash = createHash('sha256')
-  for await (const chunk of storage.read(file, parts)) {
+  for await (const chunk of await storage.read(file, parts)) {
     signal.throwIfAborted()
     hash.update(chunk)
   }

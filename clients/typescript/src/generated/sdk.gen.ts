@@ -1051,7 +1051,10 @@ export const v4CreateEvents = <ThrowOnError extends boolean = true>(options: Opt
  * `parquet` has amounts as DECIMAL(18,6), dates as TIMESTAMP(ms, UTC) and user properties as JSON text; an amount beyond its twelve
  * digits is null there.
  *
- * 403 `control_forbidden` when raw data is switched off for the project.
+ * With `segment_id` the file has only rows of users who are in that segment, your own or a system segment, at the moment when
+ * processing begins; occurrences without user are left out. Until the export is finished the segment cannot be deleted.
+ *
+ * 403 `control_forbidden` when raw data is switched off for the project; 404 when there is no such segment.
  */
 export const v4CreateExport = <ThrowOnError extends boolean = true>(options: Options<V4CreateExportData, ThrowOnError>) => (options.client ?? client).post<V4CreateExportResponses, V4CreateExportErrors, ThrowOnError>({
     security: [{ scheme: 'bearer', type: 'http' }],
@@ -1077,7 +1080,7 @@ export const v4ListExports = <ThrowOnError extends boolean = true>(options?: Opt
 /**
  * Get an export
  *
- * State and progress of an export; once it is done, the address of its file and the manifest to check it against. While it is unfinished the answer carries `Retry-After`.
+ * State and progress of an export; once it is done, the address of its file and the manifest to check it against. While it is unfinished the answer carries `Retry-After`. When a customer is erased, the file is rewritten soon afterwards without the customer's rows: its address stays the same, `rows_written` and the manifest change.
  */
 export const v4GetExport = <ThrowOnError extends boolean = true>(options: Options<V4GetExportData, ThrowOnError>) => (options.client ?? client).get<V4GetExportResponses, V4GetExportErrors, ThrowOnError>({
     security: [{ scheme: 'bearer', type: 'http' }],

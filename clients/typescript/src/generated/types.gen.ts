@@ -900,7 +900,7 @@ export type ExportInput = {
      */
     platform?: 'iOS' | 'Android' | 'Stripe' | null;
     /**
-     * Only users who are in this segment when processing begins.
+     * Only users who are in this segment, an own or a system one, when processing begins; null takes all.
      */
     segment_id?: string | null;
     /**
@@ -934,7 +934,7 @@ export type Export = {
     compression: 'none' | 'gzip';
     segment_id: string | null;
     /**
-     * Progress; grows while processing.
+     * Progress; grows while processing. Afterwards the rows of the file, fewer when customers were erased since.
      */
     rows_written: number;
     error: ExportFailure;
@@ -953,7 +953,7 @@ export type ExportFailure = {
 } | null;
 
 /**
- * What the file holds, to check it against; null until done.
+ * What the file holds, to check it against; null until done. It changes when the file is rewritten without the rows of an erased customer.
  */
 export type ExportManifest = {
     rows: number;

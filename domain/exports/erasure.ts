@@ -1,0 +1,101 @@
+import { createHash } from 'node:crypto'
+import type { Tx } from '../../store/connect.ts'
+import type { Environment } from '../environment.ts'
+import { createRun } from '../runs/create.ts'
+import { EXPORT_WORKFLOW } from './create.ts'
+import { shareErasure } from './erasure-lock.ts'
+
+export const ERASE_WORKFLOW = { workflow: 'erase-export', version: 1 } as const
+
+/** How an erased user is named where the id itself must not stand. */
+export const erasedName = (user: string): string => createHash('sha256').update(user).digest('hex')
+
+/** A run's subject: whose rows go from which export. */
+export const erasureSubject = (exportId: string, sha256: string) => `${exportId}:${sha256}`
+export const exportToErase = (subject: string): { exportId: string; sha256: string } => {
+  const [exportId = '', sha256 = ''] = subject.split(':')
+  return { exportId, sha256 }
+}
+
+/**
+ * Takes a user out of what is kept of exports, and promises to rewrite the files that may have rows of the user. Part of the
+ * transaction that erases the user, before it removes the user's events and the user: those tell which files these are.
+ */
+export async function eraseFromExports(tx: Tx, environment: Environment, user: string): Promise<void> {
+  await shareErasure(tx, environment)
+  // Also before the id below it, which `eraseEdges` may lock: two neighbours erased at once wait for each other, never in a circle.
+  await tx.query('select 1 from users where environment = $1 and id = $2 for update', [environment, user])
+  await holdRuns(tx, environment)
+  await tx.query('delete from export_members where environment = $1 and user_id = $2', [environment, user])
+  await eraseEdges(tx, environment, user)
+  await promiseRewriting(tx, environment, user)
+}
+
+/**
+ * Unfinished exports whose run may be writing an id down at this moment: a list of members, the edge of a part. Their records wait for
+ * our commit, and read only what is left then; what they have recorded before is seen here.
+ */
+async function holdRuns(tx: Tx, environment: Environment): Promise<void> {
+  await tx.query(
+    `select 1 from exports x join runs r on r.environment = x.environment and r.subject = x.id and r.workflow = $2
+       join due d on d.kind = r.workflow and d.id = r.id
+     where x.environment = $1 and x.status in ('new', 'processing') and (x.segment_id is not null or x.type = 'customers')
+     order by d.id for no key update of d`,
+    [environment, EXPORT_WORKFLOW.workflow],
+  )
+}
+
+/**
+ * The last row of a part may be the user's. In its place comes the nearest row before it of the same moment, or none of that moment:
+ * the parts have the same other rows. A worker that has the former edge in its memory must not go on: the fence takes the run from it,
+ * and its lease runs out.
+ */
+async function eraseEdges(tx: Tx, environment: Environment, user: string): Promise<void> {
+  const { rows } = await tx.query<{ run: number; n: number }>(
+    `select s.run, s.n from users u
+       join exports x on x.environment = u.environment and x.type = 'customers' and u.created_at >= x.window_from and u.created_at < x.window_to
+       join runs r on r.environment = x.environment and r.subject = x.id and r.workflow = $3
+       join steps s on s.run = r.id and s.name like 'edge-%' and s.result ->> 1 = u.id
+     where u.environment = $1 and u.id = $2`,
+    [environment, user, EXPORT_WORKFLOW.workflow],
+  )
+  if (rows.length === 0) return
+  // Held, or its own erasure, at the same time as this one, would not find it here.
+  const before = await tx.query<{ id: string }>(
+    `select p.id from users p where p.environment = $1 and p.id < $2
+       and p.created_at = (select created_at from users where environment = $1 and id = $2)
+     order by p.id desc limit 1 for key share`,
+    [environment, user],
+  )
+  const runs = rows.map(row => row.run)
+  await tx.query(
+    `update steps s set result = jsonb_build_array(s.result -> 0, $3::text, '') from unnest($1::bigint[], $2::int[]) e(run, n)
+     where s.run = e.run and s.n = e.n`,
+    [runs, rows.map(row => row.n), before.rows[0]?.id ?? ''],
+  )
+  await tx.query('update due set fence = fence + 1 where kind = $1 and id = any ($2::bigint[])', [EXPORT_WORKFLOW.workflow, runs])
+}
+
+// Of a user's offsets, in order, those below an edge are counted by bisection: a user with a million events costs no more than another.
+// A file that has just expired, or the parts of an export that failed, may still lie there.
+const AFFECTED = `
+  with theirs as materialized (
+    select partition, array_agg(log_offset order by log_offset) as offsets from events where environment = $1 and user_id = $2 group by partition
+  )
+  select x.id from exports x join users u on u.environment = x.environment and u.id = $2
+  where x.environment = $1
+    and (x.status in ('new', 'processing', 'failed') or x.expires_at > (select environment_now($1)) - interval '1 day')
+    and case when x.type = 'customers' then u.created_at >= x.window_from and u.created_at < x.window_to
+      else exists (select 1 from theirs t where width_bucket(x.to_offsets[t.partition + 1] - 1, t.offsets)
+        > width_bucket(x.from_offsets[t.partition + 1] - 1, t.offsets)) end
+  order by x.id for no key update of x`
+
+async function promiseRewriting(tx: Tx, environment: Environment, user: string): Promise<void> {
+  const sha256 = erasedName(user)
+  const { rows } = await tx.query<{ id: string }>(
+    `with affected as materialized (${AFFECTED})
+     update exports x set to_erase = x.to_erase || $3::text from affected a where x.environment = $1 and x.id = a.id returning x.id`,
+    [environment, user, sha256],
+  )
+  for (const { id } of rows) await createRun(tx, environment, { ...ERASE_WORKFLOW, subject: erasureSubject(id, sha256) })
+}

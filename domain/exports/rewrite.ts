@@ -1,0 +1,85 @@
+import type { Db, Tx } from '../../store/connect.ts'
+import type { Environment } from '../environment.ts'
+import { ERASE_WORKFLOW } from './erasure.ts'
+import type { ExportFormat, ExportType, Part } from './export.ts'
+
+/** A finished file as it is now, and whose rows have to go from it. `sha256`: of the file; another one is another file. */
+export type StoredFile = {
+  type: ExportType
+  format: ExportFormat
+  compression: 'none' | 'gzip'
+  parts: Part[]
+  sha256: string
+  to_erase: string[]
+}
+
+export type NewFile = { parts: Part[]; bytes: number; sha256: string }
+
+/**
+ * unfinished: the file is still being made. present: it holds, perhaps, rows that have to go. useless: it cannot be downloaded any
+ * more, or never could. over: nothing is left to do.
+ */
+export type ErasureState = 'unfinished' | 'present' | 'useless' | 'over'
+
+export async function erasureState(db: Db, environment: Environment, id: string, sha256: string): Promise<ErasureState> {
+  const { rows } = await db.query<{ state: ErasureState }>(
+    `select case when not to_erase @> array[$3::text] then 'over' when status in ('new', 'processing') then 'unfinished'
+       when status = 'failed' or expires_at <= environment_now($1) then 'useless' else 'present' end as state
+     from exports where environment = $1 and id = $2`,
+    [environment, id, sha256],
+  )
+  return rows[0]?.state ?? 'over'
+}
+
+/** Null when there is none that could be downloaded. */
+export async function storedFile(db: Db, environment: Environment, id: string): Promise<StoredFile | null> {
+  const { rows } = await db.query<StoredFile>(
+    `select type, format, compression, parts, sha256, to_erase from exports
+     where environment = $1 and id = $2 and status = 'done' and expires_at > environment_now($1)`,
+    [environment, id],
+  )
+  return rows[0] ?? null
+}
+
+/**
+ * Puts the new file, when there is one, in the place of the file `of` (its sha256), and notes whose rows have gone. False when
+ * somebody else has replaced that file meanwhile.
+ */
+export async function replaceFile(
+  tx: Tx,
+  environment: Environment,
+  id: string,
+  { of, erased, file }: { of: string; erased: string[]; file: NewFile | null },
+): Promise<boolean> {
+  const { rowCount } = await tx.query(
+    `update exports set to_erase = array(select e from unnest(to_erase) e where e <> all ($4::text[])), parts = coalesce($5, parts),
+       bytes = coalesce($6, bytes), sha256 = coalesce($7, sha256), rows_written = coalesce($8, rows_written)
+     where environment = $1 and id = $2 and status = 'done' and sha256 = $3`,
+    [
+      environment,
+      id,
+      of,
+      erased,
+      file && JSON.stringify(file.parts),
+      file?.bytes ?? null,
+      file?.sha256 ?? null,
+      file ? file.parts.reduce((sum, part) => sum + part.rows, 0) : null,
+    ],
+  )
+  return rowCount === 1
+}
+
+/** `useless`: nobody can download the file any more. `rewriting`: which of the runs are still about to rewrite files. */
+export type Usage = { useless: boolean; parts: Part[] | null; rewriting: number[] }
+
+/** What a file is made of and who is at work on it, both at one moment. */
+export async function usageOf(db: Db, environment: Environment, id: string, runs: number[]): Promise<Usage> {
+  const { rows } = await db.query<Usage>(
+    `select x.id is null or x.status = 'failed' or coalesce(x.expires_at <= t.now, false) as useless, x.parts,
+       array(select r.id from runs r where r.id = any ($3::bigint[]) and r.environment = $1 and r.workflow = $4 and r.finished_at is null)
+         as rewriting
+     from environment_now($1) t(now) left join exports x on x.environment = $1 and x.id = $2`,
+    [environment, id, runs, ERASE_WORKFLOW.workflow],
+  )
+  return rows[0]!
+}

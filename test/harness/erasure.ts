@@ -1,0 +1,42 @@
+import { readdir, readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { gunzipSync } from 'node:zlib'
+import { eraseCustomer } from '../../domain/customers/erase.ts'
+import type { Pool } from '../../store/connect.ts'
+import { transaction } from '../../store/transaction.ts'
+import { readParquet } from './parquet.ts'
+import { until } from './until.ts'
+
+/** As `v4DeleteCustomer` does. */
+export const eraseUser = (pool: Pool, environment: number, id: string): Promise<void> =>
+  transaction(pool, async tx => {
+    const { rows } = await tx.query<{ project: number }>('select project from environments where id = $1', [environment])
+    const actor = { kind: 'system', id: null } as const
+    await eraseCustomer(tx, { project: rows[0]!.project, environment, actor, operation: 'v4DeleteCustomer', requestId: null }, id)
+  })
+
+export const erasuresEnded = (pool: Pool, ms = 20_000): Promise<true> =>
+  until(
+    'all erasures have ended',
+    async () => {
+      const { rowCount } = await pool.query(`select 1 from runs where workflow = 'erase-export' and finished_at is null limit 1`)
+      return rowCount === 0 || undefined
+    },
+    ms,
+  )
+
+/** Files below the folder that have the text, unpacked where they are packed. */
+export async function filesWith(folder: string, text: string): Promise<string[]> {
+  const entries = await readdir(folder, { recursive: true, withFileTypes: true })
+  const found: string[] = []
+  for (const entry of entries.filter(each => each.isFile())) {
+    const path = join(entry.parentPath, entry.name)
+    if ((await unpacked(await readFile(path))).includes(text)) found.push(path)
+  }
+  return found
+}
+
+async function unpacked(bytes: Buffer): Promise<string> {
+  if (bytes.subarray(0, 4).toString() === 'PAR1') return JSON.stringify((await readParquet(bytes)).rows) + bytes.toString('latin1')
+  return (bytes[0] === 0x1f && bytes[1] === 0x8b ? gunzipSync(bytes) : bytes).toString('latin1')
+}

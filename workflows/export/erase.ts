@@ -1,0 +1,59 @@
+import { ERASE_WORKFLOW, exportToErase } from '../../domain/exports/erasure.ts'
+import { erasureState, replaceFile } from '../../domain/exports/rewrite.ts'
+import { createRun } from '../../domain/runs/create.ts'
+import type { Pool } from '../../store/connect.ts'
+import type { FileStorage } from '../../store/files/storage.ts'
+import type { Workflow } from '../engine/workflow.ts'
+import { clearAway, rewriteFile } from './rewrite-file.ts'
+
+/** Each reads a file as fast as a disk and a core allow. */
+const CONCURRENCY = 2
+const LOOK_AGAIN_SECONDS = 5
+const LONGEST_WAIT_SECONDS = 60
+/** Text is read and rewritten at some 50 MB/s: time for 180 GB. */
+const REWRITE_LIMIT_MS = 3_600_000
+const AFTER_FAILURE_SECONDS = 3_600
+
+/**
+ * Takes the rows of an erased user out of a finished file, and those of everybody else who waits for it at that moment. The new parts
+ * become the file in one statement, and only if the file is still the one they were made of: of two that rewrite it at once the later
+ * one does it again, from the other's file.
+ */
+export const eraseExport = ({ pool, storage }: { pool: Pool; storage: FileStorage }): Workflow => ({
+  kind: ERASE_WORKFLOW.workflow,
+  version: ERASE_WORKFLOW.version,
+  concurrency: CONCURRENCY,
+
+  async run(context) {
+    const { environment, run } = context
+    const { exportId: file, sha256 } = exportToErase(context.subject)
+    const replaced: string[] = []
+    for (let n = 1; ; n++) {
+      const state = await context.transact(`look-${n}`, tx => erasureState(tx, environment, file, sha256))
+      if (state === 'over') break
+      if (state === 'unfinished') {
+        // Its parts were begun before the erasure, perhaps.
+        await context.sleep(`wait-${n}`, Math.min(n * LOOK_AGAIN_SECONDS, LONGEST_WAIT_SECONDS))
+        continue
+      }
+      if (state === 'useless') {
+        await context.step('remove-file', () => storage.remove(file))
+        return
+      }
+      const made = await context.step(
+        `rewrite-${n}`,
+        ({ signal, fence }) => rewriteFile({ pool, storage, environment, file, mark: `${run}-${n}.${fence}`, signal }),
+        { limitMs: REWRITE_LIMIT_MS },
+      )
+      if (made === null) continue
+      replaced.push(...made.replaced)
+      await context.transact(`replace-${n}`, tx => replaceFile(tx, environment, file, made))
+    }
+    await context.step('clear-away', () => clearAway({ pool, storage, environment, file, run, replaced }))
+  },
+
+  // Somebody was promised that the rows go: the attempts begin anew, until the file itself has gone. Each failure is logged and counted.
+  failed: async (tx, environment, subject) => {
+    await createRun(tx, environment, { ...ERASE_WORKFLOW, subject, afterSeconds: AFTER_FAILURE_SECONDS })
+  },
+})

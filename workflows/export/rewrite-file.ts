@@ -1,0 +1,95 @@
+import { createHash } from 'node:crypto'
+import type { Environment } from '../../domain/environment.ts'
+import type { Part } from '../../domain/exports/export.ts'
+import { type NewFile, type StoredFile, storedFile, usageOf } from '../../domain/exports/rewrite.ts'
+import { USER_KEY } from '../../domain/exports/statement.ts'
+import type { Pool } from '../../store/connect.ts'
+import { filterParquet } from '../../store/files/parquet-filter.ts'
+import type { FileStorage } from '../../store/files/storage.ts'
+import { rewriteText } from './rewrite-text.ts'
+
+export type RewriteOptions = {
+  pool: Pool
+  storage: FileStorage
+  environment: Environment
+  file: string
+  /** Begins with the run's number; different for every attempt. */
+  mark: string
+  signal: AbortSignal
+}
+
+/** `of`: the file that was read. `file`: null when no row had to go. `replaced`: parts that the new file has no more. */
+export type Rewritten = { of: string; erased: string[]; file: NewFile | null; replaced: string[] }
+
+const markOf = (name: string): number | undefined => {
+  const run = /\.erase-(\d+)-/.exec(name)?.[1]
+  return run === undefined ? undefined : Number(run)
+}
+
+/** Writes what a file is without the rows of all who wait to be erased from it. Null when there is no such file any more. */
+export async function rewriteFile({ pool, storage, environment, file, mark, signal }: RewriteOptions): Promise<Rewritten | null> {
+  const stored = await storedFile(pool, environment, file)
+  if (stored === null) return null
+  const { sha256: of, to_erase: erased, parts: old } = stored
+  const options = { storage, file, stored, name: (n: number) => `${n}.erase-${mark}`, signal }
+  const made = stored.format === 'parquet' ? await rewriteParquet(options) : await rewriteText(options)
+  if (made === null) return { of, erased, file: null, replaced: [] }
+  const kept = new Set(made.parts.map(part => part.name))
+  return { of, erased, file: made, replaced: old.map(part => part.name).filter(name => !kept.has(name)) }
+}
+
+export type FileToRewrite = {
+  storage: FileStorage
+  file: string
+  stored: StoredFile
+  /** Of the new part number n. */
+  name: (n: number) => string
+  signal: AbortSignal
+}
+
+class NothingGoes extends Error {}
+
+async function rewriteParquet({ storage, file, stored, name, signal }: FileToRewrite): Promise<NewFile | null> {
+  const [old] = stored.parts as [Part]
+  const target = name(1)
+  let rows = 0
+  try {
+    const { bytes } = await storage.composePart(file, target, [old.name], async ({ sources, ...at }) => {
+      const left = await filterParquet({ source: sources[0]!, column: USER_KEY, sha256s: stored.to_erase, ...at, signal })
+      if (left === null) throw new NothingGoes()
+      rows = left
+    })
+    const part = { name: target, rows, bytes }
+    const hash = createHash('sha256')
+    for await (const chunk of await storage.read(file, [part])) {
+      signal.throwIfAborted()
+      hash.update(chunk)
+    }
+    return { parts: [part], bytes, sha256: hash.digest('hex') }
+  } catch (error) {
+    if (error instanceof NothingGoes) return null
+    throw error
+  }
+}
+
+export type ClearOptions = Omit<RewriteOptions, 'mark' | 'signal'> & { run: number; replaced: string[] }
+
+/**
+ * Removes what is no part of the file any more: parts that were replaced, half-made ones of this run and of those that have ended, and
+ * what the making of the export left behind. Another run that is still rewriting the file keeps its own. A file that has expired
+ * meanwhile goes whole: its retention may have come before the last new part.
+ */
+export async function clearAway({ pool, storage, environment, file, run, replaced }: ClearOptions): Promise<void> {
+  let isUseless = false
+  await storage.prune(file, async names => {
+    const marks = new Map(names.map(name => [name, markOf(name)]))
+    const runs = [...marks.values()].filter(mark => mark !== undefined)
+    const { useless, parts, rewriting } = await usageOf(pool, environment, file, runs)
+    isUseless = useless
+    if (useless || parts === null) return []
+    const used = new Set(parts.map(part => part.name))
+    const isOthers = (name: string) => marks.get(name) !== run && rewriting.includes(marks.get(name) ?? -1)
+    return names.filter(name => !used.has(name) && (replaced.includes(name) || !isOthers(name)))
+  })
+  if (isUseless) await storage.remove(file)
+}
