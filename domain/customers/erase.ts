@@ -27,6 +27,18 @@ update audit_log set user_id = $3, before = null, after = null,
   resource_id = case when resource_id is null then null when resource_id = $2 then $3 when resource = 'identity' then encode(sha256(convert_to(resource_id, 'UTF8')), 'hex') else resource_id end
 where environment = $1 and user_id = $2`
 
+// A condition may have named the person (`client_uid`). Under the hash it is true for nobody, as it would be from now on anyway.
+const HOLDERS = { segments: 'conditions', remote_configurations: 'segmentation_conditions', experiments: 'segmentation_conditions' }
+const without = (column: string) => `replace(${column}::text, to_json($2::text)::text, to_json($3::text)::text)::jsonb`
+const names = (column: string) => `strpos(${column}::text, to_json($2::text)::text) > 0`
+const UNNAME = [
+  ...Object.entries(HOLDERS).map(
+    ([table, column]) => `update ${table} set ${column} = ${without(column)} where environment = $1 and ${names(column)}`,
+  ),
+  `update audit_log set before = ${without('before')}, after = ${without('after')}
+   where environment = $1 and resource in ('segment', 'remote_configuration', 'experiment') and (${names('before')} or ${names('after')})`,
+]
+
 /**
  * Erases a person for good, in one transaction: afterwards no row holds the id. Batches of events that name the user wait for it, or
  * it for them, so that none is stored for somebody who is gone. Stored files follow, as promised runs. Throws `not_found`.
@@ -40,6 +52,6 @@ export async function eraseCustomer(tx: Tx, trail: Trail & { environment: Enviro
   await eraseFromExports(tx, environment, user)
   for (const statement of ERASE) await tx.query(statement, [environment, user])
   const hash = sha256(user)
-  await tx.query(FORGET, [environment, user, hash])
+  for (const statement of [FORGET, ...UNNAME]) await tx.query(statement, [environment, user, hash])
   await audit(tx, trail, { resource: 'customer', id: hash, user: hash })
 }

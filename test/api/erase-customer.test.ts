@@ -62,6 +62,16 @@ test('the audit log keeps that things were done, under the SHA-256 of the id', a
   expect(new Set(body.data.map((entry: { after: unknown }) => entry.after))).toEqual(new Set([null]))
 })
 
+test('conditions that named the customer, and what the audit log keeps of them, name a hash', async () => {
+  const user = await person('cat-1')
+  const conditions = [{ metric: 'client_uid', comparator: 'eq', value: user }]
+  const segment = await api.call('POST', '/v4/segments', { body: { name: 'only she', conditions } })
+  await api.call('POST', '/v4/remote-configurations', { body: { name: 'for her', segmentation_conditions: conditions } })
+  await api.call('DELETE', `/v4/customers/${user}`)
+  expect(await tracesOf(api.pool, user)).toEqual([])
+  expect((await api.call('GET', segment.body.url)).body.conditions).toEqual([{ ...conditions[0], value: sha256(user), negate: false }])
+})
+
 test('the erased transaction can be recorded for somebody else, and its event is told again', async () => {
   const user = await person('tom-1')
   await api.call('DELETE', `/v4/customers/${user}`)
