@@ -9,73 +9,48 @@ import { canceled } from './changes.ts'
 import type { PurchaseInput } from './claim.ts'
 import { getPurchase } from './find.ts'
 import { type Claim, judgePurchase } from './judge.ts'
-import { claimLineage, hasShare, type Lineage, lockLineage } from './lineage.ts'
+import { claimLineage, hasShare, judgeLineage, type Lineage } from './lineage.ts'
+import { locate, postedFor } from './locate.ts'
 import { type PurchaseRow, type Store, TARGET_PLATFORM } from './purchase.ts'
 
-/**
- * The recorded purchase that is this very transaction: by its id; where the store has none (Stripe, Play without order), a period of
- * the same lineage and product that holds the claimed beginning.
- */
-async function findTransaction(
-  tx: Tx,
-  environment: Environment,
-  claim: Claim,
-  lineage: Lineage,
-): Promise<{ id: string; user_id: string | null } | undefined> {
-  const transaction = claim.transaction ?? claim.order
-  const { rows } = await tx.query<{ id: string; user_id: string | null }>({
-    name: 'find-transaction',
-    text: `select id::text, user_id from purchases where environment = $1 and platform = $2 and coalesce(transaction_id, order_id) = $3
-           union all
-           select id::text, user_id from purchases where lineage = $4 and $5 in ('stripe', 'play_store') and store_product_id = $6
-             and ($3::text is null or coalesce(transaction_id, order_id) is null)
-             and case when is_subscription then $7 >= purchased_at and $7 < expires_at else true end
-           limit 1`,
-    values: [environment, claim.platform, transaction, lineage.id, claim.platform, claim.product, claim.purchasedAt],
-  })
-  return rows[0]
-}
-
 async function insert(tx: Tx, environment: Environment, claim: Claim, lineage: Lineage, owner: string): Promise<string> {
-  try {
-    const { rows } = await tx.query<{ id: string }>({
-      name: 'record-purchase',
-      text: `insert into purchases (environment, lineage, user_id, platform, store_product_id, base_plan_id, transaction_id,
+  const { rows } = await tx.query<{ id: string }>({
+    name: 'record-purchase',
+    text: `insert into purchases (environment, lineage, user_id, platform, store_product_id, base_plan_id, transaction_id,
                original_transaction_id, purchase_token, order_id, subscription_id, store_type, is_subscription, currency, price, amount,
                purchased_at, expires_at, period_type, auto_renewing, auto_renew_off_at, is_family_shared, country, screen_id, created_at)
              select $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15::text, $15::text::numeric, $16::timestamptz, $17, $18, $19::boolean,
                case when $13::boolean and not $19::boolean then $16::timestamptz end, $20, $21, $22, t from environment_now($1) t returning id::text`,
-      values: [
-        environment,
-        lineage.id,
-        owner,
-        claim.platform,
-        claim.product,
-        claim.basePlan,
-        claim.transaction,
-        claim.originalTransaction,
-        claim.token,
-        claim.order,
-        claim.subscription,
-        claim.storeType,
-        claim.isSubscription,
-        claim.currency,
-        claim.price,
-        claim.purchasedAt,
-        claim.expiresAt,
-        claim.periodType,
-        claim.autoRenewing,
-        claim.familyShared,
-        claim.country,
-        claim.screen,
-      ],
-    })
-    return rows[0]!.id
-  } catch (error) {
-    if (isUniqueViolation(error, 'purchases_by_transaction')) throw taken()
-    throw error
-  }
+    values: [
+      environment,
+      lineage.id,
+      owner,
+      claim.platform,
+      claim.product,
+      claim.basePlan,
+      claim.transaction,
+      claim.originalTransaction,
+      claim.token,
+      claim.order,
+      claim.subscription,
+      claim.storeType,
+      claim.isSubscription,
+      claim.currency,
+      claim.price,
+      claim.purchasedAt,
+      claim.expiresAt,
+      claim.periodType,
+      claim.autoRenewing,
+      claim.familyShared,
+      claim.country,
+      claim.screen,
+    ],
+  })
+  return rows[0]!.id
 }
+
+/** Recorded meanwhile in a lineage of another name: the repeat finds it. */
+export const isTransactionConflict = (error: unknown): boolean => isUniqueViolation(error, 'purchases_by_transaction')
 
 const taken = () => alreadyExists('the transaction is recorded already')
 
@@ -93,19 +68,21 @@ export async function createPurchase(
 ): Promise<PurchaseRow> {
   const claim = await judgePurchase(tx, environment, input)
   await requireUser(tx, environment, user)
-  const lineage = await lockLineage(tx, environment, claim.platform, claim.lineage)
-  const known = await findTransaction(tx, environment, claim, lineage)
+  const { lineage, known } = await locate(tx, environment, claim)
   if (known && (known.user_id === user || (await hasShare(tx, environment, lineage.id, user)))) throw taken()
-  const { owner, former } = await claimLineage(tx, environment, lineage, user)
+  const { owner, former, by } = await judgeLineage(tx, environment, lineage, user)
   await admit(claim.platform)
-  const users = [...new Set([owner, ...(former === null ? [] : [former])])].sort()
-  await lockUsers(tx, environment, users)
+  const told = await postedFor(tx, environment, claim)
+  const parties = [owner, ...(former === null ? [] : [former])]
+  // The asking one too, whose facts a shared lineage does not change: an erasure would leave the share behind.
+  await lockUsers(tx, environment, [user, ...parties], told)
+  await claimLineage(tx, environment, lineage, user, by)
   const id = known?.id ?? (await insert(tx, environment, claim, lineage, owner))
   await noteSeen(tx, environment, owner, {
     platform: TARGET_PLATFORM[claim.platform],
     country: claim.country,
     at: claim.purchasedAt,
   })
-  await refold(tx, environment, users, purchases => (known ? [] : canceled(purchases, id)))
+  await refold(tx, environment, [...new Set([...parties, ...told])].sort(), purchases => (known ? [] : canceled(purchases, id)))
   return getPurchase(tx, environment, user, id)
 }

@@ -18,7 +18,7 @@ export type Claim = StoreClaim & {
   screen: string | null
 }
 
-const PRODUCT_ID = /^[a-zA-Z0-9._:\- ]+$/
+const PRODUCT_ID = /^[a-zA-Z0-9._:\- ]{1,255}$/
 /** A purchase may lie this far ahead: clocks of servers differ. */
 const FUTURE_MS = 5 * 60_000
 

@@ -104,9 +104,9 @@ export async function updatePurchase(
   change: PurchaseChange,
 ): Promise<{ before: PurchaseRow; after: PurchaseRow }> {
   await requireUser(tx, environment, user)
-  const found = await getPurchase(tx, environment, user, id)
-  await lockLineageOf(tx, found.lineage)
-  if (found.user_id !== null) await lockUsers(tx, environment, [found.user_id])
+  const { lineage } = await getPurchase(tx, environment, user, id)
+  const { user_id: owner } = await lockLineageOf(tx, lineage)
+  if (owner !== null) await lockUsers(tx, environment, [owner])
   const { rows } = await tx.query<PurchaseRow>(
     `select ${PURCHASE_COLUMNS} from purchases p join lineages l on l.id = p.lineage where p.environment = $1 and p.id = $2 for no key update of p`,
     [environment, id],
