@@ -1,7 +1,7 @@
 import type { Tx } from '../../store/connect.ts'
 import { isUniqueViolation } from '../../store/failures.ts'
 import type { Environment } from '../environment.ts'
-import { alreadyExists } from '../refusal.ts'
+import { alreadyExists, Refusal } from '../refusal.ts'
 import { refold } from '../subscriptions/refold.ts'
 import { lockUsers, requireUser } from '../users/lock.ts'
 import { noteSeen } from '../users/note-seen.ts'
@@ -68,6 +68,8 @@ export async function createPurchase(
 ): Promise<PurchaseRow> {
   const claim = await judgePurchase(tx, environment, input)
   await requireUser(tx, environment, user)
+  // Nothing here can check the signature, so nobody confirms what it says.
+  if (claim === null) throw new Refusal('purchase_fraud', 'the signed transaction is not confirmed by a known certificate of the store')
   const { lineage, known } = await locate(tx, environment, claim)
   if (known && (known.user_id === user || (await hasShare(tx, environment, lineage.id, user)))) throw taken()
   const { owner, former, by } = await judgeLineage(tx, environment, lineage, user)

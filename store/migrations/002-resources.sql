@@ -208,7 +208,7 @@ create table purchases (
   access_until timestamptz not null default 'infinity',
   run_started_at timestamptz,
   is_last boolean not null default true,
-  -- Which of its once-only events are in the log.
+  -- Which of its once-only events are in the log, or have missed their time.
   emitted text[] not null default '{}'
 );
 create index purchases_by_user on purchases (environment, user_id, purchased_at, id);
