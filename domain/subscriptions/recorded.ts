@@ -12,7 +12,7 @@ export async function recordedPurchases(tx: Tx, environment: Environment, users:
   const { rows } = await tx.query<PurchaseRow>({
     name: 'recorded-purchases',
     text: `select ${PURCHASE_COLUMNS} from unnest($2::text[]) k(user_id)
-           cross join lateral (select * from purchases where environment = $1 and user_id = k.user_id) p
+           cross join lateral (select * from purchases where environment = $1 and user_id = k.user_id offset 0) p
            join lineages l on l.id = p.lineage
              order by p.lineage, p.purchased_at, p.expires_at, coalesce(p.transaction_id, p.order_id, p.store_product_id) collate "C", p.id`,
     values: [environment, users],
