@@ -12,6 +12,14 @@ beforeAll(async () => {
 })
 afterAll(() => api.stop())
 
+test('as many sandboxes as there are connections, and more, advance at once', async () => {
+  const projects = await Promise.all(Array.from({ length: 12 }, () => api.newProject()))
+  const answers = await Promise.all(
+    projects.map(({ sandbox }) => api.call('POST', '/v4/test-clock/advance', { key: sandbox, body: { by: 'P1D' } })),
+  )
+  expect(answers.map(answer => answer.status)).toEqual(projects.map(() => 200))
+})
+
 test('renewals, transfers, changes and an erasure while the clock advances: nothing fails, each event is told once', async () => {
   const users = await Promise.all(Array.from({ length: 6 }, () => userOf(api, key)))
   const { now } = (await api.call('GET', '/v4/test-clock', { key })).body
