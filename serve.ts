@@ -14,9 +14,12 @@ export async function serve(config: Config, log: Logger, { url: databaseUrl, poo
   const checkAnswer = answerCheck({ share: config.answerCheckShare, onMismatch: 'log', log })
   const { rateLimit, projectRateLimit } = config
   const listing = connect({ url: databaseUrl, name: 'perennial-listing', plansOnce: true })
+  const stepping = connect({ url: databaseUrl, name: 'perennial-stepping', max: 2 })
+  const endPools = () => Promise.all([listing.end(), stepping.end()])
   const deps = {
     pool,
     listing,
+    stepping,
     secrets,
     storage,
     log,
@@ -29,7 +32,7 @@ export async function serve(config: Config, log: Logger, { url: databaseUrl, poo
     verifiers: {},
   }
   const server = await listen(deps, config.port).catch(async error => {
-    await listing.end()
+    await endPools()
     throw error
   })
   const url = `http://localhost:${server.port}`
@@ -41,7 +44,7 @@ export async function serve(config: Config, log: Logger, { url: databaseUrl, poo
     countOutcome: measured.outcome,
     async close() {
       await server.close()
-      await listing.end()
+      await endPools()
     },
   }
 }

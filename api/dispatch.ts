@@ -1,6 +1,7 @@
 import type { IncomingMessage } from 'node:http'
 import { isLogConflict } from '../domain/events/append.ts'
 import type { KeyOwner } from '../domain/projects/find-key.ts'
+import { isTransactionConflict } from '../domain/purchases/create.ts'
 import { details } from '../schemas/details.ts'
 import type { OperationDescription, OperationId } from '../schemas/generated/operations.ts'
 import { transaction } from '../store/transaction.ts'
@@ -84,7 +85,7 @@ export async function dispatch(
           ? run()
           : once(tx, { environment, operation: description.id, key, hash, user: personOf(parameters, body, undefined) }, run)
       },
-      isLogConflict,
+      error => isLogConflict(error) || isTransactionConflict(error),
     )
   }
 

@@ -65,7 +65,8 @@ export async function once(tx: Tx, request: Request, perform: () => Promise<Answ
   const answered = await savepoint(tx, perform).catch((error): Answered => {
     const problem = problemOf(error)
     if (!isKept(problem)) throw error
-    return { status: problem.status, body: JSON.stringify(problem.body), location: null, headers: problem.headers, user: request.user }
+    // Without a name: whoever was asked for may be erased already, and a refusal says nothing about them.
+    return { status: problem.status, body: JSON.stringify(problem.body), location: null, headers: problem.headers, user: null }
   })
   await keepAnswer(tx, environment, operation, key, { ...answered, request_hash: hash })
   return answered

@@ -11,6 +11,8 @@ export type ApiDeps = {
   pool: Pool
   /** Connections that plan a statement once (`plansOnce`), for the hottest lists. */
   listing: Pool
+  /** For what an operation commits on its way while its own transaction waits: from one pool, enough of them would wait for each other. */
+  stepping: Pool
   secrets: Secrets
   publicUrl: string
   unverifiedPurchases: UnverifiedPurchases

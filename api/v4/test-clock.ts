@@ -25,7 +25,7 @@ export const v4AdvanceTestClock = inTransaction('v4AdvanceTestClock', async ({ b
   if ((by === undefined) === (to === undefined)) throw invalidField('body', 'must have exactly one of by and to')
   await lockClock(tx, environment)
   const target = await targetOf(tx, environment, (by === undefined ? { to } : { by }) as Target)
-  const { pool } = deps
+  const pool = deps.stepping
   const [before, counted] = [clock(await readClock(pool, environment)), await finalCounts(pool, environment)]
   // On its own, before the clock moves: an advance that takes too long has advanced none the less.
   await transaction(pool, own =>

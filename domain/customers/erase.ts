@@ -12,6 +12,9 @@ const sha256 = (text: string) => createHash('sha256').update(text).digest('hex')
 // What hangs on the user's row (grants, subscriptions, assignments, pins) goes with it. A lineage stays, without user: the store may
 // still speak of it.
 const ERASE = [
+  // Who shares a lineage of theirs was answered with its owner's id.
+  `delete from idempotent_answers a using lineages l join lineage_shares h on h.lineage = l.id
+   where l.environment = $1 and l.user_id = $2 and a.environment = $1 and a.user_id = h.user_id and position($2 in a.body) > 0`,
   `delete from due d using subscriptions s where s.environment = $1 and s.user_id = $2 and d.kind = '${SUBSCRIPTION_DUE}' and d.id = s.id`,
   'delete from events where environment = $1 and user_id = $2',
   'delete from purchases where environment = $1 and user_id = $2',
@@ -46,6 +49,8 @@ const UNNAME = [
 export async function eraseCustomer(tx: Tx, trail: Trail & { environment: Environment }, user: string): Promise<void> {
   const { environment } = trail
   await closeIngestion(tx, environment)
+  // Lineage before user, as those who record purchases lock them.
+  await tx.query('select 1 from lineages where environment = $1 and user_id = $2 order by id for no key update', [environment, user])
   const locked = await tx.query('select 1 from users where environment = $1 and id = $2 for update', [environment, user])
   if (locked.rowCount === 0) throw notFound('customer')
   // First: the user's events tell which files have rows of the user.

@@ -20,11 +20,13 @@ export type Hold = { isActive: boolean; shown: Contribution; throughPurchase: bo
 
 const isActive = ({ from, until }: Contribution, now: number) => from <= now && now < until
 
-/** Ends last first; of equals a purchase before a grant, then the later beginning. */
+/** Ends last first; of equals a purchase before a grant, then the later beginning, then any order that does not depend on arrival. */
 function byEnd(a: Contribution, b: Contribution): number {
   if (a.until !== b.until) return a.until < b.until ? 1 : -1
   if (a.kind !== b.kind) return a.kind === 'purchase' ? -1 : 1
-  return b.from - a.from
+  if (a.from !== b.from) return b.from - a.from
+  const [left, right] = [JSON.stringify(a), JSON.stringify(b)]
+  return left < right ? -1 : left > right ? 1 : 0
 }
 
 /**

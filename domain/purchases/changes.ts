@@ -4,14 +4,8 @@ import type { PurchaseRow } from './purchase.ts'
 
 // Events that come with a change of a fact, as often as it changes. `at`: those that the store does not date happen when we hear of them.
 
-const byOrder = (a: PurchaseRow, b: PurchaseRow) =>
-  a.purchased_at < b.purchased_at ? -1 : a.purchased_at > b.purchased_at ? 1 : a.id - b.id
-
-const lastOf = (purchases: PurchaseRow[], { lineage }: PurchaseRow) =>
-  purchases
-    .filter(p => p.lineage === lineage && p.is_subscription)
-    .sort(byOrder)
-    .at(-1)
+// They come in the order of their periods.
+const lastOf = (purchases: PurchaseRow[], { lineage }: PurchaseRow) => purchases.findLast(p => p.lineage === lineage && p.is_subscription)
 
 const tellsNothing = (purchase: PurchaseRow | undefined): boolean => purchase === undefined || purchase.is_family_shared
 

@@ -1,4 +1,4 @@
-import { type Detail, invalidField, invalidFields, Refusal } from '../refusal.ts'
+import { type Detail, invalidField, invalidFields } from '../refusal.ts'
 import type { Store } from './purchase.ts'
 
 /** A purchase as a caller states it; its shape was checked by the description. */
@@ -37,13 +37,12 @@ export type StoreClaim = {
 
 const NONE = { basePlan: null, transaction: null, originalTransaction: null, token: null, order: null, subscription: null, storeType: null }
 
-function appStore(data: NonNullable<PurchaseInput['app_store_data']>): StoreClaim {
+function appStore(data: NonNullable<PurchaseInput['app_store_data']>): StoreClaim | null {
   const { transaction_id: transaction, product_id: product, original_transaction_id: original, signed_transaction } = data
   if (signed_transaction !== undefined) {
     if (transaction !== undefined || product !== undefined || original !== undefined)
       throw invalidField('app_store_data', 'takes signed_transaction alone, or the fields it stands for')
-    // Nothing here can check the signature, so nobody confirms what it says.
-    throw new Refusal('purchase_fraud', 'the signed transaction is not confirmed by a known certificate of the store')
+    return null
   }
   const missing: Detail[] = []
   if (transaction === undefined) missing.push({ field: 'app_store_data.transaction_id', message: 'is required' })
@@ -92,8 +91,8 @@ function paddle(data: NonNullable<PurchaseInput['paddle_store_data']>): StoreCla
   }
 }
 
-/** Exactly one of the four. */
-export function storeClaim(input: PurchaseInput): StoreClaim {
+/** Exactly one of the four; null for a signed transaction, which only its signature can tell. */
+export function storeClaim(input: PurchaseInput): StoreClaim | null {
   const claims = [
     input.app_store_data && (() => appStore(input.app_store_data!)),
     input.play_store_data && (() => playStore(input.play_store_data!)),

@@ -1,5 +1,7 @@
 import type { Tx } from '../../store/connect.ts'
+import { isUniqueViolation } from '../../store/failures.ts'
 import { type Environment, now as nowOf } from '../environment.ts'
+import { alreadyExists, Refusal } from '../refusal.ts'
 import { refold } from '../subscriptions/refold.ts'
 import { lockUsers, requireUser } from '../users/lock.ts'
 import { noteSeen } from '../users/note-seen.ts'
@@ -7,15 +9,19 @@ import { canceled, changed } from './changes.ts'
 import type { PurchaseInput } from './claim.ts'
 import { getPurchase } from './find.ts'
 import { type Claim, judgePurchase } from './judge.ts'
-import { claimLineage, hasShare, type Lineage, lockLineage } from './lineage.ts'
+import { claimLineage, hasShare, judgeLineage, type Lineage } from './lineage.ts'
+import { findRecorded, locate, postedFor } from './locate.ts'
 import { type PurchaseRow, TARGET_PLATFORM } from './purchase.ts'
-import { confirmPurchase, findTransaction, insertPurchase, taken } from './record.ts'
+import { confirmPurchase, insertPurchase } from './record.ts'
 import { admit, type Evidence, type StorePeriod } from './verification.ts'
 
 const FACTLESS = { billing_retry_at: null, grace_period_expires_at: null, refunded_at: null, refunded_amount: null }
 
 /** What was recorded: `before` null for a new row. */
-type Recorded = { id: string; before: PurchaseRow | null }
+type Written = { id: string; before: PurchaseRow | null }
+
+/** Recorded meanwhile in a lineage of another name: the repeat finds it. */
+export const isTransactionConflict = (error: unknown): boolean => isUniqueViolation(error, 'purchases_by_transaction')
 
 /** The claim as the store tells it: its values replace the caller's. */
 const asConfirmed = (claim: Claim, period: StorePeriod): Claim => ({
@@ -33,23 +39,24 @@ const asConfirmed = (claim: Claim, period: StorePeriod): Claim => ({
   autoRenewing: period.autoRenewing,
 })
 
-async function recordConfirmed(
+/** null: the transaction stands in another lineage, which is not the one that was asked about. */
+async function writeConfirmed(
   tx: Tx,
   environment: Environment,
   claim: Claim,
   lineage: Lineage,
   owner: string,
   period: StorePeriod,
-): Promise<Recorded> {
+): Promise<Written | null> {
   const confirmed = asConfirmed(claim, period)
-  const known = await findTransaction(tx, environment, confirmed, lineage)
-  if (known) return { id: known.id, before: await confirmPurchase(tx, environment, known.id, period) }
-  return { id: await insertPurchase(tx, environment, confirmed, lineage, owner, period), before: null }
+  const known = await findRecorded(tx, environment, confirmed, lineage)
+  if (!known) return { id: await insertPurchase(tx, environment, confirmed, lineage, owner, period), before: null }
+  return known.lineage === lineage.id ? { id: known.id, before: await confirmPurchase(tx, environment, known.id, period) } : null
 }
 
-/** The events that the recorded facts say by themselves, beside those that follow from them. */
-function said(purchases: PurchaseRow[], recorded: Recorded[], now: string) {
-  return recorded.flatMap(({ id, before }) => {
+/** The events that the written facts say by themselves, beside those that follow from them. */
+function said(purchases: PurchaseRow[], written: Written[], now: string) {
+  return written.flatMap(({ id, before }) => {
     const after = purchases.find(purchase => String(purchase.id) === id)
     if (before) return changed(before, after, now)
     return after ? [...canceled(purchases, id), ...changed({ ...after, ...FACTLESS }, after, now)] : []
@@ -70,18 +77,26 @@ export async function createPurchase(
 ): Promise<PurchaseRow> {
   const claim = await judgePurchase(tx, environment, input)
   await requireUser(tx, environment, user)
-  const lineage = await lockLineage(tx, environment, claim.platform, claim.lineage)
-  const known = await findTransaction(tx, environment, claim, lineage)
-  if (known && (known.user_id === user || (await hasShare(tx, environment, lineage.id, user)))) throw taken()
-  const { owner, former } = await claimLineage(tx, environment, lineage, user)
+  // Nothing here can check the signature, so nobody confirms what it says.
+  if (claim === null) throw new Refusal('purchase_fraud', 'the signed transaction is not confirmed by a known certificate of the store')
+  const { lineage, known } = await locate(tx, environment, claim)
+  if (known && (known.user_id === user || (await hasShare(tx, environment, lineage.id, user))))
+    throw alreadyExists('the transaction is recorded already')
+  const { owner, former, by } = await judgeLineage(tx, environment, lineage, user)
   const periods = admit(evidence)
-  const users = [...new Set([owner, ...(former === null ? [] : [former])])].sort()
-  await lockUsers(tx, environment, users)
-  const recorded: Recorded[] = []
-  for (const period of periods ?? []) recorded.push(await recordConfirmed(tx, environment, claim, lineage, owner, period))
-  if (periods === null && !known) recorded.push({ id: await insertPurchase(tx, environment, claim, lineage, owner, null), before: null })
+  const told = await postedFor(tx, environment, claim)
+  const parties = [owner, ...(former === null ? [] : [former])]
+  // The asking one too, whose facts a shared lineage does not change: an erasure would leave the share behind.
+  await lockUsers(tx, environment, [user, ...parties], told)
+  await claimLineage(tx, environment, lineage, user, by)
+  const written: Written[] = []
+  for (const period of periods ?? []) {
+    const one = await writeConfirmed(tx, environment, claim, lineage, owner, period)
+    if (one) written.push(one)
+  }
+  if (periods === null && !known) written.push({ id: await insertPurchase(tx, environment, claim, lineage, owner, null), before: null })
   await noteSeen(tx, environment, owner, { platform: TARGET_PLATFORM[claim.platform], country: claim.country, at: claim.purchasedAt })
   const now = await nowOf(tx, environment)
-  await refold(tx, environment, users, purchases => said(purchases, recorded, now))
-  return getPurchase(tx, environment, user, recorded[0]?.id ?? known!.id)
+  await refold(tx, environment, [...new Set([...parties, ...told])].sort(), purchases => said(purchases, written, now))
+  return getPurchase(tx, environment, user, known?.id ?? written[0]!.id)
 }

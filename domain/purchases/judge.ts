@@ -18,7 +18,7 @@ export type Claim = StoreClaim & {
   screen: string | null
 }
 
-const PRODUCT_ID = /^[a-zA-Z0-9._:\- ]+$/
+const PRODUCT_ID = /^[a-zA-Z0-9._:\- ]{1,255}$/
 /** A purchase may lie this far ahead: clocks of servers differ. */
 const FUTURE_MS = 5 * 60_000
 
@@ -72,10 +72,14 @@ function judgePeriod(input: PurchaseInput, purchasedAt: string, expiresAt: strin
 
 /**
  * A purchase as it would be recorded on the caller's word. Throws `invalid_data` for its shape, then `invalid_product_id`,
- * `product_not_in_project`, or `invalid_data` when store and product disagree about what was sold.
+ * `product_not_in_project`, or `invalid_data` when store and product disagree about what was sold. null: a signed transaction.
  */
-export async function judgePurchase(tx: Tx, environment: Environment, input: PurchaseInput): Promise<Claim> {
+export async function judgePurchase(tx: Tx, environment: Environment, input: PurchaseInput): Promise<Claim | null> {
   const store = storeClaim(input)
+  if (store === null) {
+    if (input.currency !== undefined && !isCurrency(input.currency.toUpperCase())) throw invalidField('currency', 'is no ISO 4217 code')
+    return null
+  }
   const { currency, price, purchased_at: purchasedAt } = required(input)
   if (!isCurrency(currency)) throw invalidField('currency', 'is no ISO 4217 code')
   const product = await findProduct(tx, environment, store, purchasedAt)

@@ -31,15 +31,19 @@ function paidBefore(links: Run): Map<PurchaseRow, number> {
   return sums
 }
 
-function beginnings({ recorded }: Subscription): Emission[] {
-  const paid = paidBefore(recorded)
-  return runsOf(recorded).flatMap(run =>
+/** The purchases that begin after 365 paid days of their subscription. */
+export const loyalOf = (subscriptions: Subscription[]): Set<PurchaseRow> =>
+  new Set(
+    subscriptions.flatMap(({ recorded }) => [...paidBefore(recorded)].flatMap(([purchase, paid]) => (paid >= LOYAL_MS ? [purchase] : []))),
+  )
+
+const beginnings = ({ recorded }: Subscription): Emission[] =>
+  runsOf(recorded).flatMap(run =>
     run.map(({ period: { purchase, trial } }, i): Emission => {
       const base = { purchase, slug: beginning(run, i), at: purchase.purchased_at, once: 'begin' as const }
-      return trial ? base : { ...base, amount: purchase.amount, loyal: paid.get(purchase)! >= LOYAL_MS }
+      return trial ? base : { ...base, amount: purchase.amount }
     }),
   )
-}
 
 const productChanges = ({ recorded }: Subscription): Emission[] =>
   recorded.flatMap(({ period: { purchase } }, i) => {
@@ -55,7 +59,7 @@ const passed = ({ recorded }: Subscription, now: number): Emission[] =>
     .map(({ slug, period, at }) => ({
       purchase: period.purchase,
       slug,
-      at: iso(at),
+      at: iso(at ?? now),
       once: slug === 'trial_still_active' ? ('still_active' as const) : ('expired' as const),
     }))
 

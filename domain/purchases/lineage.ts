@@ -34,37 +34,45 @@ async function transferPolicy(tx: Tx, environment: Environment): Promise<Transfe
   return rows[0]!.policy
 }
 
-/**
- * Whose the lineage is once `user` has asked for it, by the project's transfer policy; `former` lost it. Throws `conflict` under `keep`.
- */
-export async function claimLineage(
-  tx: Tx,
-  environment: Environment,
-  lineage: Lineage,
-  user: string,
-): Promise<{ owner: string; former: string | null; shared: boolean }> {
-  const owner = lineage.user_id
-  if (owner === user) return { owner, former: null, shared: false }
-  const policy = owner === null ? 'transfer' : await transferPolicy(tx, environment)
+/** Whose the lineage is once somebody has asked for it, and what makes it so; `former` loses it. */
+export type Claimed = { owner: string; former: string | null; by: 'owning' | 'share' | 'transfer' }
+
+/** What the project's transfer policy says to `user`, who asks for the lineage. Throws `conflict` under `keep`. */
+export async function judgeLineage(tx: Tx, environment: Environment, { user_id: owner }: Lineage, user: string): Promise<Claimed> {
+  if (owner === user) return { owner, former: null, by: 'owning' }
+  if (owner === null) return { owner: user, former: null, by: 'transfer' }
+  const policy = await transferPolicy(tx, environment)
   switch (policy) {
     case 'keep':
       throw conflict('the transaction belongs to another user')
-    case 'share': {
-      await tx.query('insert into lineage_shares (environment, lineage, user_id) values ($1, $2, $3) on conflict do nothing', [
-        environment,
-        lineage.id,
-        user,
-      ])
-      return { owner: owner!, former: null, shared: true }
-    }
-    case 'transfer': {
-      await tx.query('update lineages set user_id = $2 where id = $1', [lineage.id, user])
-      await tx.query('update purchases set user_id = $2 where lineage = $1', [lineage.id, user])
-      await tx.query('delete from lineage_shares where environment = $1 and lineage = $2 and user_id = $3', [environment, lineage.id, user])
-      return { owner: user, former: owner, shared: false }
-    }
+    case 'share':
+      return { owner, former: null, by: 'share' }
+    case 'transfer':
+      return { owner: user, former: owner, by: 'transfer' }
     default:
       return policy satisfies never
+  }
+}
+
+/** Makes it so. The lineage is locked, and after it everybody whom it concerns: nobody of them can be erased meanwhile. */
+export async function claimLineage(tx: Tx, environment: Environment, { id }: Lineage, user: string, by: Claimed['by']): Promise<void> {
+  switch (by) {
+    case 'owning':
+      return
+    case 'share':
+      await tx.query('insert into lineage_shares (environment, lineage, user_id) values ($1, $2, $3) on conflict do nothing', [
+        environment,
+        id,
+        user,
+      ])
+      return
+    case 'transfer':
+      await tx.query('update lineages set user_id = $2 where id = $1', [id, user])
+      await tx.query('update purchases set user_id = $2 where lineage = $1', [id, user])
+      await tx.query('delete from lineage_shares where environment = $1 and lineage = $2 and user_id = $3', [environment, id, user])
+      return
+    default:
+      by satisfies never
   }
 }
 
@@ -77,7 +85,12 @@ export async function hasShare(tx: Tx, environment: Environment, lineage: number
   return rowCount === 1
 }
 
-/** Locks the lineage of a purchase that is about to change. */
-export async function lockLineageOf(tx: Tx, lineage: number): Promise<void> {
-  await tx.query({ name: 'lock-lineage-of', text: 'select 1 from lineages where id = $1 for no key update', values: [lineage] })
+/** Locks the lineage of a recorded purchase. */
+export async function lockLineageOf(tx: Tx, lineage: number): Promise<Lineage> {
+  const { rows } = await tx.query<Lineage>({
+    name: 'lock-lineage-of',
+    text: 'select id, user_id from lineages where id = $1 for no key update',
+    values: [lineage],
+  })
+  return rows[0]!
 }

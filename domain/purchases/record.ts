@@ -1,34 +1,9 @@
 import type { Tx } from '../../store/connect.ts'
-import { isUniqueViolation } from '../../store/failures.ts'
 import type { Environment } from '../environment.ts'
-import { alreadyExists } from '../refusal.ts'
 import type { Claim } from './judge.ts'
 import type { Lineage } from './lineage.ts'
 import { PURCHASE_COLUMNS, type PurchaseRow } from './purchase.ts'
 import type { StorePeriod } from './verification.ts'
-
-export const taken = () => alreadyExists('the transaction is recorded already')
-
-type Known = { id: string; user_id: string | null }
-type Named = Pick<Claim, 'platform' | 'transaction' | 'order' | 'product' | 'purchasedAt'>
-
-/**
- * The recorded purchase that is this very transaction: by its id; where the store has none (Stripe, Play without order), a period of
- * the same lineage and product that holds the claimed beginning.
- */
-export async function findTransaction(tx: Tx, environment: Environment, claim: Named, lineage: Lineage): Promise<Known | undefined> {
-  const { rows } = await tx.query<Known>({
-    name: 'find-transaction',
-    text: `select id::text, user_id from purchases where environment = $1 and platform = $2 and coalesce(transaction_id, order_id) = $3
-           union all
-           select id::text, user_id from purchases where lineage = $4 and $5 in ('stripe', 'play_store') and store_product_id = $6
-             and ($3::text is null or coalesce(transaction_id, order_id) is null)
-             and case when is_subscription then $7 >= purchased_at and $7 < expires_at else true end
-           limit 1`,
-    values: [environment, claim.platform, claim.transaction ?? claim.order, lineage.id, claim.platform, claim.product, claim.purchasedAt],
-  })
-  return rows[0]
-}
 
 /** `confirmed`: the store's word, which makes the purchase verified. */
 export async function insertPurchase(
@@ -39,10 +14,9 @@ export async function insertPurchase(
   owner: string,
   confirmed: StorePeriod | null,
 ): Promise<string> {
-  try {
-    const { rows } = await tx.query<{ id: string }>({
-      name: 'record-purchase',
-      text: `insert into purchases (environment, lineage, user_id, platform, store_product_id, base_plan_id, transaction_id,
+  const { rows } = await tx.query<{ id: string }>({
+    name: 'record-purchase',
+    text: `insert into purchases (environment, lineage, user_id, platform, store_product_id, base_plan_id, transaction_id,
                original_transaction_id, purchase_token, order_id, subscription_id, store_type, is_subscription, currency, price, amount,
                purchased_at, expires_at, period_type, auto_renewing, auto_renew_off_at, is_family_shared, country, screen_id, created_at,
                verified_at, never_renews, billing_retry_at, grace_period_expires_at, refunded_at, refunded_amount)
@@ -50,42 +24,38 @@ export async function insertPurchase(
                case when $13::boolean and not $19::boolean then $16::timestamptz end, $20, $21, $22, t,
                case when $23::boolean then t end, $24, $25, $26, $27, $28
              from environment_now($1) t returning id::text`,
-      values: [
-        environment,
-        lineage.id,
-        owner,
-        claim.platform,
-        claim.product,
-        claim.basePlan,
-        claim.transaction,
-        claim.originalTransaction,
-        claim.token,
-        claim.order,
-        claim.subscription,
-        claim.storeType,
-        claim.isSubscription,
-        claim.currency,
-        claim.price,
-        claim.purchasedAt,
-        claim.expiresAt,
-        claim.periodType,
-        claim.autoRenewing,
-        claim.familyShared,
-        claim.country,
-        claim.screen,
-        confirmed !== null,
-        confirmed?.neverRenews ?? false,
-        confirmed?.billingRetryAt ?? null,
-        confirmed?.graceUntil ?? null,
-        confirmed?.refundedAt ?? null,
-        confirmed?.refundedAmount ?? null,
-      ],
-    })
-    return rows[0]!.id
-  } catch (error) {
-    if (isUniqueViolation(error, 'purchases_by_transaction')) throw taken()
-    throw error
-  }
+    values: [
+      environment,
+      lineage.id,
+      owner,
+      claim.platform,
+      claim.product,
+      claim.basePlan,
+      claim.transaction,
+      claim.originalTransaction,
+      claim.token,
+      claim.order,
+      claim.subscription,
+      claim.storeType,
+      claim.isSubscription,
+      claim.currency,
+      claim.price,
+      claim.purchasedAt,
+      claim.expiresAt,
+      claim.periodType,
+      claim.autoRenewing,
+      claim.familyShared,
+      claim.country,
+      claim.screen,
+      confirmed !== null,
+      confirmed?.neverRenews ?? false,
+      confirmed?.billingRetryAt ?? null,
+      confirmed?.graceUntil ?? null,
+      confirmed?.refundedAt ?? null,
+      confirmed?.refundedAmount ?? null,
+    ],
+  })
+  return rows[0]!.id
 }
 
 /** Puts the store's word in the place of what was recorded; gives the row as it was. */

@@ -2,6 +2,7 @@ import type { Tx } from '../../store/connect.ts'
 import { type Environment, now as nowOf } from '../environment.ts'
 import { compareAmounts } from '../events/money.ts'
 import { conflict, type Detail, invalidField, invalidFields, notFound } from '../refusal.ts'
+import { STILL_ACTIVE_MS } from '../subscriptions/passing.ts'
 import { refold } from '../subscriptions/refold.ts'
 import { lockUsers, requireUser } from '../users/lock.ts'
 import { changed } from './changes.ts'
@@ -22,12 +23,19 @@ export type PurchaseChange = {
 const FUTURE_MS = 5 * 60_000
 const time = (value: string | null | undefined) => (value == null ? value : wholeSecond(value))
 
+/** Whether auto-renew was off when a trial was two days old: what did not happen then does not happen later, when it is on again. */
+function missedStillActive(row: PurchaseRow, now: string): boolean {
+  const due = Date.parse(row.purchased_at) + STILL_ACTIVE_MS
+  return row.auto_renew_off_at !== null && Date.parse(row.auto_renew_off_at) <= due && due <= Date.parse(now)
+}
+
 /** The facts as they would be; whatever takes something back takes what hangs on it along. */
 function merge(row: PurchaseRow, change: PurchaseChange, now: string): PurchaseRow {
   const merged = { ...row }
   if (change.is_auto_renewing !== undefined && change.is_auto_renewing !== row.auto_renewing) {
     merged.auto_renewing = change.is_auto_renewing
     merged.auto_renew_off_at = change.is_auto_renewing ? null : now
+    if (change.is_auto_renewing && missedStillActive(row, now)) merged.emitted = [...row.emitted, 'still_active']
   }
   if (change.expires_at !== undefined) merged.expires_at = wholeSecond(change.expires_at)
   if (change.billing_retry_at !== undefined) merged.billing_retry_at = time(change.billing_retry_at)!
@@ -37,6 +45,9 @@ function merge(row: PurchaseRow, change: PurchaseChange, now: string): PurchaseR
   if (change.refunded_amount !== undefined) merged.refunded_amount = change.refunded_amount
   else if (change.refunded_at === null) merged.refunded_amount = null
   if (merged.refunded_at !== null && merged.refunded_amount === null) merged.refunded_amount = row.price
+  // The same amount in another notation is no change.
+  if (merged.refunded_amount !== null && row.refunded_amount !== null && compareAmounts(merged.refunded_amount, row.refunded_amount) === 0)
+    merged.refunded_amount = row.refunded_amount
   return merged
 }
 
@@ -82,6 +93,7 @@ const FACTS = [
   'grace_period_expires_at',
   'refunded_at',
   'refunded_amount',
+  'emitted',
 ] as const
 
 async function write(tx: Tx, row: PurchaseRow): Promise<void> {
@@ -104,9 +116,9 @@ export async function updatePurchase(
   change: PurchaseChange,
 ): Promise<{ before: PurchaseRow; after: PurchaseRow }> {
   await requireUser(tx, environment, user)
-  const found = await getPurchase(tx, environment, user, id)
-  await lockLineageOf(tx, found.lineage)
-  if (found.user_id !== null) await lockUsers(tx, environment, [found.user_id])
+  const { lineage } = await getPurchase(tx, environment, user, id)
+  const { user_id: owner } = await lockLineageOf(tx, lineage)
+  if (owner !== null) await lockUsers(tx, environment, [owner])
   const { rows } = await tx.query<PurchaseRow>(
     `select ${PURCHASE_COLUMNS} from purchases p join lineages l on l.id = p.lineage where p.environment = $1 and p.id = $2 for no key update of p`,
     [environment, id],

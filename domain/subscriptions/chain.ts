@@ -1,4 +1,4 @@
-import { JOIN_MS, type Period, RETRY_MS } from './period.ts'
+import { JOIN_MS, LAST_MS, type Period, RETRY_MS } from './period.ts'
 
 /** A period in its lineage. `ends`: earliest of its expiry, the next period's beginning and its full refund; Infinity: never. */
 export type Link<P extends Period> = {
@@ -15,9 +15,9 @@ export type Link<P extends Period> = {
 const never = (time: number | null) => time ?? Number.POSITIVE_INFINITY
 
 /** Without auto-renew nobody charges any more: retry is over when it was switched off, the grace that was promised is kept. */
-function retryEnd(period: Period, ends: number): number | null {
+export function retryEnd(period: Omit<Period, 'begins' | 'trial' | 'paid'>, ends: number): number | null {
   if (period.retryAt === null || period.refundedAt !== null) return null
-  if (period.autoRenewing) return period.retryAt + RETRY_MS
+  if (period.autoRenewing) return Math.min(period.retryAt + RETRY_MS, LAST_MS)
   return Math.max(period.autoRenewOffAt ?? period.retryAt, ends, period.graceUntil ?? ends)
 }
 

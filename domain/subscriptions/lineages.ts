@@ -36,7 +36,8 @@ function gather(purchases: PurchaseRow[], posted: Posted[]): Parts[] {
   return [...parts.values()]
 }
 
-const inOrder = (a: Period, b: Period) => a.begins - b.begins
+const never = Number.MAX_VALUE
+const inOrder = (a: Period, b: Period) => a.begins - b.begins || (a.expires ?? never) - (b.expires ?? never)
 
 /** The users' subscriptions as purchases and posted events together tell them. */
 export const subscriptionsOf = (purchases: PurchaseRow[], posted: Posted[]): Subscription[] =>

@@ -18,5 +18,7 @@ export type Period = {
 export const DAY_MS = 86_400_000
 /** A renewal this long after the end still belongs to the same run. */
 export const JOIN_MS = DAY_MS
+/** The last instant that times can name. */
+export const LAST_MS = Date.parse('9999-12-31T23:59:59Z')
 /** Billing retry lasts so long unless the store says otherwise. */
 export const RETRY_MS = 60 * DAY_MS

@@ -44,6 +44,7 @@ export const SUPERSEDED = `exists (select 1 from purchases sp where sp.environme
 
 const epoch = (column: string) => `(extract(epoch from ${column}) * 1000)::float8`
 
+// offset 0: user by user. As a plain join it may read the whole environment, as long as the planner has no statistics.
 /** What was posted about the users' subscriptions, without what recorded purchases tell. */
 export async function postedFacts(tx: Tx, environment: Environment, users: string[]): Promise<Posted[]> {
   const { rows } = await tx.query<Posted>({
@@ -54,7 +55,7 @@ export async function postedFacts(tx: Tx, environment: Environment, users: strin
              e.transaction_id as transaction, e.price::float8 as amount
            from unnest($2::text[]) k(user_id) cross join lateral (
              select * from events where environment = $1 and user_id = k.user_id and purchase is null
-               and name in (${SUBSCRIPTION_FACTS.map(name => `'${name}'`).join(', ')})) e
+               and name in (${SUBSCRIPTION_FACTS.map(name => `'${name}'`).join(', ')}) offset 0) e
            where (select 1 from purchases where environment = $1 limit 1) is null or not ${SUPERSEDED}`,
     values: [environment, users],
   })

@@ -4,13 +4,17 @@ import { compareAmounts } from '../events/money.ts'
 import { PURCHASE_COLUMNS, type PurchaseRow } from '../purchases/purchase.ts'
 import type { Period } from './period.ts'
 
-/** Every purchase that is recorded for the users, lineage by lineage in the order of their periods. */
+/**
+ * Every purchase that is recorded for the users, lineage by lineage in the order of their periods. Those that begin together are told
+ * apart by what they are, not by which came first.
+ */
 export async function recordedPurchases(tx: Tx, environment: Environment, users: string[]): Promise<PurchaseRow[]> {
   const { rows } = await tx.query<PurchaseRow>({
     name: 'recorded-purchases',
     text: `select ${PURCHASE_COLUMNS} from unnest($2::text[]) k(user_id)
-           cross join lateral (select * from purchases where environment = $1 and user_id = k.user_id) p
-           join lineages l on l.id = p.lineage order by p.lineage, p.purchased_at, p.id`,
+           cross join lateral (select * from purchases where environment = $1 and user_id = k.user_id offset 0) p
+           join lineages l on l.id = p.lineage
+             order by p.lineage, p.purchased_at, p.expires_at, coalesce(p.transaction_id, p.order_id, p.store_product_id) collate "C", p.id`,
     values: [environment, users],
   })
   return rows

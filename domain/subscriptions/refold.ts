@@ -3,7 +3,7 @@ import { recount } from '../customers/recount.ts'
 import type { Environment } from '../environment.ts'
 import { derive } from '../purchases/derive.ts'
 import { type Emission, emit } from '../purchases/emit.ts'
-import { earned } from '../purchases/lifecycle.ts'
+import { earned, loyalOf } from '../purchases/lifecycle.ts'
 import type { PurchaseRow } from '../purchases/purchase.ts'
 import { subscriptionsOf } from './lineages.ts'
 import { postedFacts } from './posted.ts'
@@ -23,7 +23,8 @@ export async function refold(tx: Tx, environment: Environment, users: string[], 
   const now = Math.floor(rows[0]!.now)
   const purchases = await recordedPurchases(tx, environment, users)
   const subscriptions = subscriptionsOf(purchases, await postedFacts(tx, environment, users))
-  const emissions = [...earned(purchases, subscriptions, now), ...changes(purchases)]
+  const loyal = loyalOf(subscriptions)
+  const emissions = [...earned(purchases, subscriptions, now), ...changes(purchases)].map(e => ({ ...e, loyal: loyal.has(e.purchase) }))
   await derive(tx, purchases, emissions)
   const statuses = await storeSubscriptions(tx, environment, users, subscriptions, now)
   await recount(tx, environment, users, statuses)

@@ -2,13 +2,16 @@ import type { Tx } from '../../store/connect.ts'
 import type { Environment } from '../environment.ts'
 import type { Subscription } from './lineages.ts'
 import { passingOf } from './passing.ts'
+
+import { LAST_MS } from './period.ts'
 import { best, type Status, statusOf } from './status.ts'
+
 import { nextChange, stateAt } from './timeline.ts'
 
 /** Kind of the `due` rows that wake a subscription when time alone changes it. */
 export const SUBSCRIPTION_DUE = 'subscription'
 
-const iso = (ms: number) => new Date(ms).toISOString()
+const iso = (ms: number) => new Date(Math.min(ms, LAST_MS)).toISOString()
 
 /** When time changes something next: the state, or an event falls due. */
 function wakesAt({ timeline, recorded }: Subscription, now: number): number | null {

@@ -19,11 +19,11 @@ export function timelineOf<P extends Period>(links: Link<P>[]): Timeline {
     }
     timeline.push({ at: period.begins, state: period.trial ? 'trial' : 'paid' })
     const joined = next?.joined ?? false
-    if (retryUntil === null || retryUntil <= ends) {
+    const failed = Math.max(ends, period.retryAt ?? ends)
+    if (retryUntil === null || retryUntil <= failed) {
       if (!joined) add(ends, 'ended')
       continue
     }
-    const failed = Math.max(ends, period.retryAt!)
     const grace = period.graceUntil ?? failed
     if (!joined && failed > ends) add(ends, 'ended')
     if (grace > failed) add(failed, 'grace')

@@ -21,15 +21,15 @@ export async function getIdentity(db: Db, environment: Environment, identity: st
   return found
 }
 
-const taken = (identity: string) => alreadyExists(`identity ${identity} exists already`)
+const taken = () => alreadyExists('the identity exists already')
 
 /** Links an identity to a user (a new one when none is named). The unique index decides between two writers. */
 export async function createIdentity(tx: Tx, environment: Environment, identity: string, user: string | null): Promise<Identity> {
-  if (await find(tx, environment, identity)) throw taken(identity)
+  if (await find(tx, environment, identity)) throw taken()
   if (user === null) {
     const made = await createIdentifiedUsers(tx, environment, [identity])
     const id = made.get(identity)
-    if (!id) throw taken(identity)
+    if (!id) throw taken()
     return { id: identity, user_id: id }
   }
   try {
@@ -40,7 +40,7 @@ export async function createIdentity(tx: Tx, environment: Environment, identity:
     ])
     if (linked.rowCount === 1) return { id: identity, user_id: user }
   } catch (error) {
-    if (isUniqueViolation(error, 'users_by_identity')) throw taken(identity)
+    if (isUniqueViolation(error, 'users_by_identity')) throw taken()
     throw error
   }
   const known = await tx.query('select 1 from users where environment = $1 and id = $2', [environment, user])

@@ -12,13 +12,16 @@ export async function requireUser(db: Db, environment: Environment, user: string
   if (rowCount === 0) throw notFound('user')
 }
 
-/** Locks the users whose facts are about to change, in the order of their ids. Throws `not_found` when one is unknown (or erased meanwhile). */
-export async function lockUsers(tx: Tx, environment: Environment, users: string[]): Promise<void> {
-  const sorted = [...new Set(users)].sort()
-  const { rowCount } = await tx.query({
+/**
+ * Locks the users whose facts are about to change, in the order of their ids. Throws `not_found` when one is unknown (or erased
+ * meanwhile); of the `others` those who are still there are locked.
+ */
+export async function lockUsers(tx: Tx, environment: Environment, users: string[], others: string[] = []): Promise<void> {
+  const { rows } = await tx.query<{ id: string }>({
     name: 'lock-users',
-    text: 'select 1 from users where environment = $1 and id = any($2) order by id for no key update',
-    values: [environment, sorted],
+    text: 'select id from users where environment = $1 and id = any($2) order by id for no key update',
+    values: [environment, [...new Set([...users, ...others])].sort()],
   })
-  if (rowCount !== sorted.length) throw notFound('user')
+  const locked = new Set(rows.map(({ id }) => id))
+  if (!users.every(user => locked.has(user))) throw notFound('user')
 }

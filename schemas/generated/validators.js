@@ -6472,7 +6472,7 @@ function validate51(data, { instancePath = "", parentData, parentDataProperty, r
       let valid1 = true;
       const _errs5 = errors;
       if (Array.isArray(data0)) {
-        if (data0.length > 50) {
+        if (data0.length > 4) {
           const err1 = {};
           if (vErrors === null) {
             vErrors = [err1];
@@ -6530,8 +6530,8 @@ function validate51(data, { instancePath = "", parentData, parentDataProperty, r
         errors++;
       }
       if (Array.isArray(data0)) {
-        if (data0.length > 50) {
-          const err5 = { instancePath: instancePath + "/filter[platform]", schemaPath: "#/properties/filter%5Bplatform%5D/maxItems", keyword: "maxItems", params: { limit: 50 } };
+        if (data0.length > 4) {
+          const err5 = { instancePath: instancePath + "/filter[platform]", schemaPath: "#/properties/filter%5Bplatform%5D/maxItems", keyword: "maxItems", params: { limit: 4 } };
           if (vErrors === null) {
             vErrors = [err5];
           } else {

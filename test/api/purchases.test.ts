@@ -129,6 +129,8 @@ describe('recording a purchase', () => {
     const user = await userOf(api)
     const answer = await api.call('POST', path(user), { body: { app_store_data: { signed_transaction: 'a.b.c' } } })
     expect(answer.body.error).toMatchObject({ type: 'logical', code: 'purchase_fraud' })
+    const nobody = await api.call('POST', path('QON_nobody'), { body: { app_store_data: { signed_transaction: 'a.b.c' } } })
+    expect(nobody.status).toBe(404)
   })
 })
 

@@ -86,9 +86,11 @@ export async function startApi(options: TestApiOptions = {}): Promise<TestApi> {
   const log = pino({ level: process.env.TEST_LOG ?? 'silent' })
   const off = { perSecond: 0, burst: 1 }
   const listing = connect({ url: database.url, plansOnce: true })
+  const stepping = connect({ url: database.url, max: 2 })
   const deps = {
     pool,
     listing,
+    stepping,
     secrets,
     storage,
     log,
@@ -133,6 +135,7 @@ export async function startApi(options: TestApiOptions = {}): Promise<TestApi> {
     async stop() {
       await server.close()
       await listing.end()
+      await stepping.end()
       await worker?.stop()
       await database.drop()
       await rm(files, { recursive: true, force: true })

@@ -1,0 +1,139 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { startApi, type TestApi } from '../harness/api.ts'
+import { product, purchaseOf, userOf } from '../harness/purchases.ts'
+
+let api: TestApi
+let key: string
+beforeAll(async () => {
+  api = await startApi()
+  key = api.project.sandbox
+  for (const of of [api.project.secret, key]) {
+    await product(api, { id: 'monthly', apple_product_id: 'm', google_product_id: 'g' }, of)
+    await product(api, { id: 'annual', duration: 'P1Y', apple_product_id: 'y' }, of)
+    await api.call('POST', '/v4/entitlements', { key: of, body: { id: 'pro', product_ids: ['monthly', 'annual'] } })
+  }
+})
+afterAll(() => api.stop())
+
+const DAY = 86_400_000
+const iso = (ms: number) => `${new Date(ms).toISOString().slice(0, 19)}Z`
+const day = (n: number) => iso(Date.now() + n * DAY)
+const apple = (transaction_id: string, original_transaction_id: string, product_id = 'm') => ({
+  app_store_data: { transaction_id, original_transaction_id, product_id },
+})
+const told = async (user: string) => {
+  const { rows } = await api.pool.query<{ name: string; happened_at: string; proceeds: string | null }>(
+    'select name, happened_at, proceeds::text from events where user_id = $1 order by log_offset',
+    [user],
+  )
+  return rows
+}
+const names = async (user: string) => (await told(user)).map(({ name }) => name)
+const hold = async (user: string) => (await api.call('GET', `/v4/users/${user}/entitlements`)).body.data[0]
+
+test('a trial that is recorded late is noticed to be still active now; its end happened at its end', async () => {
+  const user = await userOf(api)
+  const expires_at = day(-3)
+  await purchaseOf(api, user, { price: '0', purchased_at: day(-10), expires_at, ...apple('late', 'late') })
+  const events = await told(user)
+  const still = events.find(({ name }) => name === 'trial_still_active')!
+  expect(Math.abs(Date.parse(still.happened_at) - Date.now())).toBeLessThan(60_000)
+  expect(events.find(({ name }) => name === 'trial_expired')!.happened_at).toBe(expires_at)
+})
+
+test('a trial whose auto-renew was off after two days is not still active when it is switched on again later', async () => {
+  const now = Date.parse((await api.call('GET', '/v4/test-clock', { key })).body.now)
+  const trial = async (name: string, offset: number) => {
+    const user = await userOf(api, key)
+    const times = { purchased_at: iso(now + offset * DAY), expires_at: iso(now + 14 * DAY) }
+    return { user, made: await purchaseOf(api, user, { price: '0', ...times, ...apple(name, name) }, key) }
+  }
+  const [late, early] = [await trial('switched-late', 0), await trial('switched-early', 0)]
+  const renew = (url: string, is_auto_renewing: boolean) => api.call('PATCH', url, { key, body: { is_auto_renewing } })
+  await renew(late.made.body.url, false)
+  await renew(early.made.body.url, false)
+  await renew(early.made.body.url, true)
+  await api.call('POST', '/v4/test-clock/advance', { key, body: { by: 'P3D' } })
+  expect((await renew(late.made.body.url, true)).status).toBe(200)
+  expect(await names(late.user)).toEqual(['trial_started', 'trial_canceled'])
+  expect(await names(early.user)).toEqual(['trial_started', 'trial_canceled', 'trial_still_active'])
+})
+
+test('of two periods that begin together the longer one is the last, whichever came first', async () => {
+  const shown = async (order: string[]) => {
+    const user = await userOf(api)
+    for (const product_id of order)
+      expect((await purchaseOf(api, user, { purchased_at: day(-1), ...apple(`${user}-${product_id}`, user, product_id) })).status).toBe(201)
+    const { data } = (await api.call('GET', `/v4/users/${user}/purchases`)).body
+    const renewing = data.filter((p: { is_auto_renewing: boolean }) => p.is_auto_renewing).map((p: { product_id: string }) => p.product_id)
+    return [renewing, (await hold(user)).product.product_id, (await hold(user)).expires_at.slice(0, 10)]
+  }
+  const one = await shown(['m', 'y'])
+  expect(one.slice(0, 2)).toEqual([['y'], 'annual'])
+  expect(await shown(['y', 'm'])).toEqual(one)
+})
+
+test('a refund of a period after 365 paid days takes back the same share as the charge', async () => {
+  const user = await userOf(api)
+  await purchaseOf(api, user, { price: '100', purchased_at: day(-400), expires_at: day(-30), ...apple('loyal-1', 'loyal', 'y') })
+  const made = await purchaseOf(api, user, { price: '10', purchased_at: day(-30), ...apple('loyal-2', 'loyal') })
+  await api.call('PATCH', made.body.url, { body: { refunded_at: day(-1) } })
+  const proceeds = (await told(user)).filter(event => event.proceeds !== null).map(event => [event.name, Number(event.proceeds)])
+  expect(proceeds).toEqual([
+    ['subscription_started', 70],
+    ['subscription_renewed', 8.5],
+    ['subscription_refunded', -8.5],
+  ])
+})
+
+test('billing retry at the end of time is recorded', async () => {
+  const user = await userOf(api)
+  const end = '9999-12-31T23:59:59Z'
+  const made = await purchaseOf(api, user, { purchased_at: day(-1), expires_at: end, ...apple('end', 'end') })
+  expect(made.status).toBe(201)
+  expect((await api.call('PATCH', made.body.url, { body: { billing_retry_at: end } })).status).toBe(200)
+  expect((await hold(user)).expires_at).toBe(end)
+})
+
+test('grace that was promised is a billing issue, also after auto-renew is switched off; a full refund ends it', async () => {
+  const user = await userOf(api)
+  const made = await purchaseOf(api, user, { purchased_at: day(-31), expires_at: day(-1), ...apple('grace', 'grace') })
+  const patch = (body: object) => api.call('PATCH', made.body.url, { body })
+  const renewState = async () => (await hold(user)).product.subscription.renew_state
+  await patch({ billing_retry_at: day(-1), grace_period_expires_at: day(5) })
+  expect([await renewState(), (await hold(user)).is_active]).toEqual(['billing_issue', true])
+  await patch({ is_auto_renewing: false })
+  expect(await renewState()).toBe('billing_issue')
+  await patch({ refunded_at: day(-2) })
+  expect([await renewState(), (await hold(user)).is_active]).toEqual(['canceled', false])
+})
+
+test('a refund that is stated again in another notation changes nothing', async () => {
+  const user = await userOf(api)
+  const made = await purchaseOf(api, user, { price: '000.100', purchased_at: day(-1), ...apple('notation', 'notation') })
+  expect(made.body.price).toBe('000.100')
+  await api.call('PATCH', made.body.url, { body: { refunded_at: day(-1) } })
+  const audited = () =>
+    api.pool
+      .query(`select count(*)::int as n from audit_log where resource = 'purchase' and user_id = $1`, [user])
+      .then(({ rows }) => rows[0].n)
+  const before = await audited()
+  expect((await api.call('PATCH', made.body.url, { body: { refunded_amount: '0.1' } })).status).toBe(200)
+  expect(await audited()).toBe(before)
+})
+
+test('the longest ids that stores give are taken, longer product ids are malformed', async () => {
+  const user = await userOf(api)
+  const play = (purchase_token: string, product_id: string) =>
+    purchaseOf(api, user, { purchased_at: day(-1), play_store_data: { purchase_token, product_id } })
+  const made = await play('k'.repeat(16_384), 'g')
+  expect(made.status).toBe(201)
+  expect((await play('k'.repeat(16_384), 'g')).body.error.code).toBe('already_exists')
+  await api.call('PATCH', made.body.url, { body: { is_auto_renewing: false } })
+  expect(await names(user)).toEqual(['subscription_started', 'subscription_canceled'])
+  expect((await play('other', 'g'.repeat(256))).body.error.code).toBe('invalid_product_id')
+  expect((await api.call('GET', `/v4/users/${user}/purchases/9223372036854775807`)).status).toBe(404)
+  expect((await api.call('GET', `/v4/users/${user}/purchases/9999999999999999999`)).status).toBe(404)
+  const five = Array.from({ length: 5 }, () => 'filter[platform]=stripe').join('&')
+  expect((await api.call('GET', `/v4/users/${user}/purchases?${five}`)).status).toBe(400)
+})
