@@ -95,6 +95,16 @@ describe('the summary of experiments', () => {
     expect(narrow).toMatchObject({ users: 2, paying_users: 1, trials: 0, trial_conversions: 1, subscriptions: 1, sales: 10, refunds: 0 })
   })
 
+  test('a purchase of the very second in which its user was assigned counts', async () => {
+    const { id } = await make.running({ context_key: 'at-once' })
+    const user = await make.user()
+    await make.evaluate(user, { context_keys: ['at-once'] })
+    const { rows } = await api.pool.query<{ at: string }>('select assigned_at as at from experiment_assignments where user_id = $1', [user])
+    await buy(user, { at: rows[0]!.at, amount: 5, subscription: false })
+    const { groups } = (await summary([id])).body.data[0]
+    expect(groups.reduce((sum: number, group: Fields) => sum + Number(group.sales), 0)).toBe(5)
+  })
+
   test('proceeds follow the stores: 15 % less commission after a paid year on the App Store', async () => {
     const { id, users } = await begun({}, [1, 1])
     const store = { platform: 'app_store', amount: 100 }
