@@ -80,7 +80,7 @@ with w as materialized (
   from u group by group_id
 ), x as (
   select currency, count(*)::int as transactions, sum(amount)::text as amount
-  from (select distinct (t ->> 0)::bigint as id, t ->> 1 as currency, (t ->> 2)::numeric as amount from u, jsonb_array_elements(unconverted) t) d
+  from (select distinct t ->> 0 as id, t ->> 1 as currency, (t ->> 2)::numeric as amount from u, jsonb_array_elements(unconverted) t) d
   group by currency
 )
 select (select coalesce(json_agg(g), '[]') from g) as groups, (select coalesce(json_agg(x order by currency), '[]') from x) as unconverted`
