@@ -1,4 +1,4 @@
-import { randomBytes, randomUUID } from 'node:crypto'
+import { randomBytes } from 'node:crypto'
 
 // The one file that draws random ids.
 
@@ -46,5 +46,24 @@ export const secretKey = (): string => `sk_${randomBytes(30).toString('base64url
 /** 32 characters: 192 random bits. */
 export const projectKey = (): string => randomBytes(24).toString('base64url')
 
-/** Ids of remote configurations. */
-export const uuid = (): string => randomUUID()
+let lastUuidMs = 0
+let uuidSequence = 0
+
+/**
+ * Ids of remote configurations: UUIDs, 62 bits of them at random. The others are those of a UUID of version 7 (48 of time, 12 of
+ * sequence) under the version 4 that everybody's patterns know, so that those of one second are listed in the order of their making.
+ */
+export function uuid(): string {
+  const ms = Math.max(Date.now(), lastUuidMs)
+  uuidSequence = ms === lastUuidMs ? uuidSequence + 1 : 0
+  lastUuidMs = ms
+  if (uuidSequence === 0x1000) {
+    lastUuidMs += 1
+    uuidSequence = 0
+  }
+  const bytes = randomBytes(16)
+  bytes.writeUIntBE(lastUuidMs, 0, 6)
+  bytes.writeUInt16BE(0x4000 | uuidSequence, 6)
+  bytes[8] = 0x80 | (bytes[8]! & 0x3f)
+  return bytes.toString('hex').replace(/^(.{8})(.{4})(.{4})(.{4})/, '$1-$2-$3-$4-')
+}

@@ -3,6 +3,9 @@ import { isRetryable } from './failures.ts'
 
 const TRIES = 5
 
+/** A kind of work and what it is about: of two transactions with the same turn the later one begins when the earlier one has ended. */
+export type Turn = [kind: number, about: string]
+
 /**
  * Runs `work` in one transaction, READ COMMITTED unless told. Deadlocks and serialisation failures are the database's way of saying "again":
  * the whole of `work` is run anew, up to five times, so it must not act on the outside.
@@ -13,11 +16,14 @@ export async function transaction<T>(
   work: (tx: Tx) => Promise<T>,
   again: (error: unknown) => boolean = () => false,
   isolation: 'read committed' | 'repeatable read' = 'read committed',
+  turn?: Turn,
 ): Promise<T> {
   for (let attempt = 1; ; attempt++) {
     const tx = await pool.connect()
     let broken: Error | undefined
     try {
+      // Within the transaction the statement that waits would be the snapshot, older than what it waited for.
+      if (turn) await tx.query('select pg_advisory_lock($1, hashtext($2))', turn)
       await tx.query(isolation === 'read committed' ? 'begin' : `begin isolation level ${isolation}`)
       const result = await work(tx)
       await tx.query('commit')
@@ -29,6 +35,10 @@ export async function transaction<T>(
       if (attempt < TRIES && (isRetryable(error) || again(error))) continue
       throw error
     } finally {
+      if (turn && !broken)
+        await tx.query('select pg_advisory_unlock_all()').catch(unlockError => {
+          broken = unlockError as Error
+        })
       tx.release(broken)
     }
   }

@@ -30,7 +30,7 @@ export async function audit(tx: Tx, trail: Trail, entry: AuditEntry): Promise<vo
     name: 'audit',
     text: `insert into audit_log (project, environment, id, created_at, actor_kind, actor_id, operation, resource, resource_id, user_id,
              request_id, before, after, reason)
-           select $1, $2, $3, clock_timestamp() + coalesce((select clock_offset from environments where id = $2), '0'),
+           select $1, $2, $3, date_trunc('second', clock_timestamp() + coalesce((select clock_offset from environments where id = $2), '0')),
              $4, $5, $6, $7, $8, $9, $10, $11, $12, $13`,
     values: [
       project,

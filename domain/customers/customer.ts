@@ -25,5 +25,5 @@ export type CustomerRow = {
 
 /** Of `users u`. */
 export const CUSTOMER_COLUMNS = `u.id, u.identity_id, u.properties ->> '_q_custom_user_id' as custom_uid, u.status, u.created_at, u.last_seen_at,
-  u.first_transaction_at, u.last_payment_at, u.payments_count, u.purchase_currency, u.purchase_product_id,
+  u.first_transaction_at, u.last_payment_at, u.payments_count, u.purchase_currency, nullif(u.purchase_product_id, '') as purchase_product_id,
   round(u.net_payments_usd, 2)::float8 as net_payments_usd, u.platform, u.country, u.device_model, u.device_id, u.os_version`

@@ -27,7 +27,7 @@ export async function createExperiment(tx: Tx, environment: Environment, input: 
   const { rows } = await tx.query<Experiment>(
     `insert into experiments (environment, id, name, alias_id, description, segment_percent, primary_metric, goal_value, goal_direction,
        context_key, is_context_specific, segmentation_conditions, created_at, updated_at)
-     select $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, t, t from environment_now($1) t
+     select $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, t, t from date_trunc('second', environment_now($1)) t
      on conflict (environment, alias_id) do nothing returning ${EXPERIMENT_COLUMNS}`,
     [
       environment,

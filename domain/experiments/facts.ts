@@ -1,4 +1,5 @@
 import { RATES } from '../events/proceeds.ts'
+import { POSTED_FACTS } from './posted-facts.ts'
 
 // Billing retry of a store that does not tell its end.
 const RETRY_DAYS = 60
@@ -48,7 +49,7 @@ const CANCELLED = `case when p.amount = 0 then ${isOff('p')} else coalesce((
  * $1 environment, `$2` currency. What counts is defined in the analytics: trials are free periods, nothing shared by a family counts.
  */
 export const FACTS = `
-  select p.id, ${KIND} as kind, p.currency, p.amount, p.amount * rate.value as money, p.amount * rate.value * ${SHARE} as proceeds,
+  select p.id::text as id, ${KIND} as kind, p.currency, p.amount, p.amount * rate.value as money, p.amount * rate.value * ${SHARE} as proceeds,
     p.amount = 0 and exists (select 1 from purchases q
       where ${inRun} and q.amount > 0 and q.purchased_at < m.ends and not ${before}) as converted,
     p.is_subscription and ${CANCELLED} as cancelled
@@ -57,9 +58,10 @@ export const FACTS = `
   where p.environment = $1 and p.user_id = m.user_id and p.purchased_at >= m.starts and p.purchased_at < m.ends
     and not p.is_family_shared and (p.is_subscription or p.amount > 0)
   union all
-  select p.id, 'refund', p.currency, back.amount, back.amount * rate.value, back.amount * rate.value * ${SHARE}, false, false
+  select p.id::text, 'refund', p.currency, back.amount, back.amount * rate.value, back.amount * rate.value * ${SHARE}, false, false
   from purchases p
   cross join lateral (select least(coalesce(p.refunded_amount, p.amount), p.amount) as amount) back
   cross join lateral ${RATE} rate
   where p.environment = $1 and p.user_id = m.user_id and p.refunded_at >= m.starts and p.refunded_at < m.ends
-    and not p.is_family_shared and p.amount > 0`
+    and not p.is_family_shared and p.amount > 0
+  union all ${POSTED_FACTS}`

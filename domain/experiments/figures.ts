@@ -42,6 +42,7 @@ const COUNTS = [
   'in_app_purchases',
 ]
 
+// Facts have whole seconds: one of the second of the assignment is not before it.
 // Facts are summed up user by user, inside the lateral join: a user without any has a row of zeros, as every mean wants it, and there
 // is no second join for a planner without statistics to get wrong (20,000 users against 100,000 facts took over 30 s).
 const FIGURES = `
@@ -51,7 +52,7 @@ with w as materialized (
   from experiments e cross join (select environment_now($1) as now) c
   where e.environment = $1 and e.id = any ($3::text[])
 ), m as materialized (
-  select a.group_id, a.user_id, a.pinned, greatest(a.assigned_at, w.starts) as starts, case when w.starts is not null then w.ends end as ends
+  select a.group_id, a.user_id, a.pinned, date_trunc('second', greatest(a.assigned_at, w.starts)) as starts, case when w.starts is not null then w.ends end as ends
   from w join experiment_assignments a on a.environment = $1 and a.experiment_id = w.id
 ), u as materialized (
   select m.group_id, m.pinned, sums.* from m cross join lateral (
@@ -79,7 +80,7 @@ with w as materialized (
   from u group by group_id
 ), x as (
   select currency, count(*)::int as transactions, sum(amount)::text as amount
-  from (select distinct (t ->> 0)::bigint as id, t ->> 1 as currency, (t ->> 2)::numeric as amount from u, jsonb_array_elements(unconverted) t) d
+  from (select distinct t ->> 0 as id, t ->> 1 as currency, (t ->> 2)::numeric as amount from u, jsonb_array_elements(unconverted) t) d
   group by currency
 )
 select (select coalesce(json_agg(g), '[]') from g) as groups, (select coalesce(json_agg(x order by currency), '[]') from x) as unconverted`

@@ -17,7 +17,7 @@ export async function createConfiguration(tx: Tx, environment: Environment, inpu
   const conditions = await checkConditions(tx, environment, input.segmentation_conditions, 'segmentation_conditions', true)
   const { rows } = await tx.query<Configuration>(
     `insert into remote_configurations (environment, id, name, context_key, segment_percent, segmentation_conditions, created_at, updated_at)
-     select $1, $2, $3, $4, $5, $6, t, t from environment_now($1) t returning ${CONFIGURATION_COLUMNS}`,
+     select $1, $2, $3, $4, $5, $6, t, t from date_trunc('second', environment_now($1)) t returning ${CONFIGURATION_COLUMNS}`,
     [environment, uuid(), input.name, input.context_key, input.segment_percent, JSON.stringify(conditions)],
   )
   return rows[0]!

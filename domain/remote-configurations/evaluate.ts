@@ -1,5 +1,5 @@
 import type { Pool, Tx } from '../../store/connect.ts'
-import { transaction } from '../../store/transaction.ts'
+import { type Turn, transaction } from '../../store/transaction.ts'
 import type { Environment } from '../environment.ts'
 import { notFound } from '../refusal.ts'
 import { type Condition, segmentIdsIn } from '../segments/condition.ts'
@@ -16,29 +16,41 @@ export type Question = {
 }
 export type Evaluated = Served & { context_key: string | null }
 
+const EVALUATION_TURN = 4_103
+
 /**
- * What the app of the user is served, and the recording of new assignments. All of it sees one snapshot. Concurrent evaluations of one
- * user that both would assign cannot both commit: each touches the user, and the later one begins anew with the first one's rows.
+ * What the app of the user is served, and the recording of new assignments. All of it sees one snapshot. Who is to be assigned is
+ * evaluated anew in turn with other evaluations of the same user, so that it sees their assignments. Nothing here writes the user's row
+ * before the answer is decided: fifty writers of properties would fail its snapshot again and again.
  */
 export async function evaluate(pool: Pool, environment: Environment, user: string, question: Question): Promise<Evaluated[]> {
-  const work = (tx: Tx) => inSnapshot(tx, environment, user, question)
-  const { answer, unseen } = await transaction(pool, work, undefined, 'repeatable read')
-  if (unseen) await seen(pool, environment, user)
+  const look = (tx: Tx) => inSnapshot(tx, environment, user, question)
+  let { answer, taken, unseen } = await transaction(pool, look, undefined, 'repeatable read')
+  if (taken.length > 0 && !question.dryRun) {
+    const work = async (tx: Tx) => {
+      const decided = await look(tx)
+      if (decided.taken.length > 0) await assign(tx, environment, user, decided.taken)
+      return decided
+    }
+    const turn: Turn = [EVALUATION_TURN, `${environment}:${user}`]
+    ;({ answer, unseen } = await transaction(pool, work, undefined, 'repeatable read', turn))
+  }
+  if (unseen && !question.dryRun) await seen(pool, environment, user)
   return answer
 }
 
-async function inSnapshot(tx: Tx, environment: Environment, user: string, { keys, overrides, dryRun }: Question) {
+async function inSnapshot(tx: Tx, environment: Environment, user: string, { keys, overrides }: Question) {
   const asked = keys?.map(key => key ?? '')
   const found = await loadCandidates(tx, environment, user, asked ? [...new Set(asked)] : null)
   const meets = audience(tx, environment, user, found, overrides)
   const taken: NewAssignment[] = []
   const served = new Map<string, Served>()
   for (const key of asked ?? allKeys(found)) if (!served.has(key)) served.set(key, await decide(user, key, found, taken, meets))
-  if (taken.length > 0 && !dryRun) await assign(tx, environment, user, taken)
   const wanted = keys ?? [...served.keys()].map(key => (key === '' ? null : key))
   return {
     answer: wanted.map((context_key): Evaluated => ({ context_key, ...served.get(context_key ?? '')! })),
-    unseen: found.unseen && taken.length === 0 && !dryRun,
+    taken,
+    unseen: found.unseen,
   }
 }
 
@@ -61,15 +73,12 @@ function audience(tx: Tx, environment: Environment, user: string, found: Candida
   }
 }
 
-/** Fails with a serialisation failure, and so is run anew, when another evaluation has touched the user since the snapshot. */
+/** A pin to one of them since the snapshot, or its deletion, is a serialisation failure: the evaluation is run anew. */
 const assign = (tx: Tx, environment: Environment, user: string, taken: NewAssignment[]) =>
   tx.query({
     name: 'assign',
-    text: `with seen as (
-             update users set last_seen_at = greatest(last_seen_at, environment_now($1)) where environment = $1 and id = $2 returning id
-           )
-           insert into experiment_assignments (environment, experiment_id, user_id, group_id, assigned_at)
-           select $1, t.experiment, seen.id, t.chosen, environment_now($1) from seen, unnest($3::text[], $4::text[]) t(experiment, chosen)
+    text: `insert into experiment_assignments (environment, experiment_id, user_id, group_id, assigned_at)
+           select $1, t.experiment, $2, t.chosen, environment_now($1) from unnest($3::text[], $4::text[]) t(experiment, chosen)
            on conflict do nothing`,
     values: [environment, user, taken.map(t => t.experiment), taken.map(t => t.group)],
   })

@@ -22,7 +22,7 @@ export async function createSegment(
   const size = await countMembers(tx, environment, conditions)
   const { rows } = await tx.query<SegmentRow>(
     `insert into segments (environment, id, name, conditions, created_at, updated_at)
-     select $1, $2, $3, $4, t, t from environment_now($1) t returning ${SEGMENT_COLUMNS}`,
+     select $1, $2, $3, $4, t, t from date_trunc('second', environment_now($1)) t returning ${SEGMENT_COLUMNS}`,
     [environment, orderedId('seg'), input.name, JSON.stringify(conditions)],
   )
   const segment = ownSegment(rows[0]!)

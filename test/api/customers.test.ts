@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { startApi, type TestApi } from '../harness/api.ts'
 import { projectOf, refusal, storeUsers } from '../harness/customers.ts'
+import { item } from '../harness/events.ts'
 
 let api: TestApi
 beforeAll(async () => {
@@ -157,4 +158,11 @@ describe('list', () => {
     const sandbox = await api.call('GET', '/v4/customers?environment=0', { key: project.sandbox })
     expect(sandbox.body.data.map((row: { id: string; environment: number }) => [row.id, row.environment])).toEqual([['tested', 0]])
   })
+})
+
+test('a payment that names no product has none', async () => {
+  const id = (await api.call('POST', '/v4/users', { body: { environment: 'prod' } })).body.id
+  await api.call('POST', '/v4/events', { body: { events: [item({ customer_uid: id, product_id: undefined })] } })
+  const { body } = await api.call('GET', `/v4/customers?search=${id}`)
+  expect(body.data[0]).toMatchObject({ id, payments_count: 1, purchase_product_id: null })
 })

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { startApi, type TestApi } from '../harness/api.ts'
 import { type Bought, bought } from '../harness/bought.ts'
+import { item } from '../harness/events.ts'
 import { type Fields, growth } from '../harness/experiments.ts'
 
 let api: TestApi
@@ -93,6 +94,54 @@ describe('the summary of experiments', () => {
     })
     const narrow = (await summary([id], `&from=${Date.parse(day(8)) / 1000}&to=${Date.parse(day(38)) / 1000}`)).body.data[0].groups[0]
     expect(narrow).toMatchObject({ users: 2, paying_users: 1, trials: 0, trial_conversions: 1, subscriptions: 1, sales: 10, refunds: 0 })
+  })
+
+  test('a purchase of the very second in which its user was assigned counts', async () => {
+    const { id } = await make.running({ context_key: 'at-once' })
+    const user = await make.user()
+    await make.evaluate(user, { context_keys: ['at-once'] })
+    const { rows } = await api.pool.query<{ at: string }>('select assigned_at as at from experiment_assignments where user_id = $1', [user])
+    await buy(user, { at: rows[0]!.at, amount: 5, subscription: false })
+    const { groups } = (await summary([id])).body.data[0]
+    expect(groups.reduce((sum: number, group: Fields) => sum + Number(group.sales), 0)).toBe(5)
+  })
+
+  test('posted catalogue events are facts like purchases, until a purchase of the same transaction is recorded', async () => {
+    await api.pool.query(`insert into currency_rates values ('GBP', '2026-01-01', 2)`)
+    const { id, users } = await begun({ primary_metric: 'trial_to_paid' }, [2, 1])
+    const [[one, two], [other]] = users as [[string, string], [string]]
+    const posted = (customer_uid: string, event_name: string, n: number, transaction: Fields, more: Fields = {}) =>
+      item({ event_name, customer_uid, happened_at: day(n), price: undefined, currency: undefined, platform: 'iOS', transaction, ...more })
+    const pounds = (price: string) => ({ price, currency: 'GBP' })
+    const of = (lineage: string, n: number) => ({ transaction_id: `${lineage}${n}`, original_transaction_id: lineage })
+    const { body } = await make.call('POST', '/v4/events', {
+      events: [
+        posted(one, 'trial_started', 1, of('a', 1)),
+        posted(one, 'trial_converted', 8, of('a', 2), pounds('10')),
+        posted(one, 'subscription_renewed', 38, of('a', 3), pounds('10')),
+        posted(one, 'subscription_canceled', 40, of('a', 3)),
+        posted(one, 'subscription_refunded', 41, of('a', 3), pounds('4')),
+        posted(two, 'trial_started', 2, of('b', 1)),
+        posted(two, 'trial_canceled', 3, of('b', 1)),
+        posted(other, 'in_app_purchase', 4, { transaction_id: 'c' }, pounds('1')),
+        posted(other, 'in_app_purchase', 4, { transaction_id: 'd' }, pounds('0')),
+        posted(other, 'in_app_purchase', -1, { transaction_id: 'e' }, pounds('1')),
+      ],
+    })
+    expect(body).toMatchObject({ created: 10 })
+    const [a, b] = (await summary([id])).body.data[0].groups
+    expect(a).toMatchObject({
+      ...{ users: 2, paying_users: 1, trials: 2, trial_conversions: 1, subscriptions: 1, in_app_purchases: 0, primary_metric_value: 50 },
+      ...{ sales: 40, refunds: 8, proceeds: 22.4, arpu: 16 },
+    })
+    expect(b).toMatchObject({ users: 1, paying_users: 1, in_app_purchases: 1, sales: 2, proceeds: 1.4 })
+    for (const [metric, value] of Object.entries({ trial_cancellation: 50, subscription_cancellation: 100 })) {
+      await make.call('PATCH', `/v4/experiments/${id}`, { primary_metric: metric })
+      expect((await summary([id])).body.data[0].groups[0].primary_metric_value).toBe(value)
+    }
+    await buy(other, { at: day(4), amount: 3, platform: 'app_store', subscription: false })
+    await api.pool.query(`update purchases set transaction_id = 'c' where user_id = $1`, [other])
+    expect((await summary([id])).body.data[0].groups[1]).toMatchObject({ in_app_purchases: 1, sales: 3, proceeds: 2.1 })
   })
 
   test('proceeds follow the stores: 15 % less commission after a paid year on the App Store', async () => {
