@@ -9,16 +9,16 @@ import { closeIngestion } from '../users/ingestion.ts'
 
 const sha256 = (text: string) => createHash('sha256').update(text).digest('hex')
 
-// What hangs on the user's row (grants, subscriptions, assignments, pins) goes with it. A lineage stays, without user: the store may
-// still speak of it.
+// What hangs on the user's row (grants, subscriptions, assignments, pins) goes with it; with a lineage its shares: who shared it has
+// nothing to share any more. What the store says of it later begins a lineage without user.
 const ERASE = [
   // Who shares a lineage of theirs was answered with its owner's id.
   `delete from idempotent_answers a using lineages l join lineage_shares h on h.lineage = l.id
    where l.environment = $1 and l.user_id = $2 and a.environment = $1 and a.user_id = h.user_id and position($2 in a.body) > 0`,
   `delete from due d using subscriptions s where s.environment = $1 and s.user_id = $2 and d.kind = '${SUBSCRIPTION_DUE}' and d.id = s.id`,
   'delete from events where environment = $1 and user_id = $2',
-  'delete from purchases where environment = $1 and user_id = $2',
-  'update lineages set user_id = null where environment = $1 and user_id = $2',
+  'delete from purchases p using lineages l where l.environment = $1 and l.user_id = $2 and p.lineage = l.id',
+  'delete from lineages where environment = $1 and user_id = $2',
   'delete from lineage_shares where environment = $1 and user_id = $2',
   'delete from idempotent_answers where environment = $1 and user_id = $2',
   'delete from users where environment = $1 and id = $2',

@@ -1,13 +1,12 @@
 import type { Link } from '../subscriptions/chain.ts'
 import { runsOf } from '../subscriptions/chain.ts'
-import type { Subscription } from '../subscriptions/lineages.ts'
+import type { KnownPeriod, Subscription } from '../subscriptions/lineages.ts'
 import { passingOf } from '../subscriptions/passing.ts'
 import { DAY_MS } from '../subscriptions/period.ts'
-import type { RecordedPeriod } from '../subscriptions/recorded.ts'
 import type { Emission } from './emit.ts'
 import { type PurchaseRow, shownProduct } from './purchase.ts'
 
-type Run = Link<RecordedPeriod>[]
+type Run = Link<KnownPeriod>[]
 
 const LOYAL_MS = 365 * DAY_MS
 const iso = (ms: number) => `${new Date(ms).toISOString().slice(0, 19)}Z`
@@ -25,7 +24,7 @@ function paidBefore(links: Run): Map<PurchaseRow, number> {
   const sums = new Map<PurchaseRow, number>()
   let sum = 0
   for (const { period, ends } of links) {
-    sums.set(period.purchase, sum)
+    if (period.purchase) sums.set(period.purchase, sum)
     if (period.paid) sum += ends - period.begins
   }
   return sums
@@ -33,35 +32,32 @@ function paidBefore(links: Run): Map<PurchaseRow, number> {
 
 /** The purchases that begin after 365 paid days of their subscription. */
 export const loyalOf = (subscriptions: Subscription[]): Set<PurchaseRow> =>
-  new Set(
-    subscriptions.flatMap(({ recorded }) => [...paidBefore(recorded)].flatMap(([purchase, paid]) => (paid >= LOYAL_MS ? [purchase] : []))),
-  )
+  new Set(subscriptions.flatMap(({ links }) => [...paidBefore(links)].flatMap(([purchase, paid]) => (paid >= LOYAL_MS ? [purchase] : []))))
 
-const beginnings = ({ recorded }: Subscription): Emission[] =>
-  runsOf(recorded).flatMap(run =>
-    run.map(({ period: { purchase, trial } }, i): Emission => {
+const beginnings = ({ links }: Subscription): Emission[] =>
+  runsOf(links).flatMap(run =>
+    run.flatMap(({ period: { purchase, trial } }, i): Emission[] => {
+      if (!purchase) return []
       const base = { purchase, slug: beginning(run, i), at: purchase.purchased_at, once: 'begin' as const }
-      return trial ? base : { ...base, amount: purchase.amount }
+      return [trial ? base : { ...base, amount: purchase.amount }]
     }),
   )
 
-const productChanges = ({ recorded }: Subscription): Emission[] =>
-  recorded.flatMap(({ period: { purchase } }, i) => {
-    const before = recorded[i - 1]?.period.purchase
+function productChanges({ links }: Subscription): Emission[] {
+  const purchases = links.flatMap(({ period: { purchase } }) => purchase ?? [])
+  return purchases.flatMap((purchase, i) => {
+    const before = purchases[i - 1]
     if (before === undefined || shownProduct(before) === shownProduct(purchase)) return []
     const oldProduct = shownProduct(before)
     return [{ purchase, slug: 'subscription_product_changed', at: purchase.purchased_at, once: 'changed' as const, oldProduct }]
   })
+}
 
-const passed = ({ recorded }: Subscription, now: number): Emission[] =>
-  passingOf(recorded)
-    .filter(({ due }) => due <= now)
-    .map(({ slug, period, at }) => ({
-      purchase: period.purchase,
-      slug,
-      at: iso(at ?? now),
-      once: slug === 'trial_still_active' ? ('still_active' as const) : ('expired' as const),
-    }))
+const passed = ({ links }: Subscription, now: number): Emission[] =>
+  passingOf(links).flatMap(({ slug, period: { purchase }, due, at }): Emission[] => {
+    if (!purchase || due > now) return []
+    return [{ purchase, slug, at: iso(at ?? now), once: slug === 'trial_still_active' ? 'still_active' : 'expired' }]
+  })
 
 /** The once-only events that the user's purchases have earned by `now` (ms) and that are not in the log. */
 export function earned(purchases: PurchaseRow[], subscriptions: Subscription[], now: number): Emission[] {

@@ -6,24 +6,23 @@ import type { Store } from './purchase.ts'
 
 export type Lineage = { id: number; user_id: string | null }
 
-/** The lineage's row, locked: whoever records or moves its transactions holds it. */
+/** The lineage's row, locked, made if need be: whoever records or moves its transactions holds it. */
 export async function lockLineage(tx: Tx, environment: Environment, platform: Store, name: string): Promise<Lineage> {
-  const find = () =>
-    tx.query<Lineage>({
+  for (;;) {
+    const { rows } = await tx.query<Lineage>({
       name: 'lock-lineage',
-      text: `select id, user_id from lineages where environment = $1 and platform = $2
-             and md5(lineage) = md5($3) for no key update`,
+      text: `select id, user_id from lineages where environment = $1 and platform = $2 and md5(lineage) = md5($3) for no key update`,
       values: [environment, platform, name],
     })
-  const found = await find()
-  if (found.rows[0]) return found.rows[0]
-  await tx.query({
-    name: 'make-lineage',
-    text: `insert into lineages (environment, platform, lineage) values ($1, $2, $3)
-           on conflict (environment, platform, md5(lineage)) do nothing`,
-    values: [environment, platform, name],
-  })
-  return (await find()).rows[0]!
+    if (rows[0]) return rows[0]
+    // Nothing is made where a concurrent writer has made it; and what was found may be erased before it is locked.
+    await tx.query({
+      name: 'make-lineage',
+      text: `insert into lineages (environment, platform, lineage) values ($1, $2, $3)
+             on conflict (environment, platform, md5(lineage)) do nothing`,
+      values: [environment, platform, name],
+    })
+  }
 }
 
 async function transferPolicy(tx: Tx, environment: Environment): Promise<TransferPolicy> {
@@ -85,12 +84,12 @@ export async function hasShare(tx: Tx, environment: Environment, lineage: number
   return rowCount === 1
 }
 
-/** Locks the lineage of a recorded purchase. */
-export async function lockLineageOf(tx: Tx, lineage: number): Promise<Lineage> {
+/** Locks the lineage of a recorded purchase; undefined when it was erased meanwhile. */
+export async function lockLineageOf(tx: Tx, lineage: number): Promise<Lineage | undefined> {
   const { rows } = await tx.query<Lineage>({
     name: 'lock-lineage-of',
     text: 'select id, user_id from lineages where id = $1 for no key update',
     values: [lineage],
   })
-  return rows[0]!
+  return rows[0]
 }

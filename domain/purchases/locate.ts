@@ -44,11 +44,13 @@ export const findRecorded = async (tx: Tx, environment: Environment, claim: Clai
  */
 export async function locate(tx: Tx, environment: Environment, claim: Claim): Promise<{ lineage: Lineage; known: Recorded | undefined }> {
   const before = await findNamed(tx, environment, claim)
-  const lineage = before ? await lockLineageOf(tx, before.lineage) : await lockLineage(tx, environment, claim.platform, claim.lineage)
+  const lineage =
+    (before && (await lockLineageOf(tx, before.lineage))) ?? (await lockLineage(tx, environment, claim.platform, claim.lineage))
   const known = await findRecorded(tx, environment, claim, lineage)
+  if (!known || known.lineage === lineage.id) return { lineage, known }
   // Recorded, in another lineage, between the look and the lock.
-  if (known && known.lineage !== lineage.id) return { lineage: await lockLineageOf(tx, known.lineage), known }
-  return { lineage, known }
+  const other = await lockLineageOf(tx, known.lineage)
+  return other ? { lineage: other, known } : { lineage, known: undefined }
 }
 
 /** Users about whom the transaction was posted: from now on the purchase alone is the fact. */

@@ -117,8 +117,9 @@ export async function updatePurchase(
 ): Promise<{ before: PurchaseRow; after: PurchaseRow }> {
   await requireUser(tx, environment, user)
   const { lineage } = await getPurchase(tx, environment, user, id)
-  const { user_id: owner } = await lockLineageOf(tx, lineage)
-  if (owner !== null) await lockUsers(tx, environment, [owner])
+  const locked = await lockLineageOf(tx, lineage)
+  if (!locked) throw notFound('purchase')
+  if (locked.user_id !== null) await lockUsers(tx, environment, [locked.user_id])
   const { rows } = await tx.query<PurchaseRow>(
     `select ${PURCHASE_COLUMNS} from purchases p join lineages l on l.id = p.lineage where p.environment = $1 and p.id = $2 for no key update of p`,
     [environment, id],

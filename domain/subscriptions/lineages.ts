@@ -2,7 +2,7 @@ import { type PurchaseRow, TARGET_PLATFORM } from '../purchases/purchase.ts'
 import { chain, type Link } from './chain.ts'
 import type { Period } from './period.ts'
 import { type Posted, postedPeriods } from './posted.ts'
-import { periodOf, type RecordedPeriod } from './recorded.ts'
+import { periodOf } from './recorded.ts'
 import { type Timeline, timelineOf } from './timeline.ts'
 
 /** One subscription of one user, from all that is known of it. */
@@ -13,9 +13,11 @@ export type Subscription = {
   timeline: Timeline
   autoRenewing: boolean
   everPaid: boolean
-  /** The recorded periods alone: what emits events. */
-  recorded: Link<RecordedPeriod>[]
+  links: Link<KnownPeriod>[]
 }
+
+/** A period that a purchase tells, or a posted event: only what is recorded emits events, but both make the run. */
+export type KnownPeriod = Period & { purchase: PurchaseRow | null }
 
 type Parts = { user: string; platform: string; lineage: string; purchases: PurchaseRow[]; posted: Posted[] }
 
@@ -42,17 +44,18 @@ const inOrder = (a: Period, b: Period) => a.begins - b.begins || (a.expires ?? n
 /** The users' subscriptions as purchases and posted events together tell them. */
 export const subscriptionsOf = (purchases: PurchaseRow[], posted: Posted[]): Subscription[] =>
   gather(purchases, posted).flatMap(({ purchases, posted, ...name }) => {
-    const periods = purchases.map(periodOf)
-    const all = [...periods, ...postedPeriods(posted)].sort(inOrder)
+    const told = postedPeriods(posted).map(period => ({ ...period, purchase: null }))
+    const all: KnownPeriod[] = [...purchases.map(periodOf), ...told].sort(inOrder)
     const last = all.at(-1)
     if (!last) return []
+    const links = chain(all)
     return [
       {
         ...name,
-        timeline: timelineOf(chain<Period>(all)),
+        timeline: timelineOf(links),
         autoRenewing: last.autoRenewing,
         everPaid: all.some(({ paid }) => paid),
-        recorded: chain(periods),
+        links,
       },
     ]
   })

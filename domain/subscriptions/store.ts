@@ -14,9 +14,9 @@ export const SUBSCRIPTION_DUE = 'subscription'
 const iso = (ms: number) => new Date(Math.min(ms, LAST_MS)).toISOString()
 
 /** When time changes something next: the state, or an event falls due. */
-function wakesAt({ timeline, recorded }: Subscription, now: number): number | null {
-  const dues = passingOf(recorded)
-    .filter(({ due }) => due > now)
+function wakesAt({ timeline, links }: Subscription, now: number): number | null {
+  const dues = passingOf(links)
+    .filter(({ period, due }) => period.purchase !== null && due > now)
     .map(({ due }) => due)
   const change = nextChange(timeline, now)
   const next = Math.min(...dues, change ?? Number.POSITIVE_INFINITY)

@@ -3491,6 +3491,8 @@ export interface components {
         StoreField: string | null;
         /** @description At most 16 KiB; never shown again. */
         StoreSecret: string | null;
+        /** @description At most 16 KiB; never shown again. */
+        ExtensionStoreSecret: string | null;
         ShownStoreField: string | null;
         /**
          * @description Only the fields of the platform; the others are unknown fields.
@@ -3513,8 +3515,8 @@ export interface components {
             iap_issuer_id?: components["schemas"]["StoreField"];
             package_name?: components["schemas"]["StoreField"];
             service_account_key?: components["schemas"]["StoreSecret"];
-            api_key?: components["schemas"]["StoreSecret"];
-            webhook_secret?: components["schemas"]["StoreSecret"];
+            api_key?: components["schemas"]["ExtensionStoreSecret"];
+            webhook_secret?: components["schemas"]["ExtensionStoreSecret"];
         };
         /**
          * @example {

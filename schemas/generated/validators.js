@@ -27373,9 +27373,10 @@ function validate208(data, { instancePath = "", parentData, parentDataProperty, 
   return errors === 0;
 }
 var v4UpdateStoreConfigBody = validate209;
-var schema360 = { "type": "object", "additionalProperties": false, "properties": { "enabled": { "type": "boolean" }, "app_id": { "$ref": "input:StoreField" }, "bundle_id": { "$ref": "input:StoreField" }, "shared_secret": { "$ref": "input:StoreSecret" }, "connect_key_identifier": { "$ref": "input:StoreField" }, "connect_private_key": { "$ref": "input:StoreSecret" }, "connect_issuer_id": { "$ref": "input:StoreField" }, "iap_key_identifier": { "$ref": "input:StoreField" }, "iap_private_key": { "$ref": "input:StoreSecret" }, "iap_issuer_id": { "$ref": "input:StoreField" }, "package_name": { "$ref": "input:StoreField" }, "service_account_key": { "$ref": "input:StoreSecret" }, "api_key": { "$ref": "input:StoreSecret" }, "webhook_secret": { "$ref": "input:StoreSecret" } }, "$id": "input:StoreConfigInput" };
+var schema360 = { "type": "object", "additionalProperties": false, "properties": { "enabled": { "type": "boolean" }, "app_id": { "$ref": "input:StoreField" }, "bundle_id": { "$ref": "input:StoreField" }, "shared_secret": { "$ref": "input:StoreSecret" }, "connect_key_identifier": { "$ref": "input:StoreField" }, "connect_private_key": { "$ref": "input:StoreSecret" }, "connect_issuer_id": { "$ref": "input:StoreField" }, "iap_key_identifier": { "$ref": "input:StoreField" }, "iap_private_key": { "$ref": "input:StoreSecret" }, "iap_issuer_id": { "$ref": "input:StoreField" }, "package_name": { "$ref": "input:StoreField" }, "service_account_key": { "$ref": "input:StoreSecret" }, "api_key": { "$ref": "input:ExtensionStoreSecret" }, "webhook_secret": { "$ref": "input:ExtensionStoreSecret" } }, "$id": "input:StoreConfigInput" };
 var schema361 = { "type": ["string", "null"], "minLength": 1, "maxLength": 255, "format": "text", "$id": "input:StoreField" };
 var schema363 = { "type": ["string", "null"], "minLength": 1, "maxLength": 16384, "format": "text", "$id": "input:StoreSecret" };
+var schema372 = { "type": ["string", "null"], "minLength": 1, "maxLength": 16384, "format": "text", "$id": "input:ExtensionStoreSecret" };
 function validate210(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
@@ -27857,7 +27858,7 @@ function validate210(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.api_key !== void 0) {
       let data12 = data.api_key;
       if (typeof data12 !== "string" && data12 !== null) {
-        const err46 = { instancePath: instancePath + "/api_key", schemaPath: "input:StoreSecret/type", keyword: "type", params: { type: schema363.type } };
+        const err46 = { instancePath: instancePath + "/api_key", schemaPath: "input:ExtensionStoreSecret/type", keyword: "type", params: { type: schema372.type } };
         if (vErrors === null) {
           vErrors = [err46];
         } else {
@@ -27867,7 +27868,7 @@ function validate210(data, { instancePath = "", parentData, parentDataProperty, 
       }
       if (typeof data12 === "string") {
         if (func2(data12) > 16384) {
-          const err47 = { instancePath: instancePath + "/api_key", schemaPath: "input:StoreSecret/maxLength", keyword: "maxLength", params: { limit: 16384 } };
+          const err47 = { instancePath: instancePath + "/api_key", schemaPath: "input:ExtensionStoreSecret/maxLength", keyword: "maxLength", params: { limit: 16384 } };
           if (vErrors === null) {
             vErrors = [err47];
           } else {
@@ -27876,7 +27877,7 @@ function validate210(data, { instancePath = "", parentData, parentDataProperty, 
           errors++;
         }
         if (func2(data12) < 1) {
-          const err48 = { instancePath: instancePath + "/api_key", schemaPath: "input:StoreSecret/minLength", keyword: "minLength", params: { limit: 1 } };
+          const err48 = { instancePath: instancePath + "/api_key", schemaPath: "input:ExtensionStoreSecret/minLength", keyword: "minLength", params: { limit: 1 } };
           if (vErrors === null) {
             vErrors = [err48];
           } else {
@@ -27885,7 +27886,7 @@ function validate210(data, { instancePath = "", parentData, parentDataProperty, 
           errors++;
         }
         if (!formats2(data12)) {
-          const err49 = { instancePath: instancePath + "/api_key", schemaPath: "input:StoreSecret/format", keyword: "format", params: { format: "text" } };
+          const err49 = { instancePath: instancePath + "/api_key", schemaPath: "input:ExtensionStoreSecret/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err49];
           } else {
@@ -27898,7 +27899,7 @@ function validate210(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.webhook_secret !== void 0) {
       let data13 = data.webhook_secret;
       if (typeof data13 !== "string" && data13 !== null) {
-        const err50 = { instancePath: instancePath + "/webhook_secret", schemaPath: "input:StoreSecret/type", keyword: "type", params: { type: schema363.type } };
+        const err50 = { instancePath: instancePath + "/webhook_secret", schemaPath: "input:ExtensionStoreSecret/type", keyword: "type", params: { type: schema372.type } };
         if (vErrors === null) {
           vErrors = [err50];
         } else {
@@ -27908,7 +27909,7 @@ function validate210(data, { instancePath = "", parentData, parentDataProperty, 
       }
       if (typeof data13 === "string") {
         if (func2(data13) > 16384) {
-          const err51 = { instancePath: instancePath + "/webhook_secret", schemaPath: "input:StoreSecret/maxLength", keyword: "maxLength", params: { limit: 16384 } };
+          const err51 = { instancePath: instancePath + "/webhook_secret", schemaPath: "input:ExtensionStoreSecret/maxLength", keyword: "maxLength", params: { limit: 16384 } };
           if (vErrors === null) {
             vErrors = [err51];
           } else {
@@ -27917,7 +27918,7 @@ function validate210(data, { instancePath = "", parentData, parentDataProperty, 
           errors++;
         }
         if (func2(data13) < 1) {
-          const err52 = { instancePath: instancePath + "/webhook_secret", schemaPath: "input:StoreSecret/minLength", keyword: "minLength", params: { limit: 1 } };
+          const err52 = { instancePath: instancePath + "/webhook_secret", schemaPath: "input:ExtensionStoreSecret/minLength", keyword: "minLength", params: { limit: 1 } };
           if (vErrors === null) {
             vErrors = [err52];
           } else {
@@ -27926,7 +27927,7 @@ function validate210(data, { instancePath = "", parentData, parentDataProperty, 
           errors++;
         }
         if (!formats2(data13)) {
-          const err53 = { instancePath: instancePath + "/webhook_secret", schemaPath: "input:StoreSecret/format", keyword: "format", params: { format: "text" } };
+          const err53 = { instancePath: instancePath + "/webhook_secret", schemaPath: "input:ExtensionStoreSecret/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err53];
           } else {

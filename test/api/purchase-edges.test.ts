@@ -137,3 +137,19 @@ test('the longest ids that stores give are taken, longer product ids are malform
   const five = Array.from({ length: 5 }, () => 'filter[platform]=stripe').join('&')
   expect((await api.call('GET', `/v4/users/${user}/purchases?${five}`)).status).toBe(400)
 })
+
+test('a trial that was posted makes the first recorded payment a conversion, and its end is told by whoever posts', async () => {
+  const user = await userOf(api)
+  const transaction = { transaction_id: 'posted-trial', original_transaction_id: 'posted-line', expires_at: day(-3) }
+  const event = {
+    event_id: 'posted-trial',
+    event_name: 'trial_started',
+    customer_uid: user,
+    happened_at: day(-10),
+    platform: 'iOS',
+    transaction,
+  }
+  expect((await api.call('POST', '/v4/events', { body: { events: [event] } })).body.created).toBe(1)
+  await purchaseOf(api, user, { purchased_at: day(-3), ...apple('paid-1', 'posted-line') })
+  expect(await names(user)).toEqual(['trial_started', 'trial_converted'])
+})

@@ -77,7 +77,7 @@ test('statements planned on empty tables read no more than they need when the ta
     await page('desc')
     await appendBatch(pool, environment, batch(1), true)
   }
-  for (let i = 0; i < 6; i++) await appendBatch(pool, environment, batch(1000), true)
+  for (let i = 0; i < 2; i++) await appendBatch(pool, environment, batch(1000), true)
 
   const before = { events: await read('events'), users: await read('users') }
   await page('asc')
@@ -87,8 +87,8 @@ test('statements planned on empty tables read no more than they need when the ta
   await appendBatch(pool, environment, batch(50), true)
   const appended = { events: await read('events'), users: await read('users') }
   expect(appended.events - listed.events).toBeLessThan(500)
-  // Each of the 50 is updated twice by every batch, and nobody vacuums here; the whole environment would be ten thousands.
-  expect(appended.users - listed.users).toBeLessThan(5000)
+  // Each of the 50 is updated twice by every batch, and nobody vacuums here; the whole environment has a thousand, in several versions.
+  expect(appended.users - listed.users, 'users read').toBeLessThan(2000)
 })
 
 test('a page of customers reads its own rows, in every order and wherever it begins; a search only what it finds', async () => {

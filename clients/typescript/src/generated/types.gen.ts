@@ -1285,6 +1285,11 @@ export type StoreField = string | null;
  */
 export type StoreSecret = string | null;
 
+/**
+ * At most 16 KiB; never shown again.
+ */
+export type ExtensionStoreSecret = string | null;
+
 export type ShownStoreField = string | null;
 
 /**
@@ -1306,8 +1311,8 @@ export type StoreConfigInput = {
     iap_issuer_id?: StoreField;
     package_name?: StoreField;
     service_account_key?: StoreSecret;
-    api_key?: StoreSecret;
-    webhook_secret?: StoreSecret;
+    api_key?: ExtensionStoreSecret;
+    webhook_secret?: ExtensionStoreSecret;
 };
 
 export type StoreConfig = AppleStoreConfig | GoogleStoreConfig | WebStoreConfig;
