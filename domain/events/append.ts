@@ -55,14 +55,14 @@ async function write(tx: Tx, environment: Environment, entries: Entry[], learned
   const facts = entries.filter(isFact)
   const changes = new Map<string, UserChange>([...learned].map(([user, known]) => [user, { known }]))
   if (facts.length === 0) {
-    await writeUsers(tx, environment, changes)
+    await writeUsers(tx, environment, changes, 'unlocked')
     return []
   }
   await lockUsers(tx, environment, [...learned.keys(), ...facts.map(entry => entry.user!)])
   const { statuses, added, refunded } = await foldPosted(tx, environment, facts)
   for (const [user, status] of statuses) changes.set(user, { ...changes.get(user), status })
   for (const [user, payments] of added) changes.set(user, { ...changes.get(user), added: payments })
-  await writeUsers(tx, environment, changes)
+  await writeUsers(tx, environment, changes, 'locked')
   return refunded
 }
 

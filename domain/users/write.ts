@@ -32,13 +32,7 @@ const COLUMNS: [name: string, type: string, value: (change: UserChange) => strin
 const names = COLUMNS.map(([name]) => name)
 const isLater = `c.last_at >= coalesce(u.last_payment_at, '-infinity')`
 
-// The users are locked in the order of their ids, so that two batches cannot wait for each other in a circle. One version of the row
-// per batch: every one costs an entry in each index of the figures.
-const WRITE = `
-with locked as materialized (
-  select id from users where environment = $1 and id = any($2) order by id for no key update
-)
-update users u set
+const SET = `
   ${KNOWN_FIELDS.map(name => `${name} = case when c.knows then c.${name} else u.${name} end`).join(', ')},
   first_transaction_at = least(u.first_transaction_at, c.first_at),
   payments_count = u.payments_count + c.payments,
@@ -48,17 +42,33 @@ update users u set
   purchase_currency = case when ${isLater} then c.currency else u.purchase_currency end,
   purchase_product_id = case when ${isLater} then c.product else u.purchase_product_id end,
   last_payment_at = greatest(u.last_payment_at, c.last_at),
-  status = coalesce(c.status, u.status)
-from locked
-join unnest($2::text[], ${COLUMNS.map(([, type], i) => `$${i + 3}::${type}[]`).join(', ')}) c(id, ${names.join(', ')}) on c.id = locked.id
-where u.environment = $1 and u.id = locked.id`
+  status = coalesce(c.status, u.status)`
+const GIVEN = `unnest($2::text[], ${COLUMNS.map(([, type], i) => `$${i + 3}::${type}[]`).join(', ')}) c(id, ${names.join(', ')})`
 
-export async function writeUsers(tx: Tx, environment: Environment, changes: Map<string, UserChange>): Promise<void> {
+// One version of the row per batch: every one costs an entry in each index of the figures. Locking writes the row, too: not twice. As
+// `any` of one, users are found one by one: a merge join would read all of the environment.
+const WRITE = {
+  locked: `update users u set ${SET} from ${GIVEN} where u.environment = $1 and u.id = any (array[c.id])`,
+  // In the order of their ids, so that two batches cannot wait for each other in a circle.
+  unlocked: `
+    with locked as materialized (
+      select id from users where environment = $1 and id = any($2) order by id for no key update
+    )
+    update users u set ${SET} from locked join ${GIVEN} on c.id = locked.id where u.environment = $1 and u.id = any (array[locked.id])`,
+}
+
+/** Writes what changes about users; `hold`: whether the caller has locked them. */
+export async function writeUsers(
+  tx: Tx,
+  environment: Environment,
+  changes: Map<string, UserChange>,
+  hold: 'locked' | 'unlocked',
+): Promise<void> {
   if (changes.size === 0) return
   const all = [...changes.values()]
   await tx.query({
-    name: 'write-users',
-    text: WRITE,
+    name: `write-${hold}-users`,
+    text: WRITE[hold],
     values: [environment, [...changes.keys()], ...COLUMNS.map(([, , value]) => all.map(value))],
   })
 }
