@@ -54,15 +54,13 @@ async function dropKnownTransactions(
 async function write(tx: Tx, environment: Environment, entries: Entry[], learned: Map<string, Known>): Promise<string[]> {
   const facts = entries.filter(isFact)
   const changes = new Map<string, UserChange>([...learned].map(([user, known]) => [user, { known }]))
-  if (facts.length === 0) {
-    await writeUsers(tx, environment, changes, 'unlocked')
-    return []
-  }
-  await lockUsers(tx, environment, [...learned.keys(), ...facts.map(entry => entry.user!)])
+  const users = [...learned.keys(), ...facts.map(entry => entry.user!)]
+  if (users.length === 0) return []
+  await lockUsers(tx, environment, users)
   const { statuses, added, refunded } = await foldPosted(tx, environment, facts)
   for (const [user, status] of statuses) changes.set(user, { ...changes.get(user), status })
   for (const [user, payments] of added) changes.set(user, { ...changes.get(user), added: payments })
-  await writeUsers(tx, environment, changes, 'locked')
+  await writeUsers(tx, environment, changes)
   return refunded
 }
 

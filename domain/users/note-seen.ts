@@ -16,5 +16,5 @@ export async function noteSeen(
   if (!known) return
   const { platform, country, at } = told
   if (learn(known, { platform, ...(country !== null && { device: { country } }) }, micros(at)))
-    await writeUsers(tx, environment, new Map([[user, { known }]]), 'locked')
+    await writeUsers(tx, environment, new Map([[user, { known }]]))
 }

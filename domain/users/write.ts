@@ -32,7 +32,10 @@ const COLUMNS: [name: string, type: string, value: (change: UserChange) => strin
 const names = COLUMNS.map(([name]) => name)
 const isLater = `c.last_at >= coalesce(u.last_payment_at, '-infinity')`
 
-const SET = `
+// One version of the row per batch: every one costs an entry in each index of the figures. The rows are locked, so they stay where they
+// are found; found one by one and as a range in order, because without statistics a join may read all of the environment.
+const WRITE = `
+update users u set
   ${KNOWN_FIELDS.map(name => `${name} = case when c.knows then c.${name} else u.${name} end`).join(', ')},
   first_transaction_at = least(u.first_transaction_at, c.first_at),
   payments_count = u.payments_count + c.payments,
@@ -42,33 +45,22 @@ const SET = `
   purchase_currency = case when ${isLater} then c.currency else u.purchase_currency end,
   purchase_product_id = case when ${isLater} then c.product else u.purchase_product_id end,
   last_payment_at = greatest(u.last_payment_at, c.last_at),
-  status = coalesce(c.status, u.status)`
-const GIVEN = `unnest($2::text[], ${COLUMNS.map(([, type], i) => `$${i + 3}::${type}[]`).join(', ')}) c(id, ${names.join(', ')})`
+  status = coalesce(c.status, u.status)
+from (
+  select t.place, g.* from unnest($2::text[], ${COLUMNS.map(([, type], i) => `$${i + 3}::${type}[]`).join(', ')}) g(id, ${names.join(', ')})
+  cross join lateral (select ctid as place from users where environment = $1 and id >= g.id and id <= g.id order by id limit 1) t
+  offset 0
+) c
+where u.ctid = c.place`
 
-// One version of the row per batch: every one costs an entry in each index of the figures. Locking writes the row, too: not twice. As
-// `any` of one, users are found one by one: a merge join would read all of the environment.
-const WRITE = {
-  locked: `update users u set ${SET} from ${GIVEN} where u.environment = $1 and u.id = any (array[c.id])`,
-  // In the order of their ids, so that two batches cannot wait for each other in a circle.
-  unlocked: `
-    with locked as materialized (
-      select id from users where environment = $1 and id = any($2) order by id for no key update
-    )
-    update users u set ${SET} from locked join ${GIVEN} on c.id = locked.id where u.environment = $1 and u.id = any (array[locked.id])`,
-}
-
-/** Writes what changes about users; `hold`: whether the caller has locked them. */
-export async function writeUsers(
-  tx: Tx,
-  environment: Environment,
-  changes: Map<string, UserChange>,
-  hold: 'locked' | 'unlocked',
-): Promise<void> {
+/** Writes what changes about users; the caller has locked them. */
+export async function writeUsers(tx: Tx, environment: Environment, changes: Map<string, UserChange>): Promise<void> {
   if (changes.size === 0) return
   const all = [...changes.values()]
-  await tx.query({
-    name: `write-${hold}-users`,
-    text: WRITE[hold],
+  const written = await tx.query({
+    name: 'write-users',
+    text: WRITE,
     values: [environment, [...changes.keys()], ...COLUMNS.map(([, , value]) => all.map(value))],
   })
+  if (written.rowCount !== changes.size) throw new Error(`${written.rowCount} of ${changes.size} users were written: they were not locked`)
 }
