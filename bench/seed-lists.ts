@@ -64,6 +64,6 @@ export const seedSegments: Seed = (pool, environment, rows) =>
     rows,
     environment,
     `insert into segments (environment, id, name, conditions, created_at, updated_at)
-     select $1, 'seg_' || md5(n::text), 'Segment ' || n, '{"match": "all", "groups": []}', t, t
+     select $1, 'seg_' || md5(n::text), 'Segment ' || n, '[]', t, t
      from (select n, clock_timestamp() - n % 25920000 * interval '1 second' as t from generate_series($2::bigint, $3::bigint) n) drawn`,
   )

@@ -1,22 +1,10 @@
 import type { Db } from '../../store/connect.ts'
 import type { Environment } from '../environment.ts'
+import { type Page, pageOf } from '../page.ts'
 import { type ScreenSummaryRow, SUMMARY_COLUMNS } from './screen.ts'
 
-/** Newest first, after the row that the cursor names; `restarted` when it names none. One row more than `limit` when there are more. */
-export async function listScreens(
-  db: Db,
-  environment: Environment,
-  limit: number,
-  after: string | undefined,
-): Promise<{ rows: ScreenSummaryRow[]; restarted: boolean }> {
-  const known =
-    after === undefined ? undefined : await db.query('select 1 from screens where environment = $1 and id = $2', [environment, after])
-  const restarted = known?.rowCount === 0
-  const { rows } = await db.query<ScreenSummaryRow>(
-    `select ${SUMMARY_COLUMNS} from screens where environment = $1
-     and ($3::text is null or (created_at, id) < (select created_at, id from screens where environment = $1 and id = $3))
-     order by created_at desc, id desc limit $2`,
-    [environment, limit + 1, restarted ? null : (after ?? null)],
-  )
-  return { rows, restarted }
-}
+const LISTED = { table: 'screens', columns: SUMMARY_COLUMNS, order: 'newest' as const }
+
+/** Newest first, after the row that the cursor names; one row more than `limit` when there are more. */
+export const listScreens = (db: Db, environment: Environment, limit: number, after: string | undefined): Promise<Page<ScreenSummaryRow>> =>
+  pageOf(db, LISTED, environment, { limit, after })
