@@ -134,14 +134,14 @@ describe('identities', () => {
     expect((await link('carl', second)).status).toBe(201)
   })
 
-  test('of 20 concurrent creations of one identity one is 201, the others 409', async () => {
-    const users = await Promise.all(Array.from({ length: 10 }, newUser))
+  test('of 50 concurrent creations of one identity one is 201, the others 409', async () => {
+    const users = await Promise.all(Array.from({ length: 25 }, newUser))
     const answers = await Promise.all(
-      [...users, ...Array.from({ length: 10 }, () => null)].map(user_id =>
+      [...users, ...Array.from({ length: 25 }, () => null)].map(user_id =>
         api.call('POST', '/v4/identities', { body: { identity_id: 'dora', user_id } }),
       ),
     )
-    expect(answers.map(answer => answer.status).sort()).toEqual([201, ...Array.from({ length: 19 }, () => 409)])
+    expect(answers.map(answer => answer.status).sort()).toEqual([201, ...Array.from({ length: 49 }, () => 409)])
   })
 
   test('the same identity in the sandbox is another one', async () => {
