@@ -23,7 +23,7 @@ const KEY_PLATFORMS = ['', 'iOS', 'Android', 'Stripe', 'Paddle']
  * The ids of the users whom a search finds, each once: one seek of an index for each place to look at. Both sides are lowered by the
  * database, each under the collation of its column: JavaScript and Postgres do not agree on every letter.
  */
-export function foundIds(search: string, { add }: Parameters): string {
+function foundIds(search: string, { add }: Parameters): string {
   const text = `${add(search)}::text`
   const ceiling = add(CEILING)
   const begins = (column: string, prefix: string) =>

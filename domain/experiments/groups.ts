@@ -16,7 +16,7 @@ export type GroupInput = {
 
 const MAX_GROUPS = 20
 
-export const refuseStarted = ({ status }: Experiment): void => {
+const refuseStarted = ({ status }: Experiment): void => {
   if (status !== 'draft') throw conflict(`groups are made and deleted in a draft only, the experiment is ${status}`)
 }
 

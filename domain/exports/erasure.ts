@@ -8,10 +8,10 @@ import { shareErasure } from './erasure-lock.ts'
 export const ERASE_WORKFLOW = { workflow: 'erase-export', version: 1 } as const
 
 /** How an erased user is named where the id itself must not stand. */
-export const erasedName = (user: string): string => createHash('sha256').update(user).digest('hex')
+const erasedName = (user: string): string => createHash('sha256').update(user).digest('hex')
 
 /** A run's subject: whose rows go from which export. */
-export const erasureSubject = (exportId: string, sha256: string) => `${exportId}:${sha256}`
+const erasureSubject = (exportId: string, sha256: string) => `${exportId}:${sha256}`
 export const exportToErase = (subject: string): { exportId: string; sha256: string } => {
   const [exportId = '', sha256 = ''] = subject.split(':')
   return { exportId, sha256 }

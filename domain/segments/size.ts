@@ -6,7 +6,7 @@ import type { Condition } from './condition.ts'
 import { memberIdsSql } from './sql.ts'
 
 /** Where counting ends: the header says "this many or more". */
-export const MOST_COUNTED = 1_000_000
+const MOST_COUNTED = 1_000_000
 const TIME_MS = 1_000
 
 /** How many users are in a segment with these conditions now; null when that could not be counted within a second. */

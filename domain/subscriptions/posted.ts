@@ -18,7 +18,7 @@ export type Posted = {
 }
 
 /** Names that say something about a subscription's periods. */
-export const SUBSCRIPTION_FACTS = [
+const SUBSCRIPTION_FACTS = [
   'trial_started',
   'trial_converted',
   'trial_canceled',

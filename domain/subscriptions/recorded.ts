@@ -24,7 +24,7 @@ const ms = (time: string | null) => (time === null ? null : Date.parse(time))
 
 export type RecordedPeriod = Period & { purchase: PurchaseRow }
 
-export const isFullRefund = ({ refunded_at, refunded_amount, amount }: PurchaseRow): boolean =>
+const isFullRefund = ({ refunded_at, refunded_amount, amount }: PurchaseRow): boolean =>
   refunded_at !== null && (refunded_amount === null || compareAmounts(refunded_amount, amount) >= 0)
 
 export const periodOf = (purchase: PurchaseRow): RecordedPeriod => ({

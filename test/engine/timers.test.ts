@@ -1,0 +1,93 @@
+import { pino } from 'pino'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { moveClock } from '../../domain/clock/clock.ts'
+import { passTime } from '../../domain/subscriptions/pass.ts'
+import { SUBSCRIPTION_DUE } from '../../domain/subscriptions/store.ts'
+import { startWorker, type Worker } from '../../workers/main.ts'
+import { pgBossQueue } from '../../workers/pg-boss.ts'
+import type { Timer } from '../../workers/timers.ts'
+import { startApi, type TestApi } from '../harness/api.ts'
+import { product, purchaseOf, userOf } from '../harness/purchases.ts'
+import { until } from '../harness/until.ts'
+
+// What time brings to subscriptions, done by workers alone: nobody asks and nobody advances.
+let api: TestApi
+let workers: Worker[] = []
+beforeAll(async () => {
+  api = await startApi()
+  await product(api, { id: 'monthly', stripe_product_id: 'm' }, api.project.sandbox)
+})
+afterAll(async () => {
+  await Promise.all(workers.map(worker => worker.stop()))
+  await api.stop()
+})
+
+const DAY = 86_400_000
+const subscriptions: Timer = { kind: SUBSCRIPTION_DUE, fire: id => passTime(api.pool, id) }
+
+async function work(timer = subscriptions): Promise<void> {
+  const queue = await pgBossQueue({ url: api.databaseUrl, onError: () => {} })
+  const log = pino({ level: 'silent' })
+  workers.push(await startWorker({ pool: api.pool, url: api.databaseUrl, queue, workflows: [], timers: [timer], leaseMs: 1000, log }))
+}
+async function rest(): Promise<void> {
+  await Promise.all(workers.map(worker => worker.stop()))
+  workers = []
+}
+
+const now = async () => Date.parse((await api.call('GET', '/v4/test-clock', { key: api.project.sandbox })).body.now)
+const iso = (ms: number) => new Date(ms).toISOString()
+
+/** Trials that end in a week, of as many users. */
+async function trials(count: number): Promise<string[]> {
+  const begins = await now()
+  return Promise.all(
+    Array.from({ length: count }, async () => {
+      const user = await userOf(api, api.project.sandbox)
+      const stripe_store_data = { subscription_id: `sub-${user}`, product_id: 'm' }
+      const period = { price: '0', purchased_at: iso(begins), expires_at: iso(begins + 7 * DAY), stripe_store_data }
+      expect((await purchaseOf(api, user, period, api.project.sandbox)).status).toBe(201)
+      return user
+    }),
+  )
+}
+
+const ends = async (users: string[]) => {
+  const { rows } = await api.pool.query<{ user_id: string; n: number }>(
+    `select user_id, count(*)::int as n from events where user_id = any($1) and name = 'trial_expired' group by user_id`,
+    [users],
+  )
+  return rows
+}
+/** Waits until everybody's end was told; none twice. */
+async function once(users: string[]): Promise<void> {
+  await until('every end to be told', async () => ((await ends(users)).length === users.length ? true : undefined))
+  expect((await ends(users)).filter(({ n }) => n !== 1)).toEqual([])
+}
+const outstanding = async () => (await api.call('GET', '/v4/test-clock', { key: api.project.sandbox })).body.outstanding
+
+test('the end of a trial is told by workers, once, however many of them hear of it', async () => {
+  const users = await trials(40)
+  await Promise.all([work(), work(), work()])
+  await moveClock(api.pool, api.project.sandboxEnvironment, iso((await now()) + 9 * DAY))
+  await once(users)
+  await until('nothing to be due', async () => ((await outstanding()) === 0 ? true : undefined))
+  await once(users)
+  const { rows } = await api.pool.query<{ status: string }>('select distinct status from users where id = any($1)', [users])
+  expect(rows).toEqual([{ status: 'none' }])
+  await rest()
+})
+
+test('one that fails holds up no other, and is done when it is rung again', async () => {
+  const users = await trials(5)
+  const { rows } = await api.pool.query<{ id: number }>('select id from subscriptions where user_id = $1', [users[0]])
+  const poisoned = rows[0]!.id
+  await work({ ...subscriptions, fire: id => (id === poisoned ? Promise.reject(new Error('poison')) : subscriptions.fire(id)) })
+  await moveClock(api.pool, api.project.sandboxEnvironment, iso((await now()) + 9 * DAY))
+  await once(users.slice(1))
+  expect(await ends(users.slice(0, 1))).toEqual([])
+  await rest()
+  await api.pool.query('update due set ring_until = null where kind = $1 and id = $2', [SUBSCRIPTION_DUE, poisoned])
+  await work()
+  await once(users)
+})
