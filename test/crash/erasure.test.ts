@@ -1,60 +1,33 @@
 import { createHash } from 'node:crypto'
 import { watch } from 'node:fs'
-import { mkdtemp, readdir, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
-import { parse } from 'csv-parse/sync'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
-import { type Client, client } from '../harness/client.ts'
-import { type FreshDatabase, freshDatabase } from '../harness/database.ts'
+import type { Client } from '../harness/client.ts'
+import { type CrashSite, crashSite, transactionsIn } from '../harness/crash.ts'
+import type { FreshDatabase } from '../harness/database.ts'
 import { eraseUser, erasuresEnded, filesWith } from '../harness/erasure.ts'
-import { item } from '../harness/events.ts'
 import { finished, WHOLE_YEAR } from '../harness/exports.ts'
-import { readParquet } from '../harness/parquet.ts'
-import { type Running, run } from '../harness/process.ts'
+import { run } from '../harness/process.ts'
 import { tracesOf } from '../harness/traces.ts'
 import { until } from '../harness/until.ts'
 
-const KEY = `sk_${'k'.repeat(40)}`
 const PEOPLE = 20
 const EVENTS = 2000
 
 // Processes start and leases run out in real time, on a machine that runs other tests beside.
 vi.setConfig({ testTimeout: 120_000 })
 
+let site: CrashSite
 let database: FreshDatabase
 let folder: string
-let api: Running
 let call: Client
+let env: CrashSite['env']
 beforeAll(async () => {
-  database = await freshDatabase()
-  folder = await mkdtemp(join(tmpdir(), 'perennial-crash-'))
-  api = await run({ env: env('api') })
-  call = client(api.url, KEY)
-  for (let i = 0; i < EVENTS; i += 50) {
-    const events = Array.from({ length: 50 }, (_, n) =>
-      item({ identity_id: `u${n % PEOPLE}`, transaction: { transaction_id: `t${i + n}` } }),
-    )
-    expect((await call('POST', '/v4/events', { body: { events } })).body.created).toBe(50)
-  }
+  site = await crashSite({ events: EVENTS, perBatch: 50, people: PEOPLE, partRows: 25 })
+  ;({ database, folder, call, env } = site)
 })
-afterAll(async () => {
-  await api.end()
-  await database.drop()
-  await rm(folder, { recursive: true, force: true })
-})
-
-const env = (role: string) => ({
-  DATABASE_URL: database.url,
-  APP_SECRET: 'a secret for tests only',
-  BOOTSTRAP_SECRET_KEY: KEY,
-  DATA_DIR: folder,
-  ROLE: role,
-  PORT: '0',
-  LEASE_SECONDS: '1',
-  EXPORT_PART_ROWS: '25',
-  LOG_LEVEL: 'warn',
-})
+afterAll(() => site.end())
 
 /** The moment at which a name comes up in the folder, or goes from it. */
 const happens = (path: string, name: RegExp) =>
@@ -65,11 +38,6 @@ const happens = (path: string, name: RegExp) =>
       resolve()
     })
   })
-
-const transactionsIn = async (format: string, bytes: Buffer): Promise<unknown[]> =>
-  format === 'parquet'
-    ? (await readParquet(bytes)).rows.map(row => row.transaction_id)
-    : (parse(bytes, { columns: true }) as Record<string, string>[]).map(row => row['Transaction ID'])
 
 test.each([
   // The first new part; some are written; the last one: from there to the exchange it is milliseconds. Old parts go.

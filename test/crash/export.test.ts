@@ -1,20 +1,16 @@
 import { createHash } from 'node:crypto'
 import { existsSync } from 'node:fs'
-import { mkdtemp, readdir, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setImmediate } from 'node:timers/promises'
-import { parse } from 'csv-parse/sync'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
-import { type Client, client } from '../harness/client.ts'
-import { type FreshDatabase, freshDatabase } from '../harness/database.ts'
-import { item } from '../harness/events.ts'
+import type { Client } from '../harness/client.ts'
+import { type CrashSite, crashSite, transactionsIn } from '../harness/crash.ts'
+import type { FreshDatabase } from '../harness/database.ts'
 import { finished, WHOLE_YEAR } from '../harness/exports.ts'
-import { readParquet } from '../harness/parquet.ts'
-import { type Running, run } from '../harness/process.ts'
+import { run } from '../harness/process.ts'
 import { until } from '../harness/until.ts'
 
-const KEY = `sk_${'k'.repeat(40)}`
 const EVENTS = 3000
 const PART_ROWS = 25
 const PARTS = EVENTS / PART_ROWS + 1
@@ -22,49 +18,23 @@ const PARTS = EVENTS / PART_ROWS + 1
 // Processes start and leases run out in real time, on a machine that runs other tests beside.
 vi.setConfig({ testTimeout: 120_000 })
 
+let site: CrashSite
 let database: FreshDatabase
 let folder: string
-let api: Running
 let call: Client
+let env: CrashSite['env']
 beforeAll(async () => {
-  database = await freshDatabase()
-  folder = await mkdtemp(join(tmpdir(), 'perennial-crash-'))
-  api = await run({ env: env('api') })
-  call = client(api.url, KEY)
-  for (let i = 0; i < EVENTS; i += 1000) {
-    const events = Array.from({ length: 1000 }, (_, n) =>
-      item({ identity_id: `u${n % 100}`, transaction: { transaction_id: `t${i + n}` } }),
-    )
-    expect((await call('POST', '/v4/events', { body: { events } })).body.created).toBe(1000)
-  }
+  site = await crashSite({ events: EVENTS, perBatch: 1000, people: 100, partRows: PART_ROWS })
+  ;({ database, folder, call, env } = site)
 })
-afterAll(async () => {
-  await api.end()
-  await database.drop()
-  await rm(folder, { recursive: true, force: true })
-})
-
-const env = (role: string) => ({
-  DATABASE_URL: database.url,
-  APP_SECRET: 'a secret for tests only',
-  BOOTSTRAP_SECRET_KEY: KEY,
-  DATA_DIR: folder,
-  ROLE: role,
-  PORT: '0',
-  LEASE_SECONDS: '1',
-  EXPORT_PART_ROWS: String(PART_ROWS),
-  LOG_LEVEL: 'warn',
-})
+afterAll(() => site.end())
 
 async function expectWhole(id: string): Promise<void> {
   const object = await finished(call, id, undefined, 60_000)
   expect(object).toMatchObject({ status: 'done', rows_written: EVENTS, error: null })
   const bytes = Buffer.from(await (await fetch(object.file_url)).arrayBuffer())
   expect(createHash('sha256').update(bytes).digest('hex')).toBe(object.manifest.sha256)
-  const ids =
-    object.format === 'parquet'
-      ? (await readParquet(bytes)).rows.map(row => row.transaction_id)
-      : (parse(bytes, { columns: true }) as Record<string, string>[]).map(row => row['Transaction ID'])
+  const ids = await transactionsIn(object.format, bytes)
   expect([ids.length, new Set(ids).size]).toEqual([EVENTS, EVENTS])
 }
 

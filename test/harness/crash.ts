@@ -1,0 +1,65 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { parse } from 'csv-parse/sync'
+import { type Client, client } from './client.ts'
+import { type FreshDatabase, freshDatabase } from './database.ts'
+import { item } from './events.ts'
+import { readParquet } from './parquet.ts'
+import { run } from './process.ts'
+
+const KEY = `sk_${'k'.repeat(40)}`
+
+/** A database with events, an API process on it, and what its workers are started with, to be killed. */
+export type CrashSite = {
+  database: FreshDatabase
+  folder: string
+  call: Client
+  env(role: string): Record<string, string>
+  end(): Promise<void>
+}
+
+export type CrashSiteOptions = { events: number; perBatch: number; people: number; partRows: number }
+
+/** Events of `people` users in turn, with transaction ids t0, t1, …; leases of a second. */
+export async function crashSite({ events, perBatch, people, partRows }: CrashSiteOptions): Promise<CrashSite> {
+  const database = await freshDatabase()
+  const folder = await mkdtemp(join(tmpdir(), 'perennial-crash-'))
+  const env = (role: string) => ({
+    DATABASE_URL: database.url,
+    APP_SECRET: 'a secret for tests only',
+    BOOTSTRAP_SECRET_KEY: KEY,
+    DATA_DIR: folder,
+    ROLE: role,
+    PORT: '0',
+    LEASE_SECONDS: '1',
+    EXPORT_PART_ROWS: String(partRows),
+    LOG_LEVEL: 'warn',
+  })
+  const api = await run({ env: env('api') })
+  const call = client(api.url, KEY)
+  for (let i = 0; i < events; i += perBatch) {
+    const batch = Array.from({ length: perBatch }, (_, n) =>
+      item({ identity_id: `u${n % people}`, transaction: { transaction_id: `t${i + n}` } }),
+    )
+    const { body } = await call('POST', '/v4/events', { body: { events: batch } })
+    if (body.created !== perBatch) throw new Error(`${body.created} of ${perBatch} events were stored`)
+  }
+  return {
+    database,
+    folder,
+    call,
+    env,
+    async end() {
+      await api.end()
+      await database.drop()
+      await rm(folder, { recursive: true, force: true })
+    },
+  }
+}
+
+/** The transaction ids of an exported file, in its order. */
+export const transactionsIn = async (format: string, bytes: Buffer): Promise<unknown[]> =>
+  format === 'parquet'
+    ? (await readParquet(bytes)).rows.map(row => row.transaction_id)
+    : (parse(bytes, { columns: true }) as Record<string, string>[]).map(row => row['Transaction ID'])
