@@ -1,4 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises'
+import { LOCK } from '../../store/advisory-locks.ts'
 import type { Pool, Tx } from '../../store/connect.ts'
 import type { Environment } from '../environment.ts'
 import { conflict, invalidField, Refusal } from '../refusal.ts'
@@ -6,7 +7,6 @@ import { passTime } from '../subscriptions/pass.ts'
 import { SUBSCRIPTION_DUE } from '../subscriptions/store.ts'
 import { dueNow, moveClock, nextDueUntil } from './clock.ts'
 
-const ADVANCE_LOCK = 4_104
 /** Real time: what is not drained by then goes on with the next advance. */
 const LIMIT_MS = 60_000
 /** Between two looks at what workers have in hand. */
@@ -32,7 +32,7 @@ export async function targetOf(tx: Tx, environment: Environment, target: Target)
 
 /** One advance at a time: held by the transaction until it ends. */
 export async function lockClock(tx: Tx, environment: Environment): Promise<void> {
-  const { rows } = await tx.query<{ locked: boolean }>('select pg_try_advisory_xact_lock($1, $2) as locked', [ADVANCE_LOCK, environment])
+  const { rows } = await tx.query<{ locked: boolean }>('select pg_try_advisory_xact_lock($1, $2) as locked', [LOCK.advance, environment])
   if (!rows[0]!.locked) throw conflict('the clock is being advanced')
 }
 

@@ -1,3 +1,4 @@
+import { LOCK } from '../../store/advisory-locks.ts'
 import type { Pool, Tx } from '../../store/connect.ts'
 import { type Turn, transaction } from '../../store/transaction.ts'
 import type { Environment } from '../environment.ts'
@@ -16,8 +17,6 @@ export type Question = {
 }
 export type Evaluated = Served & { context_key: string | null }
 
-const EVALUATION_TURN = 4_103
-
 /**
  * What the app of the user is served, and the recording of new assignments. All of it sees one snapshot. Who is to be assigned is
  * evaluated anew in turn with other evaluations of the same user, so that it sees their assignments. Nothing here writes the user's row
@@ -32,7 +31,7 @@ export async function evaluate(pool: Pool, environment: Environment, user: strin
       if (decided.taken.length > 0) await assign(tx, environment, user, decided.taken)
       return decided
     }
-    const turn: Turn = [EVALUATION_TURN, `${environment}:${user}`]
+    const turn: Turn = [LOCK.evaluation, `${environment}:${user}`]
     ;({ answer, unseen } = await transaction(pool, work, undefined, 'repeatable read', turn))
   }
   if (unseen && !question.dryRun) await seen(pool, environment, user)

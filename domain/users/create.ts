@@ -1,8 +1,7 @@
+import { LOCK } from '../../store/advisory-locks.ts'
 import type { Tx } from '../../store/connect.ts'
 import { userId } from '../../store/ids.ts'
 import type { Environment } from '../environment.ts'
-
-const CREATION_LOCK = 4_101
 
 export type User = { id: string; created_at: string; identity_id: string | null }
 
@@ -11,10 +10,10 @@ export type User = { id: string; created_at: string; identity_id: string | null 
  * before the cut (which would be missing from the export before the edge and from the one after it).
  */
 export const shareCreation = (tx: Tx, environment: Environment) =>
-  tx.query('select pg_advisory_xact_lock_shared($1, $2)', [CREATION_LOCK, environment])
+  tx.query('select pg_advisory_xact_lock_shared($1, $2)', [LOCK.creation, environment])
 
 export const closeCreation = (tx: Tx, environment: Environment) =>
-  tx.query('select pg_advisory_xact_lock($1, $2)', [CREATION_LOCK, environment])
+  tx.query('select pg_advisory_xact_lock($1, $2)', [LOCK.creation, environment])
 
 /** A new user with a server-issued id, without identity. */
 export async function createUser(tx: Tx, environment: Environment): Promise<User> {

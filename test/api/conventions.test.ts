@@ -280,7 +280,13 @@ describe('stopping', () => {
     await holder.query('begin; lock table users')
     const answered = short.call('POST', '/v4/users', user)
     await until('the request waits', async () =>
-      (await short.pool.query('select 1 from pg_locks where not granted')).rowCount ? true : undefined,
+      (
+        await short.pool.query(
+          'select 1 from pg_locks l join pg_stat_activity a using (pid) where not l.granted and a.datname = current_database()',
+        )
+      ).rowCount
+        ? true
+        : undefined,
     )
     const stopped = short.stop()
     await closed

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { LOCK } from '../../store/advisory-locks.ts'
 import { startApi, type TestApi } from '../harness/api.ts'
 import { tally } from '../harness/catalogue.ts'
 import { growth } from '../harness/experiments.ts'
@@ -38,6 +39,10 @@ test('one user evaluated for thirty context keys at once enters the experiment o
   expect(tally(await Promise.all(keys.map(key => evaluate(user, key))))).toEqual({ 200: 30 })
   const { rowCount } = await api.pool.query('select 1 from experiment_assignments where user_id = $1', [user])
   expect(rowCount).toBe(30)
-  const { rows } = await api.pool.query(`select count(*) as held from pg_locks where locktype = 'advisory' and classid = 4103`)
+  const { rows } = await api.pool.query(
+    `select count(*) as held from pg_locks l join pg_database d on d.oid = l.database
+     where l.locktype = 'advisory' and l.classid = $1 and d.datname = current_database()`,
+    [LOCK.evaluation],
+  )
   expect(rows[0].held).toBe(0)
 })
