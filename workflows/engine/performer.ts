@@ -1,0 +1,32 @@
+import type { Claimed } from '../../domain/runs/claimed.ts'
+
+/** What became of one execution. `suspended`: due again later; `interrupted`: to be given back; `lost`: another worker has it. */
+export type Outcome =
+  | { is: 'succeeded' }
+  | { is: 'failed'; why: string }
+  | { is: 'suspended'; why: string }
+  | { is: 'interrupted' }
+  | { is: 'lost' }
+
+export type Signals = {
+  /** The lease is lost. */
+  lease: AbortSignal
+  /** Asked right before each effect: a process that was stopped for a while may wake up before its timers tell it of the loss. */
+  isHeld(): boolean
+  /** The process stops: the step under way may finish, no other begins. */
+  stopping: AbortSignal
+  /** The process can wait no longer for the step under way. */
+  halt: AbortSignal
+}
+
+/** Turns the promises of one kind. */
+export type Performer = {
+  /** The kind of the `due` rows. */
+  kind: string
+  /** Promises that one worker process holds at the same time; of one environment, and of one destination. */
+  concurrency: number
+  perEnvironment?: number
+  perDestination?: number
+  /** Carries a claimed promise as far as it goes now. Throws only when not even its failure could be recorded: the lease then runs out. */
+  perform(claimed: Claimed, signals: Signals): Promise<Outcome>
+}
