@@ -33,14 +33,16 @@ with recursive ${GROUPS}, shares as (
       and (lease_until is null or lease_until < clock_timestamp())
     order by due_at, id limit g.share) d
 ), chosen as materialized (
-  select d.kind, d.id from due d join open o on o.kind = d.kind and o.id = d.id
+  select d.kind, d.id, o.priority, o.rn from due d join open o on o.kind = d.kind and o.id = d.id
   where (d.ring_until is null or d.ring_until < clock_timestamp()) and (d.lease_until is null or d.lease_until < clock_timestamp())
   order by o.priority, o.rn, d.id limit $1 for no key update of d skip locked
+), rung as (
+  update due d set ring_until = clock_timestamp() + interval '${RING_SECONDS} seconds' from chosen c where d.kind = c.kind and d.id = c.id
+  returning d.kind, d.id, c.priority, c.rn
 )
-update due d set ring_until = clock_timestamp() + interval '${RING_SECONDS} seconds' from chosen c where d.kind = c.kind and d.id = c.id
-returning d.kind, d.id`
+select kind, id from rung order by priority, rn, id`
 
-/** Marks up to `window` due promises as rung and returns them: no environment gets more than half of the window. */
+/** Marks up to `window` due promises as rung and returns them, the most urgent first: no environment gets more than half of the window. */
 export async function takeRings(db: Db, window: number): Promise<Ring[]> {
   const { rows } = await db.query<Ring>({ name: 'take-rings', text: TAKE, values: [window] })
   return rows
