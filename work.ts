@@ -5,6 +5,7 @@ import { promises } from './promises.ts'
 import { startHousekeeping } from './workers/housekeeping.ts'
 import { startWorker } from './workers/main.ts'
 import { pgBossQueue } from './workers/pg-boss.ts'
+import type { AtCrashPoint } from './workflows/engine/crash-point.ts'
 import { POLICIES } from './workflows/engine/policy.ts'
 
 /** Turns all workflows in this process. Resolves to its end. */
@@ -13,13 +14,15 @@ export async function work(
   log: Logger,
   { url, pool, storage }: Ground,
   countOutcome?: (kind: string, outcome: string) => void,
+  at?: AtCrashPoint,
 ): Promise<() => Promise<void>> {
   const queue = await pgBossQueue({ url, onError: error => log.warn({ err: error }, 'pg-boss') })
   const worker = await startWorker({
     pool,
     url,
     queue,
-    ...promises({ pool, storage, partRows: config.exportPartRows, policies: POLICIES }),
+    ...promises({ pool, storage, partRows: config.exportPartRows, policies: POLICIES, ...(at && { at }) }),
+    ...(at && { at }),
     leaseMs: config.leaseMs,
     log,
     ...(countOutcome && { onOutcome: countOutcome }),
