@@ -1,14 +1,11 @@
 import type { Logger } from 'pino'
 import type { Config } from './config.ts'
-import { passTime } from './domain/subscriptions/pass.ts'
-import { SUBSCRIPTION_DUE } from './domain/subscriptions/store.ts'
 import type { Ground } from './perennial.ts'
+import { promises } from './promises.ts'
 import { startHousekeeping } from './workers/housekeeping.ts'
 import { startWorker } from './workers/main.ts'
 import { pgBossQueue } from './workers/pg-boss.ts'
-import { eraseExport } from './workflows/export/erase.ts'
-import { exportWorkflow } from './workflows/export/export.ts'
-import { exportRetention } from './workflows/export/retention.ts'
+import { POLICIES } from './workflows/engine/policy.ts'
 
 /** Turns all workflows in this process. Resolves to its end. */
 export async function work(
@@ -22,12 +19,7 @@ export async function work(
     pool,
     url,
     queue,
-    workflows: [
-      exportWorkflow({ pool, storage, partRows: config.exportPartRows }),
-      exportRetention({ storage }),
-      eraseExport({ pool, storage }),
-    ],
-    timers: [{ kind: SUBSCRIPTION_DUE, fire: id => passTime(pool, id) }],
+    ...promises({ pool, storage, partRows: config.exportPartRows, policies: POLICIES }),
     leaseMs: config.leaseMs,
     log,
     ...(countOutcome && { onOutcome: countOutcome }),

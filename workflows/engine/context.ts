@@ -1,28 +1,25 @@
 import { now } from '../../domain/environment.ts'
-import type { ClaimedRun } from '../../domain/runs/claim.ts'
+import type { ClaimedRun } from '../../domain/runs/begin.ts'
 import { type Attempt, holdFence, LeaseLost, type RecordedStep, suspendRun, writeStep } from '../../domain/runs/record.ts'
 import type { Pool, Tx } from '../../store/connect.ts'
 import { transaction } from '../../store/transaction.ts'
+import type { Signals } from './performer.ts'
 import { type Policies, StopRetrying, waitAfter } from './policy.ts'
 import type { RunContext, StepScope } from './workflow.ts'
 
 /** Control flow: the run lives on, but not now and not necessarily here. */
-export class Suspended extends Error {}
+export class Suspended extends Error {
+  /** An attempt failed; otherwise the run only waits. */
+  readonly isRetry: boolean
+  constructor(message: string, isRetry: boolean) {
+    super(message)
+    this.isRetry = isRetry
+  }
+}
 /** The process stops: the run is given back. */
 export class Interrupted extends Error {}
 /** A step has used up its attempts, or must not be repeated; `cause` is what it died of. */
 export class StepFailed extends Error {}
-
-export type Signals = {
-  /** The lease is lost. */
-  lease: AbortSignal
-  /** Asked right before each effect: a process that was stopped for a while may wake up before its timers tell it of the loss. */
-  isHeld(): boolean
-  /** The process stops: the step under way may finish, no other begins. */
-  stopping: AbortSignal
-  /** The process can wait no longer for the step under way. */
-  halt: AbortSignal
-}
 
 export type ContextOptions = { pool: Pool; policies: Policies; run: ClaimedRun; recorded: RecordedStep[]; signals: Signals }
 
@@ -65,7 +62,7 @@ export function runContext({ pool, policies, run, recorded, signals }: ContextOp
       if (wait !== null) await suspendRun(tx, run, 'running', wait)
     })
     if (wait === null) throw new StepFailed(messageOf(error), { cause: error })
-    throw new Suspended(`step ${name} failed, next attempt in ${Math.round(wait)} s: ${messageOf(error)}`)
+    throw new Suspended(`step ${name} failed, next attempt in ${Math.round(wait)} s: ${messageOf(error)}`, true)
   }
 
   async function perform<T>(
@@ -135,7 +132,7 @@ export function runContext({ pool, policies, run, recorded, signals }: ContextOp
         await writeStep(tx, run, { n, name, status: over ? 'succeeded' : 'waiting', startedAt }, seconds)
         if (!over) await suspendRun(tx, run, 'waiting', seconds)
       })
-      if (!over) throw new Suspended(`sleeps for ${seconds} s`)
+      if (!over) throw new Suspended(`sleeps for ${seconds} s`, false)
     },
   }
 }
