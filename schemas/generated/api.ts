@@ -1676,7 +1676,7 @@ export interface paths {
         };
         /**
          * Get a push
-         * @description One push template.
+         * @description The template as it is now, placeholders unreplaced.
          */
         get: operations["v4GetPush"];
         /**

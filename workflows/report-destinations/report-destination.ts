@@ -1,6 +1,7 @@
 import type { Readable } from 'node:stream'
 import type { ExportFormat } from '../../domain/exports/export.ts'
 import type { Sent, Settings } from '../destinations/destination.ts'
+import type { Guard } from '../outgoing/guard.ts'
 import type { Outgoing } from '../outgoing/request.ts'
 
 /** A finished file and what is to be told of it. Times are ISO 8601, UTC, whole seconds. */
@@ -29,8 +30,8 @@ export type ReportScope = {
   environment: 'production' | 'sandbox'
   /** The webhook's secret before its last change, while it is still good (24 h of real time). */
   formerSigningSecret: string | null
-  /** Whether the operator lets connections go to private, loopback and link-local addresses. */
-  allowPrivateNetwork: boolean
+  /** For connections that do not go through `outgoing` (SMTP, the S3 client). */
+  guard: Guard
   signal: AbortSignal
 }
 

@@ -1128,7 +1128,7 @@ export const v4DeletePush = <ThrowOnError extends boolean = true>(options: Optio
 /**
  * Get a push
  *
- * One push template.
+ * The template as it is now, placeholders unreplaced.
  */
 export const v4GetPush = <ThrowOnError extends boolean = true>(options: Options<V4GetPushData, ThrowOnError>) => (options.client ?? client).get<V4GetPushResponses, V4GetPushErrors, ThrowOnError>({
     security: [{ scheme: 'bearer', type: 'http' }],
