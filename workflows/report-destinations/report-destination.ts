@@ -7,8 +7,8 @@ import type { Outgoing } from '../outgoing/request.ts'
 /** A finished file and what is to be told of it. Times are ISO 8601, UTC, whole seconds. */
 export type ReportDelivery = {
   report: { id: string; name: string }
-  /** `slot` null and `test` true for a send-test. [from, to) is the window. */
-  run: { id: string; slot: string | null; from: string; to: string; test: boolean }
+  /** `slot` null and `test` true for a send-test. [from, to) is the window; `resends` counts up to this one. */
+  run: { id: string; slot: string | null; from: string; to: string; test: boolean; resends: number }
   export: {
     rows: number
     bytes: number
@@ -28,8 +28,6 @@ export type ReportScope = {
   integration: { id: string }
   /** Of the project: chooses between a webhook's two addresses. */
   environment: 'production' | 'sandbox'
-  /** The webhook's secret before its last change, while it is still good (24 h of real time). */
-  formerSigningSecret: string | null
   /** For connections that do not go through `outgoing` (SMTP, the S3 client). */
   guard: Guard
   signal: AbortSignal
