@@ -31,17 +31,19 @@ export type Mailed =
 
 type SmtpError = Error & { code?: string; originalCode?: string; responseCode?: number; response?: string; permanent?: boolean }
 type Refused = { recipient?: string; responseCode?: number; response?: string }
-type Options = { guard: Guard; signal: AbortSignal; limitMs?: number }
+/** `ca`: whose certificates are good, in place of the system's. `limitMs`: for everything together, 30 s unless given. */
+type Options = { guard: Guard; signal: AbortSignal; ca?: string; limitMs?: number }
 
 /** Line breaks would begin another header. */
 const oneLine = (text: string) => text.replaceAll(/[\r\n\0]+/g, ' ')
 
 function failed(error: SmtpError, isOvertime: boolean): Mailed {
   if (isOvertime) return { is: 'failed', code: null, error: 'timeout' }
+  // Also when the server refuses STARTTLS (5xx): that says nothing about the mail.
+  if (error.code === 'ETLS') return { is: 'failed', code: null, error: 'tls_failed' }
   const { responseCode: code, response = '' } = error
   if (code && code >= 500) return { is: 'rejected', code, error: keptText(response), atLogin: error.code === 'EAUTH' }
   if (code) return { is: 'failed', code, error: keptText(response) }
-  if (error.code === 'ETLS') return { is: 'failed', code: null, error: 'tls_failed' }
   const word = failureOf({ code: error.originalCode ?? error.code, message: error.message, name: error.name })
   return { is: 'failed', code: null, error: word }
 }
@@ -49,7 +51,7 @@ function failed(error: SmtpError, isOvertime: boolean): Mailed {
 /** Opens a connection of its own. Throws only the signal's reason: nothing is known about the attempt then. */
 async function withServer(
   { host, port, secure, requireTls, login }: MailServer,
-  { guard, signal, limitMs = LIMIT_MS }: Options,
+  { guard, signal, ca, limitMs = LIMIT_MS }: Options,
   work: (transport: ReturnType<typeof createTransport>) => Promise<Mailed>,
 ): Promise<Mailed> {
   const limit = AbortSignal.timeout(limitMs)
@@ -58,8 +60,8 @@ async function withServer(
     const connection = await guardedSocket(host, port, guard, ended)
     try {
       const times = { connectionTimeout: limitMs, greetingTimeout: limitMs, socketTimeout: limitMs, socketCloseTimeout: 1000 }
-      const auth = login ? { auth: login } : {}
-      return await work(createTransport({ host, port, secure, requireTLS: requireTls, connection, ...auth, ...times }))
+      const more = { ...(login && { auth: login }), ...(ca && { tls: { ca } }) }
+      return await work(createTransport({ host, port, secure, requireTLS: requireTls, connection, ...more, ...times }))
     } finally {
       // After a polite QUIT, if any: the server may never close its side.
       setTimeout(() => connection.destroy(), 1000).unref()
