@@ -35,6 +35,7 @@ const RULES: Record<string, string> = {
   v4CreateExport: 'from_timestamp|to_timestamp|compression',
   v4UpdateProjectSettings: 'proxy_url|rtdn_proxy_url',
   v4UpdateStoreConfig: '\\w+',
+  v4GetLedger: 'from|to',
   v4AdvanceTestClock: 'by|to|body',
 }
 

@@ -59,7 +59,6 @@ const LATER = [
   'v4GetPush',
   'v4UpdatePush',
   'v4DeletePush',
-  'v4GetLedger',
 ]
 
 type Row = Record<'operationId' | 'method' | 'path' | 'tag' | 'success_status' | 'pagination' | 'idempotency_key' | 'auth' | 'kind', string>
