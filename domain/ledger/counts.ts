@@ -23,18 +23,9 @@ export type Window = { from: string; to: string; now: string; kinds: readonly Le
 /** Seconds after which what is due and not done is overdue. */
 export const OVERDUE_SECONDS = 60
 
-// A window's rows are found automation by automation (integration by integration): the lists' own index, so that no further one must be
-// kept at every insert of the hottest tables. The distinct ones come from that index too, by one probe each.
-const distinct = (name: string, table: string, column: string) => `${name}(id) as (
-    (select ${column} from ${table} where environment = $1 order by ${column} limit 1)
-    union all
-    select (select ${column} from ${table} where environment = $1 and ${column} > p.id order by ${column} limit 1) from ${name} p where p.id is not null
-  )`
-const perParent = (kind: LedgerKind, parents: string, table: string, column: string, open: string) => `
-  select '${kind}' as kind, c.outcome, c.reason, sum(c.count)::bigint as count from ${parents} p cross join lateral (
-    select case when status not in (${open}) then status end as outcome, coalesce(reason, '') as reason, count(*) as count from ${table}
-    where environment = $1 and ${column} = p.id and created_at >= $2 and created_at < $3 group by status, reason) c
-  where '${kind}' = any ($4::text[]) group by c.outcome, c.reason`
+const made = (kind: LedgerKind, table: string, open: string) => `
+  select '${kind}' as kind, case when status not in (${open}) then status end as outcome, coalesce(reason, '') as reason, count(*) as count
+  from ${table} where '${kind}' = any ($4::text[]) and environment = $1 and created_at >= $2 and created_at < $3 group by status, reason`
 
 // What is due of runs and deliveries is asked of their promises: of what waits for something else nothing is due, and what is paused or
 // held is promised for later. While a worker has one in hand it is being done.
@@ -44,13 +35,14 @@ const late = (kind: LedgerKind, due: string, table: string, at: string, open: st
     and (d.lease_until is null or d.lease_until < clock_timestamp())
     and t.environment = $1 and t.status in (${open}) and t.created_at >= $2 and t.created_at < $3`
 
+const OPEN_RUN = `'pending', 'running', 'waiting'`
+const OPEN_DELIVERY = `'pending', 'retrying'`
+
 const LEDGER = `
-with recursive ${distinct('automations_with_runs', 'automation_runs', 'automation_id')},
-  ${distinct('integrations_with_deliveries', 'deliveries', 'integration')},
-  counted as (
-    ${perParent('automation_runs', 'automations_with_runs', 'automation_runs', 'automation_id', `'pending', 'running', 'waiting'`)}
+with counted as (
+    ${made('automation_runs', 'automation_runs', OPEN_RUN)}
     union all
-    ${perParent('deliveries', 'integrations_with_deliveries', 'deliveries', 'integration', `'pending', 'retrying'`)}
+    ${made('deliveries', 'deliveries', OPEN_DELIVERY)}
     union all
     select 'exports', case when status in ('done', 'failed') then status end, coalesce(error ->> 'code', ''), count(*) as count from exports
     where 'exports' = any ($4::text[]) and environment = $1 and created_at >= $2 and created_at < $3 and report_run is null group by 2, 3
@@ -62,9 +54,9 @@ with recursive ${distinct('automations_with_runs', 'automation_runs', 'automatio
     where environment = $1 and kind = any ($4::text[]) and due_at >= $2 and due_at < $3 group by kind, outcome, reason
   ),
   late as (
-    ${late('automation_runs', 'automation-run', 'automation_runs', 'coalesce(t.due_at, d.due_at)', `'pending', 'running', 'waiting'`)}
+    ${late('automation_runs', 'automation-run', 'automation_runs', 'coalesce(t.due_at, d.due_at)', OPEN_RUN)}
     union all
-    ${late('deliveries', 'delivery', 'deliveries', 'coalesce(t.next_attempt_at, d.due_at)', `'pending', 'retrying'`)}
+    ${late('deliveries', 'delivery', 'deliveries', 'coalesce(t.next_attempt_at, d.due_at)', OPEN_DELIVERY)}
       and exists (select 1 from integrations i where i.number = t.integration and i.active = 1)
     union all
     select 'exports', created_at, id from exports
