@@ -7,6 +7,7 @@ import { transaction } from '../../store/transaction.ts'
 import { startWorker, type Worker } from '../../workers/main.ts'
 import { pgBossQueue } from '../../workers/pg-boss.ts'
 import type { Queue } from '../../workers/queue.ts'
+import { workflowPerformers } from '../../workflows/engine/execute.ts'
 import type { Policies } from '../../workflows/engine/policy.ts'
 import type { RunContext, Workflow } from '../../workflows/engine/workflow.ts'
 import { APP_SECRET } from './api.ts'
@@ -54,9 +55,8 @@ export async function engineBench(): Promise<Bench> {
         pool,
         url,
         queue: queue ?? (await pgBossQueue({ url, onError: () => {} })),
-        workflows,
+        performers: workflowPerformers(workflows, { pool, policies }),
         leaseMs,
-        policies,
         log: pino({ level: 'silent' }),
       })
       let stopped: Promise<void> | undefined
