@@ -5,10 +5,10 @@ import { secretsFrom } from '../../domain/projects/seal.ts'
 import { takeRings } from '../../domain/runs/ring.ts'
 import { transaction } from '../../store/transaction.ts'
 import { startWorker } from '../../workers/main.ts'
-import { pgBossQueue } from '../../workers/pg-boss.ts'
 import type { Performer } from '../../workflows/engine/performer.ts'
 import { APP_SECRET } from '../harness/api.ts'
 import { type FreshDatabase, freshDatabase } from '../harness/database.ts'
+import { testQueue } from '../harness/queue.ts'
 import { until } from '../harness/until.ts'
 
 // Promises whose work hangs until the test lets it go: who gets a slot meanwhile?
@@ -54,7 +54,7 @@ async function hanging(limits: Partial<Performer>, lets: (id: number) => boolean
   const worker = await startWorker({
     pool: database.pool,
     url: database.url,
-    queue: await pgBossQueue({ url: database.url, onError: () => {} }),
+    queue: await testQueue(database.url),
     performers: [performer],
     leaseMs: 30_000,
     log: pino({ level: 'silent' }),

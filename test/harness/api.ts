@@ -15,10 +15,10 @@ import { diskStorage } from '../../store/files/disk.ts'
 import type { FileStorage } from '../../store/files/storage.ts'
 import { transaction } from '../../store/transaction.ts'
 import { startWorker } from '../../workers/main.ts'
-import { pgBossQueue } from '../../workers/pg-boss.ts'
 import { POLICIES, type Policies } from '../../workflows/engine/policy.ts'
 import { type Client, client } from './client.ts'
 import { freshDatabase } from './database.ts'
+import { testQueue } from './queue.ts'
 
 export const APP_SECRET = 'a secret for tests only'
 
@@ -105,7 +105,7 @@ export async function startApi(options: TestApiOptions = {}): Promise<TestApi> {
     ? await startWorker({
         pool,
         url: database.url,
-        queue: await pgBossQueue({ url: database.url, onError: () => {} }),
+        queue: await testQueue(database.url),
         ...promises({ pool, storage, partRows: options.partRows ?? 1000, policies: options.policies ?? POLICIES }),
         leaseMs: 1000,
         log,
