@@ -25976,12 +25976,9140 @@ function validate197(data, { instancePath = "", parentData, parentDataProperty, 
   validate197.errors = vErrors;
   return errors === 0;
 }
-var answerProjectSettings = validate198;
-var schema339 = { "type": "object", "required": ["object", "url", "project_name", "access_token", "api_key", "secret_key", "proxy_url", "rtdn_proxy_url"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["project_settings"] }, "url": { "type": "string", "enum": ["/v4/project-settings"] }, "project_name": { "type": "string", "minLength": 1, "maxLength": 255 }, "access_token": { "type": "string", "pattern": "^[A-Za-z0-9_-]{32}$" }, "api_key": { "type": "string", "pattern": "^[A-Za-z0-9_-]{32}$" }, "secret_key": { "type": "string", "pattern": "^sk_[A-Za-z0-9_-]{16,128}$" }, "proxy_url": { "$ref": "answer:ProxyUrl" }, "rtdn_proxy_url": { "$ref": "answer:ProxyUrl" } }, "$id": "answer:ProjectSettings" };
-var schema340 = { "type": ["string", "null"], "maxLength": 2048, "pattern": "^https://\\S+$", "$id": "answer:ProxyUrl" };
-var pattern138 = new RegExp("^sk_[A-Za-z0-9_-]{16,128}$", "u");
-var pattern139 = new RegExp("^https://\\S+$", "u");
+var answerAutomationList = validate198;
+var schema339 = { "type": "object", "required": ["object", "url", "data", "has_more"], "additionalProperties": false, "properties": { "object": { "$ref": "answer:ListObject" }, "url": { "type": "string", "enum": ["/v4/automations"] }, "data": { "type": "array", "maxItems": 100, "items": { "$ref": "answer:Automation" } }, "has_more": { "$ref": "answer:HasMore" }, "next_cursor": { "$ref": "answer:NextCursor" } }, "$id": "answer:AutomationList" };
+var schema341 = { "type": "object", "required": ["object", "id", "url", "name", "caption", "status", "data", "version"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["automation"] }, "id": { "type": "string", "minLength": 1 }, "url": { "$ref": "answer:AutomationUrl" }, "name": { "type": "string", "minLength": 1, "maxLength": 255 }, "caption": { "type": "string", "maxLength": 1024 }, "status": { "$ref": "answer:AutomationStatus" }, "data": { "$ref": "answer:AutomationData" }, "version": { "type": "integer", "minimum": 1, "maximum": 9007199254740991 } }, "$id": "answer:Automation" };
+var schema343 = { "type": "string", "enum": ["active", "inactive", "paused"], "$id": "answer:AutomationStatus" };
+var pattern136 = new RegExp("^/v4/automations/.+$", "u");
+var schema344 = { "type": "object", "required": ["type", "platform", "initiators", "actions", "segments", "reentry"], "additionalProperties": false, "properties": { "type": { "type": "string", "enum": ["event"] }, "platform": { "$ref": "answer:AutomationPlatform" }, "initiators": { "type": "array", "items": { "$ref": "answer:AutomationInitiator" } }, "actions": { "type": "object", "additionalProperties": false, "properties": { "push": { "type": "string" }, "screen": { "type": "string" } } }, "segments": { "type": ["string", "null"] }, "steps": { "type": "array", "items": { "$ref": "answer:AutomationStep" } }, "frequency": { "allOf": [{ "$ref": "answer:AutomationFrequency" }] }, "reentry": { "type": "boolean" } }, "$id": "answer:AutomationData" };
+var schema345 = { "type": ["string", "null"], "enum": ["iOS", "Android", null], "$id": "answer:AutomationPlatform" };
+var schema346 = { "type": "object", "required": ["uid", "type"], "additionalProperties": false, "properties": { "uid": { "type": "string", "minLength": 1, "maxLength": 100 }, "type": { "type": "string", "enum": ["event"] } }, "$id": "answer:AutomationInitiator" };
+var schema375 = { "type": "object", "required": ["max_runs_per_user", "per"], "additionalProperties": false, "properties": { "max_runs_per_user": { "type": "integer", "minimum": 1, "maximum": 1e3 }, "per": { "type": "string", "enum": ["hour", "day", "week", "month", "lifetime"] } }, "$id": "answer:AutomationFrequency" };
+var schema348 = { "type": "object", "required": ["id", "type", "duration"], "additionalProperties": false, "properties": { "id": { "$ref": "answer:AutomationStepId" }, "type": { "type": "string", "enum": ["delay"] }, "duration": { "$ref": "answer:AutomationDuration" } }, "$id": "answer:AutomationDelayStep" };
+var pattern137 = new RegExp("^[a-zA-Z0-9_-]+$", "u");
+var pattern138 = new RegExp("^P(?=.)([0-9]{1,5}W|([0-9]{1,3}Y)?([0-9]{1,4}M)?([0-9]{1,6}D)?(T(?=.)([0-9]{1,7}H)?([0-9]{1,8}M)?([0-9]{1,9}S)?)?)$", "u");
+function validate202(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+  ;
+  let vErrors = null;
+  let errors = 0;
+  if (data && typeof data == "object" && !Array.isArray(data)) {
+    if (data.id === void 0) {
+      const err0 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "id" } };
+      if (vErrors === null) {
+        vErrors = [err0];
+      } else {
+        vErrors.push(err0);
+      }
+      errors++;
+    }
+    if (data.type === void 0) {
+      const err1 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "type" } };
+      if (vErrors === null) {
+        vErrors = [err1];
+      } else {
+        vErrors.push(err1);
+      }
+      errors++;
+    }
+    if (data.duration === void 0) {
+      const err2 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "duration" } };
+      if (vErrors === null) {
+        vErrors = [err2];
+      } else {
+        vErrors.push(err2);
+      }
+      errors++;
+    }
+    for (const key0 in data) {
+      if (!(key0 === "id" || key0 === "type" || key0 === "duration")) {
+        const err3 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
+        if (vErrors === null) {
+          vErrors = [err3];
+        } else {
+          vErrors.push(err3);
+        }
+        errors++;
+      }
+    }
+    if (data.id !== void 0) {
+      let data0 = data.id;
+      if (typeof data0 === "string") {
+        if (func2(data0) > 64) {
+          const err4 = { instancePath: instancePath + "/id", schemaPath: "answer:AutomationStepId/maxLength", keyword: "maxLength", params: { limit: 64 } };
+          if (vErrors === null) {
+            vErrors = [err4];
+          } else {
+            vErrors.push(err4);
+          }
+          errors++;
+        }
+        if (func2(data0) < 1) {
+          const err5 = { instancePath: instancePath + "/id", schemaPath: "answer:AutomationStepId/minLength", keyword: "minLength", params: { limit: 1 } };
+          if (vErrors === null) {
+            vErrors = [err5];
+          } else {
+            vErrors.push(err5);
+          }
+          errors++;
+        }
+        if (!pattern137.test(data0)) {
+          const err6 = { instancePath: instancePath + "/id", schemaPath: "answer:AutomationStepId/pattern", keyword: "pattern", params: { pattern: "^[a-zA-Z0-9_-]+$" } };
+          if (vErrors === null) {
+            vErrors = [err6];
+          } else {
+            vErrors.push(err6);
+          }
+          errors++;
+        }
+      } else {
+        const err7 = { instancePath: instancePath + "/id", schemaPath: "answer:AutomationStepId/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err7];
+        } else {
+          vErrors.push(err7);
+        }
+        errors++;
+      }
+    }
+    if (data.type !== void 0) {
+      let data1 = data.type;
+      if (typeof data1 !== "string") {
+        const err8 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err8];
+        } else {
+          vErrors.push(err8);
+        }
+        errors++;
+      }
+      if (!(data1 === "delay")) {
+        const err9 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema348.properties.type.enum } };
+        if (vErrors === null) {
+          vErrors = [err9];
+        } else {
+          vErrors.push(err9);
+        }
+        errors++;
+      }
+    }
+    if (data.duration !== void 0) {
+      let data2 = data.duration;
+      if (typeof data2 === "string") {
+        if (func2(data2) > 64) {
+          const err10 = { instancePath: instancePath + "/duration", schemaPath: "answer:AutomationDuration/maxLength", keyword: "maxLength", params: { limit: 64 } };
+          if (vErrors === null) {
+            vErrors = [err10];
+          } else {
+            vErrors.push(err10);
+          }
+          errors++;
+        }
+        if (func2(data2) < 2) {
+          const err11 = { instancePath: instancePath + "/duration", schemaPath: "answer:AutomationDuration/minLength", keyword: "minLength", params: { limit: 2 } };
+          if (vErrors === null) {
+            vErrors = [err11];
+          } else {
+            vErrors.push(err11);
+          }
+          errors++;
+        }
+        if (!pattern138.test(data2)) {
+          const err12 = { instancePath: instancePath + "/duration", schemaPath: "answer:AutomationDuration/pattern", keyword: "pattern", params: { pattern: "^P(?=.)([0-9]{1,5}W|([0-9]{1,3}Y)?([0-9]{1,4}M)?([0-9]{1,6}D)?(T(?=.)([0-9]{1,7}H)?([0-9]{1,8}M)?([0-9]{1,9}S)?)?)$" } };
+          if (vErrors === null) {
+            vErrors = [err12];
+          } else {
+            vErrors.push(err12);
+          }
+          errors++;
+        }
+      } else {
+        const err13 = { instancePath: instancePath + "/duration", schemaPath: "answer:AutomationDuration/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err13];
+        } else {
+          vErrors.push(err13);
+        }
+        errors++;
+      }
+    }
+  } else {
+    const err14 = { instancePath, schemaPath: "#/type", keyword: "type", params: { type: "object" } };
+    if (vErrors === null) {
+      vErrors = [err14];
+    } else {
+      vErrors.push(err14);
+    }
+    errors++;
+  }
+  validate202.errors = vErrors;
+  return errors === 0;
+}
+var schema351 = { "type": "object", "required": ["id", "type", "time", "timezone"], "additionalProperties": false, "properties": { "id": { "$ref": "answer:AutomationStepId" }, "type": { "type": "string", "enum": ["wait_until"] }, "time": { "type": "string", "pattern": "^([01][0-9]|2[0-3]):[0-5][0-9]$" }, "timezone": { "type": "string", "minLength": 1, "maxLength": 64 } }, "$id": "answer:AutomationWaitUntilStep" };
+var pattern140 = new RegExp("^([01][0-9]|2[0-3]):[0-5][0-9]$", "u");
+function validate203(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+  ;
+  let vErrors = null;
+  let errors = 0;
+  if (data && typeof data == "object" && !Array.isArray(data)) {
+    if (data.id === void 0) {
+      const err0 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "id" } };
+      if (vErrors === null) {
+        vErrors = [err0];
+      } else {
+        vErrors.push(err0);
+      }
+      errors++;
+    }
+    if (data.type === void 0) {
+      const err1 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "type" } };
+      if (vErrors === null) {
+        vErrors = [err1];
+      } else {
+        vErrors.push(err1);
+      }
+      errors++;
+    }
+    if (data.time === void 0) {
+      const err2 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "time" } };
+      if (vErrors === null) {
+        vErrors = [err2];
+      } else {
+        vErrors.push(err2);
+      }
+      errors++;
+    }
+    if (data.timezone === void 0) {
+      const err3 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "timezone" } };
+      if (vErrors === null) {
+        vErrors = [err3];
+      } else {
+        vErrors.push(err3);
+      }
+      errors++;
+    }
+    for (const key0 in data) {
+      if (!(key0 === "id" || key0 === "type" || key0 === "time" || key0 === "timezone")) {
+        const err4 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
+        if (vErrors === null) {
+          vErrors = [err4];
+        } else {
+          vErrors.push(err4);
+        }
+        errors++;
+      }
+    }
+    if (data.id !== void 0) {
+      let data0 = data.id;
+      if (typeof data0 === "string") {
+        if (func2(data0) > 64) {
+          const err5 = { instancePath: instancePath + "/id", schemaPath: "answer:AutomationStepId/maxLength", keyword: "maxLength", params: { limit: 64 } };
+          if (vErrors === null) {
+            vErrors = [err5];
+          } else {
+            vErrors.push(err5);
+          }
+          errors++;
+        }
+        if (func2(data0) < 1) {
+          const err6 = { instancePath: instancePath + "/id", schemaPath: "answer:AutomationStepId/minLength", keyword: "minLength", params: { limit: 1 } };
+          if (vErrors === null) {
+            vErrors = [err6];
+          } else {
+            vErrors.push(err6);
+          }
+          errors++;
+        }
+        if (!pattern137.test(data0)) {
+          const err7 = { instancePath: instancePath + "/id", schemaPath: "answer:AutomationStepId/pattern", keyword: "pattern", params: { pattern: "^[a-zA-Z0-9_-]+$" } };
+          if (vErrors === null) {
+            vErrors = [err7];
+          } else {
+            vErrors.push(err7);
+          }
+          errors++;
+        }
+      } else {
+        const err8 = { instancePath: instancePath + "/id", schemaPath: "answer:AutomationStepId/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err8];
+        } else {
+          vErrors.push(err8);
+        }
+        errors++;
+      }
+    }
+    if (data.type !== void 0) {
+      let data1 = data.type;
+      if (typeof data1 !== "string") {
+        const err9 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err9];
+        } else {
+          vErrors.push(err9);
+        }
+        errors++;
+      }
+      if (!(data1 === "wait_until")) {
+        const err10 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema351.properties.type.enum } };
+        if (vErrors === null) {
+          vErrors = [err10];
+        } else {
+          vErrors.push(err10);
+        }
+        errors++;
+      }
+    }
+    if (data.time !== void 0) {
+      let data2 = data.time;
+      if (typeof data2 === "string") {
+        if (!pattern140.test(data2)) {
+          const err11 = { instancePath: instancePath + "/time", schemaPath: "#/properties/time/pattern", keyword: "pattern", params: { pattern: "^([01][0-9]|2[0-3]):[0-5][0-9]$" } };
+          if (vErrors === null) {
+            vErrors = [err11];
+          } else {
+            vErrors.push(err11);
+          }
+          errors++;
+        }
+      } else {
+        const err12 = { instancePath: instancePath + "/time", schemaPath: "#/properties/time/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err12];
+        } else {
+          vErrors.push(err12);
+        }
+        errors++;
+      }
+    }
+    if (data.timezone !== void 0) {
+      let data3 = data.timezone;
+      if (typeof data3 === "string") {
+        if (func2(data3) > 64) {
+          const err13 = { instancePath: instancePath + "/timezone", schemaPath: "#/properties/timezone/maxLength", keyword: "maxLength", params: { limit: 64 } };
+          if (vErrors === null) {
+            vErrors = [err13];
+          } else {
+            vErrors.push(err13);
+          }
+          errors++;
+        }
+        if (func2(data3) < 1) {
+          const err14 = { instancePath: instancePath + "/timezone", schemaPath: "#/properties/timezone/minLength", keyword: "minLength", params: { limit: 1 } };
+          if (vErrors === null) {
+            vErrors = [err14];
+          } else {
+            vErrors.push(err14);
+          }
+          errors++;
+        }
+      } else {
+        const err15 = { instancePath: instancePath + "/timezone", schemaPath: "#/properties/timezone/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err15];
+        } else {
+          vErrors.push(err15);
+        }
+        errors++;
+      }
+    }
+  } else {
+    const err16 = { instancePath, schemaPath: "#/type", keyword: "type", params: { type: "object" } };
+    if (vErrors === null) {
+      vErrors = [err16];
+    } else {
+      vErrors.push(err16);
+    }
+    errors++;
+  }
+  validate203.errors = vErrors;
+  return errors === 0;
+}
+var schema353 = { "type": "object", "required": ["id", "type", "event", "timeout"], "additionalProperties": false, "properties": { "id": { "$ref": "answer:AutomationStepId" }, "type": { "type": "string", "enum": ["wait_for_event"] }, "event": { "type": "string", "minLength": 1, "maxLength": 100 }, "timeout": { "$ref": "answer:AutomationDuration" }, "on_timeout": { "$ref": "answer:AutomationSteps" } }, "$id": "answer:AutomationWaitForEventStep" };
+var wrapper0 = { validate: validate201 };
+function validate205(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+  ;
+  let vErrors = null;
+  let errors = 0;
+  if (Array.isArray(data)) {
+    if (data.length > 50) {
+      const err0 = { instancePath, schemaPath: "#/maxItems", keyword: "maxItems", params: { limit: 50 } };
+      if (vErrors === null) {
+        vErrors = [err0];
+      } else {
+        vErrors.push(err0);
+      }
+      errors++;
+    }
+    const len0 = data.length;
+    for (let i0 = 0; i0 < len0; i0++) {
+      if (!wrapper0.validate(data[i0], { instancePath: instancePath + "/" + i0, parentData: data, parentDataProperty: i0, rootData })) {
+        vErrors = vErrors === null ? wrapper0.validate.errors : vErrors.concat(wrapper0.validate.errors);
+        errors = vErrors.length;
+      }
+    }
+  } else {
+    const err1 = { instancePath, schemaPath: "#/type", keyword: "type", params: { type: "array" } };
+    if (vErrors === null) {
+      vErrors = [err1];
+    } else {
+      vErrors.push(err1);
+    }
+    errors++;
+  }
+  validate205.errors = vErrors;
+  return errors === 0;
+}
+function validate204(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+  ;
+  let vErrors = null;
+  let errors = 0;
+  if (data && typeof data == "object" && !Array.isArray(data)) {
+    if (data.id === void 0) {
+      const err0 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "id" } };
+      if (vErrors === null) {
+        vErrors = [err0];
+      } else {
+        vErrors.push(err0);
+      }
+      errors++;
+    }
+    if (data.type === void 0) {
+      const err1 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "type" } };
+      if (vErrors === null) {
+        vErrors = [err1];
+      } else {
+        vErrors.push(err1);
+      }
+      errors++;
+    }
+    if (data.event === void 0) {
+      const err2 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "event" } };
+      if (vErrors === null) {
+        vErrors = [err2];
+      } else {
+        vErrors.push(err2);
+      }
+      errors++;
+    }
+    if (data.timeout === void 0) {
+      const err3 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "timeout" } };
+      if (vErrors === null) {
+        vErrors = [err3];
+      } else {
+        vErrors.push(err3);
+      }
+      errors++;
+    }
+    for (const key0 in data) {
+      if (!(key0 === "id" || key0 === "type" || key0 === "event" || key0 === "timeout" || key0 === "on_timeout")) {
+        const err4 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
+        if (vErrors === null) {
+          vErrors = [err4];
+        } else {
+          vErrors.push(err4);
+        }
+        errors++;
+      }
+    }
+    if (data.id !== void 0) {
+      let data0 = data.id;
+      if (typeof data0 === "string") {
+        if (func2(data0) > 64) {
+          const err5 = { instancePath: instancePath + "/id", schemaPath: "answer:AutomationStepId/maxLength", keyword: "maxLength", params: { limit: 64 } };
+          if (vErrors === null) {
+            vErrors = [err5];
+          } else {
+            vErrors.push(err5);
+          }
+          errors++;
+        }
+        if (func2(data0) < 1) {
+          const err6 = { instancePath: instancePath + "/id", schemaPath: "answer:AutomationStepId/minLength", keyword: "minLength", params: { limit: 1 } };
+          if (vErrors === null) {
+            vErrors = [err6];
+          } else {
+            vErrors.push(err6);
+          }
+          errors++;
+        }
+        if (!pattern137.test(data0)) {
+          const err7 = { instancePath: instancePath + "/id", schemaPath: "answer:AutomationStepId/pattern", keyword: "pattern", params: { pattern: "^[a-zA-Z0-9_-]+$" } };
+          if (vErrors === null) {
+            vErrors = [err7];
+          } else {
+            vErrors.push(err7);
+          }
+          errors++;
+        }
+      } else {
+        const err8 = { instancePath: instancePath + "/id", schemaPath: "answer:AutomationStepId/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err8];
+        } else {
+          vErrors.push(err8);
+        }
+        errors++;
+      }
+    }
+    if (data.type !== void 0) {
+      let data1 = data.type;
+      if (typeof data1 !== "string") {
+        const err9 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err9];
+        } else {
+          vErrors.push(err9);
+        }
+        errors++;
+      }
+      if (!(data1 === "wait_for_event")) {
+        const err10 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema353.properties.type.enum } };
+        if (vErrors === null) {
+          vErrors = [err10];
+        } else {
+          vErrors.push(err10);
+        }
+        errors++;
+      }
+    }
+    if (data.event !== void 0) {
+      let data2 = data.event;
+      if (typeof data2 === "string") {
+        if (func2(data2) > 100) {
+          const err11 = { instancePath: instancePath + "/event", schemaPath: "#/properties/event/maxLength", keyword: "maxLength", params: { limit: 100 } };
+          if (vErrors === null) {
+            vErrors = [err11];
+          } else {
+            vErrors.push(err11);
+          }
+          errors++;
+        }
+        if (func2(data2) < 1) {
+          const err12 = { instancePath: instancePath + "/event", schemaPath: "#/properties/event/minLength", keyword: "minLength", params: { limit: 1 } };
+          if (vErrors === null) {
+            vErrors = [err12];
+          } else {
+            vErrors.push(err12);
+          }
+          errors++;
+        }
+      } else {
+        const err13 = { instancePath: instancePath + "/event", schemaPath: "#/properties/event/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err13];
+        } else {
+          vErrors.push(err13);
+        }
+        errors++;
+      }
+    }
+    if (data.timeout !== void 0) {
+      let data3 = data.timeout;
+      if (typeof data3 === "string") {
+        if (func2(data3) > 64) {
+          const err14 = { instancePath: instancePath + "/timeout", schemaPath: "answer:AutomationDuration/maxLength", keyword: "maxLength", params: { limit: 64 } };
+          if (vErrors === null) {
+            vErrors = [err14];
+          } else {
+            vErrors.push(err14);
+          }
+          errors++;
+        }
+        if (func2(data3) < 2) {
+          const err15 = { instancePath: instancePath + "/timeout", schemaPath: "answer:AutomationDuration/minLength", keyword: "minLength", params: { limit: 2 } };
+          if (vErrors === null) {
+            vErrors = [err15];
+          } else {
+            vErrors.push(err15);
+          }
+          errors++;
+        }
+        if (!pattern138.test(data3)) {
+          const err16 = { instancePath: instancePath + "/timeout", schemaPath: "answer:AutomationDuration/pattern", keyword: "pattern", params: { pattern: "^P(?=.)([0-9]{1,5}W|([0-9]{1,3}Y)?([0-9]{1,4}M)?([0-9]{1,6}D)?(T(?=.)([0-9]{1,7}H)?([0-9]{1,8}M)?([0-9]{1,9}S)?)?)$" } };
+          if (vErrors === null) {
+            vErrors = [err16];
+          } else {
+            vErrors.push(err16);
+          }
+          errors++;
+        }
+      } else {
+        const err17 = { instancePath: instancePath + "/timeout", schemaPath: "answer:AutomationDuration/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err17];
+        } else {
+          vErrors.push(err17);
+        }
+        errors++;
+      }
+    }
+    if (data.on_timeout !== void 0) {
+      if (!validate205(data.on_timeout, { instancePath: instancePath + "/on_timeout", parentData: data, parentDataProperty: "on_timeout", rootData })) {
+        vErrors = vErrors === null ? validate205.errors : vErrors.concat(validate205.errors);
+        errors = vErrors.length;
+      }
+    }
+  } else {
+    const err18 = { instancePath, schemaPath: "#/type", keyword: "type", params: { type: "object" } };
+    if (vErrors === null) {
+      vErrors = [err18];
+    } else {
+      vErrors.push(err18);
+    }
+    errors++;
+  }
+  validate204.errors = vErrors;
+  return errors === 0;
+}
+var schema357 = { "type": "object", "required": ["id", "type", "conditions"], "additionalProperties": false, "properties": { "id": { "$ref": "answer:AutomationStepId" }, "type": { "type": "string", "enum": ["branch"] }, "conditions": { "type": "array", "maxItems": 50, "items": { "$ref": "answer:ConditionInput" } }, "then": { "$ref": "answer:AutomationSteps" }, "else": { "$ref": "answer:AutomationSteps" } }, "$id": "answer:AutomationBranchStep" };
+function validate208(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+  ;
+  let vErrors = null;
+  let errors = 0;
+  if (data && typeof data == "object" && !Array.isArray(data)) {
+    if (data.metric === void 0) {
+      const err0 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "metric" } };
+      if (vErrors === null) {
+        vErrors = [err0];
+      } else {
+        vErrors.push(err0);
+      }
+      errors++;
+    }
+    if (data.comparator === void 0) {
+      const err1 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "comparator" } };
+      if (vErrors === null) {
+        vErrors = [err1];
+      } else {
+        vErrors.push(err1);
+      }
+      errors++;
+    }
+    if (data.value === void 0) {
+      const err2 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "value" } };
+      if (vErrors === null) {
+        vErrors = [err2];
+      } else {
+        vErrors.push(err2);
+      }
+      errors++;
+    }
+    for (const key0 in data) {
+      if (!(key0 === "metric" || key0 === "comparator" || key0 === "value" || key0 === "negate")) {
+        const err3 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
+        if (vErrors === null) {
+          vErrors = [err3];
+        } else {
+          vErrors.push(err3);
+        }
+        errors++;
+      }
+    }
+    if (data.metric !== void 0) {
+      if (typeof data.metric !== "string") {
+        const err4 = { instancePath: instancePath + "/metric", schemaPath: "#/properties/metric/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err4];
+        } else {
+          vErrors.push(err4);
+        }
+        errors++;
+      }
+    }
+    if (data.comparator !== void 0) {
+      let data1 = data.comparator;
+      if (typeof data1 !== "string") {
+        const err5 = { instancePath: instancePath + "/comparator", schemaPath: "answer:Comparator/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err5];
+        } else {
+          vErrors.push(err5);
+        }
+        errors++;
+      }
+      if (!(data1 === "eq" || data1 === "ne" || data1 === "gt" || data1 === "gte" || data1 === "lt" || data1 === "lte" || data1 === "contains" || data1 === "not_contains")) {
+        const err6 = { instancePath: instancePath + "/comparator", schemaPath: "answer:Comparator/enum", keyword: "enum", params: { allowedValues: schema180.enum } };
+        if (vErrors === null) {
+          vErrors = [err6];
+        } else {
+          vErrors.push(err6);
+        }
+        errors++;
+      }
+    }
+    if (data.value !== void 0) {
+      let data2 = data.value;
+      if (typeof data2 === "string") {
+        if (func2(data2) > 1024) {
+          const err7 = { instancePath: instancePath + "/value", schemaPath: "#/properties/value/maxLength", keyword: "maxLength", params: { limit: 1024 } };
+          if (vErrors === null) {
+            vErrors = [err7];
+          } else {
+            vErrors.push(err7);
+          }
+          errors++;
+        }
+      } else {
+        const err8 = { instancePath: instancePath + "/value", schemaPath: "#/properties/value/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err8];
+        } else {
+          vErrors.push(err8);
+        }
+        errors++;
+      }
+    }
+    if (data.negate !== void 0) {
+      if (typeof data.negate !== "boolean") {
+        const err9 = { instancePath: instancePath + "/negate", schemaPath: "#/properties/negate/type", keyword: "type", params: { type: "boolean" } };
+        if (vErrors === null) {
+          vErrors = [err9];
+        } else {
+          vErrors.push(err9);
+        }
+        errors++;
+      }
+    }
+  } else {
+    const err10 = { instancePath, schemaPath: "#/type", keyword: "type", params: { type: "object" } };
+    if (vErrors === null) {
+      vErrors = [err10];
+    } else {
+      vErrors.push(err10);
+    }
+    errors++;
+  }
+  validate208.errors = vErrors;
+  return errors === 0;
+}
+function validate207(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+  ;
+  let vErrors = null;
+  let errors = 0;
+  if (data && typeof data == "object" && !Array.isArray(data)) {
+    if (data.id === void 0) {
+      const err0 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "id" } };
+      if (vErrors === null) {
+        vErrors = [err0];
+      } else {
+        vErrors.push(err0);
+      }
+      errors++;
+    }
+    if (data.type === void 0) {
+      const err1 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "type" } };
+      if (vErrors === null) {
+        vErrors = [err1];
+      } else {
+        vErrors.push(err1);
+      }
+      errors++;
+    }
+    if (data.conditions === void 0) {
+      const err2 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "conditions" } };
+      if (vErrors === null) {
+        vErrors = [err2];
+      } else {
+        vErrors.push(err2);
+      }
+      errors++;
+    }
+    for (const key0 in data) {
+      if (!(key0 === "id" || key0 === "type" || key0 === "conditions" || key0 === "then" || key0 === "else")) {
+        const err3 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
+        if (vErrors === null) {
+          vErrors = [err3];
+        } else {
+          vErrors.push(err3);
+        }
+        errors++;
+      }
+    }
+    if (data.id !== void 0) {
+      let data0 = data.id;
+      if (typeof data0 === "string") {
+        if (func2(data0) > 64) {
+          const err4 = { instancePath: instancePath + "/id", schemaPath: "answer:AutomationStepId/maxLength", keyword: "maxLength", params: { limit: 64 } };
+          if (vErrors === null) {
+            vErrors = [err4];
+          } else {
+            vErrors.push(err4);
+          }
+          errors++;
+        }
+        if (func2(data0) < 1) {
+          const err5 = { instancePath: instancePath + "/id", schemaPath: "answer:AutomationStepId/minLength", keyword: "minLength", params: { limit: 1 } };
+          if (vErrors === null) {
+            vErrors = [err5];
+          } else {
+            vErrors.push(err5);
+          }
+          errors++;
+        }
+        if (!pattern137.test(data0)) {
+          const err6 = { instancePath: instancePath + "/id", schemaPath: "answer:AutomationStepId/pattern", keyword: "pattern", params: { pattern: "^[a-zA-Z0-9_-]+$" } };
+          if (vErrors === null) {
+            vErrors = [err6];
+          } else {
+            vErrors.push(err6);
+          }
+          errors++;
+        }
+      } else {
+        const err7 = { instancePath: instancePath + "/id", schemaPath: "answer:AutomationStepId/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err7];
+        } else {
+          vErrors.push(err7);
+        }
+        errors++;
+      }
+    }
+    if (data.type !== void 0) {
+      let data1 = data.type;
+      if (typeof data1 !== "string") {
+        const err8 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err8];
+        } else {
+          vErrors.push(err8);
+        }
+        errors++;
+      }
+      if (!(data1 === "branch")) {
+        const err9 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema357.properties.type.enum } };
+        if (vErrors === null) {
+          vErrors = [err9];
+        } else {
+          vErrors.push(err9);
+        }
+        errors++;
+      }
+    }
+    if (data.conditions !== void 0) {
+      let data2 = data.conditions;
+      if (Array.isArray(data2)) {
+        if (data2.length > 50) {
+          const err10 = { instancePath: instancePath + "/conditions", schemaPath: "#/properties/conditions/maxItems", keyword: "maxItems", params: { limit: 50 } };
+          if (vErrors === null) {
+            vErrors = [err10];
+          } else {
+            vErrors.push(err10);
+          }
+          errors++;
+        }
+        const len0 = data2.length;
+        for (let i0 = 0; i0 < len0; i0++) {
+          if (!validate208(data2[i0], { instancePath: instancePath + "/conditions/" + i0, parentData: data2, parentDataProperty: i0, rootData })) {
+            vErrors = vErrors === null ? validate208.errors : vErrors.concat(validate208.errors);
+            errors = vErrors.length;
+          }
+        }
+      } else {
+        const err11 = { instancePath: instancePath + "/conditions", schemaPath: "#/properties/conditions/type", keyword: "type", params: { type: "array" } };
+        if (vErrors === null) {
+          vErrors = [err11];
+        } else {
+          vErrors.push(err11);
+        }
+        errors++;
+      }
+    }
+    if (data.then !== void 0) {
+      if (!validate205(data.then, { instancePath: instancePath + "/then", parentData: data, parentDataProperty: "then", rootData })) {
+        vErrors = vErrors === null ? validate205.errors : vErrors.concat(validate205.errors);
+        errors = vErrors.length;
+      }
+    }
+    if (data.else !== void 0) {
+      if (!validate205(data.else, { instancePath: instancePath + "/else", parentData: data, parentDataProperty: "else", rootData })) {
+        vErrors = vErrors === null ? validate205.errors : vErrors.concat(validate205.errors);
+        errors = vErrors.length;
+      }
+    }
+  } else {
+    const err12 = { instancePath, schemaPath: "#/type", keyword: "type", params: { type: "object" } };
+    if (vErrors === null) {
+      vErrors = [err12];
+    } else {
+      vErrors.push(err12);
+    }
+    errors++;
+  }
+  validate207.errors = vErrors;
+  return errors === 0;
+}
+var schema361 = { "type": "object", "required": ["id", "type", "integration_id"], "additionalProperties": false, "properties": { "id": { "$ref": "answer:AutomationStepId" }, "type": { "type": "string", "enum": ["webhook"] }, "integration_id": { "type": "string", "minLength": 1, "maxLength": 256 } }, "$id": "answer:AutomationWebhookStep" };
+function validate212(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+  ;
+  let vErrors = null;
+  let errors = 0;
+  if (data && typeof data == "object" && !Array.isArray(data)) {
+    if (data.id === void 0) {
+      const err0 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "id" } };
+      if (vErrors === null) {
+        vErrors = [err0];
+      } else {
+        vErrors.push(err0);
+      }
+      errors++;
+    }
+    if (data.type === void 0) {
+      const err1 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "type" } };
+      if (vErrors === null) {
+        vErrors = [err1];
+      } else {
+        vErrors.push(err1);
+      }
+      errors++;
+    }
+    if (data.integration_id === void 0) {
+      const err2 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "integration_id" } };
+      if (vErrors === null) {
+        vErrors = [err2];
+      } else {
+        vErrors.push(err2);
+      }
+      errors++;
+    }
+    for (const key0 in data) {
+      if (!(key0 === "id" || key0 === "type" || key0 === "integration_id")) {
+        const err3 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
+        if (vErrors === null) {
+          vErrors = [err3];
+        } else {
+          vErrors.push(err3);
+        }
+        errors++;
+      }
+    }
+    if (data.id !== void 0) {
+      let data0 = data.id;
+      if (typeof data0 === "string") {
+        if (func2(data0) > 64) {
+          const err4 = { instancePath: instancePath + "/id", schemaPath: "answer:AutomationStepId/maxLength", keyword: "maxLength", params: { limit: 64 } };
+          if (vErrors === null) {
+            vErrors = [err4];
+          } else {
+            vErrors.push(err4);
+          }
+          errors++;
+        }
+        if (func2(data0) < 1) {
+          const err5 = { instancePath: instancePath + "/id", schemaPath: "answer:AutomationStepId/minLength", keyword: "minLength", params: { limit: 1 } };
+          if (vErrors === null) {
+            vErrors = [err5];
+          } else {
+            vErrors.push(err5);
+          }
+          errors++;
+        }
+        if (!pattern137.test(data0)) {
+          const err6 = { instancePath: instancePath + "/id", schemaPath: "answer:AutomationStepId/pattern", keyword: "pattern", params: { pattern: "^[a-zA-Z0-9_-]+$" } };
+          if (vErrors === null) {
+            vErrors = [err6];
+          } else {
+            vErrors.push(err6);
+          }
+          errors++;
+        }
+      } else {
+        const err7 = { instancePath: instancePath + "/id", schemaPath: "answer:AutomationStepId/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err7];
+        } else {
+          vErrors.push(err7);
+        }
+        errors++;
+      }
+    }
+    if (data.type !== void 0) {
+      let data1 = data.type;
+      if (typeof data1 !== "string") {
+        const err8 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err8];
+        } else {
+          vErrors.push(err8);
+        }
+        errors++;
+      }
+      if (!(data1 === "webhook")) {
+        const err9 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema361.properties.type.enum } };
+        if (vErrors === null) {
+          vErrors = [err9];
+        } else {
+          vErrors.push(err9);
+        }
+        errors++;
+      }
+    }
+    if (data.integration_id !== void 0) {
+      let data2 = data.integration_id;
+      if (typeof data2 === "string") {
+        if (func2(data2) > 256) {
+          const err10 = { instancePath: instancePath + "/integration_id", schemaPath: "#/properties/integration_id/maxLength", keyword: "maxLength", params: { limit: 256 } };
+          if (vErrors === null) {
+            vErrors = [err10];
+          } else {
+            vErrors.push(err10);
+          }
+          errors++;
+        }
+        if (func2(data2) < 1) {
+          const err11 = { instancePath: instancePath + "/integration_id", schemaPath: "#/properties/integration_id/minLength", keyword: "minLength", params: { limit: 1 } };
+          if (vErrors === null) {
+            vErrors = [err11];
+          } else {
+            vErrors.push(err11);
+          }
+          errors++;
+        }
+      } else {
+        const err12 = { instancePath: instancePath + "/integration_id", schemaPath: "#/properties/integration_id/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err12];
+        } else {
+          vErrors.push(err12);
+        }
+        errors++;
+      }
+    }
+  } else {
+    const err13 = { instancePath, schemaPath: "#/type", keyword: "type", params: { type: "object" } };
+    if (vErrors === null) {
+      vErrors = [err13];
+    } else {
+      vErrors.push(err13);
+    }
+    errors++;
+  }
+  validate212.errors = vErrors;
+  return errors === 0;
+}
+var schema363 = { "type": "object", "required": ["id", "type", "subject", "text"], "additionalProperties": false, "properties": { "id": { "$ref": "answer:AutomationStepId" }, "type": { "type": "string", "enum": ["email"] }, "to": { "type": "string", "minLength": 3, "maxLength": 254, "pattern": "^[^\\s@]+@[^\\s@]+$" }, "subject": { "type": "string", "minLength": 1, "maxLength": 255 }, "text": { "type": "string", "minLength": 1, "maxLength": 2e4 } }, "$id": "answer:AutomationEmailStep" };
+var pattern146 = new RegExp("^[^\\s@]+@[^\\s@]+$", "u");
+function validate213(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+  ;
+  let vErrors = null;
+  let errors = 0;
+  if (data && typeof data == "object" && !Array.isArray(data)) {
+    if (data.id === void 0) {
+      const err0 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "id" } };
+      if (vErrors === null) {
+        vErrors = [err0];
+      } else {
+        vErrors.push(err0);
+      }
+      errors++;
+    }
+    if (data.type === void 0) {
+      const err1 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "type" } };
+      if (vErrors === null) {
+        vErrors = [err1];
+      } else {
+        vErrors.push(err1);
+      }
+      errors++;
+    }
+    if (data.subject === void 0) {
+      const err2 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "subject" } };
+      if (vErrors === null) {
+        vErrors = [err2];
+      } else {
+        vErrors.push(err2);
+      }
+      errors++;
+    }
+    if (data.text === void 0) {
+      const err3 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "text" } };
+      if (vErrors === null) {
+        vErrors = [err3];
+      } else {
+        vErrors.push(err3);
+      }
+      errors++;
+    }
+    for (const key0 in data) {
+      if (!(key0 === "id" || key0 === "type" || key0 === "to" || key0 === "subject" || key0 === "text")) {
+        const err4 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
+        if (vErrors === null) {
+          vErrors = [err4];
+        } else {
+          vErrors.push(err4);
+        }
+        errors++;
+      }
+    }
+    if (data.id !== void 0) {
+      let data0 = data.id;
+      if (typeof data0 === "string") {
+        if (func2(data0) > 64) {
+          const err5 = { instancePath: instancePath + "/id", schemaPath: "answer:AutomationStepId/maxLength", keyword: "maxLength", params: { limit: 64 } };
+          if (vErrors === null) {
+            vErrors = [err5];
+          } else {
+            vErrors.push(err5);
+          }
+          errors++;
+        }
+        if (func2(data0) < 1) {
+          const err6 = { instancePath: instancePath + "/id", schemaPath: "answer:AutomationStepId/minLength", keyword: "minLength", params: { limit: 1 } };
+          if (vErrors === null) {
+            vErrors = [err6];
+          } else {
+            vErrors.push(err6);
+          }
+          errors++;
+        }
+        if (!pattern137.test(data0)) {
+          const err7 = { instancePath: instancePath + "/id", schemaPath: "answer:AutomationStepId/pattern", keyword: "pattern", params: { pattern: "^[a-zA-Z0-9_-]+$" } };
+          if (vErrors === null) {
+            vErrors = [err7];
+          } else {
+            vErrors.push(err7);
+          }
+          errors++;
+        }
+      } else {
+        const err8 = { instancePath: instancePath + "/id", schemaPath: "answer:AutomationStepId/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err8];
+        } else {
+          vErrors.push(err8);
+        }
+        errors++;
+      }
+    }
+    if (data.type !== void 0) {
+      let data1 = data.type;
+      if (typeof data1 !== "string") {
+        const err9 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err9];
+        } else {
+          vErrors.push(err9);
+        }
+        errors++;
+      }
+      if (!(data1 === "email")) {
+        const err10 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema363.properties.type.enum } };
+        if (vErrors === null) {
+          vErrors = [err10];
+        } else {
+          vErrors.push(err10);
+        }
+        errors++;
+      }
+    }
+    if (data.to !== void 0) {
+      let data2 = data.to;
+      if (typeof data2 === "string") {
+        if (func2(data2) > 254) {
+          const err11 = { instancePath: instancePath + "/to", schemaPath: "#/properties/to/maxLength", keyword: "maxLength", params: { limit: 254 } };
+          if (vErrors === null) {
+            vErrors = [err11];
+          } else {
+            vErrors.push(err11);
+          }
+          errors++;
+        }
+        if (func2(data2) < 3) {
+          const err12 = { instancePath: instancePath + "/to", schemaPath: "#/properties/to/minLength", keyword: "minLength", params: { limit: 3 } };
+          if (vErrors === null) {
+            vErrors = [err12];
+          } else {
+            vErrors.push(err12);
+          }
+          errors++;
+        }
+        if (!pattern146.test(data2)) {
+          const err13 = { instancePath: instancePath + "/to", schemaPath: "#/properties/to/pattern", keyword: "pattern", params: { pattern: "^[^\\s@]+@[^\\s@]+$" } };
+          if (vErrors === null) {
+            vErrors = [err13];
+          } else {
+            vErrors.push(err13);
+          }
+          errors++;
+        }
+      } else {
+        const err14 = { instancePath: instancePath + "/to", schemaPath: "#/properties/to/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err14];
+        } else {
+          vErrors.push(err14);
+        }
+        errors++;
+      }
+    }
+    if (data.subject !== void 0) {
+      let data3 = data.subject;
+      if (typeof data3 === "string") {
+        if (func2(data3) > 255) {
+          const err15 = { instancePath: instancePath + "/subject", schemaPath: "#/properties/subject/maxLength", keyword: "maxLength", params: { limit: 255 } };
+          if (vErrors === null) {
+            vErrors = [err15];
+          } else {
+            vErrors.push(err15);
+          }
+          errors++;
+        }
+        if (func2(data3) < 1) {
+          const err16 = { instancePath: instancePath + "/subject", schemaPath: "#/properties/subject/minLength", keyword: "minLength", params: { limit: 1 } };
+          if (vErrors === null) {
+            vErrors = [err16];
+          } else {
+            vErrors.push(err16);
+          }
+          errors++;
+        }
+      } else {
+        const err17 = { instancePath: instancePath + "/subject", schemaPath: "#/properties/subject/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err17];
+        } else {
+          vErrors.push(err17);
+        }
+        errors++;
+      }
+    }
+    if (data.text !== void 0) {
+      let data4 = data.text;
+      if (typeof data4 === "string") {
+        if (func2(data4) > 2e4) {
+          const err18 = { instancePath: instancePath + "/text", schemaPath: "#/properties/text/maxLength", keyword: "maxLength", params: { limit: 2e4 } };
+          if (vErrors === null) {
+            vErrors = [err18];
+          } else {
+            vErrors.push(err18);
+          }
+          errors++;
+        }
+        if (func2(data4) < 1) {
+          const err19 = { instancePath: instancePath + "/text", schemaPath: "#/properties/text/minLength", keyword: "minLength", params: { limit: 1 } };
+          if (vErrors === null) {
+            vErrors = [err19];
+          } else {
+            vErrors.push(err19);
+          }
+          errors++;
+        }
+      } else {
+        const err20 = { instancePath: instancePath + "/text", schemaPath: "#/properties/text/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err20];
+        } else {
+          vErrors.push(err20);
+        }
+        errors++;
+      }
+    }
+  } else {
+    const err21 = { instancePath, schemaPath: "#/type", keyword: "type", params: { type: "object" } };
+    if (vErrors === null) {
+      vErrors = [err21];
+    } else {
+      vErrors.push(err21);
+    }
+    errors++;
+  }
+  validate213.errors = vErrors;
+  return errors === 0;
+}
+var schema365 = { "type": "object", "required": ["id", "type", "push"], "additionalProperties": false, "properties": { "id": { "$ref": "answer:AutomationStepId" }, "type": { "type": "string", "enum": ["push"] }, "push": { "type": "string", "minLength": 1, "maxLength": 256 } }, "$id": "answer:AutomationPushStep" };
+function validate214(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+  ;
+  let vErrors = null;
+  let errors = 0;
+  if (data && typeof data == "object" && !Array.isArray(data)) {
+    if (data.id === void 0) {
+      const err0 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "id" } };
+      if (vErrors === null) {
+        vErrors = [err0];
+      } else {
+        vErrors.push(err0);
+      }
+      errors++;
+    }
+    if (data.type === void 0) {
+      const err1 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "type" } };
+      if (vErrors === null) {
+        vErrors = [err1];
+      } else {
+        vErrors.push(err1);
+      }
+      errors++;
+    }
+    if (data.push === void 0) {
+      const err2 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "push" } };
+      if (vErrors === null) {
+        vErrors = [err2];
+      } else {
+        vErrors.push(err2);
+      }
+      errors++;
+    }
+    for (const key0 in data) {
+      if (!(key0 === "id" || key0 === "type" || key0 === "push")) {
+        const err3 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
+        if (vErrors === null) {
+          vErrors = [err3];
+        } else {
+          vErrors.push(err3);
+        }
+        errors++;
+      }
+    }
+    if (data.id !== void 0) {
+      let data0 = data.id;
+      if (typeof data0 === "string") {
+        if (func2(data0) > 64) {
+          const err4 = { instancePath: instancePath + "/id", schemaPath: "answer:AutomationStepId/maxLength", keyword: "maxLength", params: { limit: 64 } };
+          if (vErrors === null) {
+            vErrors = [err4];
+          } else {
+            vErrors.push(err4);
+          }
+          errors++;
+        }
+        if (func2(data0) < 1) {
+          const err5 = { instancePath: instancePath + "/id", schemaPath: "answer:AutomationStepId/minLength", keyword: "minLength", params: { limit: 1 } };
+          if (vErrors === null) {
+            vErrors = [err5];
+          } else {
+            vErrors.push(err5);
+          }
+          errors++;
+        }
+        if (!pattern137.test(data0)) {
+          const err6 = { instancePath: instancePath + "/id", schemaPath: "answer:AutomationStepId/pattern", keyword: "pattern", params: { pattern: "^[a-zA-Z0-9_-]+$" } };
+          if (vErrors === null) {
+            vErrors = [err6];
+          } else {
+            vErrors.push(err6);
+          }
+          errors++;
+        }
+      } else {
+        const err7 = { instancePath: instancePath + "/id", schemaPath: "answer:AutomationStepId/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err7];
+        } else {
+          vErrors.push(err7);
+        }
+        errors++;
+      }
+    }
+    if (data.type !== void 0) {
+      let data1 = data.type;
+      if (typeof data1 !== "string") {
+        const err8 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err8];
+        } else {
+          vErrors.push(err8);
+        }
+        errors++;
+      }
+      if (!(data1 === "push")) {
+        const err9 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema365.properties.type.enum } };
+        if (vErrors === null) {
+          vErrors = [err9];
+        } else {
+          vErrors.push(err9);
+        }
+        errors++;
+      }
+    }
+    if (data.push !== void 0) {
+      let data2 = data.push;
+      if (typeof data2 === "string") {
+        if (func2(data2) > 256) {
+          const err10 = { instancePath: instancePath + "/push", schemaPath: "#/properties/push/maxLength", keyword: "maxLength", params: { limit: 256 } };
+          if (vErrors === null) {
+            vErrors = [err10];
+          } else {
+            vErrors.push(err10);
+          }
+          errors++;
+        }
+        if (func2(data2) < 1) {
+          const err11 = { instancePath: instancePath + "/push", schemaPath: "#/properties/push/minLength", keyword: "minLength", params: { limit: 1 } };
+          if (vErrors === null) {
+            vErrors = [err11];
+          } else {
+            vErrors.push(err11);
+          }
+          errors++;
+        }
+      } else {
+        const err12 = { instancePath: instancePath + "/push", schemaPath: "#/properties/push/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err12];
+        } else {
+          vErrors.push(err12);
+        }
+        errors++;
+      }
+    }
+  } else {
+    const err13 = { instancePath, schemaPath: "#/type", keyword: "type", params: { type: "object" } };
+    if (vErrors === null) {
+      vErrors = [err13];
+    } else {
+      vErrors.push(err13);
+    }
+    errors++;
+  }
+  validate214.errors = vErrors;
+  return errors === 0;
+}
+var schema367 = { "type": "object", "required": ["id", "type", "screen"], "additionalProperties": false, "properties": { "id": { "$ref": "answer:AutomationStepId" }, "type": { "type": "string", "enum": ["screen"] }, "screen": { "type": "string", "minLength": 1, "maxLength": 256 } }, "$id": "answer:AutomationScreenStep" };
+function validate215(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+  ;
+  let vErrors = null;
+  let errors = 0;
+  if (data && typeof data == "object" && !Array.isArray(data)) {
+    if (data.id === void 0) {
+      const err0 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "id" } };
+      if (vErrors === null) {
+        vErrors = [err0];
+      } else {
+        vErrors.push(err0);
+      }
+      errors++;
+    }
+    if (data.type === void 0) {
+      const err1 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "type" } };
+      if (vErrors === null) {
+        vErrors = [err1];
+      } else {
+        vErrors.push(err1);
+      }
+      errors++;
+    }
+    if (data.screen === void 0) {
+      const err2 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "screen" } };
+      if (vErrors === null) {
+        vErrors = [err2];
+      } else {
+        vErrors.push(err2);
+      }
+      errors++;
+    }
+    for (const key0 in data) {
+      if (!(key0 === "id" || key0 === "type" || key0 === "screen")) {
+        const err3 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
+        if (vErrors === null) {
+          vErrors = [err3];
+        } else {
+          vErrors.push(err3);
+        }
+        errors++;
+      }
+    }
+    if (data.id !== void 0) {
+      let data0 = data.id;
+      if (typeof data0 === "string") {
+        if (func2(data0) > 64) {
+          const err4 = { instancePath: instancePath + "/id", schemaPath: "answer:AutomationStepId/maxLength", keyword: "maxLength", params: { limit: 64 } };
+          if (vErrors === null) {
+            vErrors = [err4];
+          } else {
+            vErrors.push(err4);
+          }
+          errors++;
+        }
+        if (func2(data0) < 1) {
+          const err5 = { instancePath: instancePath + "/id", schemaPath: "answer:AutomationStepId/minLength", keyword: "minLength", params: { limit: 1 } };
+          if (vErrors === null) {
+            vErrors = [err5];
+          } else {
+            vErrors.push(err5);
+          }
+          errors++;
+        }
+        if (!pattern137.test(data0)) {
+          const err6 = { instancePath: instancePath + "/id", schemaPath: "answer:AutomationStepId/pattern", keyword: "pattern", params: { pattern: "^[a-zA-Z0-9_-]+$" } };
+          if (vErrors === null) {
+            vErrors = [err6];
+          } else {
+            vErrors.push(err6);
+          }
+          errors++;
+        }
+      } else {
+        const err7 = { instancePath: instancePath + "/id", schemaPath: "answer:AutomationStepId/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err7];
+        } else {
+          vErrors.push(err7);
+        }
+        errors++;
+      }
+    }
+    if (data.type !== void 0) {
+      let data1 = data.type;
+      if (typeof data1 !== "string") {
+        const err8 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err8];
+        } else {
+          vErrors.push(err8);
+        }
+        errors++;
+      }
+      if (!(data1 === "screen")) {
+        const err9 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema367.properties.type.enum } };
+        if (vErrors === null) {
+          vErrors = [err9];
+        } else {
+          vErrors.push(err9);
+        }
+        errors++;
+      }
+    }
+    if (data.screen !== void 0) {
+      let data2 = data.screen;
+      if (typeof data2 === "string") {
+        if (func2(data2) > 256) {
+          const err10 = { instancePath: instancePath + "/screen", schemaPath: "#/properties/screen/maxLength", keyword: "maxLength", params: { limit: 256 } };
+          if (vErrors === null) {
+            vErrors = [err10];
+          } else {
+            vErrors.push(err10);
+          }
+          errors++;
+        }
+        if (func2(data2) < 1) {
+          const err11 = { instancePath: instancePath + "/screen", schemaPath: "#/properties/screen/minLength", keyword: "minLength", params: { limit: 1 } };
+          if (vErrors === null) {
+            vErrors = [err11];
+          } else {
+            vErrors.push(err11);
+          }
+          errors++;
+        }
+      } else {
+        const err12 = { instancePath: instancePath + "/screen", schemaPath: "#/properties/screen/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err12];
+        } else {
+          vErrors.push(err12);
+        }
+        errors++;
+      }
+    }
+  } else {
+    const err13 = { instancePath, schemaPath: "#/type", keyword: "type", params: { type: "object" } };
+    if (vErrors === null) {
+      vErrors = [err13];
+    } else {
+      vErrors.push(err13);
+    }
+    errors++;
+  }
+  validate215.errors = vErrors;
+  return errors === 0;
+}
+var schema369 = { "type": "object", "required": ["id", "type", "entitlement_id", "duration"], "additionalProperties": false, "properties": { "id": { "$ref": "answer:AutomationStepId" }, "type": { "type": "string", "enum": ["grant_entitlement"] }, "entitlement_id": { "type": "string", "minLength": 1, "maxLength": 255 }, "duration": { "type": ["string", "null"], "minLength": 2, "maxLength": 64, "pattern": "^P(?=.)([0-9]{1,5}W|([0-9]{1,3}Y)?([0-9]{1,4}M)?([0-9]{1,6}D)?(T(?=.)([0-9]{1,7}H)?([0-9]{1,8}M)?([0-9]{1,9}S)?)?)$" } }, "$id": "answer:AutomationGrantEntitlementStep" };
+function validate216(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+  ;
+  let vErrors = null;
+  let errors = 0;
+  if (data && typeof data == "object" && !Array.isArray(data)) {
+    if (data.id === void 0) {
+      const err0 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "id" } };
+      if (vErrors === null) {
+        vErrors = [err0];
+      } else {
+        vErrors.push(err0);
+      }
+      errors++;
+    }
+    if (data.type === void 0) {
+      const err1 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "type" } };
+      if (vErrors === null) {
+        vErrors = [err1];
+      } else {
+        vErrors.push(err1);
+      }
+      errors++;
+    }
+    if (data.entitlement_id === void 0) {
+      const err2 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "entitlement_id" } };
+      if (vErrors === null) {
+        vErrors = [err2];
+      } else {
+        vErrors.push(err2);
+      }
+      errors++;
+    }
+    if (data.duration === void 0) {
+      const err3 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "duration" } };
+      if (vErrors === null) {
+        vErrors = [err3];
+      } else {
+        vErrors.push(err3);
+      }
+      errors++;
+    }
+    for (const key0 in data) {
+      if (!(key0 === "id" || key0 === "type" || key0 === "entitlement_id" || key0 === "duration")) {
+        const err4 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
+        if (vErrors === null) {
+          vErrors = [err4];
+        } else {
+          vErrors.push(err4);
+        }
+        errors++;
+      }
+    }
+    if (data.id !== void 0) {
+      let data0 = data.id;
+      if (typeof data0 === "string") {
+        if (func2(data0) > 64) {
+          const err5 = { instancePath: instancePath + "/id", schemaPath: "answer:AutomationStepId/maxLength", keyword: "maxLength", params: { limit: 64 } };
+          if (vErrors === null) {
+            vErrors = [err5];
+          } else {
+            vErrors.push(err5);
+          }
+          errors++;
+        }
+        if (func2(data0) < 1) {
+          const err6 = { instancePath: instancePath + "/id", schemaPath: "answer:AutomationStepId/minLength", keyword: "minLength", params: { limit: 1 } };
+          if (vErrors === null) {
+            vErrors = [err6];
+          } else {
+            vErrors.push(err6);
+          }
+          errors++;
+        }
+        if (!pattern137.test(data0)) {
+          const err7 = { instancePath: instancePath + "/id", schemaPath: "answer:AutomationStepId/pattern", keyword: "pattern", params: { pattern: "^[a-zA-Z0-9_-]+$" } };
+          if (vErrors === null) {
+            vErrors = [err7];
+          } else {
+            vErrors.push(err7);
+          }
+          errors++;
+        }
+      } else {
+        const err8 = { instancePath: instancePath + "/id", schemaPath: "answer:AutomationStepId/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err8];
+        } else {
+          vErrors.push(err8);
+        }
+        errors++;
+      }
+    }
+    if (data.type !== void 0) {
+      let data1 = data.type;
+      if (typeof data1 !== "string") {
+        const err9 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err9];
+        } else {
+          vErrors.push(err9);
+        }
+        errors++;
+      }
+      if (!(data1 === "grant_entitlement")) {
+        const err10 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema369.properties.type.enum } };
+        if (vErrors === null) {
+          vErrors = [err10];
+        } else {
+          vErrors.push(err10);
+        }
+        errors++;
+      }
+    }
+    if (data.entitlement_id !== void 0) {
+      let data2 = data.entitlement_id;
+      if (typeof data2 === "string") {
+        if (func2(data2) > 255) {
+          const err11 = { instancePath: instancePath + "/entitlement_id", schemaPath: "#/properties/entitlement_id/maxLength", keyword: "maxLength", params: { limit: 255 } };
+          if (vErrors === null) {
+            vErrors = [err11];
+          } else {
+            vErrors.push(err11);
+          }
+          errors++;
+        }
+        if (func2(data2) < 1) {
+          const err12 = { instancePath: instancePath + "/entitlement_id", schemaPath: "#/properties/entitlement_id/minLength", keyword: "minLength", params: { limit: 1 } };
+          if (vErrors === null) {
+            vErrors = [err12];
+          } else {
+            vErrors.push(err12);
+          }
+          errors++;
+        }
+      } else {
+        const err13 = { instancePath: instancePath + "/entitlement_id", schemaPath: "#/properties/entitlement_id/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err13];
+        } else {
+          vErrors.push(err13);
+        }
+        errors++;
+      }
+    }
+    if (data.duration !== void 0) {
+      let data3 = data.duration;
+      if (typeof data3 !== "string" && data3 !== null) {
+        const err14 = { instancePath: instancePath + "/duration", schemaPath: "#/properties/duration/type", keyword: "type", params: { type: schema369.properties.duration.type } };
+        if (vErrors === null) {
+          vErrors = [err14];
+        } else {
+          vErrors.push(err14);
+        }
+        errors++;
+      }
+      if (typeof data3 === "string") {
+        if (func2(data3) > 64) {
+          const err15 = { instancePath: instancePath + "/duration", schemaPath: "#/properties/duration/maxLength", keyword: "maxLength", params: { limit: 64 } };
+          if (vErrors === null) {
+            vErrors = [err15];
+          } else {
+            vErrors.push(err15);
+          }
+          errors++;
+        }
+        if (func2(data3) < 2) {
+          const err16 = { instancePath: instancePath + "/duration", schemaPath: "#/properties/duration/minLength", keyword: "minLength", params: { limit: 2 } };
+          if (vErrors === null) {
+            vErrors = [err16];
+          } else {
+            vErrors.push(err16);
+          }
+          errors++;
+        }
+        if (!pattern138.test(data3)) {
+          const err17 = { instancePath: instancePath + "/duration", schemaPath: "#/properties/duration/pattern", keyword: "pattern", params: { pattern: "^P(?=.)([0-9]{1,5}W|([0-9]{1,3}Y)?([0-9]{1,4}M)?([0-9]{1,6}D)?(T(?=.)([0-9]{1,7}H)?([0-9]{1,8}M)?([0-9]{1,9}S)?)?)$" } };
+          if (vErrors === null) {
+            vErrors = [err17];
+          } else {
+            vErrors.push(err17);
+          }
+          errors++;
+        }
+      }
+    }
+  } else {
+    const err18 = { instancePath, schemaPath: "#/type", keyword: "type", params: { type: "object" } };
+    if (vErrors === null) {
+      vErrors = [err18];
+    } else {
+      vErrors.push(err18);
+    }
+    errors++;
+  }
+  validate216.errors = vErrors;
+  return errors === 0;
+}
+var schema371 = { "type": "object", "required": ["id", "type", "key", "value"], "additionalProperties": false, "properties": { "id": { "$ref": "answer:AutomationStepId" }, "type": { "type": "string", "enum": ["set_property"] }, "key": { "type": "string", "maxLength": 256 }, "value": { "type": "string", "maxLength": 1024 } }, "$id": "answer:AutomationSetPropertyStep" };
+function validate217(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+  ;
+  let vErrors = null;
+  let errors = 0;
+  if (data && typeof data == "object" && !Array.isArray(data)) {
+    if (data.id === void 0) {
+      const err0 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "id" } };
+      if (vErrors === null) {
+        vErrors = [err0];
+      } else {
+        vErrors.push(err0);
+      }
+      errors++;
+    }
+    if (data.type === void 0) {
+      const err1 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "type" } };
+      if (vErrors === null) {
+        vErrors = [err1];
+      } else {
+        vErrors.push(err1);
+      }
+      errors++;
+    }
+    if (data.key === void 0) {
+      const err2 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "key" } };
+      if (vErrors === null) {
+        vErrors = [err2];
+      } else {
+        vErrors.push(err2);
+      }
+      errors++;
+    }
+    if (data.value === void 0) {
+      const err3 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "value" } };
+      if (vErrors === null) {
+        vErrors = [err3];
+      } else {
+        vErrors.push(err3);
+      }
+      errors++;
+    }
+    for (const key0 in data) {
+      if (!(key0 === "id" || key0 === "type" || key0 === "key" || key0 === "value")) {
+        const err4 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
+        if (vErrors === null) {
+          vErrors = [err4];
+        } else {
+          vErrors.push(err4);
+        }
+        errors++;
+      }
+    }
+    if (data.id !== void 0) {
+      let data0 = data.id;
+      if (typeof data0 === "string") {
+        if (func2(data0) > 64) {
+          const err5 = { instancePath: instancePath + "/id", schemaPath: "answer:AutomationStepId/maxLength", keyword: "maxLength", params: { limit: 64 } };
+          if (vErrors === null) {
+            vErrors = [err5];
+          } else {
+            vErrors.push(err5);
+          }
+          errors++;
+        }
+        if (func2(data0) < 1) {
+          const err6 = { instancePath: instancePath + "/id", schemaPath: "answer:AutomationStepId/minLength", keyword: "minLength", params: { limit: 1 } };
+          if (vErrors === null) {
+            vErrors = [err6];
+          } else {
+            vErrors.push(err6);
+          }
+          errors++;
+        }
+        if (!pattern137.test(data0)) {
+          const err7 = { instancePath: instancePath + "/id", schemaPath: "answer:AutomationStepId/pattern", keyword: "pattern", params: { pattern: "^[a-zA-Z0-9_-]+$" } };
+          if (vErrors === null) {
+            vErrors = [err7];
+          } else {
+            vErrors.push(err7);
+          }
+          errors++;
+        }
+      } else {
+        const err8 = { instancePath: instancePath + "/id", schemaPath: "answer:AutomationStepId/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err8];
+        } else {
+          vErrors.push(err8);
+        }
+        errors++;
+      }
+    }
+    if (data.type !== void 0) {
+      let data1 = data.type;
+      if (typeof data1 !== "string") {
+        const err9 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err9];
+        } else {
+          vErrors.push(err9);
+        }
+        errors++;
+      }
+      if (!(data1 === "set_property")) {
+        const err10 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema371.properties.type.enum } };
+        if (vErrors === null) {
+          vErrors = [err10];
+        } else {
+          vErrors.push(err10);
+        }
+        errors++;
+      }
+    }
+    if (data.key !== void 0) {
+      let data2 = data.key;
+      if (typeof data2 === "string") {
+        if (func2(data2) > 256) {
+          const err11 = { instancePath: instancePath + "/key", schemaPath: "#/properties/key/maxLength", keyword: "maxLength", params: { limit: 256 } };
+          if (vErrors === null) {
+            vErrors = [err11];
+          } else {
+            vErrors.push(err11);
+          }
+          errors++;
+        }
+      } else {
+        const err12 = { instancePath: instancePath + "/key", schemaPath: "#/properties/key/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err12];
+        } else {
+          vErrors.push(err12);
+        }
+        errors++;
+      }
+    }
+    if (data.value !== void 0) {
+      let data3 = data.value;
+      if (typeof data3 === "string") {
+        if (func2(data3) > 1024) {
+          const err13 = { instancePath: instancePath + "/value", schemaPath: "#/properties/value/maxLength", keyword: "maxLength", params: { limit: 1024 } };
+          if (vErrors === null) {
+            vErrors = [err13];
+          } else {
+            vErrors.push(err13);
+          }
+          errors++;
+        }
+      } else {
+        const err14 = { instancePath: instancePath + "/value", schemaPath: "#/properties/value/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err14];
+        } else {
+          vErrors.push(err14);
+        }
+        errors++;
+      }
+    }
+  } else {
+    const err15 = { instancePath, schemaPath: "#/type", keyword: "type", params: { type: "object" } };
+    if (vErrors === null) {
+      vErrors = [err15];
+    } else {
+      vErrors.push(err15);
+    }
+    errors++;
+  }
+  validate217.errors = vErrors;
+  return errors === 0;
+}
+var schema373 = { "type": "object", "required": ["id", "type"], "additionalProperties": false, "properties": { "id": { "$ref": "answer:AutomationStepId" }, "type": { "type": "string", "enum": ["exit"] } }, "$id": "answer:AutomationExitStep" };
+function validate218(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+  ;
+  let vErrors = null;
+  let errors = 0;
+  if (data && typeof data == "object" && !Array.isArray(data)) {
+    if (data.id === void 0) {
+      const err0 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "id" } };
+      if (vErrors === null) {
+        vErrors = [err0];
+      } else {
+        vErrors.push(err0);
+      }
+      errors++;
+    }
+    if (data.type === void 0) {
+      const err1 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "type" } };
+      if (vErrors === null) {
+        vErrors = [err1];
+      } else {
+        vErrors.push(err1);
+      }
+      errors++;
+    }
+    for (const key0 in data) {
+      if (!(key0 === "id" || key0 === "type")) {
+        const err2 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
+        if (vErrors === null) {
+          vErrors = [err2];
+        } else {
+          vErrors.push(err2);
+        }
+        errors++;
+      }
+    }
+    if (data.id !== void 0) {
+      let data0 = data.id;
+      if (typeof data0 === "string") {
+        if (func2(data0) > 64) {
+          const err3 = { instancePath: instancePath + "/id", schemaPath: "answer:AutomationStepId/maxLength", keyword: "maxLength", params: { limit: 64 } };
+          if (vErrors === null) {
+            vErrors = [err3];
+          } else {
+            vErrors.push(err3);
+          }
+          errors++;
+        }
+        if (func2(data0) < 1) {
+          const err4 = { instancePath: instancePath + "/id", schemaPath: "answer:AutomationStepId/minLength", keyword: "minLength", params: { limit: 1 } };
+          if (vErrors === null) {
+            vErrors = [err4];
+          } else {
+            vErrors.push(err4);
+          }
+          errors++;
+        }
+        if (!pattern137.test(data0)) {
+          const err5 = { instancePath: instancePath + "/id", schemaPath: "answer:AutomationStepId/pattern", keyword: "pattern", params: { pattern: "^[a-zA-Z0-9_-]+$" } };
+          if (vErrors === null) {
+            vErrors = [err5];
+          } else {
+            vErrors.push(err5);
+          }
+          errors++;
+        }
+      } else {
+        const err6 = { instancePath: instancePath + "/id", schemaPath: "answer:AutomationStepId/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err6];
+        } else {
+          vErrors.push(err6);
+        }
+        errors++;
+      }
+    }
+    if (data.type !== void 0) {
+      let data1 = data.type;
+      if (typeof data1 !== "string") {
+        const err7 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err7];
+        } else {
+          vErrors.push(err7);
+        }
+        errors++;
+      }
+      if (!(data1 === "exit")) {
+        const err8 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema373.properties.type.enum } };
+        if (vErrors === null) {
+          vErrors = [err8];
+        } else {
+          vErrors.push(err8);
+        }
+        errors++;
+      }
+    }
+  } else {
+    const err9 = { instancePath, schemaPath: "#/type", keyword: "type", params: { type: "object" } };
+    if (vErrors === null) {
+      vErrors = [err9];
+    } else {
+      vErrors.push(err9);
+    }
+    errors++;
+  }
+  validate218.errors = vErrors;
+  return errors === 0;
+}
+function validate201(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+  ;
+  let vErrors = null;
+  let errors = 0;
+  if (data && typeof data == "object" && !Array.isArray(data)) {
+    const tag0 = data.type;
+    if (typeof tag0 == "string") {
+      if (tag0 === "delay") {
+        if (!validate202(data, { instancePath, parentData, parentDataProperty, rootData })) {
+          vErrors = vErrors === null ? validate202.errors : vErrors.concat(validate202.errors);
+          errors = vErrors.length;
+        }
+      } else if (tag0 === "wait_until") {
+        if (!validate203(data, { instancePath, parentData, parentDataProperty, rootData })) {
+          vErrors = vErrors === null ? validate203.errors : vErrors.concat(validate203.errors);
+          errors = vErrors.length;
+        }
+      } else if (tag0 === "wait_for_event") {
+        if (!validate204(data, { instancePath, parentData, parentDataProperty, rootData })) {
+          vErrors = vErrors === null ? validate204.errors : vErrors.concat(validate204.errors);
+          errors = vErrors.length;
+        }
+      } else if (tag0 === "branch") {
+        if (!validate207(data, { instancePath, parentData, parentDataProperty, rootData })) {
+          vErrors = vErrors === null ? validate207.errors : vErrors.concat(validate207.errors);
+          errors = vErrors.length;
+        }
+      } else if (tag0 === "webhook") {
+        if (!validate212(data, { instancePath, parentData, parentDataProperty, rootData })) {
+          vErrors = vErrors === null ? validate212.errors : vErrors.concat(validate212.errors);
+          errors = vErrors.length;
+        }
+      } else if (tag0 === "email") {
+        if (!validate213(data, { instancePath, parentData, parentDataProperty, rootData })) {
+          vErrors = vErrors === null ? validate213.errors : vErrors.concat(validate213.errors);
+          errors = vErrors.length;
+        }
+      } else if (tag0 === "push") {
+        if (!validate214(data, { instancePath, parentData, parentDataProperty, rootData })) {
+          vErrors = vErrors === null ? validate214.errors : vErrors.concat(validate214.errors);
+          errors = vErrors.length;
+        }
+      } else if (tag0 === "screen") {
+        if (!validate215(data, { instancePath, parentData, parentDataProperty, rootData })) {
+          vErrors = vErrors === null ? validate215.errors : vErrors.concat(validate215.errors);
+          errors = vErrors.length;
+        }
+      } else if (tag0 === "grant_entitlement") {
+        if (!validate216(data, { instancePath, parentData, parentDataProperty, rootData })) {
+          vErrors = vErrors === null ? validate216.errors : vErrors.concat(validate216.errors);
+          errors = vErrors.length;
+        }
+      } else if (tag0 === "set_property") {
+        if (!validate217(data, { instancePath, parentData, parentDataProperty, rootData })) {
+          vErrors = vErrors === null ? validate217.errors : vErrors.concat(validate217.errors);
+          errors = vErrors.length;
+        }
+      } else if (tag0 === "exit") {
+        if (!validate218(data, { instancePath, parentData, parentDataProperty, rootData })) {
+          vErrors = vErrors === null ? validate218.errors : vErrors.concat(validate218.errors);
+          errors = vErrors.length;
+        }
+      } else {
+        const err0 = { instancePath, schemaPath: "#/discriminator", keyword: "discriminator", params: { error: "mapping", tag: "type", tagValue: tag0 } };
+        if (vErrors === null) {
+          vErrors = [err0];
+        } else {
+          vErrors.push(err0);
+        }
+        errors++;
+      }
+    } else {
+      const err1 = { instancePath, schemaPath: "#/discriminator", keyword: "discriminator", params: { error: "tag", tag: "type", tagValue: tag0 } };
+      if (vErrors === null) {
+        vErrors = [err1];
+      } else {
+        vErrors.push(err1);
+      }
+      errors++;
+    }
+  } else {
+    const err2 = { instancePath, schemaPath: "#/type", keyword: "type", params: { type: "object" } };
+    if (vErrors === null) {
+      vErrors = [err2];
+    } else {
+      vErrors.push(err2);
+    }
+    errors++;
+  }
+  validate201.errors = vErrors;
+  return errors === 0;
+}
+function validate200(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+  ;
+  let vErrors = null;
+  let errors = 0;
+  if (data && typeof data == "object" && !Array.isArray(data)) {
+    if (data.type === void 0) {
+      const err0 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "type" } };
+      if (vErrors === null) {
+        vErrors = [err0];
+      } else {
+        vErrors.push(err0);
+      }
+      errors++;
+    }
+    if (data.platform === void 0) {
+      const err1 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "platform" } };
+      if (vErrors === null) {
+        vErrors = [err1];
+      } else {
+        vErrors.push(err1);
+      }
+      errors++;
+    }
+    if (data.initiators === void 0) {
+      const err2 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "initiators" } };
+      if (vErrors === null) {
+        vErrors = [err2];
+      } else {
+        vErrors.push(err2);
+      }
+      errors++;
+    }
+    if (data.actions === void 0) {
+      const err3 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "actions" } };
+      if (vErrors === null) {
+        vErrors = [err3];
+      } else {
+        vErrors.push(err3);
+      }
+      errors++;
+    }
+    if (data.segments === void 0) {
+      const err4 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "segments" } };
+      if (vErrors === null) {
+        vErrors = [err4];
+      } else {
+        vErrors.push(err4);
+      }
+      errors++;
+    }
+    if (data.reentry === void 0) {
+      const err5 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "reentry" } };
+      if (vErrors === null) {
+        vErrors = [err5];
+      } else {
+        vErrors.push(err5);
+      }
+      errors++;
+    }
+    for (const key0 in data) {
+      if (!(key0 === "type" || key0 === "platform" || key0 === "initiators" || key0 === "actions" || key0 === "segments" || key0 === "steps" || key0 === "frequency" || key0 === "reentry")) {
+        const err6 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
+        if (vErrors === null) {
+          vErrors = [err6];
+        } else {
+          vErrors.push(err6);
+        }
+        errors++;
+      }
+    }
+    if (data.type !== void 0) {
+      let data0 = data.type;
+      if (typeof data0 !== "string") {
+        const err7 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err7];
+        } else {
+          vErrors.push(err7);
+        }
+        errors++;
+      }
+      if (!(data0 === "event")) {
+        const err8 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema344.properties.type.enum } };
+        if (vErrors === null) {
+          vErrors = [err8];
+        } else {
+          vErrors.push(err8);
+        }
+        errors++;
+      }
+    }
+    if (data.platform !== void 0) {
+      let data1 = data.platform;
+      if (typeof data1 !== "string" && data1 !== null) {
+        const err9 = { instancePath: instancePath + "/platform", schemaPath: "answer:AutomationPlatform/type", keyword: "type", params: { type: schema345.type } };
+        if (vErrors === null) {
+          vErrors = [err9];
+        } else {
+          vErrors.push(err9);
+        }
+        errors++;
+      }
+      if (!(data1 === "iOS" || data1 === "Android" || data1 === null)) {
+        const err10 = { instancePath: instancePath + "/platform", schemaPath: "answer:AutomationPlatform/enum", keyword: "enum", params: { allowedValues: schema345.enum } };
+        if (vErrors === null) {
+          vErrors = [err10];
+        } else {
+          vErrors.push(err10);
+        }
+        errors++;
+      }
+    }
+    if (data.initiators !== void 0) {
+      let data2 = data.initiators;
+      if (Array.isArray(data2)) {
+        const len0 = data2.length;
+        for (let i0 = 0; i0 < len0; i0++) {
+          let data3 = data2[i0];
+          if (data3 && typeof data3 == "object" && !Array.isArray(data3)) {
+            if (data3.uid === void 0) {
+              const err11 = { instancePath: instancePath + "/initiators/" + i0, schemaPath: "answer:AutomationInitiator/required", keyword: "required", params: { missingProperty: "uid" } };
+              if (vErrors === null) {
+                vErrors = [err11];
+              } else {
+                vErrors.push(err11);
+              }
+              errors++;
+            }
+            if (data3.type === void 0) {
+              const err12 = { instancePath: instancePath + "/initiators/" + i0, schemaPath: "answer:AutomationInitiator/required", keyword: "required", params: { missingProperty: "type" } };
+              if (vErrors === null) {
+                vErrors = [err12];
+              } else {
+                vErrors.push(err12);
+              }
+              errors++;
+            }
+            for (const key1 in data3) {
+              if (!(key1 === "uid" || key1 === "type")) {
+                const err13 = { instancePath: instancePath + "/initiators/" + i0, schemaPath: "answer:AutomationInitiator/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key1 } };
+                if (vErrors === null) {
+                  vErrors = [err13];
+                } else {
+                  vErrors.push(err13);
+                }
+                errors++;
+              }
+            }
+            if (data3.uid !== void 0) {
+              let data4 = data3.uid;
+              if (typeof data4 === "string") {
+                if (func2(data4) > 100) {
+                  const err14 = { instancePath: instancePath + "/initiators/" + i0 + "/uid", schemaPath: "answer:AutomationInitiator/properties/uid/maxLength", keyword: "maxLength", params: { limit: 100 } };
+                  if (vErrors === null) {
+                    vErrors = [err14];
+                  } else {
+                    vErrors.push(err14);
+                  }
+                  errors++;
+                }
+                if (func2(data4) < 1) {
+                  const err15 = { instancePath: instancePath + "/initiators/" + i0 + "/uid", schemaPath: "answer:AutomationInitiator/properties/uid/minLength", keyword: "minLength", params: { limit: 1 } };
+                  if (vErrors === null) {
+                    vErrors = [err15];
+                  } else {
+                    vErrors.push(err15);
+                  }
+                  errors++;
+                }
+              } else {
+                const err16 = { instancePath: instancePath + "/initiators/" + i0 + "/uid", schemaPath: "answer:AutomationInitiator/properties/uid/type", keyword: "type", params: { type: "string" } };
+                if (vErrors === null) {
+                  vErrors = [err16];
+                } else {
+                  vErrors.push(err16);
+                }
+                errors++;
+              }
+            }
+            if (data3.type !== void 0) {
+              let data5 = data3.type;
+              if (typeof data5 !== "string") {
+                const err17 = { instancePath: instancePath + "/initiators/" + i0 + "/type", schemaPath: "answer:AutomationInitiator/properties/type/type", keyword: "type", params: { type: "string" } };
+                if (vErrors === null) {
+                  vErrors = [err17];
+                } else {
+                  vErrors.push(err17);
+                }
+                errors++;
+              }
+              if (!(data5 === "event")) {
+                const err18 = { instancePath: instancePath + "/initiators/" + i0 + "/type", schemaPath: "answer:AutomationInitiator/properties/type/enum", keyword: "enum", params: { allowedValues: schema346.properties.type.enum } };
+                if (vErrors === null) {
+                  vErrors = [err18];
+                } else {
+                  vErrors.push(err18);
+                }
+                errors++;
+              }
+            }
+          } else {
+            const err19 = { instancePath: instancePath + "/initiators/" + i0, schemaPath: "answer:AutomationInitiator/type", keyword: "type", params: { type: "object" } };
+            if (vErrors === null) {
+              vErrors = [err19];
+            } else {
+              vErrors.push(err19);
+            }
+            errors++;
+          }
+        }
+      } else {
+        const err20 = { instancePath: instancePath + "/initiators", schemaPath: "#/properties/initiators/type", keyword: "type", params: { type: "array" } };
+        if (vErrors === null) {
+          vErrors = [err20];
+        } else {
+          vErrors.push(err20);
+        }
+        errors++;
+      }
+    }
+    if (data.actions !== void 0) {
+      let data6 = data.actions;
+      if (data6 && typeof data6 == "object" && !Array.isArray(data6)) {
+        for (const key2 in data6) {
+          if (!(key2 === "push" || key2 === "screen")) {
+            const err21 = { instancePath: instancePath + "/actions", schemaPath: "#/properties/actions/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key2 } };
+            if (vErrors === null) {
+              vErrors = [err21];
+            } else {
+              vErrors.push(err21);
+            }
+            errors++;
+          }
+        }
+        if (data6.push !== void 0) {
+          if (typeof data6.push !== "string") {
+            const err22 = { instancePath: instancePath + "/actions/push", schemaPath: "#/properties/actions/properties/push/type", keyword: "type", params: { type: "string" } };
+            if (vErrors === null) {
+              vErrors = [err22];
+            } else {
+              vErrors.push(err22);
+            }
+            errors++;
+          }
+        }
+        if (data6.screen !== void 0) {
+          if (typeof data6.screen !== "string") {
+            const err23 = { instancePath: instancePath + "/actions/screen", schemaPath: "#/properties/actions/properties/screen/type", keyword: "type", params: { type: "string" } };
+            if (vErrors === null) {
+              vErrors = [err23];
+            } else {
+              vErrors.push(err23);
+            }
+            errors++;
+          }
+        }
+      } else {
+        const err24 = { instancePath: instancePath + "/actions", schemaPath: "#/properties/actions/type", keyword: "type", params: { type: "object" } };
+        if (vErrors === null) {
+          vErrors = [err24];
+        } else {
+          vErrors.push(err24);
+        }
+        errors++;
+      }
+    }
+    if (data.segments !== void 0) {
+      let data9 = data.segments;
+      if (typeof data9 !== "string" && data9 !== null) {
+        const err25 = { instancePath: instancePath + "/segments", schemaPath: "#/properties/segments/type", keyword: "type", params: { type: schema344.properties.segments.type } };
+        if (vErrors === null) {
+          vErrors = [err25];
+        } else {
+          vErrors.push(err25);
+        }
+        errors++;
+      }
+    }
+    if (data.steps !== void 0) {
+      let data10 = data.steps;
+      if (Array.isArray(data10)) {
+        const len1 = data10.length;
+        for (let i1 = 0; i1 < len1; i1++) {
+          if (!validate201(data10[i1], { instancePath: instancePath + "/steps/" + i1, parentData: data10, parentDataProperty: i1, rootData })) {
+            vErrors = vErrors === null ? validate201.errors : vErrors.concat(validate201.errors);
+            errors = vErrors.length;
+          }
+        }
+      } else {
+        const err26 = { instancePath: instancePath + "/steps", schemaPath: "#/properties/steps/type", keyword: "type", params: { type: "array" } };
+        if (vErrors === null) {
+          vErrors = [err26];
+        } else {
+          vErrors.push(err26);
+        }
+        errors++;
+      }
+    }
+    if (data.frequency !== void 0) {
+      let data12 = data.frequency;
+      if (data12 && typeof data12 == "object" && !Array.isArray(data12)) {
+        if (data12.max_runs_per_user === void 0) {
+          const err27 = { instancePath: instancePath + "/frequency", schemaPath: "answer:AutomationFrequency/required", keyword: "required", params: { missingProperty: "max_runs_per_user" } };
+          if (vErrors === null) {
+            vErrors = [err27];
+          } else {
+            vErrors.push(err27);
+          }
+          errors++;
+        }
+        if (data12.per === void 0) {
+          const err28 = { instancePath: instancePath + "/frequency", schemaPath: "answer:AutomationFrequency/required", keyword: "required", params: { missingProperty: "per" } };
+          if (vErrors === null) {
+            vErrors = [err28];
+          } else {
+            vErrors.push(err28);
+          }
+          errors++;
+        }
+        for (const key3 in data12) {
+          if (!(key3 === "max_runs_per_user" || key3 === "per")) {
+            const err29 = { instancePath: instancePath + "/frequency", schemaPath: "answer:AutomationFrequency/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key3 } };
+            if (vErrors === null) {
+              vErrors = [err29];
+            } else {
+              vErrors.push(err29);
+            }
+            errors++;
+          }
+        }
+        if (data12.max_runs_per_user !== void 0) {
+          let data13 = data12.max_runs_per_user;
+          if (!(typeof data13 == "number" && (!(data13 % 1) && !isNaN(data13)) && isFinite(data13))) {
+            const err30 = { instancePath: instancePath + "/frequency/max_runs_per_user", schemaPath: "answer:AutomationFrequency/properties/max_runs_per_user/type", keyword: "type", params: { type: "integer" } };
+            if (vErrors === null) {
+              vErrors = [err30];
+            } else {
+              vErrors.push(err30);
+            }
+            errors++;
+          }
+          if (typeof data13 == "number" && isFinite(data13)) {
+            if (data13 > 1e3 || isNaN(data13)) {
+              const err31 = { instancePath: instancePath + "/frequency/max_runs_per_user", schemaPath: "answer:AutomationFrequency/properties/max_runs_per_user/maximum", keyword: "maximum", params: { comparison: "<=", limit: 1e3 } };
+              if (vErrors === null) {
+                vErrors = [err31];
+              } else {
+                vErrors.push(err31);
+              }
+              errors++;
+            }
+            if (data13 < 1 || isNaN(data13)) {
+              const err32 = { instancePath: instancePath + "/frequency/max_runs_per_user", schemaPath: "answer:AutomationFrequency/properties/max_runs_per_user/minimum", keyword: "minimum", params: { comparison: ">=", limit: 1 } };
+              if (vErrors === null) {
+                vErrors = [err32];
+              } else {
+                vErrors.push(err32);
+              }
+              errors++;
+            }
+          }
+        }
+        if (data12.per !== void 0) {
+          let data14 = data12.per;
+          if (typeof data14 !== "string") {
+            const err33 = { instancePath: instancePath + "/frequency/per", schemaPath: "answer:AutomationFrequency/properties/per/type", keyword: "type", params: { type: "string" } };
+            if (vErrors === null) {
+              vErrors = [err33];
+            } else {
+              vErrors.push(err33);
+            }
+            errors++;
+          }
+          if (!(data14 === "hour" || data14 === "day" || data14 === "week" || data14 === "month" || data14 === "lifetime")) {
+            const err34 = { instancePath: instancePath + "/frequency/per", schemaPath: "answer:AutomationFrequency/properties/per/enum", keyword: "enum", params: { allowedValues: schema375.properties.per.enum } };
+            if (vErrors === null) {
+              vErrors = [err34];
+            } else {
+              vErrors.push(err34);
+            }
+            errors++;
+          }
+        }
+      } else {
+        const err35 = { instancePath: instancePath + "/frequency", schemaPath: "answer:AutomationFrequency/type", keyword: "type", params: { type: "object" } };
+        if (vErrors === null) {
+          vErrors = [err35];
+        } else {
+          vErrors.push(err35);
+        }
+        errors++;
+      }
+    }
+    if (data.reentry !== void 0) {
+      if (typeof data.reentry !== "boolean") {
+        const err36 = { instancePath: instancePath + "/reentry", schemaPath: "#/properties/reentry/type", keyword: "type", params: { type: "boolean" } };
+        if (vErrors === null) {
+          vErrors = [err36];
+        } else {
+          vErrors.push(err36);
+        }
+        errors++;
+      }
+    }
+  } else {
+    const err37 = { instancePath, schemaPath: "#/type", keyword: "type", params: { type: "object" } };
+    if (vErrors === null) {
+      vErrors = [err37];
+    } else {
+      vErrors.push(err37);
+    }
+    errors++;
+  }
+  validate200.errors = vErrors;
+  return errors === 0;
+}
+function validate199(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+  ;
+  let vErrors = null;
+  let errors = 0;
+  if (data && typeof data == "object" && !Array.isArray(data)) {
+    if (data.object === void 0) {
+      const err0 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "object" } };
+      if (vErrors === null) {
+        vErrors = [err0];
+      } else {
+        vErrors.push(err0);
+      }
+      errors++;
+    }
+    if (data.id === void 0) {
+      const err1 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "id" } };
+      if (vErrors === null) {
+        vErrors = [err1];
+      } else {
+        vErrors.push(err1);
+      }
+      errors++;
+    }
+    if (data.url === void 0) {
+      const err2 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "url" } };
+      if (vErrors === null) {
+        vErrors = [err2];
+      } else {
+        vErrors.push(err2);
+      }
+      errors++;
+    }
+    if (data.name === void 0) {
+      const err3 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "name" } };
+      if (vErrors === null) {
+        vErrors = [err3];
+      } else {
+        vErrors.push(err3);
+      }
+      errors++;
+    }
+    if (data.caption === void 0) {
+      const err4 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "caption" } };
+      if (vErrors === null) {
+        vErrors = [err4];
+      } else {
+        vErrors.push(err4);
+      }
+      errors++;
+    }
+    if (data.status === void 0) {
+      const err5 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "status" } };
+      if (vErrors === null) {
+        vErrors = [err5];
+      } else {
+        vErrors.push(err5);
+      }
+      errors++;
+    }
+    if (data.data === void 0) {
+      const err6 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "data" } };
+      if (vErrors === null) {
+        vErrors = [err6];
+      } else {
+        vErrors.push(err6);
+      }
+      errors++;
+    }
+    if (data.version === void 0) {
+      const err7 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "version" } };
+      if (vErrors === null) {
+        vErrors = [err7];
+      } else {
+        vErrors.push(err7);
+      }
+      errors++;
+    }
+    for (const key0 in data) {
+      if (!(key0 === "object" || key0 === "id" || key0 === "url" || key0 === "name" || key0 === "caption" || key0 === "status" || key0 === "data" || key0 === "version")) {
+        const err8 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
+        if (vErrors === null) {
+          vErrors = [err8];
+        } else {
+          vErrors.push(err8);
+        }
+        errors++;
+      }
+    }
+    if (data.object !== void 0) {
+      let data0 = data.object;
+      if (typeof data0 !== "string") {
+        const err9 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err9];
+        } else {
+          vErrors.push(err9);
+        }
+        errors++;
+      }
+      if (!(data0 === "automation")) {
+        const err10 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema341.properties.object.enum } };
+        if (vErrors === null) {
+          vErrors = [err10];
+        } else {
+          vErrors.push(err10);
+        }
+        errors++;
+      }
+    }
+    if (data.id !== void 0) {
+      let data1 = data.id;
+      if (typeof data1 === "string") {
+        if (func2(data1) < 1) {
+          const err11 = { instancePath: instancePath + "/id", schemaPath: "#/properties/id/minLength", keyword: "minLength", params: { limit: 1 } };
+          if (vErrors === null) {
+            vErrors = [err11];
+          } else {
+            vErrors.push(err11);
+          }
+          errors++;
+        }
+      } else {
+        const err12 = { instancePath: instancePath + "/id", schemaPath: "#/properties/id/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err12];
+        } else {
+          vErrors.push(err12);
+        }
+        errors++;
+      }
+    }
+    if (data.url !== void 0) {
+      let data2 = data.url;
+      if (typeof data2 === "string") {
+        if (!pattern136.test(data2)) {
+          const err13 = { instancePath: instancePath + "/url", schemaPath: "answer:AutomationUrl/pattern", keyword: "pattern", params: { pattern: "^/v4/automations/.+$" } };
+          if (vErrors === null) {
+            vErrors = [err13];
+          } else {
+            vErrors.push(err13);
+          }
+          errors++;
+        }
+      } else {
+        const err14 = { instancePath: instancePath + "/url", schemaPath: "answer:AutomationUrl/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err14];
+        } else {
+          vErrors.push(err14);
+        }
+        errors++;
+      }
+    }
+    if (data.name !== void 0) {
+      let data3 = data.name;
+      if (typeof data3 === "string") {
+        if (func2(data3) > 255) {
+          const err15 = { instancePath: instancePath + "/name", schemaPath: "#/properties/name/maxLength", keyword: "maxLength", params: { limit: 255 } };
+          if (vErrors === null) {
+            vErrors = [err15];
+          } else {
+            vErrors.push(err15);
+          }
+          errors++;
+        }
+        if (func2(data3) < 1) {
+          const err16 = { instancePath: instancePath + "/name", schemaPath: "#/properties/name/minLength", keyword: "minLength", params: { limit: 1 } };
+          if (vErrors === null) {
+            vErrors = [err16];
+          } else {
+            vErrors.push(err16);
+          }
+          errors++;
+        }
+      } else {
+        const err17 = { instancePath: instancePath + "/name", schemaPath: "#/properties/name/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err17];
+        } else {
+          vErrors.push(err17);
+        }
+        errors++;
+      }
+    }
+    if (data.caption !== void 0) {
+      let data4 = data.caption;
+      if (typeof data4 === "string") {
+        if (func2(data4) > 1024) {
+          const err18 = { instancePath: instancePath + "/caption", schemaPath: "#/properties/caption/maxLength", keyword: "maxLength", params: { limit: 1024 } };
+          if (vErrors === null) {
+            vErrors = [err18];
+          } else {
+            vErrors.push(err18);
+          }
+          errors++;
+        }
+      } else {
+        const err19 = { instancePath: instancePath + "/caption", schemaPath: "#/properties/caption/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err19];
+        } else {
+          vErrors.push(err19);
+        }
+        errors++;
+      }
+    }
+    if (data.status !== void 0) {
+      let data5 = data.status;
+      if (typeof data5 !== "string") {
+        const err20 = { instancePath: instancePath + "/status", schemaPath: "answer:AutomationStatus/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err20];
+        } else {
+          vErrors.push(err20);
+        }
+        errors++;
+      }
+      if (!(data5 === "active" || data5 === "inactive" || data5 === "paused")) {
+        const err21 = { instancePath: instancePath + "/status", schemaPath: "answer:AutomationStatus/enum", keyword: "enum", params: { allowedValues: schema343.enum } };
+        if (vErrors === null) {
+          vErrors = [err21];
+        } else {
+          vErrors.push(err21);
+        }
+        errors++;
+      }
+    }
+    if (data.data !== void 0) {
+      if (!validate200(data.data, { instancePath: instancePath + "/data", parentData: data, parentDataProperty: "data", rootData })) {
+        vErrors = vErrors === null ? validate200.errors : vErrors.concat(validate200.errors);
+        errors = vErrors.length;
+      }
+    }
+    if (data.version !== void 0) {
+      let data7 = data.version;
+      if (!(typeof data7 == "number" && (!(data7 % 1) && !isNaN(data7)) && isFinite(data7))) {
+        const err22 = { instancePath: instancePath + "/version", schemaPath: "#/properties/version/type", keyword: "type", params: { type: "integer" } };
+        if (vErrors === null) {
+          vErrors = [err22];
+        } else {
+          vErrors.push(err22);
+        }
+        errors++;
+      }
+      if (typeof data7 == "number" && isFinite(data7)) {
+        if (data7 > 9007199254740991 || isNaN(data7)) {
+          const err23 = { instancePath: instancePath + "/version", schemaPath: "#/properties/version/maximum", keyword: "maximum", params: { comparison: "<=", limit: 9007199254740991 } };
+          if (vErrors === null) {
+            vErrors = [err23];
+          } else {
+            vErrors.push(err23);
+          }
+          errors++;
+        }
+        if (data7 < 1 || isNaN(data7)) {
+          const err24 = { instancePath: instancePath + "/version", schemaPath: "#/properties/version/minimum", keyword: "minimum", params: { comparison: ">=", limit: 1 } };
+          if (vErrors === null) {
+            vErrors = [err24];
+          } else {
+            vErrors.push(err24);
+          }
+          errors++;
+        }
+      }
+    }
+  } else {
+    const err25 = { instancePath, schemaPath: "#/type", keyword: "type", params: { type: "object" } };
+    if (vErrors === null) {
+      vErrors = [err25];
+    } else {
+      vErrors.push(err25);
+    }
+    errors++;
+  }
+  validate199.errors = vErrors;
+  return errors === 0;
+}
 function validate198(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+  ;
+  let vErrors = null;
+  let errors = 0;
+  if (data && typeof data == "object" && !Array.isArray(data)) {
+    if (data.object === void 0) {
+      const err0 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "object" } };
+      if (vErrors === null) {
+        vErrors = [err0];
+      } else {
+        vErrors.push(err0);
+      }
+      errors++;
+    }
+    if (data.url === void 0) {
+      const err1 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "url" } };
+      if (vErrors === null) {
+        vErrors = [err1];
+      } else {
+        vErrors.push(err1);
+      }
+      errors++;
+    }
+    if (data.data === void 0) {
+      const err2 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "data" } };
+      if (vErrors === null) {
+        vErrors = [err2];
+      } else {
+        vErrors.push(err2);
+      }
+      errors++;
+    }
+    if (data.has_more === void 0) {
+      const err3 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "has_more" } };
+      if (vErrors === null) {
+        vErrors = [err3];
+      } else {
+        vErrors.push(err3);
+      }
+      errors++;
+    }
+    for (const key0 in data) {
+      if (!(key0 === "object" || key0 === "url" || key0 === "data" || key0 === "has_more" || key0 === "next_cursor")) {
+        const err4 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
+        if (vErrors === null) {
+          vErrors = [err4];
+        } else {
+          vErrors.push(err4);
+        }
+        errors++;
+      }
+    }
+    if (data.object !== void 0) {
+      let data0 = data.object;
+      if (typeof data0 !== "string") {
+        const err5 = { instancePath: instancePath + "/object", schemaPath: "answer:ListObject/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err5];
+        } else {
+          vErrors.push(err5);
+        }
+        errors++;
+      }
+      if (!(data0 === "list")) {
+        const err6 = { instancePath: instancePath + "/object", schemaPath: "answer:ListObject/enum", keyword: "enum", params: { allowedValues: schema22.enum } };
+        if (vErrors === null) {
+          vErrors = [err6];
+        } else {
+          vErrors.push(err6);
+        }
+        errors++;
+      }
+    }
+    if (data.url !== void 0) {
+      let data1 = data.url;
+      if (typeof data1 !== "string") {
+        const err7 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err7];
+        } else {
+          vErrors.push(err7);
+        }
+        errors++;
+      }
+      if (!(data1 === "/v4/automations")) {
+        const err8 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema339.properties.url.enum } };
+        if (vErrors === null) {
+          vErrors = [err8];
+        } else {
+          vErrors.push(err8);
+        }
+        errors++;
+      }
+    }
+    if (data.data !== void 0) {
+      let data2 = data.data;
+      if (Array.isArray(data2)) {
+        if (data2.length > 100) {
+          const err9 = { instancePath: instancePath + "/data", schemaPath: "#/properties/data/maxItems", keyword: "maxItems", params: { limit: 100 } };
+          if (vErrors === null) {
+            vErrors = [err9];
+          } else {
+            vErrors.push(err9);
+          }
+          errors++;
+        }
+        const len0 = data2.length;
+        for (let i0 = 0; i0 < len0; i0++) {
+          if (!validate199(data2[i0], { instancePath: instancePath + "/data/" + i0, parentData: data2, parentDataProperty: i0, rootData })) {
+            vErrors = vErrors === null ? validate199.errors : vErrors.concat(validate199.errors);
+            errors = vErrors.length;
+          }
+        }
+      } else {
+        const err10 = { instancePath: instancePath + "/data", schemaPath: "#/properties/data/type", keyword: "type", params: { type: "array" } };
+        if (vErrors === null) {
+          vErrors = [err10];
+        } else {
+          vErrors.push(err10);
+        }
+        errors++;
+      }
+    }
+    if (data.has_more !== void 0) {
+      if (typeof data.has_more !== "boolean") {
+        const err11 = { instancePath: instancePath + "/has_more", schemaPath: "answer:HasMore/type", keyword: "type", params: { type: "boolean" } };
+        if (vErrors === null) {
+          vErrors = [err11];
+        } else {
+          vErrors.push(err11);
+        }
+        errors++;
+      }
+    }
+    if (data.next_cursor !== void 0) {
+      let data5 = data.next_cursor;
+      if (typeof data5 === "string") {
+        if (func2(data5) > 256) {
+          const err12 = { instancePath: instancePath + "/next_cursor", schemaPath: "answer:NextCursor/maxLength", keyword: "maxLength", params: { limit: 256 } };
+          if (vErrors === null) {
+            vErrors = [err12];
+          } else {
+            vErrors.push(err12);
+          }
+          errors++;
+        }
+        if (func2(data5) < 1) {
+          const err13 = { instancePath: instancePath + "/next_cursor", schemaPath: "answer:NextCursor/minLength", keyword: "minLength", params: { limit: 1 } };
+          if (vErrors === null) {
+            vErrors = [err13];
+          } else {
+            vErrors.push(err13);
+          }
+          errors++;
+        }
+      } else {
+        const err14 = { instancePath: instancePath + "/next_cursor", schemaPath: "answer:NextCursor/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err14];
+        } else {
+          vErrors.push(err14);
+        }
+        errors++;
+      }
+    }
+  } else {
+    const err15 = { instancePath, schemaPath: "#/type", keyword: "type", params: { type: "object" } };
+    if (vErrors === null) {
+      vErrors = [err15];
+    } else {
+      vErrors.push(err15);
+    }
+    errors++;
+  }
+  validate198.errors = vErrors;
+  return errors === 0;
+}
+var answerAutomation = validate199;
+var v4CreateAutomationBody = validate233;
+var schema379 = { "type": "object", "required": ["name", "status", "data"], "additionalProperties": false, "properties": { "name": { "type": "string", "minLength": 1, "maxLength": 255, "format": "text" }, "caption": { "type": "string", "maxLength": 1024, "default": "", "format": "text" }, "status": { "type": "string", "enum": ["active", "inactive", "paused"] }, "data": { "$ref": "input:AutomationDataInput" } }, "$id": "input:AutomationInput" };
+var schema380 = { "type": "object", "required": ["initiators"], "additionalProperties": false, "properties": { "type": {}, "platform": { "type": ["string", "null"], "enum": ["iOS", "Android", null], "default": null }, "initiators": { "type": "array", "minItems": 1, "maxItems": 20, "if": { "maxItems": 20 }, "then": { "items": { "$ref": "input:AutomationInitiator" } } }, "actions": { "type": "object", "additionalProperties": false, "properties": { "push": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" }, "screen": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" }, "event": {} } }, "segments": { "type": ["string", "null"], "minLength": 1, "maxLength": 256, "default": null, "format": "text" }, "steps": { "type": "array", "minItems": 1, "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "$ref": "input:AutomationStep" } } }, "frequency": { "allOf": [{ "$ref": "input:AutomationFrequency" }] }, "reentry": { "type": "boolean", "default": true } }, "$id": "input:AutomationDataInput" };
+var schema381 = { "type": "object", "required": ["uid", "type"], "additionalProperties": false, "properties": { "uid": { "type": "string", "minLength": 1, "maxLength": 100, "format": "text" }, "type": { "type": "string", "enum": ["event"] } }, "$id": "input:AutomationInitiator" };
+var schema408 = { "type": "object", "required": ["max_runs_per_user", "per"], "additionalProperties": false, "properties": { "max_runs_per_user": { "type": "integer", "minimum": 1, "maximum": 1e3 }, "per": { "type": "string", "enum": ["hour", "day", "week", "month", "lifetime"] } }, "$id": "input:AutomationFrequency" };
+var schema383 = { "type": "object", "required": ["id", "type", "duration"], "additionalProperties": false, "properties": { "id": { "$ref": "input:AutomationStepId" }, "type": { "type": "string", "enum": ["delay"] }, "duration": { "$ref": "input:AutomationDuration" } }, "$id": "input:AutomationDelayStep" };
+function validate237(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+  ;
+  let vErrors = null;
+  let errors = 0;
+  if (data && typeof data == "object" && !Array.isArray(data)) {
+    if (data.id === void 0) {
+      const err0 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "id" } };
+      if (vErrors === null) {
+        vErrors = [err0];
+      } else {
+        vErrors.push(err0);
+      }
+      errors++;
+    }
+    if (data.type === void 0) {
+      const err1 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "type" } };
+      if (vErrors === null) {
+        vErrors = [err1];
+      } else {
+        vErrors.push(err1);
+      }
+      errors++;
+    }
+    if (data.duration === void 0) {
+      const err2 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "duration" } };
+      if (vErrors === null) {
+        vErrors = [err2];
+      } else {
+        vErrors.push(err2);
+      }
+      errors++;
+    }
+    for (const key0 in data) {
+      if (!(key0 === "id" || key0 === "type" || key0 === "duration")) {
+        const err3 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
+        if (vErrors === null) {
+          vErrors = [err3];
+        } else {
+          vErrors.push(err3);
+        }
+        errors++;
+      }
+    }
+    if (data.id !== void 0) {
+      let data0 = data.id;
+      if (typeof data0 === "string") {
+        if (func2(data0) > 64) {
+          const err4 = { instancePath: instancePath + "/id", schemaPath: "input:AutomationStepId/maxLength", keyword: "maxLength", params: { limit: 64 } };
+          if (vErrors === null) {
+            vErrors = [err4];
+          } else {
+            vErrors.push(err4);
+          }
+          errors++;
+        }
+        if (func2(data0) < 1) {
+          const err5 = { instancePath: instancePath + "/id", schemaPath: "input:AutomationStepId/minLength", keyword: "minLength", params: { limit: 1 } };
+          if (vErrors === null) {
+            vErrors = [err5];
+          } else {
+            vErrors.push(err5);
+          }
+          errors++;
+        }
+        if (!pattern137.test(data0)) {
+          const err6 = { instancePath: instancePath + "/id", schemaPath: "input:AutomationStepId/pattern", keyword: "pattern", params: { pattern: "^[a-zA-Z0-9_-]+$" } };
+          if (vErrors === null) {
+            vErrors = [err6];
+          } else {
+            vErrors.push(err6);
+          }
+          errors++;
+        }
+        if (!formats2(data0)) {
+          const err7 = { instancePath: instancePath + "/id", schemaPath: "input:AutomationStepId/format", keyword: "format", params: { format: "text" } };
+          if (vErrors === null) {
+            vErrors = [err7];
+          } else {
+            vErrors.push(err7);
+          }
+          errors++;
+        }
+      } else {
+        const err8 = { instancePath: instancePath + "/id", schemaPath: "input:AutomationStepId/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err8];
+        } else {
+          vErrors.push(err8);
+        }
+        errors++;
+      }
+    }
+    if (data.type !== void 0) {
+      let data1 = data.type;
+      if (typeof data1 !== "string") {
+        const err9 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err9];
+        } else {
+          vErrors.push(err9);
+        }
+        errors++;
+      }
+      if (!(data1 === "delay")) {
+        const err10 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema383.properties.type.enum } };
+        if (vErrors === null) {
+          vErrors = [err10];
+        } else {
+          vErrors.push(err10);
+        }
+        errors++;
+      }
+    }
+    if (data.duration !== void 0) {
+      let data2 = data.duration;
+      if (typeof data2 === "string") {
+        if (func2(data2) > 64) {
+          const err11 = { instancePath: instancePath + "/duration", schemaPath: "input:AutomationDuration/maxLength", keyword: "maxLength", params: { limit: 64 } };
+          if (vErrors === null) {
+            vErrors = [err11];
+          } else {
+            vErrors.push(err11);
+          }
+          errors++;
+        }
+        if (func2(data2) < 2) {
+          const err12 = { instancePath: instancePath + "/duration", schemaPath: "input:AutomationDuration/minLength", keyword: "minLength", params: { limit: 2 } };
+          if (vErrors === null) {
+            vErrors = [err12];
+          } else {
+            vErrors.push(err12);
+          }
+          errors++;
+        }
+        if (!pattern138.test(data2)) {
+          const err13 = { instancePath: instancePath + "/duration", schemaPath: "input:AutomationDuration/pattern", keyword: "pattern", params: { pattern: "^P(?=.)([0-9]{1,5}W|([0-9]{1,3}Y)?([0-9]{1,4}M)?([0-9]{1,6}D)?(T(?=.)([0-9]{1,7}H)?([0-9]{1,8}M)?([0-9]{1,9}S)?)?)$" } };
+          if (vErrors === null) {
+            vErrors = [err13];
+          } else {
+            vErrors.push(err13);
+          }
+          errors++;
+        }
+        if (!formats2(data2)) {
+          const err14 = { instancePath: instancePath + "/duration", schemaPath: "input:AutomationDuration/format", keyword: "format", params: { format: "text" } };
+          if (vErrors === null) {
+            vErrors = [err14];
+          } else {
+            vErrors.push(err14);
+          }
+          errors++;
+        }
+      } else {
+        const err15 = { instancePath: instancePath + "/duration", schemaPath: "input:AutomationDuration/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err15];
+        } else {
+          vErrors.push(err15);
+        }
+        errors++;
+      }
+    }
+  } else {
+    const err16 = { instancePath, schemaPath: "#/type", keyword: "type", params: { type: "object" } };
+    if (vErrors === null) {
+      vErrors = [err16];
+    } else {
+      vErrors.push(err16);
+    }
+    errors++;
+  }
+  validate237.errors = vErrors;
+  return errors === 0;
+}
+var schema386 = { "type": "object", "required": ["id", "type", "time", "timezone"], "additionalProperties": false, "properties": { "id": { "$ref": "input:AutomationStepId" }, "type": { "type": "string", "enum": ["wait_until"] }, "time": { "type": "string", "pattern": "^([01][0-9]|2[0-3]):[0-5][0-9]$", "format": "text" }, "timezone": { "type": "string", "minLength": 1, "maxLength": 64, "format": "text" } }, "$id": "input:AutomationWaitUntilStep" };
+function validate238(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+  ;
+  let vErrors = null;
+  let errors = 0;
+  if (data && typeof data == "object" && !Array.isArray(data)) {
+    if (data.id === void 0) {
+      const err0 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "id" } };
+      if (vErrors === null) {
+        vErrors = [err0];
+      } else {
+        vErrors.push(err0);
+      }
+      errors++;
+    }
+    if (data.type === void 0) {
+      const err1 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "type" } };
+      if (vErrors === null) {
+        vErrors = [err1];
+      } else {
+        vErrors.push(err1);
+      }
+      errors++;
+    }
+    if (data.time === void 0) {
+      const err2 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "time" } };
+      if (vErrors === null) {
+        vErrors = [err2];
+      } else {
+        vErrors.push(err2);
+      }
+      errors++;
+    }
+    if (data.timezone === void 0) {
+      const err3 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "timezone" } };
+      if (vErrors === null) {
+        vErrors = [err3];
+      } else {
+        vErrors.push(err3);
+      }
+      errors++;
+    }
+    for (const key0 in data) {
+      if (!(key0 === "id" || key0 === "type" || key0 === "time" || key0 === "timezone")) {
+        const err4 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
+        if (vErrors === null) {
+          vErrors = [err4];
+        } else {
+          vErrors.push(err4);
+        }
+        errors++;
+      }
+    }
+    if (data.id !== void 0) {
+      let data0 = data.id;
+      if (typeof data0 === "string") {
+        if (func2(data0) > 64) {
+          const err5 = { instancePath: instancePath + "/id", schemaPath: "input:AutomationStepId/maxLength", keyword: "maxLength", params: { limit: 64 } };
+          if (vErrors === null) {
+            vErrors = [err5];
+          } else {
+            vErrors.push(err5);
+          }
+          errors++;
+        }
+        if (func2(data0) < 1) {
+          const err6 = { instancePath: instancePath + "/id", schemaPath: "input:AutomationStepId/minLength", keyword: "minLength", params: { limit: 1 } };
+          if (vErrors === null) {
+            vErrors = [err6];
+          } else {
+            vErrors.push(err6);
+          }
+          errors++;
+        }
+        if (!pattern137.test(data0)) {
+          const err7 = { instancePath: instancePath + "/id", schemaPath: "input:AutomationStepId/pattern", keyword: "pattern", params: { pattern: "^[a-zA-Z0-9_-]+$" } };
+          if (vErrors === null) {
+            vErrors = [err7];
+          } else {
+            vErrors.push(err7);
+          }
+          errors++;
+        }
+        if (!formats2(data0)) {
+          const err8 = { instancePath: instancePath + "/id", schemaPath: "input:AutomationStepId/format", keyword: "format", params: { format: "text" } };
+          if (vErrors === null) {
+            vErrors = [err8];
+          } else {
+            vErrors.push(err8);
+          }
+          errors++;
+        }
+      } else {
+        const err9 = { instancePath: instancePath + "/id", schemaPath: "input:AutomationStepId/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err9];
+        } else {
+          vErrors.push(err9);
+        }
+        errors++;
+      }
+    }
+    if (data.type !== void 0) {
+      let data1 = data.type;
+      if (typeof data1 !== "string") {
+        const err10 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err10];
+        } else {
+          vErrors.push(err10);
+        }
+        errors++;
+      }
+      if (!(data1 === "wait_until")) {
+        const err11 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema386.properties.type.enum } };
+        if (vErrors === null) {
+          vErrors = [err11];
+        } else {
+          vErrors.push(err11);
+        }
+        errors++;
+      }
+    }
+    if (data.time !== void 0) {
+      let data2 = data.time;
+      if (typeof data2 === "string") {
+        if (!pattern140.test(data2)) {
+          const err12 = { instancePath: instancePath + "/time", schemaPath: "#/properties/time/pattern", keyword: "pattern", params: { pattern: "^([01][0-9]|2[0-3]):[0-5][0-9]$" } };
+          if (vErrors === null) {
+            vErrors = [err12];
+          } else {
+            vErrors.push(err12);
+          }
+          errors++;
+        }
+        if (!formats2(data2)) {
+          const err13 = { instancePath: instancePath + "/time", schemaPath: "#/properties/time/format", keyword: "format", params: { format: "text" } };
+          if (vErrors === null) {
+            vErrors = [err13];
+          } else {
+            vErrors.push(err13);
+          }
+          errors++;
+        }
+      } else {
+        const err14 = { instancePath: instancePath + "/time", schemaPath: "#/properties/time/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err14];
+        } else {
+          vErrors.push(err14);
+        }
+        errors++;
+      }
+    }
+    if (data.timezone !== void 0) {
+      let data3 = data.timezone;
+      if (typeof data3 === "string") {
+        if (func2(data3) > 64) {
+          const err15 = { instancePath: instancePath + "/timezone", schemaPath: "#/properties/timezone/maxLength", keyword: "maxLength", params: { limit: 64 } };
+          if (vErrors === null) {
+            vErrors = [err15];
+          } else {
+            vErrors.push(err15);
+          }
+          errors++;
+        }
+        if (func2(data3) < 1) {
+          const err16 = { instancePath: instancePath + "/timezone", schemaPath: "#/properties/timezone/minLength", keyword: "minLength", params: { limit: 1 } };
+          if (vErrors === null) {
+            vErrors = [err16];
+          } else {
+            vErrors.push(err16);
+          }
+          errors++;
+        }
+        if (!formats2(data3)) {
+          const err17 = { instancePath: instancePath + "/timezone", schemaPath: "#/properties/timezone/format", keyword: "format", params: { format: "text" } };
+          if (vErrors === null) {
+            vErrors = [err17];
+          } else {
+            vErrors.push(err17);
+          }
+          errors++;
+        }
+      } else {
+        const err18 = { instancePath: instancePath + "/timezone", schemaPath: "#/properties/timezone/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err18];
+        } else {
+          vErrors.push(err18);
+        }
+        errors++;
+      }
+    }
+  } else {
+    const err19 = { instancePath, schemaPath: "#/type", keyword: "type", params: { type: "object" } };
+    if (vErrors === null) {
+      vErrors = [err19];
+    } else {
+      vErrors.push(err19);
+    }
+    errors++;
+  }
+  validate238.errors = vErrors;
+  return errors === 0;
+}
+var schema388 = { "type": "object", "required": ["id", "type", "event", "timeout"], "additionalProperties": false, "properties": { "id": { "$ref": "input:AutomationStepId" }, "type": { "type": "string", "enum": ["wait_for_event"] }, "event": { "type": "string", "minLength": 1, "maxLength": 100, "format": "text" }, "timeout": { "$ref": "input:AutomationDuration" }, "on_timeout": { "$ref": "input:AutomationSteps" } }, "$id": "input:AutomationWaitForEventStep" };
+var wrapper1 = { validate: validate236 };
+function validate240(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+  ;
+  let vErrors = null;
+  let errors = 0;
+  const _errs1 = errors;
+  let valid0 = true;
+  const _errs2 = errors;
+  if (Array.isArray(data)) {
+    if (data.length > 50) {
+      const err0 = {};
+      if (vErrors === null) {
+        vErrors = [err0];
+      } else {
+        vErrors.push(err0);
+      }
+      errors++;
+    }
+  }
+  var _valid0 = _errs2 === errors;
+  errors = _errs1;
+  if (vErrors !== null) {
+    if (_errs1) {
+      vErrors.length = _errs1;
+    } else {
+      vErrors = null;
+    }
+  }
+  if (_valid0) {
+    const _errs3 = errors;
+    if (Array.isArray(data)) {
+      const len0 = data.length;
+      for (let i0 = 0; i0 < len0; i0++) {
+        if (!wrapper1.validate(data[i0], { instancePath: instancePath + "/" + i0, parentData: data, parentDataProperty: i0, rootData })) {
+          vErrors = vErrors === null ? wrapper1.validate.errors : vErrors.concat(wrapper1.validate.errors);
+          errors = vErrors.length;
+        }
+      }
+    }
+    var _valid0 = _errs3 === errors;
+    valid0 = _valid0;
+  }
+  if (!valid0) {
+    const err1 = { instancePath, schemaPath: "#/if", keyword: "if", params: { failingKeyword: "then" } };
+    if (vErrors === null) {
+      vErrors = [err1];
+    } else {
+      vErrors.push(err1);
+    }
+    errors++;
+  }
+  if (Array.isArray(data)) {
+    if (data.length > 50) {
+      const err2 = { instancePath, schemaPath: "#/maxItems", keyword: "maxItems", params: { limit: 50 } };
+      if (vErrors === null) {
+        vErrors = [err2];
+      } else {
+        vErrors.push(err2);
+      }
+      errors++;
+    }
+  } else {
+    const err3 = { instancePath, schemaPath: "#/type", keyword: "type", params: { type: "array" } };
+    if (vErrors === null) {
+      vErrors = [err3];
+    } else {
+      vErrors.push(err3);
+    }
+    errors++;
+  }
+  validate240.errors = vErrors;
+  return errors === 0;
+}
+function validate239(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+  ;
+  let vErrors = null;
+  let errors = 0;
+  if (data && typeof data == "object" && !Array.isArray(data)) {
+    if (data.id === void 0) {
+      const err0 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "id" } };
+      if (vErrors === null) {
+        vErrors = [err0];
+      } else {
+        vErrors.push(err0);
+      }
+      errors++;
+    }
+    if (data.type === void 0) {
+      const err1 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "type" } };
+      if (vErrors === null) {
+        vErrors = [err1];
+      } else {
+        vErrors.push(err1);
+      }
+      errors++;
+    }
+    if (data.event === void 0) {
+      const err2 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "event" } };
+      if (vErrors === null) {
+        vErrors = [err2];
+      } else {
+        vErrors.push(err2);
+      }
+      errors++;
+    }
+    if (data.timeout === void 0) {
+      const err3 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "timeout" } };
+      if (vErrors === null) {
+        vErrors = [err3];
+      } else {
+        vErrors.push(err3);
+      }
+      errors++;
+    }
+    for (const key0 in data) {
+      if (!(key0 === "id" || key0 === "type" || key0 === "event" || key0 === "timeout" || key0 === "on_timeout")) {
+        const err4 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
+        if (vErrors === null) {
+          vErrors = [err4];
+        } else {
+          vErrors.push(err4);
+        }
+        errors++;
+      }
+    }
+    if (data.id !== void 0) {
+      let data0 = data.id;
+      if (typeof data0 === "string") {
+        if (func2(data0) > 64) {
+          const err5 = { instancePath: instancePath + "/id", schemaPath: "input:AutomationStepId/maxLength", keyword: "maxLength", params: { limit: 64 } };
+          if (vErrors === null) {
+            vErrors = [err5];
+          } else {
+            vErrors.push(err5);
+          }
+          errors++;
+        }
+        if (func2(data0) < 1) {
+          const err6 = { instancePath: instancePath + "/id", schemaPath: "input:AutomationStepId/minLength", keyword: "minLength", params: { limit: 1 } };
+          if (vErrors === null) {
+            vErrors = [err6];
+          } else {
+            vErrors.push(err6);
+          }
+          errors++;
+        }
+        if (!pattern137.test(data0)) {
+          const err7 = { instancePath: instancePath + "/id", schemaPath: "input:AutomationStepId/pattern", keyword: "pattern", params: { pattern: "^[a-zA-Z0-9_-]+$" } };
+          if (vErrors === null) {
+            vErrors = [err7];
+          } else {
+            vErrors.push(err7);
+          }
+          errors++;
+        }
+        if (!formats2(data0)) {
+          const err8 = { instancePath: instancePath + "/id", schemaPath: "input:AutomationStepId/format", keyword: "format", params: { format: "text" } };
+          if (vErrors === null) {
+            vErrors = [err8];
+          } else {
+            vErrors.push(err8);
+          }
+          errors++;
+        }
+      } else {
+        const err9 = { instancePath: instancePath + "/id", schemaPath: "input:AutomationStepId/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err9];
+        } else {
+          vErrors.push(err9);
+        }
+        errors++;
+      }
+    }
+    if (data.type !== void 0) {
+      let data1 = data.type;
+      if (typeof data1 !== "string") {
+        const err10 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err10];
+        } else {
+          vErrors.push(err10);
+        }
+        errors++;
+      }
+      if (!(data1 === "wait_for_event")) {
+        const err11 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema388.properties.type.enum } };
+        if (vErrors === null) {
+          vErrors = [err11];
+        } else {
+          vErrors.push(err11);
+        }
+        errors++;
+      }
+    }
+    if (data.event !== void 0) {
+      let data2 = data.event;
+      if (typeof data2 === "string") {
+        if (func2(data2) > 100) {
+          const err12 = { instancePath: instancePath + "/event", schemaPath: "#/properties/event/maxLength", keyword: "maxLength", params: { limit: 100 } };
+          if (vErrors === null) {
+            vErrors = [err12];
+          } else {
+            vErrors.push(err12);
+          }
+          errors++;
+        }
+        if (func2(data2) < 1) {
+          const err13 = { instancePath: instancePath + "/event", schemaPath: "#/properties/event/minLength", keyword: "minLength", params: { limit: 1 } };
+          if (vErrors === null) {
+            vErrors = [err13];
+          } else {
+            vErrors.push(err13);
+          }
+          errors++;
+        }
+        if (!formats2(data2)) {
+          const err14 = { instancePath: instancePath + "/event", schemaPath: "#/properties/event/format", keyword: "format", params: { format: "text" } };
+          if (vErrors === null) {
+            vErrors = [err14];
+          } else {
+            vErrors.push(err14);
+          }
+          errors++;
+        }
+      } else {
+        const err15 = { instancePath: instancePath + "/event", schemaPath: "#/properties/event/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err15];
+        } else {
+          vErrors.push(err15);
+        }
+        errors++;
+      }
+    }
+    if (data.timeout !== void 0) {
+      let data3 = data.timeout;
+      if (typeof data3 === "string") {
+        if (func2(data3) > 64) {
+          const err16 = { instancePath: instancePath + "/timeout", schemaPath: "input:AutomationDuration/maxLength", keyword: "maxLength", params: { limit: 64 } };
+          if (vErrors === null) {
+            vErrors = [err16];
+          } else {
+            vErrors.push(err16);
+          }
+          errors++;
+        }
+        if (func2(data3) < 2) {
+          const err17 = { instancePath: instancePath + "/timeout", schemaPath: "input:AutomationDuration/minLength", keyword: "minLength", params: { limit: 2 } };
+          if (vErrors === null) {
+            vErrors = [err17];
+          } else {
+            vErrors.push(err17);
+          }
+          errors++;
+        }
+        if (!pattern138.test(data3)) {
+          const err18 = { instancePath: instancePath + "/timeout", schemaPath: "input:AutomationDuration/pattern", keyword: "pattern", params: { pattern: "^P(?=.)([0-9]{1,5}W|([0-9]{1,3}Y)?([0-9]{1,4}M)?([0-9]{1,6}D)?(T(?=.)([0-9]{1,7}H)?([0-9]{1,8}M)?([0-9]{1,9}S)?)?)$" } };
+          if (vErrors === null) {
+            vErrors = [err18];
+          } else {
+            vErrors.push(err18);
+          }
+          errors++;
+        }
+        if (!formats2(data3)) {
+          const err19 = { instancePath: instancePath + "/timeout", schemaPath: "input:AutomationDuration/format", keyword: "format", params: { format: "text" } };
+          if (vErrors === null) {
+            vErrors = [err19];
+          } else {
+            vErrors.push(err19);
+          }
+          errors++;
+        }
+      } else {
+        const err20 = { instancePath: instancePath + "/timeout", schemaPath: "input:AutomationDuration/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err20];
+        } else {
+          vErrors.push(err20);
+        }
+        errors++;
+      }
+    }
+    if (data.on_timeout !== void 0) {
+      if (!validate240(data.on_timeout, { instancePath: instancePath + "/on_timeout", parentData: data, parentDataProperty: "on_timeout", rootData })) {
+        vErrors = vErrors === null ? validate240.errors : vErrors.concat(validate240.errors);
+        errors = vErrors.length;
+      }
+    }
+  } else {
+    const err21 = { instancePath, schemaPath: "#/type", keyword: "type", params: { type: "object" } };
+    if (vErrors === null) {
+      vErrors = [err21];
+    } else {
+      vErrors.push(err21);
+    }
+    errors++;
+  }
+  validate239.errors = vErrors;
+  return errors === 0;
+}
+var schema392 = { "type": "object", "required": ["id", "type", "conditions"], "additionalProperties": false, "properties": { "id": { "$ref": "input:AutomationStepId" }, "type": { "type": "string", "enum": ["branch"] }, "conditions": { "type": "array", "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "$ref": "input:ConditionInput" } } }, "then": { "$ref": "input:AutomationSteps" }, "else": { "$ref": "input:AutomationSteps" } }, "$id": "input:AutomationBranchStep" };
+function validate242(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+  ;
+  let vErrors = null;
+  let errors = 0;
+  if (data && typeof data == "object" && !Array.isArray(data)) {
+    if (data.id === void 0) {
+      const err0 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "id" } };
+      if (vErrors === null) {
+        vErrors = [err0];
+      } else {
+        vErrors.push(err0);
+      }
+      errors++;
+    }
+    if (data.type === void 0) {
+      const err1 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "type" } };
+      if (vErrors === null) {
+        vErrors = [err1];
+      } else {
+        vErrors.push(err1);
+      }
+      errors++;
+    }
+    if (data.conditions === void 0) {
+      const err2 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "conditions" } };
+      if (vErrors === null) {
+        vErrors = [err2];
+      } else {
+        vErrors.push(err2);
+      }
+      errors++;
+    }
+    for (const key0 in data) {
+      if (!(key0 === "id" || key0 === "type" || key0 === "conditions" || key0 === "then" || key0 === "else")) {
+        const err3 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
+        if (vErrors === null) {
+          vErrors = [err3];
+        } else {
+          vErrors.push(err3);
+        }
+        errors++;
+      }
+    }
+    if (data.id !== void 0) {
+      let data0 = data.id;
+      if (typeof data0 === "string") {
+        if (func2(data0) > 64) {
+          const err4 = { instancePath: instancePath + "/id", schemaPath: "input:AutomationStepId/maxLength", keyword: "maxLength", params: { limit: 64 } };
+          if (vErrors === null) {
+            vErrors = [err4];
+          } else {
+            vErrors.push(err4);
+          }
+          errors++;
+        }
+        if (func2(data0) < 1) {
+          const err5 = { instancePath: instancePath + "/id", schemaPath: "input:AutomationStepId/minLength", keyword: "minLength", params: { limit: 1 } };
+          if (vErrors === null) {
+            vErrors = [err5];
+          } else {
+            vErrors.push(err5);
+          }
+          errors++;
+        }
+        if (!pattern137.test(data0)) {
+          const err6 = { instancePath: instancePath + "/id", schemaPath: "input:AutomationStepId/pattern", keyword: "pattern", params: { pattern: "^[a-zA-Z0-9_-]+$" } };
+          if (vErrors === null) {
+            vErrors = [err6];
+          } else {
+            vErrors.push(err6);
+          }
+          errors++;
+        }
+        if (!formats2(data0)) {
+          const err7 = { instancePath: instancePath + "/id", schemaPath: "input:AutomationStepId/format", keyword: "format", params: { format: "text" } };
+          if (vErrors === null) {
+            vErrors = [err7];
+          } else {
+            vErrors.push(err7);
+          }
+          errors++;
+        }
+      } else {
+        const err8 = { instancePath: instancePath + "/id", schemaPath: "input:AutomationStepId/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err8];
+        } else {
+          vErrors.push(err8);
+        }
+        errors++;
+      }
+    }
+    if (data.type !== void 0) {
+      let data1 = data.type;
+      if (typeof data1 !== "string") {
+        const err9 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err9];
+        } else {
+          vErrors.push(err9);
+        }
+        errors++;
+      }
+      if (!(data1 === "branch")) {
+        const err10 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema392.properties.type.enum } };
+        if (vErrors === null) {
+          vErrors = [err10];
+        } else {
+          vErrors.push(err10);
+        }
+        errors++;
+      }
+    }
+    if (data.conditions !== void 0) {
+      let data2 = data.conditions;
+      const _errs9 = errors;
+      let valid2 = true;
+      const _errs10 = errors;
+      if (Array.isArray(data2)) {
+        if (data2.length > 50) {
+          const err11 = {};
+          if (vErrors === null) {
+            vErrors = [err11];
+          } else {
+            vErrors.push(err11);
+          }
+          errors++;
+        }
+      }
+      var _valid0 = _errs10 === errors;
+      errors = _errs9;
+      if (vErrors !== null) {
+        if (_errs9) {
+          vErrors.length = _errs9;
+        } else {
+          vErrors = null;
+        }
+      }
+      if (_valid0) {
+        const _errs11 = errors;
+        if (Array.isArray(data2)) {
+          const len0 = data2.length;
+          for (let i0 = 0; i0 < len0; i0++) {
+            if (!validate100(data2[i0], { instancePath: instancePath + "/conditions/" + i0, parentData: data2, parentDataProperty: i0, rootData })) {
+              vErrors = vErrors === null ? validate100.errors : vErrors.concat(validate100.errors);
+              errors = vErrors.length;
+            }
+          }
+        }
+        var _valid0 = _errs11 === errors;
+        valid2 = _valid0;
+      }
+      if (!valid2) {
+        const err12 = { instancePath: instancePath + "/conditions", schemaPath: "#/properties/conditions/if", keyword: "if", params: { failingKeyword: "then" } };
+        if (vErrors === null) {
+          vErrors = [err12];
+        } else {
+          vErrors.push(err12);
+        }
+        errors++;
+      }
+      if (Array.isArray(data2)) {
+        if (data2.length > 50) {
+          const err13 = { instancePath: instancePath + "/conditions", schemaPath: "#/properties/conditions/maxItems", keyword: "maxItems", params: { limit: 50 } };
+          if (vErrors === null) {
+            vErrors = [err13];
+          } else {
+            vErrors.push(err13);
+          }
+          errors++;
+        }
+      } else {
+        const err14 = { instancePath: instancePath + "/conditions", schemaPath: "#/properties/conditions/type", keyword: "type", params: { type: "array" } };
+        if (vErrors === null) {
+          vErrors = [err14];
+        } else {
+          vErrors.push(err14);
+        }
+        errors++;
+      }
+    }
+    if (data.then !== void 0) {
+      if (!validate240(data.then, { instancePath: instancePath + "/then", parentData: data, parentDataProperty: "then", rootData })) {
+        vErrors = vErrors === null ? validate240.errors : vErrors.concat(validate240.errors);
+        errors = vErrors.length;
+      }
+    }
+    if (data.else !== void 0) {
+      if (!validate240(data.else, { instancePath: instancePath + "/else", parentData: data, parentDataProperty: "else", rootData })) {
+        vErrors = vErrors === null ? validate240.errors : vErrors.concat(validate240.errors);
+        errors = vErrors.length;
+      }
+    }
+  } else {
+    const err15 = { instancePath, schemaPath: "#/type", keyword: "type", params: { type: "object" } };
+    if (vErrors === null) {
+      vErrors = [err15];
+    } else {
+      vErrors.push(err15);
+    }
+    errors++;
+  }
+  validate242.errors = vErrors;
+  return errors === 0;
+}
+var schema394 = { "type": "object", "required": ["id", "type", "integration_id"], "additionalProperties": false, "properties": { "id": { "$ref": "input:AutomationStepId" }, "type": { "type": "string", "enum": ["webhook"] }, "integration_id": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } }, "$id": "input:AutomationWebhookStep" };
+function validate246(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+  ;
+  let vErrors = null;
+  let errors = 0;
+  if (data && typeof data == "object" && !Array.isArray(data)) {
+    if (data.id === void 0) {
+      const err0 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "id" } };
+      if (vErrors === null) {
+        vErrors = [err0];
+      } else {
+        vErrors.push(err0);
+      }
+      errors++;
+    }
+    if (data.type === void 0) {
+      const err1 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "type" } };
+      if (vErrors === null) {
+        vErrors = [err1];
+      } else {
+        vErrors.push(err1);
+      }
+      errors++;
+    }
+    if (data.integration_id === void 0) {
+      const err2 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "integration_id" } };
+      if (vErrors === null) {
+        vErrors = [err2];
+      } else {
+        vErrors.push(err2);
+      }
+      errors++;
+    }
+    for (const key0 in data) {
+      if (!(key0 === "id" || key0 === "type" || key0 === "integration_id")) {
+        const err3 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
+        if (vErrors === null) {
+          vErrors = [err3];
+        } else {
+          vErrors.push(err3);
+        }
+        errors++;
+      }
+    }
+    if (data.id !== void 0) {
+      let data0 = data.id;
+      if (typeof data0 === "string") {
+        if (func2(data0) > 64) {
+          const err4 = { instancePath: instancePath + "/id", schemaPath: "input:AutomationStepId/maxLength", keyword: "maxLength", params: { limit: 64 } };
+          if (vErrors === null) {
+            vErrors = [err4];
+          } else {
+            vErrors.push(err4);
+          }
+          errors++;
+        }
+        if (func2(data0) < 1) {
+          const err5 = { instancePath: instancePath + "/id", schemaPath: "input:AutomationStepId/minLength", keyword: "minLength", params: { limit: 1 } };
+          if (vErrors === null) {
+            vErrors = [err5];
+          } else {
+            vErrors.push(err5);
+          }
+          errors++;
+        }
+        if (!pattern137.test(data0)) {
+          const err6 = { instancePath: instancePath + "/id", schemaPath: "input:AutomationStepId/pattern", keyword: "pattern", params: { pattern: "^[a-zA-Z0-9_-]+$" } };
+          if (vErrors === null) {
+            vErrors = [err6];
+          } else {
+            vErrors.push(err6);
+          }
+          errors++;
+        }
+        if (!formats2(data0)) {
+          const err7 = { instancePath: instancePath + "/id", schemaPath: "input:AutomationStepId/format", keyword: "format", params: { format: "text" } };
+          if (vErrors === null) {
+            vErrors = [err7];
+          } else {
+            vErrors.push(err7);
+          }
+          errors++;
+        }
+      } else {
+        const err8 = { instancePath: instancePath + "/id", schemaPath: "input:AutomationStepId/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err8];
+        } else {
+          vErrors.push(err8);
+        }
+        errors++;
+      }
+    }
+    if (data.type !== void 0) {
+      let data1 = data.type;
+      if (typeof data1 !== "string") {
+        const err9 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err9];
+        } else {
+          vErrors.push(err9);
+        }
+        errors++;
+      }
+      if (!(data1 === "webhook")) {
+        const err10 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema394.properties.type.enum } };
+        if (vErrors === null) {
+          vErrors = [err10];
+        } else {
+          vErrors.push(err10);
+        }
+        errors++;
+      }
+    }
+    if (data.integration_id !== void 0) {
+      let data2 = data.integration_id;
+      if (typeof data2 === "string") {
+        if (func2(data2) > 256) {
+          const err11 = { instancePath: instancePath + "/integration_id", schemaPath: "#/properties/integration_id/maxLength", keyword: "maxLength", params: { limit: 256 } };
+          if (vErrors === null) {
+            vErrors = [err11];
+          } else {
+            vErrors.push(err11);
+          }
+          errors++;
+        }
+        if (func2(data2) < 1) {
+          const err12 = { instancePath: instancePath + "/integration_id", schemaPath: "#/properties/integration_id/minLength", keyword: "minLength", params: { limit: 1 } };
+          if (vErrors === null) {
+            vErrors = [err12];
+          } else {
+            vErrors.push(err12);
+          }
+          errors++;
+        }
+        if (!formats2(data2)) {
+          const err13 = { instancePath: instancePath + "/integration_id", schemaPath: "#/properties/integration_id/format", keyword: "format", params: { format: "text" } };
+          if (vErrors === null) {
+            vErrors = [err13];
+          } else {
+            vErrors.push(err13);
+          }
+          errors++;
+        }
+      } else {
+        const err14 = { instancePath: instancePath + "/integration_id", schemaPath: "#/properties/integration_id/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err14];
+        } else {
+          vErrors.push(err14);
+        }
+        errors++;
+      }
+    }
+  } else {
+    const err15 = { instancePath, schemaPath: "#/type", keyword: "type", params: { type: "object" } };
+    if (vErrors === null) {
+      vErrors = [err15];
+    } else {
+      vErrors.push(err15);
+    }
+    errors++;
+  }
+  validate246.errors = vErrors;
+  return errors === 0;
+}
+var schema396 = { "type": "object", "required": ["id", "type", "subject", "text"], "additionalProperties": false, "properties": { "id": { "$ref": "input:AutomationStepId" }, "type": { "type": "string", "enum": ["email"] }, "to": { "type": "string", "minLength": 3, "maxLength": 254, "pattern": "^[^\\s@]+@[^\\s@]+$", "format": "text" }, "subject": { "type": "string", "minLength": 1, "maxLength": 255, "format": "text" }, "text": { "type": "string", "minLength": 1, "maxLength": 2e4, "format": "text" } }, "$id": "input:AutomationEmailStep" };
+function validate247(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+  ;
+  let vErrors = null;
+  let errors = 0;
+  if (data && typeof data == "object" && !Array.isArray(data)) {
+    if (data.id === void 0) {
+      const err0 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "id" } };
+      if (vErrors === null) {
+        vErrors = [err0];
+      } else {
+        vErrors.push(err0);
+      }
+      errors++;
+    }
+    if (data.type === void 0) {
+      const err1 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "type" } };
+      if (vErrors === null) {
+        vErrors = [err1];
+      } else {
+        vErrors.push(err1);
+      }
+      errors++;
+    }
+    if (data.subject === void 0) {
+      const err2 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "subject" } };
+      if (vErrors === null) {
+        vErrors = [err2];
+      } else {
+        vErrors.push(err2);
+      }
+      errors++;
+    }
+    if (data.text === void 0) {
+      const err3 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "text" } };
+      if (vErrors === null) {
+        vErrors = [err3];
+      } else {
+        vErrors.push(err3);
+      }
+      errors++;
+    }
+    for (const key0 in data) {
+      if (!(key0 === "id" || key0 === "type" || key0 === "to" || key0 === "subject" || key0 === "text")) {
+        const err4 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
+        if (vErrors === null) {
+          vErrors = [err4];
+        } else {
+          vErrors.push(err4);
+        }
+        errors++;
+      }
+    }
+    if (data.id !== void 0) {
+      let data0 = data.id;
+      if (typeof data0 === "string") {
+        if (func2(data0) > 64) {
+          const err5 = { instancePath: instancePath + "/id", schemaPath: "input:AutomationStepId/maxLength", keyword: "maxLength", params: { limit: 64 } };
+          if (vErrors === null) {
+            vErrors = [err5];
+          } else {
+            vErrors.push(err5);
+          }
+          errors++;
+        }
+        if (func2(data0) < 1) {
+          const err6 = { instancePath: instancePath + "/id", schemaPath: "input:AutomationStepId/minLength", keyword: "minLength", params: { limit: 1 } };
+          if (vErrors === null) {
+            vErrors = [err6];
+          } else {
+            vErrors.push(err6);
+          }
+          errors++;
+        }
+        if (!pattern137.test(data0)) {
+          const err7 = { instancePath: instancePath + "/id", schemaPath: "input:AutomationStepId/pattern", keyword: "pattern", params: { pattern: "^[a-zA-Z0-9_-]+$" } };
+          if (vErrors === null) {
+            vErrors = [err7];
+          } else {
+            vErrors.push(err7);
+          }
+          errors++;
+        }
+        if (!formats2(data0)) {
+          const err8 = { instancePath: instancePath + "/id", schemaPath: "input:AutomationStepId/format", keyword: "format", params: { format: "text" } };
+          if (vErrors === null) {
+            vErrors = [err8];
+          } else {
+            vErrors.push(err8);
+          }
+          errors++;
+        }
+      } else {
+        const err9 = { instancePath: instancePath + "/id", schemaPath: "input:AutomationStepId/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err9];
+        } else {
+          vErrors.push(err9);
+        }
+        errors++;
+      }
+    }
+    if (data.type !== void 0) {
+      let data1 = data.type;
+      if (typeof data1 !== "string") {
+        const err10 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err10];
+        } else {
+          vErrors.push(err10);
+        }
+        errors++;
+      }
+      if (!(data1 === "email")) {
+        const err11 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema396.properties.type.enum } };
+        if (vErrors === null) {
+          vErrors = [err11];
+        } else {
+          vErrors.push(err11);
+        }
+        errors++;
+      }
+    }
+    if (data.to !== void 0) {
+      let data2 = data.to;
+      if (typeof data2 === "string") {
+        if (func2(data2) > 254) {
+          const err12 = { instancePath: instancePath + "/to", schemaPath: "#/properties/to/maxLength", keyword: "maxLength", params: { limit: 254 } };
+          if (vErrors === null) {
+            vErrors = [err12];
+          } else {
+            vErrors.push(err12);
+          }
+          errors++;
+        }
+        if (func2(data2) < 3) {
+          const err13 = { instancePath: instancePath + "/to", schemaPath: "#/properties/to/minLength", keyword: "minLength", params: { limit: 3 } };
+          if (vErrors === null) {
+            vErrors = [err13];
+          } else {
+            vErrors.push(err13);
+          }
+          errors++;
+        }
+        if (!pattern146.test(data2)) {
+          const err14 = { instancePath: instancePath + "/to", schemaPath: "#/properties/to/pattern", keyword: "pattern", params: { pattern: "^[^\\s@]+@[^\\s@]+$" } };
+          if (vErrors === null) {
+            vErrors = [err14];
+          } else {
+            vErrors.push(err14);
+          }
+          errors++;
+        }
+        if (!formats2(data2)) {
+          const err15 = { instancePath: instancePath + "/to", schemaPath: "#/properties/to/format", keyword: "format", params: { format: "text" } };
+          if (vErrors === null) {
+            vErrors = [err15];
+          } else {
+            vErrors.push(err15);
+          }
+          errors++;
+        }
+      } else {
+        const err16 = { instancePath: instancePath + "/to", schemaPath: "#/properties/to/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err16];
+        } else {
+          vErrors.push(err16);
+        }
+        errors++;
+      }
+    }
+    if (data.subject !== void 0) {
+      let data3 = data.subject;
+      if (typeof data3 === "string") {
+        if (func2(data3) > 255) {
+          const err17 = { instancePath: instancePath + "/subject", schemaPath: "#/properties/subject/maxLength", keyword: "maxLength", params: { limit: 255 } };
+          if (vErrors === null) {
+            vErrors = [err17];
+          } else {
+            vErrors.push(err17);
+          }
+          errors++;
+        }
+        if (func2(data3) < 1) {
+          const err18 = { instancePath: instancePath + "/subject", schemaPath: "#/properties/subject/minLength", keyword: "minLength", params: { limit: 1 } };
+          if (vErrors === null) {
+            vErrors = [err18];
+          } else {
+            vErrors.push(err18);
+          }
+          errors++;
+        }
+        if (!formats2(data3)) {
+          const err19 = { instancePath: instancePath + "/subject", schemaPath: "#/properties/subject/format", keyword: "format", params: { format: "text" } };
+          if (vErrors === null) {
+            vErrors = [err19];
+          } else {
+            vErrors.push(err19);
+          }
+          errors++;
+        }
+      } else {
+        const err20 = { instancePath: instancePath + "/subject", schemaPath: "#/properties/subject/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err20];
+        } else {
+          vErrors.push(err20);
+        }
+        errors++;
+      }
+    }
+    if (data.text !== void 0) {
+      let data4 = data.text;
+      if (typeof data4 === "string") {
+        if (func2(data4) > 2e4) {
+          const err21 = { instancePath: instancePath + "/text", schemaPath: "#/properties/text/maxLength", keyword: "maxLength", params: { limit: 2e4 } };
+          if (vErrors === null) {
+            vErrors = [err21];
+          } else {
+            vErrors.push(err21);
+          }
+          errors++;
+        }
+        if (func2(data4) < 1) {
+          const err22 = { instancePath: instancePath + "/text", schemaPath: "#/properties/text/minLength", keyword: "minLength", params: { limit: 1 } };
+          if (vErrors === null) {
+            vErrors = [err22];
+          } else {
+            vErrors.push(err22);
+          }
+          errors++;
+        }
+        if (!formats2(data4)) {
+          const err23 = { instancePath: instancePath + "/text", schemaPath: "#/properties/text/format", keyword: "format", params: { format: "text" } };
+          if (vErrors === null) {
+            vErrors = [err23];
+          } else {
+            vErrors.push(err23);
+          }
+          errors++;
+        }
+      } else {
+        const err24 = { instancePath: instancePath + "/text", schemaPath: "#/properties/text/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err24];
+        } else {
+          vErrors.push(err24);
+        }
+        errors++;
+      }
+    }
+  } else {
+    const err25 = { instancePath, schemaPath: "#/type", keyword: "type", params: { type: "object" } };
+    if (vErrors === null) {
+      vErrors = [err25];
+    } else {
+      vErrors.push(err25);
+    }
+    errors++;
+  }
+  validate247.errors = vErrors;
+  return errors === 0;
+}
+var schema398 = { "type": "object", "required": ["id", "type", "push"], "additionalProperties": false, "properties": { "id": { "$ref": "input:AutomationStepId" }, "type": { "type": "string", "enum": ["push"] }, "push": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } }, "$id": "input:AutomationPushStep" };
+function validate248(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+  ;
+  let vErrors = null;
+  let errors = 0;
+  if (data && typeof data == "object" && !Array.isArray(data)) {
+    if (data.id === void 0) {
+      const err0 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "id" } };
+      if (vErrors === null) {
+        vErrors = [err0];
+      } else {
+        vErrors.push(err0);
+      }
+      errors++;
+    }
+    if (data.type === void 0) {
+      const err1 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "type" } };
+      if (vErrors === null) {
+        vErrors = [err1];
+      } else {
+        vErrors.push(err1);
+      }
+      errors++;
+    }
+    if (data.push === void 0) {
+      const err2 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "push" } };
+      if (vErrors === null) {
+        vErrors = [err2];
+      } else {
+        vErrors.push(err2);
+      }
+      errors++;
+    }
+    for (const key0 in data) {
+      if (!(key0 === "id" || key0 === "type" || key0 === "push")) {
+        const err3 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
+        if (vErrors === null) {
+          vErrors = [err3];
+        } else {
+          vErrors.push(err3);
+        }
+        errors++;
+      }
+    }
+    if (data.id !== void 0) {
+      let data0 = data.id;
+      if (typeof data0 === "string") {
+        if (func2(data0) > 64) {
+          const err4 = { instancePath: instancePath + "/id", schemaPath: "input:AutomationStepId/maxLength", keyword: "maxLength", params: { limit: 64 } };
+          if (vErrors === null) {
+            vErrors = [err4];
+          } else {
+            vErrors.push(err4);
+          }
+          errors++;
+        }
+        if (func2(data0) < 1) {
+          const err5 = { instancePath: instancePath + "/id", schemaPath: "input:AutomationStepId/minLength", keyword: "minLength", params: { limit: 1 } };
+          if (vErrors === null) {
+            vErrors = [err5];
+          } else {
+            vErrors.push(err5);
+          }
+          errors++;
+        }
+        if (!pattern137.test(data0)) {
+          const err6 = { instancePath: instancePath + "/id", schemaPath: "input:AutomationStepId/pattern", keyword: "pattern", params: { pattern: "^[a-zA-Z0-9_-]+$" } };
+          if (vErrors === null) {
+            vErrors = [err6];
+          } else {
+            vErrors.push(err6);
+          }
+          errors++;
+        }
+        if (!formats2(data0)) {
+          const err7 = { instancePath: instancePath + "/id", schemaPath: "input:AutomationStepId/format", keyword: "format", params: { format: "text" } };
+          if (vErrors === null) {
+            vErrors = [err7];
+          } else {
+            vErrors.push(err7);
+          }
+          errors++;
+        }
+      } else {
+        const err8 = { instancePath: instancePath + "/id", schemaPath: "input:AutomationStepId/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err8];
+        } else {
+          vErrors.push(err8);
+        }
+        errors++;
+      }
+    }
+    if (data.type !== void 0) {
+      let data1 = data.type;
+      if (typeof data1 !== "string") {
+        const err9 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err9];
+        } else {
+          vErrors.push(err9);
+        }
+        errors++;
+      }
+      if (!(data1 === "push")) {
+        const err10 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema398.properties.type.enum } };
+        if (vErrors === null) {
+          vErrors = [err10];
+        } else {
+          vErrors.push(err10);
+        }
+        errors++;
+      }
+    }
+    if (data.push !== void 0) {
+      let data2 = data.push;
+      if (typeof data2 === "string") {
+        if (func2(data2) > 256) {
+          const err11 = { instancePath: instancePath + "/push", schemaPath: "#/properties/push/maxLength", keyword: "maxLength", params: { limit: 256 } };
+          if (vErrors === null) {
+            vErrors = [err11];
+          } else {
+            vErrors.push(err11);
+          }
+          errors++;
+        }
+        if (func2(data2) < 1) {
+          const err12 = { instancePath: instancePath + "/push", schemaPath: "#/properties/push/minLength", keyword: "minLength", params: { limit: 1 } };
+          if (vErrors === null) {
+            vErrors = [err12];
+          } else {
+            vErrors.push(err12);
+          }
+          errors++;
+        }
+        if (!formats2(data2)) {
+          const err13 = { instancePath: instancePath + "/push", schemaPath: "#/properties/push/format", keyword: "format", params: { format: "text" } };
+          if (vErrors === null) {
+            vErrors = [err13];
+          } else {
+            vErrors.push(err13);
+          }
+          errors++;
+        }
+      } else {
+        const err14 = { instancePath: instancePath + "/push", schemaPath: "#/properties/push/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err14];
+        } else {
+          vErrors.push(err14);
+        }
+        errors++;
+      }
+    }
+  } else {
+    const err15 = { instancePath, schemaPath: "#/type", keyword: "type", params: { type: "object" } };
+    if (vErrors === null) {
+      vErrors = [err15];
+    } else {
+      vErrors.push(err15);
+    }
+    errors++;
+  }
+  validate248.errors = vErrors;
+  return errors === 0;
+}
+var schema400 = { "type": "object", "required": ["id", "type", "screen"], "additionalProperties": false, "properties": { "id": { "$ref": "input:AutomationStepId" }, "type": { "type": "string", "enum": ["screen"] }, "screen": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } }, "$id": "input:AutomationScreenStep" };
+function validate249(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+  ;
+  let vErrors = null;
+  let errors = 0;
+  if (data && typeof data == "object" && !Array.isArray(data)) {
+    if (data.id === void 0) {
+      const err0 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "id" } };
+      if (vErrors === null) {
+        vErrors = [err0];
+      } else {
+        vErrors.push(err0);
+      }
+      errors++;
+    }
+    if (data.type === void 0) {
+      const err1 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "type" } };
+      if (vErrors === null) {
+        vErrors = [err1];
+      } else {
+        vErrors.push(err1);
+      }
+      errors++;
+    }
+    if (data.screen === void 0) {
+      const err2 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "screen" } };
+      if (vErrors === null) {
+        vErrors = [err2];
+      } else {
+        vErrors.push(err2);
+      }
+      errors++;
+    }
+    for (const key0 in data) {
+      if (!(key0 === "id" || key0 === "type" || key0 === "screen")) {
+        const err3 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
+        if (vErrors === null) {
+          vErrors = [err3];
+        } else {
+          vErrors.push(err3);
+        }
+        errors++;
+      }
+    }
+    if (data.id !== void 0) {
+      let data0 = data.id;
+      if (typeof data0 === "string") {
+        if (func2(data0) > 64) {
+          const err4 = { instancePath: instancePath + "/id", schemaPath: "input:AutomationStepId/maxLength", keyword: "maxLength", params: { limit: 64 } };
+          if (vErrors === null) {
+            vErrors = [err4];
+          } else {
+            vErrors.push(err4);
+          }
+          errors++;
+        }
+        if (func2(data0) < 1) {
+          const err5 = { instancePath: instancePath + "/id", schemaPath: "input:AutomationStepId/minLength", keyword: "minLength", params: { limit: 1 } };
+          if (vErrors === null) {
+            vErrors = [err5];
+          } else {
+            vErrors.push(err5);
+          }
+          errors++;
+        }
+        if (!pattern137.test(data0)) {
+          const err6 = { instancePath: instancePath + "/id", schemaPath: "input:AutomationStepId/pattern", keyword: "pattern", params: { pattern: "^[a-zA-Z0-9_-]+$" } };
+          if (vErrors === null) {
+            vErrors = [err6];
+          } else {
+            vErrors.push(err6);
+          }
+          errors++;
+        }
+        if (!formats2(data0)) {
+          const err7 = { instancePath: instancePath + "/id", schemaPath: "input:AutomationStepId/format", keyword: "format", params: { format: "text" } };
+          if (vErrors === null) {
+            vErrors = [err7];
+          } else {
+            vErrors.push(err7);
+          }
+          errors++;
+        }
+      } else {
+        const err8 = { instancePath: instancePath + "/id", schemaPath: "input:AutomationStepId/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err8];
+        } else {
+          vErrors.push(err8);
+        }
+        errors++;
+      }
+    }
+    if (data.type !== void 0) {
+      let data1 = data.type;
+      if (typeof data1 !== "string") {
+        const err9 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err9];
+        } else {
+          vErrors.push(err9);
+        }
+        errors++;
+      }
+      if (!(data1 === "screen")) {
+        const err10 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema400.properties.type.enum } };
+        if (vErrors === null) {
+          vErrors = [err10];
+        } else {
+          vErrors.push(err10);
+        }
+        errors++;
+      }
+    }
+    if (data.screen !== void 0) {
+      let data2 = data.screen;
+      if (typeof data2 === "string") {
+        if (func2(data2) > 256) {
+          const err11 = { instancePath: instancePath + "/screen", schemaPath: "#/properties/screen/maxLength", keyword: "maxLength", params: { limit: 256 } };
+          if (vErrors === null) {
+            vErrors = [err11];
+          } else {
+            vErrors.push(err11);
+          }
+          errors++;
+        }
+        if (func2(data2) < 1) {
+          const err12 = { instancePath: instancePath + "/screen", schemaPath: "#/properties/screen/minLength", keyword: "minLength", params: { limit: 1 } };
+          if (vErrors === null) {
+            vErrors = [err12];
+          } else {
+            vErrors.push(err12);
+          }
+          errors++;
+        }
+        if (!formats2(data2)) {
+          const err13 = { instancePath: instancePath + "/screen", schemaPath: "#/properties/screen/format", keyword: "format", params: { format: "text" } };
+          if (vErrors === null) {
+            vErrors = [err13];
+          } else {
+            vErrors.push(err13);
+          }
+          errors++;
+        }
+      } else {
+        const err14 = { instancePath: instancePath + "/screen", schemaPath: "#/properties/screen/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err14];
+        } else {
+          vErrors.push(err14);
+        }
+        errors++;
+      }
+    }
+  } else {
+    const err15 = { instancePath, schemaPath: "#/type", keyword: "type", params: { type: "object" } };
+    if (vErrors === null) {
+      vErrors = [err15];
+    } else {
+      vErrors.push(err15);
+    }
+    errors++;
+  }
+  validate249.errors = vErrors;
+  return errors === 0;
+}
+var schema402 = { "type": "object", "required": ["id", "type", "entitlement_id", "duration"], "additionalProperties": false, "properties": { "id": { "$ref": "input:AutomationStepId" }, "type": { "type": "string", "enum": ["grant_entitlement"] }, "entitlement_id": { "type": "string", "minLength": 1, "maxLength": 255, "format": "text" }, "duration": { "type": ["string", "null"], "minLength": 2, "maxLength": 64, "pattern": "^P(?=.)([0-9]{1,5}W|([0-9]{1,3}Y)?([0-9]{1,4}M)?([0-9]{1,6}D)?(T(?=.)([0-9]{1,7}H)?([0-9]{1,8}M)?([0-9]{1,9}S)?)?)$", "format": "text" } }, "$id": "input:AutomationGrantEntitlementStep" };
+function validate250(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+  ;
+  let vErrors = null;
+  let errors = 0;
+  if (data && typeof data == "object" && !Array.isArray(data)) {
+    if (data.id === void 0) {
+      const err0 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "id" } };
+      if (vErrors === null) {
+        vErrors = [err0];
+      } else {
+        vErrors.push(err0);
+      }
+      errors++;
+    }
+    if (data.type === void 0) {
+      const err1 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "type" } };
+      if (vErrors === null) {
+        vErrors = [err1];
+      } else {
+        vErrors.push(err1);
+      }
+      errors++;
+    }
+    if (data.entitlement_id === void 0) {
+      const err2 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "entitlement_id" } };
+      if (vErrors === null) {
+        vErrors = [err2];
+      } else {
+        vErrors.push(err2);
+      }
+      errors++;
+    }
+    if (data.duration === void 0) {
+      const err3 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "duration" } };
+      if (vErrors === null) {
+        vErrors = [err3];
+      } else {
+        vErrors.push(err3);
+      }
+      errors++;
+    }
+    for (const key0 in data) {
+      if (!(key0 === "id" || key0 === "type" || key0 === "entitlement_id" || key0 === "duration")) {
+        const err4 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
+        if (vErrors === null) {
+          vErrors = [err4];
+        } else {
+          vErrors.push(err4);
+        }
+        errors++;
+      }
+    }
+    if (data.id !== void 0) {
+      let data0 = data.id;
+      if (typeof data0 === "string") {
+        if (func2(data0) > 64) {
+          const err5 = { instancePath: instancePath + "/id", schemaPath: "input:AutomationStepId/maxLength", keyword: "maxLength", params: { limit: 64 } };
+          if (vErrors === null) {
+            vErrors = [err5];
+          } else {
+            vErrors.push(err5);
+          }
+          errors++;
+        }
+        if (func2(data0) < 1) {
+          const err6 = { instancePath: instancePath + "/id", schemaPath: "input:AutomationStepId/minLength", keyword: "minLength", params: { limit: 1 } };
+          if (vErrors === null) {
+            vErrors = [err6];
+          } else {
+            vErrors.push(err6);
+          }
+          errors++;
+        }
+        if (!pattern137.test(data0)) {
+          const err7 = { instancePath: instancePath + "/id", schemaPath: "input:AutomationStepId/pattern", keyword: "pattern", params: { pattern: "^[a-zA-Z0-9_-]+$" } };
+          if (vErrors === null) {
+            vErrors = [err7];
+          } else {
+            vErrors.push(err7);
+          }
+          errors++;
+        }
+        if (!formats2(data0)) {
+          const err8 = { instancePath: instancePath + "/id", schemaPath: "input:AutomationStepId/format", keyword: "format", params: { format: "text" } };
+          if (vErrors === null) {
+            vErrors = [err8];
+          } else {
+            vErrors.push(err8);
+          }
+          errors++;
+        }
+      } else {
+        const err9 = { instancePath: instancePath + "/id", schemaPath: "input:AutomationStepId/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err9];
+        } else {
+          vErrors.push(err9);
+        }
+        errors++;
+      }
+    }
+    if (data.type !== void 0) {
+      let data1 = data.type;
+      if (typeof data1 !== "string") {
+        const err10 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err10];
+        } else {
+          vErrors.push(err10);
+        }
+        errors++;
+      }
+      if (!(data1 === "grant_entitlement")) {
+        const err11 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema402.properties.type.enum } };
+        if (vErrors === null) {
+          vErrors = [err11];
+        } else {
+          vErrors.push(err11);
+        }
+        errors++;
+      }
+    }
+    if (data.entitlement_id !== void 0) {
+      let data2 = data.entitlement_id;
+      if (typeof data2 === "string") {
+        if (func2(data2) > 255) {
+          const err12 = { instancePath: instancePath + "/entitlement_id", schemaPath: "#/properties/entitlement_id/maxLength", keyword: "maxLength", params: { limit: 255 } };
+          if (vErrors === null) {
+            vErrors = [err12];
+          } else {
+            vErrors.push(err12);
+          }
+          errors++;
+        }
+        if (func2(data2) < 1) {
+          const err13 = { instancePath: instancePath + "/entitlement_id", schemaPath: "#/properties/entitlement_id/minLength", keyword: "minLength", params: { limit: 1 } };
+          if (vErrors === null) {
+            vErrors = [err13];
+          } else {
+            vErrors.push(err13);
+          }
+          errors++;
+        }
+        if (!formats2(data2)) {
+          const err14 = { instancePath: instancePath + "/entitlement_id", schemaPath: "#/properties/entitlement_id/format", keyword: "format", params: { format: "text" } };
+          if (vErrors === null) {
+            vErrors = [err14];
+          } else {
+            vErrors.push(err14);
+          }
+          errors++;
+        }
+      } else {
+        const err15 = { instancePath: instancePath + "/entitlement_id", schemaPath: "#/properties/entitlement_id/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err15];
+        } else {
+          vErrors.push(err15);
+        }
+        errors++;
+      }
+    }
+    if (data.duration !== void 0) {
+      let data3 = data.duration;
+      if (typeof data3 !== "string" && data3 !== null) {
+        const err16 = { instancePath: instancePath + "/duration", schemaPath: "#/properties/duration/type", keyword: "type", params: { type: schema402.properties.duration.type } };
+        if (vErrors === null) {
+          vErrors = [err16];
+        } else {
+          vErrors.push(err16);
+        }
+        errors++;
+      }
+      if (typeof data3 === "string") {
+        if (func2(data3) > 64) {
+          const err17 = { instancePath: instancePath + "/duration", schemaPath: "#/properties/duration/maxLength", keyword: "maxLength", params: { limit: 64 } };
+          if (vErrors === null) {
+            vErrors = [err17];
+          } else {
+            vErrors.push(err17);
+          }
+          errors++;
+        }
+        if (func2(data3) < 2) {
+          const err18 = { instancePath: instancePath + "/duration", schemaPath: "#/properties/duration/minLength", keyword: "minLength", params: { limit: 2 } };
+          if (vErrors === null) {
+            vErrors = [err18];
+          } else {
+            vErrors.push(err18);
+          }
+          errors++;
+        }
+        if (!pattern138.test(data3)) {
+          const err19 = { instancePath: instancePath + "/duration", schemaPath: "#/properties/duration/pattern", keyword: "pattern", params: { pattern: "^P(?=.)([0-9]{1,5}W|([0-9]{1,3}Y)?([0-9]{1,4}M)?([0-9]{1,6}D)?(T(?=.)([0-9]{1,7}H)?([0-9]{1,8}M)?([0-9]{1,9}S)?)?)$" } };
+          if (vErrors === null) {
+            vErrors = [err19];
+          } else {
+            vErrors.push(err19);
+          }
+          errors++;
+        }
+        if (!formats2(data3)) {
+          const err20 = { instancePath: instancePath + "/duration", schemaPath: "#/properties/duration/format", keyword: "format", params: { format: "text" } };
+          if (vErrors === null) {
+            vErrors = [err20];
+          } else {
+            vErrors.push(err20);
+          }
+          errors++;
+        }
+      }
+    }
+  } else {
+    const err21 = { instancePath, schemaPath: "#/type", keyword: "type", params: { type: "object" } };
+    if (vErrors === null) {
+      vErrors = [err21];
+    } else {
+      vErrors.push(err21);
+    }
+    errors++;
+  }
+  validate250.errors = vErrors;
+  return errors === 0;
+}
+var schema404 = { "type": "object", "required": ["id", "type", "key", "value"], "additionalProperties": false, "properties": { "id": { "$ref": "input:AutomationStepId" }, "type": { "type": "string", "enum": ["set_property"] }, "key": { "type": "string", "maxLength": 256, "format": "text" }, "value": { "type": "string", "maxLength": 1024, "format": "text" } }, "$id": "input:AutomationSetPropertyStep" };
+function validate251(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+  ;
+  let vErrors = null;
+  let errors = 0;
+  if (data && typeof data == "object" && !Array.isArray(data)) {
+    if (data.id === void 0) {
+      const err0 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "id" } };
+      if (vErrors === null) {
+        vErrors = [err0];
+      } else {
+        vErrors.push(err0);
+      }
+      errors++;
+    }
+    if (data.type === void 0) {
+      const err1 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "type" } };
+      if (vErrors === null) {
+        vErrors = [err1];
+      } else {
+        vErrors.push(err1);
+      }
+      errors++;
+    }
+    if (data.key === void 0) {
+      const err2 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "key" } };
+      if (vErrors === null) {
+        vErrors = [err2];
+      } else {
+        vErrors.push(err2);
+      }
+      errors++;
+    }
+    if (data.value === void 0) {
+      const err3 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "value" } };
+      if (vErrors === null) {
+        vErrors = [err3];
+      } else {
+        vErrors.push(err3);
+      }
+      errors++;
+    }
+    for (const key0 in data) {
+      if (!(key0 === "id" || key0 === "type" || key0 === "key" || key0 === "value")) {
+        const err4 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
+        if (vErrors === null) {
+          vErrors = [err4];
+        } else {
+          vErrors.push(err4);
+        }
+        errors++;
+      }
+    }
+    if (data.id !== void 0) {
+      let data0 = data.id;
+      if (typeof data0 === "string") {
+        if (func2(data0) > 64) {
+          const err5 = { instancePath: instancePath + "/id", schemaPath: "input:AutomationStepId/maxLength", keyword: "maxLength", params: { limit: 64 } };
+          if (vErrors === null) {
+            vErrors = [err5];
+          } else {
+            vErrors.push(err5);
+          }
+          errors++;
+        }
+        if (func2(data0) < 1) {
+          const err6 = { instancePath: instancePath + "/id", schemaPath: "input:AutomationStepId/minLength", keyword: "minLength", params: { limit: 1 } };
+          if (vErrors === null) {
+            vErrors = [err6];
+          } else {
+            vErrors.push(err6);
+          }
+          errors++;
+        }
+        if (!pattern137.test(data0)) {
+          const err7 = { instancePath: instancePath + "/id", schemaPath: "input:AutomationStepId/pattern", keyword: "pattern", params: { pattern: "^[a-zA-Z0-9_-]+$" } };
+          if (vErrors === null) {
+            vErrors = [err7];
+          } else {
+            vErrors.push(err7);
+          }
+          errors++;
+        }
+        if (!formats2(data0)) {
+          const err8 = { instancePath: instancePath + "/id", schemaPath: "input:AutomationStepId/format", keyword: "format", params: { format: "text" } };
+          if (vErrors === null) {
+            vErrors = [err8];
+          } else {
+            vErrors.push(err8);
+          }
+          errors++;
+        }
+      } else {
+        const err9 = { instancePath: instancePath + "/id", schemaPath: "input:AutomationStepId/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err9];
+        } else {
+          vErrors.push(err9);
+        }
+        errors++;
+      }
+    }
+    if (data.type !== void 0) {
+      let data1 = data.type;
+      if (typeof data1 !== "string") {
+        const err10 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err10];
+        } else {
+          vErrors.push(err10);
+        }
+        errors++;
+      }
+      if (!(data1 === "set_property")) {
+        const err11 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema404.properties.type.enum } };
+        if (vErrors === null) {
+          vErrors = [err11];
+        } else {
+          vErrors.push(err11);
+        }
+        errors++;
+      }
+    }
+    if (data.key !== void 0) {
+      let data2 = data.key;
+      if (typeof data2 === "string") {
+        if (func2(data2) > 256) {
+          const err12 = { instancePath: instancePath + "/key", schemaPath: "#/properties/key/maxLength", keyword: "maxLength", params: { limit: 256 } };
+          if (vErrors === null) {
+            vErrors = [err12];
+          } else {
+            vErrors.push(err12);
+          }
+          errors++;
+        }
+        if (!formats2(data2)) {
+          const err13 = { instancePath: instancePath + "/key", schemaPath: "#/properties/key/format", keyword: "format", params: { format: "text" } };
+          if (vErrors === null) {
+            vErrors = [err13];
+          } else {
+            vErrors.push(err13);
+          }
+          errors++;
+        }
+      } else {
+        const err14 = { instancePath: instancePath + "/key", schemaPath: "#/properties/key/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err14];
+        } else {
+          vErrors.push(err14);
+        }
+        errors++;
+      }
+    }
+    if (data.value !== void 0) {
+      let data3 = data.value;
+      if (typeof data3 === "string") {
+        if (func2(data3) > 1024) {
+          const err15 = { instancePath: instancePath + "/value", schemaPath: "#/properties/value/maxLength", keyword: "maxLength", params: { limit: 1024 } };
+          if (vErrors === null) {
+            vErrors = [err15];
+          } else {
+            vErrors.push(err15);
+          }
+          errors++;
+        }
+        if (!formats2(data3)) {
+          const err16 = { instancePath: instancePath + "/value", schemaPath: "#/properties/value/format", keyword: "format", params: { format: "text" } };
+          if (vErrors === null) {
+            vErrors = [err16];
+          } else {
+            vErrors.push(err16);
+          }
+          errors++;
+        }
+      } else {
+        const err17 = { instancePath: instancePath + "/value", schemaPath: "#/properties/value/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err17];
+        } else {
+          vErrors.push(err17);
+        }
+        errors++;
+      }
+    }
+  } else {
+    const err18 = { instancePath, schemaPath: "#/type", keyword: "type", params: { type: "object" } };
+    if (vErrors === null) {
+      vErrors = [err18];
+    } else {
+      vErrors.push(err18);
+    }
+    errors++;
+  }
+  validate251.errors = vErrors;
+  return errors === 0;
+}
+var schema406 = { "type": "object", "required": ["id", "type"], "additionalProperties": false, "properties": { "id": { "$ref": "input:AutomationStepId" }, "type": { "type": "string", "enum": ["exit"] } }, "$id": "input:AutomationExitStep" };
+function validate252(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+  ;
+  let vErrors = null;
+  let errors = 0;
+  if (data && typeof data == "object" && !Array.isArray(data)) {
+    if (data.id === void 0) {
+      const err0 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "id" } };
+      if (vErrors === null) {
+        vErrors = [err0];
+      } else {
+        vErrors.push(err0);
+      }
+      errors++;
+    }
+    if (data.type === void 0) {
+      const err1 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "type" } };
+      if (vErrors === null) {
+        vErrors = [err1];
+      } else {
+        vErrors.push(err1);
+      }
+      errors++;
+    }
+    for (const key0 in data) {
+      if (!(key0 === "id" || key0 === "type")) {
+        const err2 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
+        if (vErrors === null) {
+          vErrors = [err2];
+        } else {
+          vErrors.push(err2);
+        }
+        errors++;
+      }
+    }
+    if (data.id !== void 0) {
+      let data0 = data.id;
+      if (typeof data0 === "string") {
+        if (func2(data0) > 64) {
+          const err3 = { instancePath: instancePath + "/id", schemaPath: "input:AutomationStepId/maxLength", keyword: "maxLength", params: { limit: 64 } };
+          if (vErrors === null) {
+            vErrors = [err3];
+          } else {
+            vErrors.push(err3);
+          }
+          errors++;
+        }
+        if (func2(data0) < 1) {
+          const err4 = { instancePath: instancePath + "/id", schemaPath: "input:AutomationStepId/minLength", keyword: "minLength", params: { limit: 1 } };
+          if (vErrors === null) {
+            vErrors = [err4];
+          } else {
+            vErrors.push(err4);
+          }
+          errors++;
+        }
+        if (!pattern137.test(data0)) {
+          const err5 = { instancePath: instancePath + "/id", schemaPath: "input:AutomationStepId/pattern", keyword: "pattern", params: { pattern: "^[a-zA-Z0-9_-]+$" } };
+          if (vErrors === null) {
+            vErrors = [err5];
+          } else {
+            vErrors.push(err5);
+          }
+          errors++;
+        }
+        if (!formats2(data0)) {
+          const err6 = { instancePath: instancePath + "/id", schemaPath: "input:AutomationStepId/format", keyword: "format", params: { format: "text" } };
+          if (vErrors === null) {
+            vErrors = [err6];
+          } else {
+            vErrors.push(err6);
+          }
+          errors++;
+        }
+      } else {
+        const err7 = { instancePath: instancePath + "/id", schemaPath: "input:AutomationStepId/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err7];
+        } else {
+          vErrors.push(err7);
+        }
+        errors++;
+      }
+    }
+    if (data.type !== void 0) {
+      let data1 = data.type;
+      if (typeof data1 !== "string") {
+        const err8 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err8];
+        } else {
+          vErrors.push(err8);
+        }
+        errors++;
+      }
+      if (!(data1 === "exit")) {
+        const err9 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema406.properties.type.enum } };
+        if (vErrors === null) {
+          vErrors = [err9];
+        } else {
+          vErrors.push(err9);
+        }
+        errors++;
+      }
+    }
+  } else {
+    const err10 = { instancePath, schemaPath: "#/type", keyword: "type", params: { type: "object" } };
+    if (vErrors === null) {
+      vErrors = [err10];
+    } else {
+      vErrors.push(err10);
+    }
+    errors++;
+  }
+  validate252.errors = vErrors;
+  return errors === 0;
+}
+function validate236(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+  ;
+  let vErrors = null;
+  let errors = 0;
+  if (data && typeof data == "object" && !Array.isArray(data)) {
+    const tag0 = data.type;
+    if (typeof tag0 == "string") {
+      if (tag0 === "delay") {
+        if (!validate237(data, { instancePath, parentData, parentDataProperty, rootData })) {
+          vErrors = vErrors === null ? validate237.errors : vErrors.concat(validate237.errors);
+          errors = vErrors.length;
+        }
+      } else if (tag0 === "wait_until") {
+        if (!validate238(data, { instancePath, parentData, parentDataProperty, rootData })) {
+          vErrors = vErrors === null ? validate238.errors : vErrors.concat(validate238.errors);
+          errors = vErrors.length;
+        }
+      } else if (tag0 === "wait_for_event") {
+        if (!validate239(data, { instancePath, parentData, parentDataProperty, rootData })) {
+          vErrors = vErrors === null ? validate239.errors : vErrors.concat(validate239.errors);
+          errors = vErrors.length;
+        }
+      } else if (tag0 === "branch") {
+        if (!validate242(data, { instancePath, parentData, parentDataProperty, rootData })) {
+          vErrors = vErrors === null ? validate242.errors : vErrors.concat(validate242.errors);
+          errors = vErrors.length;
+        }
+      } else if (tag0 === "webhook") {
+        if (!validate246(data, { instancePath, parentData, parentDataProperty, rootData })) {
+          vErrors = vErrors === null ? validate246.errors : vErrors.concat(validate246.errors);
+          errors = vErrors.length;
+        }
+      } else if (tag0 === "email") {
+        if (!validate247(data, { instancePath, parentData, parentDataProperty, rootData })) {
+          vErrors = vErrors === null ? validate247.errors : vErrors.concat(validate247.errors);
+          errors = vErrors.length;
+        }
+      } else if (tag0 === "push") {
+        if (!validate248(data, { instancePath, parentData, parentDataProperty, rootData })) {
+          vErrors = vErrors === null ? validate248.errors : vErrors.concat(validate248.errors);
+          errors = vErrors.length;
+        }
+      } else if (tag0 === "screen") {
+        if (!validate249(data, { instancePath, parentData, parentDataProperty, rootData })) {
+          vErrors = vErrors === null ? validate249.errors : vErrors.concat(validate249.errors);
+          errors = vErrors.length;
+        }
+      } else if (tag0 === "grant_entitlement") {
+        if (!validate250(data, { instancePath, parentData, parentDataProperty, rootData })) {
+          vErrors = vErrors === null ? validate250.errors : vErrors.concat(validate250.errors);
+          errors = vErrors.length;
+        }
+      } else if (tag0 === "set_property") {
+        if (!validate251(data, { instancePath, parentData, parentDataProperty, rootData })) {
+          vErrors = vErrors === null ? validate251.errors : vErrors.concat(validate251.errors);
+          errors = vErrors.length;
+        }
+      } else if (tag0 === "exit") {
+        if (!validate252(data, { instancePath, parentData, parentDataProperty, rootData })) {
+          vErrors = vErrors === null ? validate252.errors : vErrors.concat(validate252.errors);
+          errors = vErrors.length;
+        }
+      } else {
+        const err0 = { instancePath, schemaPath: "#/discriminator", keyword: "discriminator", params: { error: "mapping", tag: "type", tagValue: tag0 } };
+        if (vErrors === null) {
+          vErrors = [err0];
+        } else {
+          vErrors.push(err0);
+        }
+        errors++;
+      }
+    } else {
+      const err1 = { instancePath, schemaPath: "#/discriminator", keyword: "discriminator", params: { error: "tag", tag: "type", tagValue: tag0 } };
+      if (vErrors === null) {
+        vErrors = [err1];
+      } else {
+        vErrors.push(err1);
+      }
+      errors++;
+    }
+  } else {
+    const err2 = { instancePath, schemaPath: "#/type", keyword: "type", params: { type: "object" } };
+    if (vErrors === null) {
+      vErrors = [err2];
+    } else {
+      vErrors.push(err2);
+    }
+    errors++;
+  }
+  validate236.errors = vErrors;
+  return errors === 0;
+}
+function validate235(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+  ;
+  let vErrors = null;
+  let errors = 0;
+  if (data && typeof data == "object" && !Array.isArray(data)) {
+    if (data.platform === void 0) {
+      data.platform = null;
+    }
+    if (data.segments === void 0) {
+      data.segments = null;
+    }
+    if (data.reentry === void 0) {
+      data.reentry = true;
+    }
+    if (data.initiators === void 0) {
+      const err0 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "initiators" } };
+      if (vErrors === null) {
+        vErrors = [err0];
+      } else {
+        vErrors.push(err0);
+      }
+      errors++;
+    }
+    for (const key0 in data) {
+      if (!(key0 === "type" || key0 === "platform" || key0 === "initiators" || key0 === "actions" || key0 === "segments" || key0 === "steps" || key0 === "frequency" || key0 === "reentry")) {
+        const err1 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
+        if (vErrors === null) {
+          vErrors = [err1];
+        } else {
+          vErrors.push(err1);
+        }
+        errors++;
+      }
+    }
+    let data0 = data.platform;
+    if (typeof data0 !== "string" && data0 !== null) {
+      const err2 = { instancePath: instancePath + "/platform", schemaPath: "#/properties/platform/type", keyword: "type", params: { type: schema380.properties.platform.type } };
+      if (vErrors === null) {
+        vErrors = [err2];
+      } else {
+        vErrors.push(err2);
+      }
+      errors++;
+    }
+    if (!(data0 === "iOS" || data0 === "Android" || data0 === null)) {
+      const err3 = { instancePath: instancePath + "/platform", schemaPath: "#/properties/platform/enum", keyword: "enum", params: { allowedValues: schema380.properties.platform.enum } };
+      if (vErrors === null) {
+        vErrors = [err3];
+      } else {
+        vErrors.push(err3);
+      }
+      errors++;
+    }
+    if (data.initiators !== void 0) {
+      let data1 = data.initiators;
+      const _errs6 = errors;
+      let valid1 = true;
+      const _errs7 = errors;
+      if (Array.isArray(data1)) {
+        if (data1.length > 20) {
+          const err4 = {};
+          if (vErrors === null) {
+            vErrors = [err4];
+          } else {
+            vErrors.push(err4);
+          }
+          errors++;
+        }
+      }
+      var _valid0 = _errs7 === errors;
+      errors = _errs6;
+      if (vErrors !== null) {
+        if (_errs6) {
+          vErrors.length = _errs6;
+        } else {
+          vErrors = null;
+        }
+      }
+      if (_valid0) {
+        const _errs8 = errors;
+        if (Array.isArray(data1)) {
+          const len0 = data1.length;
+          for (let i0 = 0; i0 < len0; i0++) {
+            let data2 = data1[i0];
+            if (data2 && typeof data2 == "object" && !Array.isArray(data2)) {
+              if (data2.uid === void 0) {
+                const err5 = { instancePath: instancePath + "/initiators/" + i0, schemaPath: "input:AutomationInitiator/required", keyword: "required", params: { missingProperty: "uid" } };
+                if (vErrors === null) {
+                  vErrors = [err5];
+                } else {
+                  vErrors.push(err5);
+                }
+                errors++;
+              }
+              if (data2.type === void 0) {
+                const err6 = { instancePath: instancePath + "/initiators/" + i0, schemaPath: "input:AutomationInitiator/required", keyword: "required", params: { missingProperty: "type" } };
+                if (vErrors === null) {
+                  vErrors = [err6];
+                } else {
+                  vErrors.push(err6);
+                }
+                errors++;
+              }
+              for (const key1 in data2) {
+                if (!(key1 === "uid" || key1 === "type")) {
+                  const err7 = { instancePath: instancePath + "/initiators/" + i0, schemaPath: "input:AutomationInitiator/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key1 } };
+                  if (vErrors === null) {
+                    vErrors = [err7];
+                  } else {
+                    vErrors.push(err7);
+                  }
+                  errors++;
+                }
+              }
+              if (data2.uid !== void 0) {
+                let data3 = data2.uid;
+                if (typeof data3 === "string") {
+                  if (func2(data3) > 100) {
+                    const err8 = { instancePath: instancePath + "/initiators/" + i0 + "/uid", schemaPath: "input:AutomationInitiator/properties/uid/maxLength", keyword: "maxLength", params: { limit: 100 } };
+                    if (vErrors === null) {
+                      vErrors = [err8];
+                    } else {
+                      vErrors.push(err8);
+                    }
+                    errors++;
+                  }
+                  if (func2(data3) < 1) {
+                    const err9 = { instancePath: instancePath + "/initiators/" + i0 + "/uid", schemaPath: "input:AutomationInitiator/properties/uid/minLength", keyword: "minLength", params: { limit: 1 } };
+                    if (vErrors === null) {
+                      vErrors = [err9];
+                    } else {
+                      vErrors.push(err9);
+                    }
+                    errors++;
+                  }
+                  if (!formats2(data3)) {
+                    const err10 = { instancePath: instancePath + "/initiators/" + i0 + "/uid", schemaPath: "input:AutomationInitiator/properties/uid/format", keyword: "format", params: { format: "text" } };
+                    if (vErrors === null) {
+                      vErrors = [err10];
+                    } else {
+                      vErrors.push(err10);
+                    }
+                    errors++;
+                  }
+                } else {
+                  const err11 = { instancePath: instancePath + "/initiators/" + i0 + "/uid", schemaPath: "input:AutomationInitiator/properties/uid/type", keyword: "type", params: { type: "string" } };
+                  if (vErrors === null) {
+                    vErrors = [err11];
+                  } else {
+                    vErrors.push(err11);
+                  }
+                  errors++;
+                }
+              }
+              if (data2.type !== void 0) {
+                let data4 = data2.type;
+                if (typeof data4 !== "string") {
+                  const err12 = { instancePath: instancePath + "/initiators/" + i0 + "/type", schemaPath: "input:AutomationInitiator/properties/type/type", keyword: "type", params: { type: "string" } };
+                  if (vErrors === null) {
+                    vErrors = [err12];
+                  } else {
+                    vErrors.push(err12);
+                  }
+                  errors++;
+                }
+                if (!(data4 === "event")) {
+                  const err13 = { instancePath: instancePath + "/initiators/" + i0 + "/type", schemaPath: "input:AutomationInitiator/properties/type/enum", keyword: "enum", params: { allowedValues: schema381.properties.type.enum } };
+                  if (vErrors === null) {
+                    vErrors = [err13];
+                  } else {
+                    vErrors.push(err13);
+                  }
+                  errors++;
+                }
+              }
+            } else {
+              const err14 = { instancePath: instancePath + "/initiators/" + i0, schemaPath: "input:AutomationInitiator/type", keyword: "type", params: { type: "object" } };
+              if (vErrors === null) {
+                vErrors = [err14];
+              } else {
+                vErrors.push(err14);
+              }
+              errors++;
+            }
+          }
+        }
+        var _valid0 = _errs8 === errors;
+        valid1 = _valid0;
+      }
+      if (!valid1) {
+        const err15 = { instancePath: instancePath + "/initiators", schemaPath: "#/properties/initiators/if", keyword: "if", params: { failingKeyword: "then" } };
+        if (vErrors === null) {
+          vErrors = [err15];
+        } else {
+          vErrors.push(err15);
+        }
+        errors++;
+      }
+      if (Array.isArray(data1)) {
+        if (data1.length > 20) {
+          const err16 = { instancePath: instancePath + "/initiators", schemaPath: "#/properties/initiators/maxItems", keyword: "maxItems", params: { limit: 20 } };
+          if (vErrors === null) {
+            vErrors = [err16];
+          } else {
+            vErrors.push(err16);
+          }
+          errors++;
+        }
+        if (data1.length < 1) {
+          const err17 = { instancePath: instancePath + "/initiators", schemaPath: "#/properties/initiators/minItems", keyword: "minItems", params: { limit: 1 } };
+          if (vErrors === null) {
+            vErrors = [err17];
+          } else {
+            vErrors.push(err17);
+          }
+          errors++;
+        }
+      } else {
+        const err18 = { instancePath: instancePath + "/initiators", schemaPath: "#/properties/initiators/type", keyword: "type", params: { type: "array" } };
+        if (vErrors === null) {
+          vErrors = [err18];
+        } else {
+          vErrors.push(err18);
+        }
+        errors++;
+      }
+    }
+    if (data.actions !== void 0) {
+      let data5 = data.actions;
+      if (data5 && typeof data5 == "object" && !Array.isArray(data5)) {
+        for (const key2 in data5) {
+          if (!(key2 === "push" || key2 === "screen" || key2 === "event")) {
+            const err19 = { instancePath: instancePath + "/actions", schemaPath: "#/properties/actions/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key2 } };
+            if (vErrors === null) {
+              vErrors = [err19];
+            } else {
+              vErrors.push(err19);
+            }
+            errors++;
+          }
+        }
+        if (data5.push !== void 0) {
+          let data6 = data5.push;
+          if (typeof data6 === "string") {
+            if (func2(data6) > 256) {
+              const err20 = { instancePath: instancePath + "/actions/push", schemaPath: "#/properties/actions/properties/push/maxLength", keyword: "maxLength", params: { limit: 256 } };
+              if (vErrors === null) {
+                vErrors = [err20];
+              } else {
+                vErrors.push(err20);
+              }
+              errors++;
+            }
+            if (func2(data6) < 1) {
+              const err21 = { instancePath: instancePath + "/actions/push", schemaPath: "#/properties/actions/properties/push/minLength", keyword: "minLength", params: { limit: 1 } };
+              if (vErrors === null) {
+                vErrors = [err21];
+              } else {
+                vErrors.push(err21);
+              }
+              errors++;
+            }
+            if (!formats2(data6)) {
+              const err22 = { instancePath: instancePath + "/actions/push", schemaPath: "#/properties/actions/properties/push/format", keyword: "format", params: { format: "text" } };
+              if (vErrors === null) {
+                vErrors = [err22];
+              } else {
+                vErrors.push(err22);
+              }
+              errors++;
+            }
+          } else {
+            const err23 = { instancePath: instancePath + "/actions/push", schemaPath: "#/properties/actions/properties/push/type", keyword: "type", params: { type: "string" } };
+            if (vErrors === null) {
+              vErrors = [err23];
+            } else {
+              vErrors.push(err23);
+            }
+            errors++;
+          }
+        }
+        if (data5.screen !== void 0) {
+          let data7 = data5.screen;
+          if (typeof data7 === "string") {
+            if (func2(data7) > 256) {
+              const err24 = { instancePath: instancePath + "/actions/screen", schemaPath: "#/properties/actions/properties/screen/maxLength", keyword: "maxLength", params: { limit: 256 } };
+              if (vErrors === null) {
+                vErrors = [err24];
+              } else {
+                vErrors.push(err24);
+              }
+              errors++;
+            }
+            if (func2(data7) < 1) {
+              const err25 = { instancePath: instancePath + "/actions/screen", schemaPath: "#/properties/actions/properties/screen/minLength", keyword: "minLength", params: { limit: 1 } };
+              if (vErrors === null) {
+                vErrors = [err25];
+              } else {
+                vErrors.push(err25);
+              }
+              errors++;
+            }
+            if (!formats2(data7)) {
+              const err26 = { instancePath: instancePath + "/actions/screen", schemaPath: "#/properties/actions/properties/screen/format", keyword: "format", params: { format: "text" } };
+              if (vErrors === null) {
+                vErrors = [err26];
+              } else {
+                vErrors.push(err26);
+              }
+              errors++;
+            }
+          } else {
+            const err27 = { instancePath: instancePath + "/actions/screen", schemaPath: "#/properties/actions/properties/screen/type", keyword: "type", params: { type: "string" } };
+            if (vErrors === null) {
+              vErrors = [err27];
+            } else {
+              vErrors.push(err27);
+            }
+            errors++;
+          }
+        }
+      } else {
+        const err28 = { instancePath: instancePath + "/actions", schemaPath: "#/properties/actions/type", keyword: "type", params: { type: "object" } };
+        if (vErrors === null) {
+          vErrors = [err28];
+        } else {
+          vErrors.push(err28);
+        }
+        errors++;
+      }
+    }
+    let data8 = data.segments;
+    if (typeof data8 !== "string" && data8 !== null) {
+      const err29 = { instancePath: instancePath + "/segments", schemaPath: "#/properties/segments/type", keyword: "type", params: { type: schema380.properties.segments.type } };
+      if (vErrors === null) {
+        vErrors = [err29];
+      } else {
+        vErrors.push(err29);
+      }
+      errors++;
+    }
+    if (typeof data8 === "string") {
+      if (func2(data8) > 256) {
+        const err30 = { instancePath: instancePath + "/segments", schemaPath: "#/properties/segments/maxLength", keyword: "maxLength", params: { limit: 256 } };
+        if (vErrors === null) {
+          vErrors = [err30];
+        } else {
+          vErrors.push(err30);
+        }
+        errors++;
+      }
+      if (func2(data8) < 1) {
+        const err31 = { instancePath: instancePath + "/segments", schemaPath: "#/properties/segments/minLength", keyword: "minLength", params: { limit: 1 } };
+        if (vErrors === null) {
+          vErrors = [err31];
+        } else {
+          vErrors.push(err31);
+        }
+        errors++;
+      }
+      if (!formats2(data8)) {
+        const err32 = { instancePath: instancePath + "/segments", schemaPath: "#/properties/segments/format", keyword: "format", params: { format: "text" } };
+        if (vErrors === null) {
+          vErrors = [err32];
+        } else {
+          vErrors.push(err32);
+        }
+        errors++;
+      }
+    }
+    if (data.steps !== void 0) {
+      let data9 = data.steps;
+      const _errs28 = errors;
+      let valid7 = true;
+      const _errs29 = errors;
+      if (Array.isArray(data9)) {
+        if (data9.length > 50) {
+          const err33 = {};
+          if (vErrors === null) {
+            vErrors = [err33];
+          } else {
+            vErrors.push(err33);
+          }
+          errors++;
+        }
+      }
+      var _valid1 = _errs29 === errors;
+      errors = _errs28;
+      if (vErrors !== null) {
+        if (_errs28) {
+          vErrors.length = _errs28;
+        } else {
+          vErrors = null;
+        }
+      }
+      if (_valid1) {
+        const _errs30 = errors;
+        if (Array.isArray(data9)) {
+          const len1 = data9.length;
+          for (let i1 = 0; i1 < len1; i1++) {
+            if (!validate236(data9[i1], { instancePath: instancePath + "/steps/" + i1, parentData: data9, parentDataProperty: i1, rootData })) {
+              vErrors = vErrors === null ? validate236.errors : vErrors.concat(validate236.errors);
+              errors = vErrors.length;
+            }
+          }
+        }
+        var _valid1 = _errs30 === errors;
+        valid7 = _valid1;
+      }
+      if (!valid7) {
+        const err34 = { instancePath: instancePath + "/steps", schemaPath: "#/properties/steps/if", keyword: "if", params: { failingKeyword: "then" } };
+        if (vErrors === null) {
+          vErrors = [err34];
+        } else {
+          vErrors.push(err34);
+        }
+        errors++;
+      }
+      if (Array.isArray(data9)) {
+        if (data9.length > 50) {
+          const err35 = { instancePath: instancePath + "/steps", schemaPath: "#/properties/steps/maxItems", keyword: "maxItems", params: { limit: 50 } };
+          if (vErrors === null) {
+            vErrors = [err35];
+          } else {
+            vErrors.push(err35);
+          }
+          errors++;
+        }
+        if (data9.length < 1) {
+          const err36 = { instancePath: instancePath + "/steps", schemaPath: "#/properties/steps/minItems", keyword: "minItems", params: { limit: 1 } };
+          if (vErrors === null) {
+            vErrors = [err36];
+          } else {
+            vErrors.push(err36);
+          }
+          errors++;
+        }
+      } else {
+        const err37 = { instancePath: instancePath + "/steps", schemaPath: "#/properties/steps/type", keyword: "type", params: { type: "array" } };
+        if (vErrors === null) {
+          vErrors = [err37];
+        } else {
+          vErrors.push(err37);
+        }
+        errors++;
+      }
+    }
+    if (data.frequency !== void 0) {
+      let data11 = data.frequency;
+      if (data11 && typeof data11 == "object" && !Array.isArray(data11)) {
+        if (data11.max_runs_per_user === void 0) {
+          const err38 = { instancePath: instancePath + "/frequency", schemaPath: "input:AutomationFrequency/required", keyword: "required", params: { missingProperty: "max_runs_per_user" } };
+          if (vErrors === null) {
+            vErrors = [err38];
+          } else {
+            vErrors.push(err38);
+          }
+          errors++;
+        }
+        if (data11.per === void 0) {
+          const err39 = { instancePath: instancePath + "/frequency", schemaPath: "input:AutomationFrequency/required", keyword: "required", params: { missingProperty: "per" } };
+          if (vErrors === null) {
+            vErrors = [err39];
+          } else {
+            vErrors.push(err39);
+          }
+          errors++;
+        }
+        for (const key3 in data11) {
+          if (!(key3 === "max_runs_per_user" || key3 === "per")) {
+            const err40 = { instancePath: instancePath + "/frequency", schemaPath: "input:AutomationFrequency/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key3 } };
+            if (vErrors === null) {
+              vErrors = [err40];
+            } else {
+              vErrors.push(err40);
+            }
+            errors++;
+          }
+        }
+        if (data11.max_runs_per_user !== void 0) {
+          let data12 = data11.max_runs_per_user;
+          if (!(typeof data12 == "number" && (!(data12 % 1) && !isNaN(data12)) && isFinite(data12))) {
+            const err41 = { instancePath: instancePath + "/frequency/max_runs_per_user", schemaPath: "input:AutomationFrequency/properties/max_runs_per_user/type", keyword: "type", params: { type: "integer" } };
+            if (vErrors === null) {
+              vErrors = [err41];
+            } else {
+              vErrors.push(err41);
+            }
+            errors++;
+          }
+          if (typeof data12 == "number" && isFinite(data12)) {
+            if (data12 > 1e3 || isNaN(data12)) {
+              const err42 = { instancePath: instancePath + "/frequency/max_runs_per_user", schemaPath: "input:AutomationFrequency/properties/max_runs_per_user/maximum", keyword: "maximum", params: { comparison: "<=", limit: 1e3 } };
+              if (vErrors === null) {
+                vErrors = [err42];
+              } else {
+                vErrors.push(err42);
+              }
+              errors++;
+            }
+            if (data12 < 1 || isNaN(data12)) {
+              const err43 = { instancePath: instancePath + "/frequency/max_runs_per_user", schemaPath: "input:AutomationFrequency/properties/max_runs_per_user/minimum", keyword: "minimum", params: { comparison: ">=", limit: 1 } };
+              if (vErrors === null) {
+                vErrors = [err43];
+              } else {
+                vErrors.push(err43);
+              }
+              errors++;
+            }
+          }
+        }
+        if (data11.per !== void 0) {
+          let data13 = data11.per;
+          if (typeof data13 !== "string") {
+            const err44 = { instancePath: instancePath + "/frequency/per", schemaPath: "input:AutomationFrequency/properties/per/type", keyword: "type", params: { type: "string" } };
+            if (vErrors === null) {
+              vErrors = [err44];
+            } else {
+              vErrors.push(err44);
+            }
+            errors++;
+          }
+          if (!(data13 === "hour" || data13 === "day" || data13 === "week" || data13 === "month" || data13 === "lifetime")) {
+            const err45 = { instancePath: instancePath + "/frequency/per", schemaPath: "input:AutomationFrequency/properties/per/enum", keyword: "enum", params: { allowedValues: schema408.properties.per.enum } };
+            if (vErrors === null) {
+              vErrors = [err45];
+            } else {
+              vErrors.push(err45);
+            }
+            errors++;
+          }
+        }
+      } else {
+        const err46 = { instancePath: instancePath + "/frequency", schemaPath: "input:AutomationFrequency/type", keyword: "type", params: { type: "object" } };
+        if (vErrors === null) {
+          vErrors = [err46];
+        } else {
+          vErrors.push(err46);
+        }
+        errors++;
+      }
+    }
+    if (typeof data.reentry !== "boolean") {
+      const err47 = { instancePath: instancePath + "/reentry", schemaPath: "#/properties/reentry/type", keyword: "type", params: { type: "boolean" } };
+      if (vErrors === null) {
+        vErrors = [err47];
+      } else {
+        vErrors.push(err47);
+      }
+      errors++;
+    }
+  } else {
+    const err48 = { instancePath, schemaPath: "#/type", keyword: "type", params: { type: "object" } };
+    if (vErrors === null) {
+      vErrors = [err48];
+    } else {
+      vErrors.push(err48);
+    }
+    errors++;
+  }
+  validate235.errors = vErrors;
+  return errors === 0;
+}
+function validate234(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+  ;
+  let vErrors = null;
+  let errors = 0;
+  if (data && typeof data == "object" && !Array.isArray(data)) {
+    if (data.caption === void 0) {
+      data.caption = "";
+    }
+    if (data.name === void 0) {
+      const err0 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "name" } };
+      if (vErrors === null) {
+        vErrors = [err0];
+      } else {
+        vErrors.push(err0);
+      }
+      errors++;
+    }
+    if (data.status === void 0) {
+      const err1 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "status" } };
+      if (vErrors === null) {
+        vErrors = [err1];
+      } else {
+        vErrors.push(err1);
+      }
+      errors++;
+    }
+    if (data.data === void 0) {
+      const err2 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "data" } };
+      if (vErrors === null) {
+        vErrors = [err2];
+      } else {
+        vErrors.push(err2);
+      }
+      errors++;
+    }
+    for (const key0 in data) {
+      if (!(key0 === "name" || key0 === "caption" || key0 === "status" || key0 === "data")) {
+        const err3 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
+        if (vErrors === null) {
+          vErrors = [err3];
+        } else {
+          vErrors.push(err3);
+        }
+        errors++;
+      }
+    }
+    if (data.name !== void 0) {
+      let data0 = data.name;
+      if (typeof data0 === "string") {
+        if (func2(data0) > 255) {
+          const err4 = { instancePath: instancePath + "/name", schemaPath: "#/properties/name/maxLength", keyword: "maxLength", params: { limit: 255 } };
+          if (vErrors === null) {
+            vErrors = [err4];
+          } else {
+            vErrors.push(err4);
+          }
+          errors++;
+        }
+        if (func2(data0) < 1) {
+          const err5 = { instancePath: instancePath + "/name", schemaPath: "#/properties/name/minLength", keyword: "minLength", params: { limit: 1 } };
+          if (vErrors === null) {
+            vErrors = [err5];
+          } else {
+            vErrors.push(err5);
+          }
+          errors++;
+        }
+        if (!formats2(data0)) {
+          const err6 = { instancePath: instancePath + "/name", schemaPath: "#/properties/name/format", keyword: "format", params: { format: "text" } };
+          if (vErrors === null) {
+            vErrors = [err6];
+          } else {
+            vErrors.push(err6);
+          }
+          errors++;
+        }
+      } else {
+        const err7 = { instancePath: instancePath + "/name", schemaPath: "#/properties/name/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err7];
+        } else {
+          vErrors.push(err7);
+        }
+        errors++;
+      }
+    }
+    let data1 = data.caption;
+    if (typeof data1 === "string") {
+      if (func2(data1) > 1024) {
+        const err8 = { instancePath: instancePath + "/caption", schemaPath: "#/properties/caption/maxLength", keyword: "maxLength", params: { limit: 1024 } };
+        if (vErrors === null) {
+          vErrors = [err8];
+        } else {
+          vErrors.push(err8);
+        }
+        errors++;
+      }
+      if (!formats2(data1)) {
+        const err9 = { instancePath: instancePath + "/caption", schemaPath: "#/properties/caption/format", keyword: "format", params: { format: "text" } };
+        if (vErrors === null) {
+          vErrors = [err9];
+        } else {
+          vErrors.push(err9);
+        }
+        errors++;
+      }
+    } else {
+      const err10 = { instancePath: instancePath + "/caption", schemaPath: "#/properties/caption/type", keyword: "type", params: { type: "string" } };
+      if (vErrors === null) {
+        vErrors = [err10];
+      } else {
+        vErrors.push(err10);
+      }
+      errors++;
+    }
+    if (data.status !== void 0) {
+      let data2 = data.status;
+      if (typeof data2 !== "string") {
+        const err11 = { instancePath: instancePath + "/status", schemaPath: "#/properties/status/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err11];
+        } else {
+          vErrors.push(err11);
+        }
+        errors++;
+      }
+      if (!(data2 === "active" || data2 === "inactive" || data2 === "paused")) {
+        const err12 = { instancePath: instancePath + "/status", schemaPath: "#/properties/status/enum", keyword: "enum", params: { allowedValues: schema379.properties.status.enum } };
+        if (vErrors === null) {
+          vErrors = [err12];
+        } else {
+          vErrors.push(err12);
+        }
+        errors++;
+      }
+    }
+    if (data.data !== void 0) {
+      if (!validate235(data.data, { instancePath: instancePath + "/data", parentData: data, parentDataProperty: "data", rootData })) {
+        vErrors = vErrors === null ? validate235.errors : vErrors.concat(validate235.errors);
+        errors = vErrors.length;
+      }
+    }
+  } else {
+    const err13 = { instancePath, schemaPath: "#/type", keyword: "type", params: { type: "object" } };
+    if (vErrors === null) {
+      vErrors = [err13];
+    } else {
+      vErrors.push(err13);
+    }
+    errors++;
+  }
+  validate234.errors = vErrors;
+  return errors === 0;
+}
+function validate233(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+  ;
+  let vErrors = null;
+  let errors = 0;
+  if (!validate234(data, { instancePath, parentData, parentDataProperty, rootData })) {
+    vErrors = vErrors === null ? validate234.errors : vErrors.concat(validate234.errors);
+    errors = vErrors.length;
+  }
+  validate233.errors = vErrors;
+  return errors === 0;
+}
+var v4GetAutomationPath = validate267;
+function validate267(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+  ;
+  let vErrors = null;
+  let errors = 0;
+  if (data && typeof data == "object" && !Array.isArray(data)) {
+    if (data.automation_id === void 0) {
+      const err0 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "automation_id" } };
+      if (vErrors === null) {
+        vErrors = [err0];
+      } else {
+        vErrors.push(err0);
+      }
+      errors++;
+    }
+    for (const key0 in data) {
+      if (!(key0 === "automation_id")) {
+        const err1 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
+        if (vErrors === null) {
+          vErrors = [err1];
+        } else {
+          vErrors.push(err1);
+        }
+        errors++;
+      }
+    }
+    if (data.automation_id !== void 0) {
+      let data0 = data.automation_id;
+      if (typeof data0 === "string") {
+        if (func2(data0) > 256) {
+          const err2 = { instancePath: instancePath + "/automation_id", schemaPath: "input:IdInPath/maxLength", keyword: "maxLength", params: { limit: 256 } };
+          if (vErrors === null) {
+            vErrors = [err2];
+          } else {
+            vErrors.push(err2);
+          }
+          errors++;
+        }
+        if (func2(data0) < 1) {
+          const err3 = { instancePath: instancePath + "/automation_id", schemaPath: "input:IdInPath/minLength", keyword: "minLength", params: { limit: 1 } };
+          if (vErrors === null) {
+            vErrors = [err3];
+          } else {
+            vErrors.push(err3);
+          }
+          errors++;
+        }
+        if (!pattern3.test(data0)) {
+          const err4 = { instancePath: instancePath + "/automation_id", schemaPath: "input:IdInPath/pattern", keyword: "pattern", params: { pattern: "^[a-zA-Z0-9._-]+$" } };
+          if (vErrors === null) {
+            vErrors = [err4];
+          } else {
+            vErrors.push(err4);
+          }
+          errors++;
+        }
+        if (!formats2(data0)) {
+          const err5 = { instancePath: instancePath + "/automation_id", schemaPath: "input:IdInPath/format", keyword: "format", params: { format: "text" } };
+          if (vErrors === null) {
+            vErrors = [err5];
+          } else {
+            vErrors.push(err5);
+          }
+          errors++;
+        }
+      } else {
+        const err6 = { instancePath: instancePath + "/automation_id", schemaPath: "input:IdInPath/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err6];
+        } else {
+          vErrors.push(err6);
+        }
+        errors++;
+      }
+    }
+  } else {
+    const err7 = { instancePath, schemaPath: "#/type", keyword: "type", params: { type: "object" } };
+    if (vErrors === null) {
+      vErrors = [err7];
+    } else {
+      vErrors.push(err7);
+    }
+    errors++;
+  }
+  validate267.errors = vErrors;
+  return errors === 0;
+}
+var v4UpdateAutomationStatusBody = validate268;
+var schema412 = { "type": "object", "required": ["status"], "additionalProperties": false, "properties": { "status": { "type": "string", "enum": ["active", "inactive", "paused"] } }, "$id": "input:AutomationStatusInput" };
+function validate268(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+  ;
+  let vErrors = null;
+  let errors = 0;
+  if (data && typeof data == "object" && !Array.isArray(data)) {
+    if (data.status === void 0) {
+      const err0 = { instancePath, schemaPath: "input:AutomationStatusInput/required", keyword: "required", params: { missingProperty: "status" } };
+      if (vErrors === null) {
+        vErrors = [err0];
+      } else {
+        vErrors.push(err0);
+      }
+      errors++;
+    }
+    for (const key0 in data) {
+      if (!(key0 === "status")) {
+        const err1 = { instancePath, schemaPath: "input:AutomationStatusInput/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
+        if (vErrors === null) {
+          vErrors = [err1];
+        } else {
+          vErrors.push(err1);
+        }
+        errors++;
+      }
+    }
+    if (data.status !== void 0) {
+      let data0 = data.status;
+      if (typeof data0 !== "string") {
+        const err2 = { instancePath: instancePath + "/status", schemaPath: "input:AutomationStatusInput/properties/status/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err2];
+        } else {
+          vErrors.push(err2);
+        }
+        errors++;
+      }
+      if (!(data0 === "active" || data0 === "inactive" || data0 === "paused")) {
+        const err3 = { instancePath: instancePath + "/status", schemaPath: "input:AutomationStatusInput/properties/status/enum", keyword: "enum", params: { allowedValues: schema412.properties.status.enum } };
+        if (vErrors === null) {
+          vErrors = [err3];
+        } else {
+          vErrors.push(err3);
+        }
+        errors++;
+      }
+    }
+  } else {
+    const err4 = { instancePath, schemaPath: "input:AutomationStatusInput/type", keyword: "type", params: { type: "object" } };
+    if (vErrors === null) {
+      vErrors = [err4];
+    } else {
+      vErrors.push(err4);
+    }
+    errors++;
+  }
+  validate268.errors = vErrors;
+  return errors === 0;
+}
+var answerAutomationBacktest = validate269;
+var schema413 = { "type": "object", "required": ["object", "url", "from", "to", "events", "runs_started", "users", "skipped", "steps"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["automation_backtest"] }, "url": { "type": "string", "pattern": "^/v4/automations/.+/backtest$" }, "from": { "$ref": "answer:Time" }, "to": { "$ref": "answer:Time" }, "events": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "runs_started": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "users": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "skipped": { "type": "object", "required": ["no_user", "automation_paused", "platform_mismatch", "segment_mismatch", "already_running", "frequency_capped"], "additionalProperties": false, "properties": { "no_user": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "automation_paused": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "platform_mismatch": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "segment_mismatch": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "already_running": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "frequency_capped": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 } } }, "steps": { "type": "object", "additionalProperties": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 } } }, "$id": "answer:AutomationBacktest" };
+var pattern170 = new RegExp("^/v4/automations/.+/backtest$", "u");
+function validate269(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+  ;
+  let vErrors = null;
+  let errors = 0;
+  if (data && typeof data == "object" && !Array.isArray(data)) {
+    if (data.object === void 0) {
+      const err0 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "object" } };
+      if (vErrors === null) {
+        vErrors = [err0];
+      } else {
+        vErrors.push(err0);
+      }
+      errors++;
+    }
+    if (data.url === void 0) {
+      const err1 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "url" } };
+      if (vErrors === null) {
+        vErrors = [err1];
+      } else {
+        vErrors.push(err1);
+      }
+      errors++;
+    }
+    if (data.from === void 0) {
+      const err2 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "from" } };
+      if (vErrors === null) {
+        vErrors = [err2];
+      } else {
+        vErrors.push(err2);
+      }
+      errors++;
+    }
+    if (data.to === void 0) {
+      const err3 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "to" } };
+      if (vErrors === null) {
+        vErrors = [err3];
+      } else {
+        vErrors.push(err3);
+      }
+      errors++;
+    }
+    if (data.events === void 0) {
+      const err4 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "events" } };
+      if (vErrors === null) {
+        vErrors = [err4];
+      } else {
+        vErrors.push(err4);
+      }
+      errors++;
+    }
+    if (data.runs_started === void 0) {
+      const err5 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "runs_started" } };
+      if (vErrors === null) {
+        vErrors = [err5];
+      } else {
+        vErrors.push(err5);
+      }
+      errors++;
+    }
+    if (data.users === void 0) {
+      const err6 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "users" } };
+      if (vErrors === null) {
+        vErrors = [err6];
+      } else {
+        vErrors.push(err6);
+      }
+      errors++;
+    }
+    if (data.skipped === void 0) {
+      const err7 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "skipped" } };
+      if (vErrors === null) {
+        vErrors = [err7];
+      } else {
+        vErrors.push(err7);
+      }
+      errors++;
+    }
+    if (data.steps === void 0) {
+      const err8 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "steps" } };
+      if (vErrors === null) {
+        vErrors = [err8];
+      } else {
+        vErrors.push(err8);
+      }
+      errors++;
+    }
+    for (const key0 in data) {
+      if (!func36.call(schema413.properties, key0)) {
+        const err9 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
+        if (vErrors === null) {
+          vErrors = [err9];
+        } else {
+          vErrors.push(err9);
+        }
+        errors++;
+      }
+    }
+    if (data.object !== void 0) {
+      let data0 = data.object;
+      if (typeof data0 !== "string") {
+        const err10 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err10];
+        } else {
+          vErrors.push(err10);
+        }
+        errors++;
+      }
+      if (!(data0 === "automation_backtest")) {
+        const err11 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema413.properties.object.enum } };
+        if (vErrors === null) {
+          vErrors = [err11];
+        } else {
+          vErrors.push(err11);
+        }
+        errors++;
+      }
+    }
+    if (data.url !== void 0) {
+      let data1 = data.url;
+      if (typeof data1 === "string") {
+        if (!pattern170.test(data1)) {
+          const err12 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/pattern", keyword: "pattern", params: { pattern: "^/v4/automations/.+/backtest$" } };
+          if (vErrors === null) {
+            vErrors = [err12];
+          } else {
+            vErrors.push(err12);
+          }
+          errors++;
+        }
+      } else {
+        const err13 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err13];
+        } else {
+          vErrors.push(err13);
+        }
+        errors++;
+      }
+    }
+    if (data.from !== void 0) {
+      let data2 = data.from;
+      if (typeof data2 === "string") {
+        if (!pattern1.test(data2)) {
+          const err14 = { instancePath: instancePath + "/from", schemaPath: "answer:Time/pattern", keyword: "pattern", params: { pattern: "^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z$" } };
+          if (vErrors === null) {
+            vErrors = [err14];
+          } else {
+            vErrors.push(err14);
+          }
+          errors++;
+        }
+        if (!formats0(data2)) {
+          const err15 = { instancePath: instancePath + "/from", schemaPath: "answer:Time/format", keyword: "format", params: { format: "date-time" } };
+          if (vErrors === null) {
+            vErrors = [err15];
+          } else {
+            vErrors.push(err15);
+          }
+          errors++;
+        }
+      } else {
+        const err16 = { instancePath: instancePath + "/from", schemaPath: "answer:Time/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err16];
+        } else {
+          vErrors.push(err16);
+        }
+        errors++;
+      }
+    }
+    if (data.to !== void 0) {
+      let data3 = data.to;
+      if (typeof data3 === "string") {
+        if (!pattern1.test(data3)) {
+          const err17 = { instancePath: instancePath + "/to", schemaPath: "answer:Time/pattern", keyword: "pattern", params: { pattern: "^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z$" } };
+          if (vErrors === null) {
+            vErrors = [err17];
+          } else {
+            vErrors.push(err17);
+          }
+          errors++;
+        }
+        if (!formats0(data3)) {
+          const err18 = { instancePath: instancePath + "/to", schemaPath: "answer:Time/format", keyword: "format", params: { format: "date-time" } };
+          if (vErrors === null) {
+            vErrors = [err18];
+          } else {
+            vErrors.push(err18);
+          }
+          errors++;
+        }
+      } else {
+        const err19 = { instancePath: instancePath + "/to", schemaPath: "answer:Time/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err19];
+        } else {
+          vErrors.push(err19);
+        }
+        errors++;
+      }
+    }
+    if (data.events !== void 0) {
+      let data4 = data.events;
+      if (!(typeof data4 == "number" && (!(data4 % 1) && !isNaN(data4)) && isFinite(data4))) {
+        const err20 = { instancePath: instancePath + "/events", schemaPath: "#/properties/events/type", keyword: "type", params: { type: "integer" } };
+        if (vErrors === null) {
+          vErrors = [err20];
+        } else {
+          vErrors.push(err20);
+        }
+        errors++;
+      }
+      if (typeof data4 == "number" && isFinite(data4)) {
+        if (data4 > 9007199254740991 || isNaN(data4)) {
+          const err21 = { instancePath: instancePath + "/events", schemaPath: "#/properties/events/maximum", keyword: "maximum", params: { comparison: "<=", limit: 9007199254740991 } };
+          if (vErrors === null) {
+            vErrors = [err21];
+          } else {
+            vErrors.push(err21);
+          }
+          errors++;
+        }
+        if (data4 < 0 || isNaN(data4)) {
+          const err22 = { instancePath: instancePath + "/events", schemaPath: "#/properties/events/minimum", keyword: "minimum", params: { comparison: ">=", limit: 0 } };
+          if (vErrors === null) {
+            vErrors = [err22];
+          } else {
+            vErrors.push(err22);
+          }
+          errors++;
+        }
+      }
+    }
+    if (data.runs_started !== void 0) {
+      let data5 = data.runs_started;
+      if (!(typeof data5 == "number" && (!(data5 % 1) && !isNaN(data5)) && isFinite(data5))) {
+        const err23 = { instancePath: instancePath + "/runs_started", schemaPath: "#/properties/runs_started/type", keyword: "type", params: { type: "integer" } };
+        if (vErrors === null) {
+          vErrors = [err23];
+        } else {
+          vErrors.push(err23);
+        }
+        errors++;
+      }
+      if (typeof data5 == "number" && isFinite(data5)) {
+        if (data5 > 9007199254740991 || isNaN(data5)) {
+          const err24 = { instancePath: instancePath + "/runs_started", schemaPath: "#/properties/runs_started/maximum", keyword: "maximum", params: { comparison: "<=", limit: 9007199254740991 } };
+          if (vErrors === null) {
+            vErrors = [err24];
+          } else {
+            vErrors.push(err24);
+          }
+          errors++;
+        }
+        if (data5 < 0 || isNaN(data5)) {
+          const err25 = { instancePath: instancePath + "/runs_started", schemaPath: "#/properties/runs_started/minimum", keyword: "minimum", params: { comparison: ">=", limit: 0 } };
+          if (vErrors === null) {
+            vErrors = [err25];
+          } else {
+            vErrors.push(err25);
+          }
+          errors++;
+        }
+      }
+    }
+    if (data.users !== void 0) {
+      let data6 = data.users;
+      if (!(typeof data6 == "number" && (!(data6 % 1) && !isNaN(data6)) && isFinite(data6))) {
+        const err26 = { instancePath: instancePath + "/users", schemaPath: "#/properties/users/type", keyword: "type", params: { type: "integer" } };
+        if (vErrors === null) {
+          vErrors = [err26];
+        } else {
+          vErrors.push(err26);
+        }
+        errors++;
+      }
+      if (typeof data6 == "number" && isFinite(data6)) {
+        if (data6 > 9007199254740991 || isNaN(data6)) {
+          const err27 = { instancePath: instancePath + "/users", schemaPath: "#/properties/users/maximum", keyword: "maximum", params: { comparison: "<=", limit: 9007199254740991 } };
+          if (vErrors === null) {
+            vErrors = [err27];
+          } else {
+            vErrors.push(err27);
+          }
+          errors++;
+        }
+        if (data6 < 0 || isNaN(data6)) {
+          const err28 = { instancePath: instancePath + "/users", schemaPath: "#/properties/users/minimum", keyword: "minimum", params: { comparison: ">=", limit: 0 } };
+          if (vErrors === null) {
+            vErrors = [err28];
+          } else {
+            vErrors.push(err28);
+          }
+          errors++;
+        }
+      }
+    }
+    if (data.skipped !== void 0) {
+      let data7 = data.skipped;
+      if (data7 && typeof data7 == "object" && !Array.isArray(data7)) {
+        if (data7.no_user === void 0) {
+          const err29 = { instancePath: instancePath + "/skipped", schemaPath: "#/properties/skipped/required", keyword: "required", params: { missingProperty: "no_user" } };
+          if (vErrors === null) {
+            vErrors = [err29];
+          } else {
+            vErrors.push(err29);
+          }
+          errors++;
+        }
+        if (data7.automation_paused === void 0) {
+          const err30 = { instancePath: instancePath + "/skipped", schemaPath: "#/properties/skipped/required", keyword: "required", params: { missingProperty: "automation_paused" } };
+          if (vErrors === null) {
+            vErrors = [err30];
+          } else {
+            vErrors.push(err30);
+          }
+          errors++;
+        }
+        if (data7.platform_mismatch === void 0) {
+          const err31 = { instancePath: instancePath + "/skipped", schemaPath: "#/properties/skipped/required", keyword: "required", params: { missingProperty: "platform_mismatch" } };
+          if (vErrors === null) {
+            vErrors = [err31];
+          } else {
+            vErrors.push(err31);
+          }
+          errors++;
+        }
+        if (data7.segment_mismatch === void 0) {
+          const err32 = { instancePath: instancePath + "/skipped", schemaPath: "#/properties/skipped/required", keyword: "required", params: { missingProperty: "segment_mismatch" } };
+          if (vErrors === null) {
+            vErrors = [err32];
+          } else {
+            vErrors.push(err32);
+          }
+          errors++;
+        }
+        if (data7.already_running === void 0) {
+          const err33 = { instancePath: instancePath + "/skipped", schemaPath: "#/properties/skipped/required", keyword: "required", params: { missingProperty: "already_running" } };
+          if (vErrors === null) {
+            vErrors = [err33];
+          } else {
+            vErrors.push(err33);
+          }
+          errors++;
+        }
+        if (data7.frequency_capped === void 0) {
+          const err34 = { instancePath: instancePath + "/skipped", schemaPath: "#/properties/skipped/required", keyword: "required", params: { missingProperty: "frequency_capped" } };
+          if (vErrors === null) {
+            vErrors = [err34];
+          } else {
+            vErrors.push(err34);
+          }
+          errors++;
+        }
+        for (const key1 in data7) {
+          if (!(key1 === "no_user" || key1 === "automation_paused" || key1 === "platform_mismatch" || key1 === "segment_mismatch" || key1 === "already_running" || key1 === "frequency_capped")) {
+            const err35 = { instancePath: instancePath + "/skipped", schemaPath: "#/properties/skipped/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key1 } };
+            if (vErrors === null) {
+              vErrors = [err35];
+            } else {
+              vErrors.push(err35);
+            }
+            errors++;
+          }
+        }
+        if (data7.no_user !== void 0) {
+          let data8 = data7.no_user;
+          if (!(typeof data8 == "number" && (!(data8 % 1) && !isNaN(data8)) && isFinite(data8))) {
+            const err36 = { instancePath: instancePath + "/skipped/no_user", schemaPath: "#/properties/skipped/properties/no_user/type", keyword: "type", params: { type: "integer" } };
+            if (vErrors === null) {
+              vErrors = [err36];
+            } else {
+              vErrors.push(err36);
+            }
+            errors++;
+          }
+          if (typeof data8 == "number" && isFinite(data8)) {
+            if (data8 > 9007199254740991 || isNaN(data8)) {
+              const err37 = { instancePath: instancePath + "/skipped/no_user", schemaPath: "#/properties/skipped/properties/no_user/maximum", keyword: "maximum", params: { comparison: "<=", limit: 9007199254740991 } };
+              if (vErrors === null) {
+                vErrors = [err37];
+              } else {
+                vErrors.push(err37);
+              }
+              errors++;
+            }
+            if (data8 < 0 || isNaN(data8)) {
+              const err38 = { instancePath: instancePath + "/skipped/no_user", schemaPath: "#/properties/skipped/properties/no_user/minimum", keyword: "minimum", params: { comparison: ">=", limit: 0 } };
+              if (vErrors === null) {
+                vErrors = [err38];
+              } else {
+                vErrors.push(err38);
+              }
+              errors++;
+            }
+          }
+        }
+        if (data7.automation_paused !== void 0) {
+          let data9 = data7.automation_paused;
+          if (!(typeof data9 == "number" && (!(data9 % 1) && !isNaN(data9)) && isFinite(data9))) {
+            const err39 = { instancePath: instancePath + "/skipped/automation_paused", schemaPath: "#/properties/skipped/properties/automation_paused/type", keyword: "type", params: { type: "integer" } };
+            if (vErrors === null) {
+              vErrors = [err39];
+            } else {
+              vErrors.push(err39);
+            }
+            errors++;
+          }
+          if (typeof data9 == "number" && isFinite(data9)) {
+            if (data9 > 9007199254740991 || isNaN(data9)) {
+              const err40 = { instancePath: instancePath + "/skipped/automation_paused", schemaPath: "#/properties/skipped/properties/automation_paused/maximum", keyword: "maximum", params: { comparison: "<=", limit: 9007199254740991 } };
+              if (vErrors === null) {
+                vErrors = [err40];
+              } else {
+                vErrors.push(err40);
+              }
+              errors++;
+            }
+            if (data9 < 0 || isNaN(data9)) {
+              const err41 = { instancePath: instancePath + "/skipped/automation_paused", schemaPath: "#/properties/skipped/properties/automation_paused/minimum", keyword: "minimum", params: { comparison: ">=", limit: 0 } };
+              if (vErrors === null) {
+                vErrors = [err41];
+              } else {
+                vErrors.push(err41);
+              }
+              errors++;
+            }
+          }
+        }
+        if (data7.platform_mismatch !== void 0) {
+          let data10 = data7.platform_mismatch;
+          if (!(typeof data10 == "number" && (!(data10 % 1) && !isNaN(data10)) && isFinite(data10))) {
+            const err42 = { instancePath: instancePath + "/skipped/platform_mismatch", schemaPath: "#/properties/skipped/properties/platform_mismatch/type", keyword: "type", params: { type: "integer" } };
+            if (vErrors === null) {
+              vErrors = [err42];
+            } else {
+              vErrors.push(err42);
+            }
+            errors++;
+          }
+          if (typeof data10 == "number" && isFinite(data10)) {
+            if (data10 > 9007199254740991 || isNaN(data10)) {
+              const err43 = { instancePath: instancePath + "/skipped/platform_mismatch", schemaPath: "#/properties/skipped/properties/platform_mismatch/maximum", keyword: "maximum", params: { comparison: "<=", limit: 9007199254740991 } };
+              if (vErrors === null) {
+                vErrors = [err43];
+              } else {
+                vErrors.push(err43);
+              }
+              errors++;
+            }
+            if (data10 < 0 || isNaN(data10)) {
+              const err44 = { instancePath: instancePath + "/skipped/platform_mismatch", schemaPath: "#/properties/skipped/properties/platform_mismatch/minimum", keyword: "minimum", params: { comparison: ">=", limit: 0 } };
+              if (vErrors === null) {
+                vErrors = [err44];
+              } else {
+                vErrors.push(err44);
+              }
+              errors++;
+            }
+          }
+        }
+        if (data7.segment_mismatch !== void 0) {
+          let data11 = data7.segment_mismatch;
+          if (!(typeof data11 == "number" && (!(data11 % 1) && !isNaN(data11)) && isFinite(data11))) {
+            const err45 = { instancePath: instancePath + "/skipped/segment_mismatch", schemaPath: "#/properties/skipped/properties/segment_mismatch/type", keyword: "type", params: { type: "integer" } };
+            if (vErrors === null) {
+              vErrors = [err45];
+            } else {
+              vErrors.push(err45);
+            }
+            errors++;
+          }
+          if (typeof data11 == "number" && isFinite(data11)) {
+            if (data11 > 9007199254740991 || isNaN(data11)) {
+              const err46 = { instancePath: instancePath + "/skipped/segment_mismatch", schemaPath: "#/properties/skipped/properties/segment_mismatch/maximum", keyword: "maximum", params: { comparison: "<=", limit: 9007199254740991 } };
+              if (vErrors === null) {
+                vErrors = [err46];
+              } else {
+                vErrors.push(err46);
+              }
+              errors++;
+            }
+            if (data11 < 0 || isNaN(data11)) {
+              const err47 = { instancePath: instancePath + "/skipped/segment_mismatch", schemaPath: "#/properties/skipped/properties/segment_mismatch/minimum", keyword: "minimum", params: { comparison: ">=", limit: 0 } };
+              if (vErrors === null) {
+                vErrors = [err47];
+              } else {
+                vErrors.push(err47);
+              }
+              errors++;
+            }
+          }
+        }
+        if (data7.already_running !== void 0) {
+          let data12 = data7.already_running;
+          if (!(typeof data12 == "number" && (!(data12 % 1) && !isNaN(data12)) && isFinite(data12))) {
+            const err48 = { instancePath: instancePath + "/skipped/already_running", schemaPath: "#/properties/skipped/properties/already_running/type", keyword: "type", params: { type: "integer" } };
+            if (vErrors === null) {
+              vErrors = [err48];
+            } else {
+              vErrors.push(err48);
+            }
+            errors++;
+          }
+          if (typeof data12 == "number" && isFinite(data12)) {
+            if (data12 > 9007199254740991 || isNaN(data12)) {
+              const err49 = { instancePath: instancePath + "/skipped/already_running", schemaPath: "#/properties/skipped/properties/already_running/maximum", keyword: "maximum", params: { comparison: "<=", limit: 9007199254740991 } };
+              if (vErrors === null) {
+                vErrors = [err49];
+              } else {
+                vErrors.push(err49);
+              }
+              errors++;
+            }
+            if (data12 < 0 || isNaN(data12)) {
+              const err50 = { instancePath: instancePath + "/skipped/already_running", schemaPath: "#/properties/skipped/properties/already_running/minimum", keyword: "minimum", params: { comparison: ">=", limit: 0 } };
+              if (vErrors === null) {
+                vErrors = [err50];
+              } else {
+                vErrors.push(err50);
+              }
+              errors++;
+            }
+          }
+        }
+        if (data7.frequency_capped !== void 0) {
+          let data13 = data7.frequency_capped;
+          if (!(typeof data13 == "number" && (!(data13 % 1) && !isNaN(data13)) && isFinite(data13))) {
+            const err51 = { instancePath: instancePath + "/skipped/frequency_capped", schemaPath: "#/properties/skipped/properties/frequency_capped/type", keyword: "type", params: { type: "integer" } };
+            if (vErrors === null) {
+              vErrors = [err51];
+            } else {
+              vErrors.push(err51);
+            }
+            errors++;
+          }
+          if (typeof data13 == "number" && isFinite(data13)) {
+            if (data13 > 9007199254740991 || isNaN(data13)) {
+              const err52 = { instancePath: instancePath + "/skipped/frequency_capped", schemaPath: "#/properties/skipped/properties/frequency_capped/maximum", keyword: "maximum", params: { comparison: "<=", limit: 9007199254740991 } };
+              if (vErrors === null) {
+                vErrors = [err52];
+              } else {
+                vErrors.push(err52);
+              }
+              errors++;
+            }
+            if (data13 < 0 || isNaN(data13)) {
+              const err53 = { instancePath: instancePath + "/skipped/frequency_capped", schemaPath: "#/properties/skipped/properties/frequency_capped/minimum", keyword: "minimum", params: { comparison: ">=", limit: 0 } };
+              if (vErrors === null) {
+                vErrors = [err53];
+              } else {
+                vErrors.push(err53);
+              }
+              errors++;
+            }
+          }
+        }
+      } else {
+        const err54 = { instancePath: instancePath + "/skipped", schemaPath: "#/properties/skipped/type", keyword: "type", params: { type: "object" } };
+        if (vErrors === null) {
+          vErrors = [err54];
+        } else {
+          vErrors.push(err54);
+        }
+        errors++;
+      }
+    }
+    if (data.steps !== void 0) {
+      let data14 = data.steps;
+      if (data14 && typeof data14 == "object" && !Array.isArray(data14)) {
+        for (const key2 in data14) {
+          let data15 = data14[key2];
+          if (!(typeof data15 == "number" && (!(data15 % 1) && !isNaN(data15)) && isFinite(data15))) {
+            const err55 = { instancePath: instancePath + "/steps/" + key2.replace(/~/g, "~0").replace(/\//g, "~1"), schemaPath: "#/properties/steps/additionalProperties/type", keyword: "type", params: { type: "integer" } };
+            if (vErrors === null) {
+              vErrors = [err55];
+            } else {
+              vErrors.push(err55);
+            }
+            errors++;
+          }
+          if (typeof data15 == "number" && isFinite(data15)) {
+            if (data15 > 9007199254740991 || isNaN(data15)) {
+              const err56 = { instancePath: instancePath + "/steps/" + key2.replace(/~/g, "~0").replace(/\//g, "~1"), schemaPath: "#/properties/steps/additionalProperties/maximum", keyword: "maximum", params: { comparison: "<=", limit: 9007199254740991 } };
+              if (vErrors === null) {
+                vErrors = [err56];
+              } else {
+                vErrors.push(err56);
+              }
+              errors++;
+            }
+            if (data15 < 0 || isNaN(data15)) {
+              const err57 = { instancePath: instancePath + "/steps/" + key2.replace(/~/g, "~0").replace(/\//g, "~1"), schemaPath: "#/properties/steps/additionalProperties/minimum", keyword: "minimum", params: { comparison: ">=", limit: 0 } };
+              if (vErrors === null) {
+                vErrors = [err57];
+              } else {
+                vErrors.push(err57);
+              }
+              errors++;
+            }
+          }
+        }
+      } else {
+        const err58 = { instancePath: instancePath + "/steps", schemaPath: "#/properties/steps/type", keyword: "type", params: { type: "object" } };
+        if (vErrors === null) {
+          vErrors = [err58];
+        } else {
+          vErrors.push(err58);
+        }
+        errors++;
+      }
+    }
+  } else {
+    const err59 = { instancePath, schemaPath: "#/type", keyword: "type", params: { type: "object" } };
+    if (vErrors === null) {
+      vErrors = [err59];
+    } else {
+      vErrors.push(err59);
+    }
+    errors++;
+  }
+  validate269.errors = vErrors;
+  return errors === 0;
+}
+var v4BacktestAutomationBody = validate270;
+function validate271(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+  ;
+  let vErrors = null;
+  let errors = 0;
+  if (data && typeof data == "object" && !Array.isArray(data)) {
+    if (data.from === void 0) {
+      const err0 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "from" } };
+      if (vErrors === null) {
+        vErrors = [err0];
+      } else {
+        vErrors.push(err0);
+      }
+      errors++;
+    }
+    if (data.to === void 0) {
+      const err1 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "to" } };
+      if (vErrors === null) {
+        vErrors = [err1];
+      } else {
+        vErrors.push(err1);
+      }
+      errors++;
+    }
+    for (const key0 in data) {
+      if (!(key0 === "from" || key0 === "to" || key0 === "data")) {
+        const err2 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
+        if (vErrors === null) {
+          vErrors = [err2];
+        } else {
+          vErrors.push(err2);
+        }
+        errors++;
+      }
+    }
+    if (data.from !== void 0) {
+      let data0 = data.from;
+      if (typeof data0 === "string") {
+        if (!formats0(data0)) {
+          const err3 = { instancePath: instancePath + "/from", schemaPath: "#/properties/from/format", keyword: "format", params: { format: "date-time" } };
+          if (vErrors === null) {
+            vErrors = [err3];
+          } else {
+            vErrors.push(err3);
+          }
+          errors++;
+        }
+      } else {
+        const err4 = { instancePath: instancePath + "/from", schemaPath: "#/properties/from/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err4];
+        } else {
+          vErrors.push(err4);
+        }
+        errors++;
+      }
+    }
+    if (data.to !== void 0) {
+      let data1 = data.to;
+      if (typeof data1 === "string") {
+        if (!formats0(data1)) {
+          const err5 = { instancePath: instancePath + "/to", schemaPath: "#/properties/to/format", keyword: "format", params: { format: "date-time" } };
+          if (vErrors === null) {
+            vErrors = [err5];
+          } else {
+            vErrors.push(err5);
+          }
+          errors++;
+        }
+      } else {
+        const err6 = { instancePath: instancePath + "/to", schemaPath: "#/properties/to/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err6];
+        } else {
+          vErrors.push(err6);
+        }
+        errors++;
+      }
+    }
+    if (data.data !== void 0) {
+      if (!validate235(data.data, { instancePath: instancePath + "/data", parentData: data, parentDataProperty: "data", rootData })) {
+        vErrors = vErrors === null ? validate235.errors : vErrors.concat(validate235.errors);
+        errors = vErrors.length;
+      }
+    }
+  } else {
+    const err7 = { instancePath, schemaPath: "#/type", keyword: "type", params: { type: "object" } };
+    if (vErrors === null) {
+      vErrors = [err7];
+    } else {
+      vErrors.push(err7);
+    }
+    errors++;
+  }
+  validate271.errors = vErrors;
+  return errors === 0;
+}
+function validate270(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+  ;
+  let vErrors = null;
+  let errors = 0;
+  if (!validate271(data, { instancePath, parentData, parentDataProperty, rootData })) {
+    vErrors = vErrors === null ? validate271.errors : vErrors.concat(validate271.errors);
+    errors = vErrors.length;
+  }
+  validate270.errors = vErrors;
+  return errors === 0;
+}
+var answerAutomationRunList = validate274;
+var pattern173 = new RegExp("^/v4/automations/.+/runs$", "u");
+var schema420 = { "type": "object", "required": ["object", "id", "url", "automation_id", "automation_version", "user_id", "event", "status", "reason", "current_step", "due_at", "replay_of", "created_at", "started_at", "finished_at"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["automation_run"] }, "id": { "type": "string", "minLength": 1 }, "url": { "$ref": "answer:AutomationRunUrl" }, "automation_id": { "type": "string", "minLength": 1 }, "automation_version": { "type": "integer", "minimum": 1, "maximum": 9007199254740991 }, "user_id": { "type": ["string", "null"] }, "event": { "$ref": "answer:AutomationRunEvent" }, "status": { "$ref": "answer:AutomationRunStatus" }, "reason": { "$ref": "answer:AutomationRunReason" }, "current_step": { "type": ["string", "null"] }, "due_at": { "$ref": "answer:NullableTime" }, "replay_of": { "type": ["string", "null"] }, "created_at": { "$ref": "answer:Time" }, "started_at": { "$ref": "answer:NullableTime" }, "finished_at": { "$ref": "answer:NullableTime" } }, "$id": "answer:AutomationRun" };
+var schema424 = { "type": "string", "enum": ["pending", "running", "waiting", "succeeded", "failed", "cancelled", "skipped"], "$id": "answer:AutomationRunStatus" };
+var schema425 = { "type": ["string", "null"], "$id": "answer:AutomationRunReason" };
+var pattern174 = new RegExp("^/v4/automation-runs/.+$", "u");
+function validate276(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+  ;
+  let vErrors = null;
+  let errors = 0;
+  if (data && typeof data == "object" && !Array.isArray(data)) {
+    if (data.id === void 0) {
+      const err0 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "id" } };
+      if (vErrors === null) {
+        vErrors = [err0];
+      } else {
+        vErrors.push(err0);
+      }
+      errors++;
+    }
+    if (data.event_name === void 0) {
+      const err1 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "event_name" } };
+      if (vErrors === null) {
+        vErrors = [err1];
+      } else {
+        vErrors.push(err1);
+      }
+      errors++;
+    }
+    if (data.happened_at === void 0) {
+      const err2 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "happened_at" } };
+      if (vErrors === null) {
+        vErrors = [err2];
+      } else {
+        vErrors.push(err2);
+      }
+      errors++;
+    }
+    for (const key0 in data) {
+      if (!(key0 === "id" || key0 === "event_name" || key0 === "happened_at")) {
+        const err3 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
+        if (vErrors === null) {
+          vErrors = [err3];
+        } else {
+          vErrors.push(err3);
+        }
+        errors++;
+      }
+    }
+    if (data.id !== void 0) {
+      let data0 = data.id;
+      if (typeof data0 === "string") {
+        if (func2(data0) < 1) {
+          const err4 = { instancePath: instancePath + "/id", schemaPath: "#/properties/id/minLength", keyword: "minLength", params: { limit: 1 } };
+          if (vErrors === null) {
+            vErrors = [err4];
+          } else {
+            vErrors.push(err4);
+          }
+          errors++;
+        }
+      } else {
+        const err5 = { instancePath: instancePath + "/id", schemaPath: "#/properties/id/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err5];
+        } else {
+          vErrors.push(err5);
+        }
+        errors++;
+      }
+    }
+    if (data.event_name !== void 0) {
+      let data1 = data.event_name;
+      if (typeof data1 === "string") {
+        if (func2(data1) < 1) {
+          const err6 = { instancePath: instancePath + "/event_name", schemaPath: "#/properties/event_name/minLength", keyword: "minLength", params: { limit: 1 } };
+          if (vErrors === null) {
+            vErrors = [err6];
+          } else {
+            vErrors.push(err6);
+          }
+          errors++;
+        }
+      } else {
+        const err7 = { instancePath: instancePath + "/event_name", schemaPath: "#/properties/event_name/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err7];
+        } else {
+          vErrors.push(err7);
+        }
+        errors++;
+      }
+    }
+    if (data.happened_at !== void 0) {
+      let data2 = data.happened_at;
+      if (typeof data2 === "string") {
+        if (!pattern1.test(data2)) {
+          const err8 = { instancePath: instancePath + "/happened_at", schemaPath: "answer:Time/pattern", keyword: "pattern", params: { pattern: "^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z$" } };
+          if (vErrors === null) {
+            vErrors = [err8];
+          } else {
+            vErrors.push(err8);
+          }
+          errors++;
+        }
+        if (!formats0(data2)) {
+          const err9 = { instancePath: instancePath + "/happened_at", schemaPath: "answer:Time/format", keyword: "format", params: { format: "date-time" } };
+          if (vErrors === null) {
+            vErrors = [err9];
+          } else {
+            vErrors.push(err9);
+          }
+          errors++;
+        }
+      } else {
+        const err10 = { instancePath: instancePath + "/happened_at", schemaPath: "answer:Time/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err10];
+        } else {
+          vErrors.push(err10);
+        }
+        errors++;
+      }
+    }
+  } else {
+    const err11 = { instancePath, schemaPath: "#/type", keyword: "type", params: { type: "object" } };
+    if (vErrors === null) {
+      vErrors = [err11];
+    } else {
+      vErrors.push(err11);
+    }
+    errors++;
+  }
+  validate276.errors = vErrors;
+  return errors === 0;
+}
+function validate275(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+  ;
+  let vErrors = null;
+  let errors = 0;
+  if (data && typeof data == "object" && !Array.isArray(data)) {
+    if (data.object === void 0) {
+      const err0 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "object" } };
+      if (vErrors === null) {
+        vErrors = [err0];
+      } else {
+        vErrors.push(err0);
+      }
+      errors++;
+    }
+    if (data.id === void 0) {
+      const err1 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "id" } };
+      if (vErrors === null) {
+        vErrors = [err1];
+      } else {
+        vErrors.push(err1);
+      }
+      errors++;
+    }
+    if (data.url === void 0) {
+      const err2 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "url" } };
+      if (vErrors === null) {
+        vErrors = [err2];
+      } else {
+        vErrors.push(err2);
+      }
+      errors++;
+    }
+    if (data.automation_id === void 0) {
+      const err3 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "automation_id" } };
+      if (vErrors === null) {
+        vErrors = [err3];
+      } else {
+        vErrors.push(err3);
+      }
+      errors++;
+    }
+    if (data.automation_version === void 0) {
+      const err4 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "automation_version" } };
+      if (vErrors === null) {
+        vErrors = [err4];
+      } else {
+        vErrors.push(err4);
+      }
+      errors++;
+    }
+    if (data.user_id === void 0) {
+      const err5 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "user_id" } };
+      if (vErrors === null) {
+        vErrors = [err5];
+      } else {
+        vErrors.push(err5);
+      }
+      errors++;
+    }
+    if (data.event === void 0) {
+      const err6 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "event" } };
+      if (vErrors === null) {
+        vErrors = [err6];
+      } else {
+        vErrors.push(err6);
+      }
+      errors++;
+    }
+    if (data.status === void 0) {
+      const err7 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "status" } };
+      if (vErrors === null) {
+        vErrors = [err7];
+      } else {
+        vErrors.push(err7);
+      }
+      errors++;
+    }
+    if (data.reason === void 0) {
+      const err8 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "reason" } };
+      if (vErrors === null) {
+        vErrors = [err8];
+      } else {
+        vErrors.push(err8);
+      }
+      errors++;
+    }
+    if (data.current_step === void 0) {
+      const err9 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "current_step" } };
+      if (vErrors === null) {
+        vErrors = [err9];
+      } else {
+        vErrors.push(err9);
+      }
+      errors++;
+    }
+    if (data.due_at === void 0) {
+      const err10 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "due_at" } };
+      if (vErrors === null) {
+        vErrors = [err10];
+      } else {
+        vErrors.push(err10);
+      }
+      errors++;
+    }
+    if (data.replay_of === void 0) {
+      const err11 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "replay_of" } };
+      if (vErrors === null) {
+        vErrors = [err11];
+      } else {
+        vErrors.push(err11);
+      }
+      errors++;
+    }
+    if (data.created_at === void 0) {
+      const err12 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "created_at" } };
+      if (vErrors === null) {
+        vErrors = [err12];
+      } else {
+        vErrors.push(err12);
+      }
+      errors++;
+    }
+    if (data.started_at === void 0) {
+      const err13 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "started_at" } };
+      if (vErrors === null) {
+        vErrors = [err13];
+      } else {
+        vErrors.push(err13);
+      }
+      errors++;
+    }
+    if (data.finished_at === void 0) {
+      const err14 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "finished_at" } };
+      if (vErrors === null) {
+        vErrors = [err14];
+      } else {
+        vErrors.push(err14);
+      }
+      errors++;
+    }
+    for (const key0 in data) {
+      if (!func36.call(schema420.properties, key0)) {
+        const err15 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
+        if (vErrors === null) {
+          vErrors = [err15];
+        } else {
+          vErrors.push(err15);
+        }
+        errors++;
+      }
+    }
+    if (data.object !== void 0) {
+      let data0 = data.object;
+      if (typeof data0 !== "string") {
+        const err16 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err16];
+        } else {
+          vErrors.push(err16);
+        }
+        errors++;
+      }
+      if (!(data0 === "automation_run")) {
+        const err17 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema420.properties.object.enum } };
+        if (vErrors === null) {
+          vErrors = [err17];
+        } else {
+          vErrors.push(err17);
+        }
+        errors++;
+      }
+    }
+    if (data.id !== void 0) {
+      let data1 = data.id;
+      if (typeof data1 === "string") {
+        if (func2(data1) < 1) {
+          const err18 = { instancePath: instancePath + "/id", schemaPath: "#/properties/id/minLength", keyword: "minLength", params: { limit: 1 } };
+          if (vErrors === null) {
+            vErrors = [err18];
+          } else {
+            vErrors.push(err18);
+          }
+          errors++;
+        }
+      } else {
+        const err19 = { instancePath: instancePath + "/id", schemaPath: "#/properties/id/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err19];
+        } else {
+          vErrors.push(err19);
+        }
+        errors++;
+      }
+    }
+    if (data.url !== void 0) {
+      let data2 = data.url;
+      if (typeof data2 === "string") {
+        if (!pattern174.test(data2)) {
+          const err20 = { instancePath: instancePath + "/url", schemaPath: "answer:AutomationRunUrl/pattern", keyword: "pattern", params: { pattern: "^/v4/automation-runs/.+$" } };
+          if (vErrors === null) {
+            vErrors = [err20];
+          } else {
+            vErrors.push(err20);
+          }
+          errors++;
+        }
+      } else {
+        const err21 = { instancePath: instancePath + "/url", schemaPath: "answer:AutomationRunUrl/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err21];
+        } else {
+          vErrors.push(err21);
+        }
+        errors++;
+      }
+    }
+    if (data.automation_id !== void 0) {
+      let data3 = data.automation_id;
+      if (typeof data3 === "string") {
+        if (func2(data3) < 1) {
+          const err22 = { instancePath: instancePath + "/automation_id", schemaPath: "#/properties/automation_id/minLength", keyword: "minLength", params: { limit: 1 } };
+          if (vErrors === null) {
+            vErrors = [err22];
+          } else {
+            vErrors.push(err22);
+          }
+          errors++;
+        }
+      } else {
+        const err23 = { instancePath: instancePath + "/automation_id", schemaPath: "#/properties/automation_id/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err23];
+        } else {
+          vErrors.push(err23);
+        }
+        errors++;
+      }
+    }
+    if (data.automation_version !== void 0) {
+      let data4 = data.automation_version;
+      if (!(typeof data4 == "number" && (!(data4 % 1) && !isNaN(data4)) && isFinite(data4))) {
+        const err24 = { instancePath: instancePath + "/automation_version", schemaPath: "#/properties/automation_version/type", keyword: "type", params: { type: "integer" } };
+        if (vErrors === null) {
+          vErrors = [err24];
+        } else {
+          vErrors.push(err24);
+        }
+        errors++;
+      }
+      if (typeof data4 == "number" && isFinite(data4)) {
+        if (data4 > 9007199254740991 || isNaN(data4)) {
+          const err25 = { instancePath: instancePath + "/automation_version", schemaPath: "#/properties/automation_version/maximum", keyword: "maximum", params: { comparison: "<=", limit: 9007199254740991 } };
+          if (vErrors === null) {
+            vErrors = [err25];
+          } else {
+            vErrors.push(err25);
+          }
+          errors++;
+        }
+        if (data4 < 1 || isNaN(data4)) {
+          const err26 = { instancePath: instancePath + "/automation_version", schemaPath: "#/properties/automation_version/minimum", keyword: "minimum", params: { comparison: ">=", limit: 1 } };
+          if (vErrors === null) {
+            vErrors = [err26];
+          } else {
+            vErrors.push(err26);
+          }
+          errors++;
+        }
+      }
+    }
+    if (data.user_id !== void 0) {
+      let data5 = data.user_id;
+      if (typeof data5 !== "string" && data5 !== null) {
+        const err27 = { instancePath: instancePath + "/user_id", schemaPath: "#/properties/user_id/type", keyword: "type", params: { type: schema420.properties.user_id.type } };
+        if (vErrors === null) {
+          vErrors = [err27];
+        } else {
+          vErrors.push(err27);
+        }
+        errors++;
+      }
+    }
+    if (data.event !== void 0) {
+      if (!validate276(data.event, { instancePath: instancePath + "/event", parentData: data, parentDataProperty: "event", rootData })) {
+        vErrors = vErrors === null ? validate276.errors : vErrors.concat(validate276.errors);
+        errors = vErrors.length;
+      }
+    }
+    if (data.status !== void 0) {
+      let data7 = data.status;
+      if (typeof data7 !== "string") {
+        const err28 = { instancePath: instancePath + "/status", schemaPath: "answer:AutomationRunStatus/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err28];
+        } else {
+          vErrors.push(err28);
+        }
+        errors++;
+      }
+      if (!(data7 === "pending" || data7 === "running" || data7 === "waiting" || data7 === "succeeded" || data7 === "failed" || data7 === "cancelled" || data7 === "skipped")) {
+        const err29 = { instancePath: instancePath + "/status", schemaPath: "answer:AutomationRunStatus/enum", keyword: "enum", params: { allowedValues: schema424.enum } };
+        if (vErrors === null) {
+          vErrors = [err29];
+        } else {
+          vErrors.push(err29);
+        }
+        errors++;
+      }
+    }
+    if (data.reason !== void 0) {
+      let data8 = data.reason;
+      if (typeof data8 !== "string" && data8 !== null) {
+        const err30 = { instancePath: instancePath + "/reason", schemaPath: "answer:AutomationRunReason/type", keyword: "type", params: { type: schema425.type } };
+        if (vErrors === null) {
+          vErrors = [err30];
+        } else {
+          vErrors.push(err30);
+        }
+        errors++;
+      }
+    }
+    if (data.current_step !== void 0) {
+      let data9 = data.current_step;
+      if (typeof data9 !== "string" && data9 !== null) {
+        const err31 = { instancePath: instancePath + "/current_step", schemaPath: "#/properties/current_step/type", keyword: "type", params: { type: schema420.properties.current_step.type } };
+        if (vErrors === null) {
+          vErrors = [err31];
+        } else {
+          vErrors.push(err31);
+        }
+        errors++;
+      }
+    }
+    if (data.due_at !== void 0) {
+      let data10 = data.due_at;
+      if (typeof data10 !== "string" && data10 !== null) {
+        const err32 = { instancePath: instancePath + "/due_at", schemaPath: "answer:NullableTime/type", keyword: "type", params: { type: schema51.type } };
+        if (vErrors === null) {
+          vErrors = [err32];
+        } else {
+          vErrors.push(err32);
+        }
+        errors++;
+      }
+      if (typeof data10 === "string") {
+        if (!pattern1.test(data10)) {
+          const err33 = { instancePath: instancePath + "/due_at", schemaPath: "answer:NullableTime/pattern", keyword: "pattern", params: { pattern: "^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z$" } };
+          if (vErrors === null) {
+            vErrors = [err33];
+          } else {
+            vErrors.push(err33);
+          }
+          errors++;
+        }
+        if (!formats0(data10)) {
+          const err34 = { instancePath: instancePath + "/due_at", schemaPath: "answer:NullableTime/format", keyword: "format", params: { format: "date-time" } };
+          if (vErrors === null) {
+            vErrors = [err34];
+          } else {
+            vErrors.push(err34);
+          }
+          errors++;
+        }
+      }
+    }
+    if (data.replay_of !== void 0) {
+      let data11 = data.replay_of;
+      if (typeof data11 !== "string" && data11 !== null) {
+        const err35 = { instancePath: instancePath + "/replay_of", schemaPath: "#/properties/replay_of/type", keyword: "type", params: { type: schema420.properties.replay_of.type } };
+        if (vErrors === null) {
+          vErrors = [err35];
+        } else {
+          vErrors.push(err35);
+        }
+        errors++;
+      }
+    }
+    if (data.created_at !== void 0) {
+      let data12 = data.created_at;
+      if (typeof data12 === "string") {
+        if (!pattern1.test(data12)) {
+          const err36 = { instancePath: instancePath + "/created_at", schemaPath: "answer:Time/pattern", keyword: "pattern", params: { pattern: "^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z$" } };
+          if (vErrors === null) {
+            vErrors = [err36];
+          } else {
+            vErrors.push(err36);
+          }
+          errors++;
+        }
+        if (!formats0(data12)) {
+          const err37 = { instancePath: instancePath + "/created_at", schemaPath: "answer:Time/format", keyword: "format", params: { format: "date-time" } };
+          if (vErrors === null) {
+            vErrors = [err37];
+          } else {
+            vErrors.push(err37);
+          }
+          errors++;
+        }
+      } else {
+        const err38 = { instancePath: instancePath + "/created_at", schemaPath: "answer:Time/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err38];
+        } else {
+          vErrors.push(err38);
+        }
+        errors++;
+      }
+    }
+    if (data.started_at !== void 0) {
+      let data13 = data.started_at;
+      if (typeof data13 !== "string" && data13 !== null) {
+        const err39 = { instancePath: instancePath + "/started_at", schemaPath: "answer:NullableTime/type", keyword: "type", params: { type: schema51.type } };
+        if (vErrors === null) {
+          vErrors = [err39];
+        } else {
+          vErrors.push(err39);
+        }
+        errors++;
+      }
+      if (typeof data13 === "string") {
+        if (!pattern1.test(data13)) {
+          const err40 = { instancePath: instancePath + "/started_at", schemaPath: "answer:NullableTime/pattern", keyword: "pattern", params: { pattern: "^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z$" } };
+          if (vErrors === null) {
+            vErrors = [err40];
+          } else {
+            vErrors.push(err40);
+          }
+          errors++;
+        }
+        if (!formats0(data13)) {
+          const err41 = { instancePath: instancePath + "/started_at", schemaPath: "answer:NullableTime/format", keyword: "format", params: { format: "date-time" } };
+          if (vErrors === null) {
+            vErrors = [err41];
+          } else {
+            vErrors.push(err41);
+          }
+          errors++;
+        }
+      }
+    }
+    if (data.finished_at !== void 0) {
+      let data14 = data.finished_at;
+      if (typeof data14 !== "string" && data14 !== null) {
+        const err42 = { instancePath: instancePath + "/finished_at", schemaPath: "answer:NullableTime/type", keyword: "type", params: { type: schema51.type } };
+        if (vErrors === null) {
+          vErrors = [err42];
+        } else {
+          vErrors.push(err42);
+        }
+        errors++;
+      }
+      if (typeof data14 === "string") {
+        if (!pattern1.test(data14)) {
+          const err43 = { instancePath: instancePath + "/finished_at", schemaPath: "answer:NullableTime/pattern", keyword: "pattern", params: { pattern: "^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z$" } };
+          if (vErrors === null) {
+            vErrors = [err43];
+          } else {
+            vErrors.push(err43);
+          }
+          errors++;
+        }
+        if (!formats0(data14)) {
+          const err44 = { instancePath: instancePath + "/finished_at", schemaPath: "answer:NullableTime/format", keyword: "format", params: { format: "date-time" } };
+          if (vErrors === null) {
+            vErrors = [err44];
+          } else {
+            vErrors.push(err44);
+          }
+          errors++;
+        }
+      }
+    }
+  } else {
+    const err45 = { instancePath, schemaPath: "#/type", keyword: "type", params: { type: "object" } };
+    if (vErrors === null) {
+      vErrors = [err45];
+    } else {
+      vErrors.push(err45);
+    }
+    errors++;
+  }
+  validate275.errors = vErrors;
+  return errors === 0;
+}
+function validate274(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+  ;
+  let vErrors = null;
+  let errors = 0;
+  if (data && typeof data == "object" && !Array.isArray(data)) {
+    if (data.object === void 0) {
+      const err0 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "object" } };
+      if (vErrors === null) {
+        vErrors = [err0];
+      } else {
+        vErrors.push(err0);
+      }
+      errors++;
+    }
+    if (data.url === void 0) {
+      const err1 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "url" } };
+      if (vErrors === null) {
+        vErrors = [err1];
+      } else {
+        vErrors.push(err1);
+      }
+      errors++;
+    }
+    if (data.data === void 0) {
+      const err2 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "data" } };
+      if (vErrors === null) {
+        vErrors = [err2];
+      } else {
+        vErrors.push(err2);
+      }
+      errors++;
+    }
+    if (data.has_more === void 0) {
+      const err3 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "has_more" } };
+      if (vErrors === null) {
+        vErrors = [err3];
+      } else {
+        vErrors.push(err3);
+      }
+      errors++;
+    }
+    for (const key0 in data) {
+      if (!(key0 === "object" || key0 === "url" || key0 === "data" || key0 === "has_more" || key0 === "next_cursor")) {
+        const err4 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
+        if (vErrors === null) {
+          vErrors = [err4];
+        } else {
+          vErrors.push(err4);
+        }
+        errors++;
+      }
+    }
+    if (data.object !== void 0) {
+      let data0 = data.object;
+      if (typeof data0 !== "string") {
+        const err5 = { instancePath: instancePath + "/object", schemaPath: "answer:ListObject/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err5];
+        } else {
+          vErrors.push(err5);
+        }
+        errors++;
+      }
+      if (!(data0 === "list")) {
+        const err6 = { instancePath: instancePath + "/object", schemaPath: "answer:ListObject/enum", keyword: "enum", params: { allowedValues: schema22.enum } };
+        if (vErrors === null) {
+          vErrors = [err6];
+        } else {
+          vErrors.push(err6);
+        }
+        errors++;
+      }
+    }
+    if (data.url !== void 0) {
+      let data1 = data.url;
+      if (typeof data1 === "string") {
+        if (!pattern173.test(data1)) {
+          const err7 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/pattern", keyword: "pattern", params: { pattern: "^/v4/automations/.+/runs$" } };
+          if (vErrors === null) {
+            vErrors = [err7];
+          } else {
+            vErrors.push(err7);
+          }
+          errors++;
+        }
+      } else {
+        const err8 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err8];
+        } else {
+          vErrors.push(err8);
+        }
+        errors++;
+      }
+    }
+    if (data.data !== void 0) {
+      let data2 = data.data;
+      if (Array.isArray(data2)) {
+        if (data2.length > 100) {
+          const err9 = { instancePath: instancePath + "/data", schemaPath: "#/properties/data/maxItems", keyword: "maxItems", params: { limit: 100 } };
+          if (vErrors === null) {
+            vErrors = [err9];
+          } else {
+            vErrors.push(err9);
+          }
+          errors++;
+        }
+        const len0 = data2.length;
+        for (let i0 = 0; i0 < len0; i0++) {
+          if (!validate275(data2[i0], { instancePath: instancePath + "/data/" + i0, parentData: data2, parentDataProperty: i0, rootData })) {
+            vErrors = vErrors === null ? validate275.errors : vErrors.concat(validate275.errors);
+            errors = vErrors.length;
+          }
+        }
+      } else {
+        const err10 = { instancePath: instancePath + "/data", schemaPath: "#/properties/data/type", keyword: "type", params: { type: "array" } };
+        if (vErrors === null) {
+          vErrors = [err10];
+        } else {
+          vErrors.push(err10);
+        }
+        errors++;
+      }
+    }
+    if (data.has_more !== void 0) {
+      if (typeof data.has_more !== "boolean") {
+        const err11 = { instancePath: instancePath + "/has_more", schemaPath: "answer:HasMore/type", keyword: "type", params: { type: "boolean" } };
+        if (vErrors === null) {
+          vErrors = [err11];
+        } else {
+          vErrors.push(err11);
+        }
+        errors++;
+      }
+    }
+    if (data.next_cursor !== void 0) {
+      let data5 = data.next_cursor;
+      if (typeof data5 === "string") {
+        if (func2(data5) > 256) {
+          const err12 = { instancePath: instancePath + "/next_cursor", schemaPath: "answer:NextCursor/maxLength", keyword: "maxLength", params: { limit: 256 } };
+          if (vErrors === null) {
+            vErrors = [err12];
+          } else {
+            vErrors.push(err12);
+          }
+          errors++;
+        }
+        if (func2(data5) < 1) {
+          const err13 = { instancePath: instancePath + "/next_cursor", schemaPath: "answer:NextCursor/minLength", keyword: "minLength", params: { limit: 1 } };
+          if (vErrors === null) {
+            vErrors = [err13];
+          } else {
+            vErrors.push(err13);
+          }
+          errors++;
+        }
+      } else {
+        const err14 = { instancePath: instancePath + "/next_cursor", schemaPath: "answer:NextCursor/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err14];
+        } else {
+          vErrors.push(err14);
+        }
+        errors++;
+      }
+    }
+  } else {
+    const err15 = { instancePath, schemaPath: "#/type", keyword: "type", params: { type: "object" } };
+    if (vErrors === null) {
+      vErrors = [err15];
+    } else {
+      vErrors.push(err15);
+    }
+    errors++;
+  }
+  validate274.errors = vErrors;
+  return errors === 0;
+}
+var v4ListAutomationRunsQuery = validate279;
+var schema432 = { "type": "object", "additionalProperties": false, "required": [], "properties": { "limit": { "type": "integer", "minimum": 1, "maximum": 100, "default": 20 }, "starting_after": { "type": "string", "minLength": 1, "maxLength": 256, "pattern": "^[a-zA-Z0-9._-]+$", "format": "text" }, "filter[status][]": { "type": "array", "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "type": "string", "enum": ["pending", "running", "waiting", "succeeded", "failed", "cancelled", "skipped"] } } }, "filter[user_id]": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" }, "from": { "type": "string", "format": "date-time" }, "to": { "type": "string", "format": "date-time" } }, "$id": "input:v4ListAutomationRunsQuery" };
+function validate279(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+  ;
+  let vErrors = null;
+  let errors = 0;
+  if (data && typeof data == "object" && !Array.isArray(data)) {
+    if (data.limit === void 0) {
+      data.limit = 20;
+    }
+    for (const key0 in data) {
+      if (!(key0 === "limit" || key0 === "starting_after" || key0 === "filter[status][]" || key0 === "filter[user_id]" || key0 === "from" || key0 === "to")) {
+        const err0 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
+        if (vErrors === null) {
+          vErrors = [err0];
+        } else {
+          vErrors.push(err0);
+        }
+        errors++;
+      }
+    }
+    let data0 = data.limit;
+    if (!(typeof data0 == "number" && (!(data0 % 1) && !isNaN(data0)) && isFinite(data0))) {
+      const err1 = { instancePath: instancePath + "/limit", schemaPath: "#/properties/limit/type", keyword: "type", params: { type: "integer" } };
+      if (vErrors === null) {
+        vErrors = [err1];
+      } else {
+        vErrors.push(err1);
+      }
+      errors++;
+    }
+    if (typeof data0 == "number" && isFinite(data0)) {
+      if (data0 > 100 || isNaN(data0)) {
+        const err2 = { instancePath: instancePath + "/limit", schemaPath: "#/properties/limit/maximum", keyword: "maximum", params: { comparison: "<=", limit: 100 } };
+        if (vErrors === null) {
+          vErrors = [err2];
+        } else {
+          vErrors.push(err2);
+        }
+        errors++;
+      }
+      if (data0 < 1 || isNaN(data0)) {
+        const err3 = { instancePath: instancePath + "/limit", schemaPath: "#/properties/limit/minimum", keyword: "minimum", params: { comparison: ">=", limit: 1 } };
+        if (vErrors === null) {
+          vErrors = [err3];
+        } else {
+          vErrors.push(err3);
+        }
+        errors++;
+      }
+    }
+    if (data.starting_after !== void 0) {
+      let data1 = data.starting_after;
+      if (typeof data1 === "string") {
+        if (func2(data1) > 256) {
+          const err4 = { instancePath: instancePath + "/starting_after", schemaPath: "#/properties/starting_after/maxLength", keyword: "maxLength", params: { limit: 256 } };
+          if (vErrors === null) {
+            vErrors = [err4];
+          } else {
+            vErrors.push(err4);
+          }
+          errors++;
+        }
+        if (func2(data1) < 1) {
+          const err5 = { instancePath: instancePath + "/starting_after", schemaPath: "#/properties/starting_after/minLength", keyword: "minLength", params: { limit: 1 } };
+          if (vErrors === null) {
+            vErrors = [err5];
+          } else {
+            vErrors.push(err5);
+          }
+          errors++;
+        }
+        if (!pattern3.test(data1)) {
+          const err6 = { instancePath: instancePath + "/starting_after", schemaPath: "#/properties/starting_after/pattern", keyword: "pattern", params: { pattern: "^[a-zA-Z0-9._-]+$" } };
+          if (vErrors === null) {
+            vErrors = [err6];
+          } else {
+            vErrors.push(err6);
+          }
+          errors++;
+        }
+        if (!formats2(data1)) {
+          const err7 = { instancePath: instancePath + "/starting_after", schemaPath: "#/properties/starting_after/format", keyword: "format", params: { format: "text" } };
+          if (vErrors === null) {
+            vErrors = [err7];
+          } else {
+            vErrors.push(err7);
+          }
+          errors++;
+        }
+      } else {
+        const err8 = { instancePath: instancePath + "/starting_after", schemaPath: "#/properties/starting_after/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err8];
+        } else {
+          vErrors.push(err8);
+        }
+        errors++;
+      }
+    }
+    if (data["filter[status][]"] !== void 0) {
+      let data2 = data["filter[status][]"];
+      const _errs8 = errors;
+      let valid1 = true;
+      const _errs9 = errors;
+      if (Array.isArray(data2)) {
+        if (data2.length > 50) {
+          const err9 = {};
+          if (vErrors === null) {
+            vErrors = [err9];
+          } else {
+            vErrors.push(err9);
+          }
+          errors++;
+        }
+      }
+      var _valid0 = _errs9 === errors;
+      errors = _errs8;
+      if (vErrors !== null) {
+        if (_errs8) {
+          vErrors.length = _errs8;
+        } else {
+          vErrors = null;
+        }
+      }
+      if (_valid0) {
+        const _errs10 = errors;
+        if (Array.isArray(data2)) {
+          const len0 = data2.length;
+          for (let i0 = 0; i0 < len0; i0++) {
+            let data3 = data2[i0];
+            if (typeof data3 !== "string") {
+              const err10 = { instancePath: instancePath + "/filter[status][]/" + i0, schemaPath: "#/properties/filter%5Bstatus%5D%5B%5D/then/items/type", keyword: "type", params: { type: "string" } };
+              if (vErrors === null) {
+                vErrors = [err10];
+              } else {
+                vErrors.push(err10);
+              }
+              errors++;
+            }
+            if (!(data3 === "pending" || data3 === "running" || data3 === "waiting" || data3 === "succeeded" || data3 === "failed" || data3 === "cancelled" || data3 === "skipped")) {
+              const err11 = { instancePath: instancePath + "/filter[status][]/" + i0, schemaPath: "#/properties/filter%5Bstatus%5D%5B%5D/then/items/enum", keyword: "enum", params: { allowedValues: schema432.properties["filter[status][]"].then.items.enum } };
+              if (vErrors === null) {
+                vErrors = [err11];
+              } else {
+                vErrors.push(err11);
+              }
+              errors++;
+            }
+          }
+        }
+        var _valid0 = _errs10 === errors;
+        valid1 = _valid0;
+      }
+      if (!valid1) {
+        const err12 = { instancePath: instancePath + "/filter[status][]", schemaPath: "#/properties/filter%5Bstatus%5D%5B%5D/if", keyword: "if", params: { failingKeyword: "then" } };
+        if (vErrors === null) {
+          vErrors = [err12];
+        } else {
+          vErrors.push(err12);
+        }
+        errors++;
+      }
+      if (Array.isArray(data2)) {
+        if (data2.length > 50) {
+          const err13 = { instancePath: instancePath + "/filter[status][]", schemaPath: "#/properties/filter%5Bstatus%5D%5B%5D/maxItems", keyword: "maxItems", params: { limit: 50 } };
+          if (vErrors === null) {
+            vErrors = [err13];
+          } else {
+            vErrors.push(err13);
+          }
+          errors++;
+        }
+      } else {
+        const err14 = { instancePath: instancePath + "/filter[status][]", schemaPath: "#/properties/filter%5Bstatus%5D%5B%5D/type", keyword: "type", params: { type: "array" } };
+        if (vErrors === null) {
+          vErrors = [err14];
+        } else {
+          vErrors.push(err14);
+        }
+        errors++;
+      }
+    }
+    if (data["filter[user_id]"] !== void 0) {
+      let data4 = data["filter[user_id]"];
+      if (typeof data4 === "string") {
+        if (func2(data4) > 256) {
+          const err15 = { instancePath: instancePath + "/filter[user_id]", schemaPath: "#/properties/filter%5Buser_id%5D/maxLength", keyword: "maxLength", params: { limit: 256 } };
+          if (vErrors === null) {
+            vErrors = [err15];
+          } else {
+            vErrors.push(err15);
+          }
+          errors++;
+        }
+        if (func2(data4) < 1) {
+          const err16 = { instancePath: instancePath + "/filter[user_id]", schemaPath: "#/properties/filter%5Buser_id%5D/minLength", keyword: "minLength", params: { limit: 1 } };
+          if (vErrors === null) {
+            vErrors = [err16];
+          } else {
+            vErrors.push(err16);
+          }
+          errors++;
+        }
+        if (!formats2(data4)) {
+          const err17 = { instancePath: instancePath + "/filter[user_id]", schemaPath: "#/properties/filter%5Buser_id%5D/format", keyword: "format", params: { format: "text" } };
+          if (vErrors === null) {
+            vErrors = [err17];
+          } else {
+            vErrors.push(err17);
+          }
+          errors++;
+        }
+      } else {
+        const err18 = { instancePath: instancePath + "/filter[user_id]", schemaPath: "#/properties/filter%5Buser_id%5D/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err18];
+        } else {
+          vErrors.push(err18);
+        }
+        errors++;
+      }
+    }
+    if (data.from !== void 0) {
+      let data5 = data.from;
+      if (typeof data5 === "string") {
+        if (!formats0(data5)) {
+          const err19 = { instancePath: instancePath + "/from", schemaPath: "#/properties/from/format", keyword: "format", params: { format: "date-time" } };
+          if (vErrors === null) {
+            vErrors = [err19];
+          } else {
+            vErrors.push(err19);
+          }
+          errors++;
+        }
+      } else {
+        const err20 = { instancePath: instancePath + "/from", schemaPath: "#/properties/from/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err20];
+        } else {
+          vErrors.push(err20);
+        }
+        errors++;
+      }
+    }
+    if (data.to !== void 0) {
+      let data6 = data.to;
+      if (typeof data6 === "string") {
+        if (!formats0(data6)) {
+          const err21 = { instancePath: instancePath + "/to", schemaPath: "#/properties/to/format", keyword: "format", params: { format: "date-time" } };
+          if (vErrors === null) {
+            vErrors = [err21];
+          } else {
+            vErrors.push(err21);
+          }
+          errors++;
+        }
+      } else {
+        const err22 = { instancePath: instancePath + "/to", schemaPath: "#/properties/to/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err22];
+        } else {
+          vErrors.push(err22);
+        }
+        errors++;
+      }
+    }
+  } else {
+    const err23 = { instancePath, schemaPath: "#/type", keyword: "type", params: { type: "object" } };
+    if (vErrors === null) {
+      vErrors = [err23];
+    } else {
+      vErrors.push(err23);
+    }
+    errors++;
+  }
+  validate279.errors = vErrors;
+  return errors === 0;
+}
+var answerAutomationRunDetail = validate280;
+var schema433 = { "type": "object", "required": ["object", "id", "url", "automation_id", "automation_version", "user_id", "event", "status", "reason", "current_step", "due_at", "replay_of", "created_at", "started_at", "finished_at", "steps"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["automation_run"] }, "id": { "type": "string", "minLength": 1 }, "url": { "$ref": "answer:AutomationRunUrl" }, "automation_id": { "type": "string", "minLength": 1 }, "automation_version": { "type": "integer", "minimum": 1, "maximum": 9007199254740991 }, "user_id": { "type": ["string", "null"] }, "event": { "$ref": "answer:AutomationRunEvent" }, "status": { "$ref": "answer:AutomationRunStatus" }, "reason": { "$ref": "answer:AutomationRunReason" }, "current_step": { "type": ["string", "null"] }, "due_at": { "$ref": "answer:NullableTime" }, "replay_of": { "type": ["string", "null"] }, "created_at": { "$ref": "answer:Time" }, "started_at": { "$ref": "answer:NullableTime" }, "finished_at": { "$ref": "answer:NullableTime" }, "steps": { "type": "array", "items": { "$ref": "answer:AutomationRunStep" } } }, "$id": "answer:AutomationRunDetail" };
+var schema441 = { "type": "object", "required": ["step_id", "type", "status", "reason", "started_at", "finished_at", "due_at", "reused", "result", "attempts"], "additionalProperties": false, "properties": { "step_id": { "type": "string", "minLength": 1 }, "type": { "type": "string", "enum": ["delay", "wait_until", "wait_for_event", "branch", "webhook", "email", "push", "screen", "grant_entitlement", "set_property", "exit"] }, "status": { "type": "string", "enum": ["running", "waiting", "succeeded", "failed", "skipped", "cancelled"] }, "reason": { "type": ["string", "null"] }, "started_at": { "$ref": "answer:Time" }, "finished_at": { "$ref": "answer:NullableTime" }, "due_at": { "$ref": "answer:NullableTime" }, "reused": { "type": "boolean" }, "result": { "type": ["object", "null"], "additionalProperties": {} }, "attempts": { "type": "array", "items": { "$ref": "answer:AutomationRunAttempt" } } }, "$id": "answer:AutomationRunStep" };
+var schema445 = { "type": "object", "required": ["number", "started_at", "duration_ms", "error"], "additionalProperties": false, "properties": { "number": { "type": "integer", "minimum": 1, "maximum": 9007199254740991 }, "started_at": { "$ref": "answer:Time" }, "duration_ms": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "error": { "type": ["string", "null"] } }, "$id": "answer:AutomationRunAttempt" };
+function validate283(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+  ;
+  let vErrors = null;
+  let errors = 0;
+  if (data && typeof data == "object" && !Array.isArray(data)) {
+    if (data.number === void 0) {
+      const err0 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "number" } };
+      if (vErrors === null) {
+        vErrors = [err0];
+      } else {
+        vErrors.push(err0);
+      }
+      errors++;
+    }
+    if (data.started_at === void 0) {
+      const err1 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "started_at" } };
+      if (vErrors === null) {
+        vErrors = [err1];
+      } else {
+        vErrors.push(err1);
+      }
+      errors++;
+    }
+    if (data.duration_ms === void 0) {
+      const err2 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "duration_ms" } };
+      if (vErrors === null) {
+        vErrors = [err2];
+      } else {
+        vErrors.push(err2);
+      }
+      errors++;
+    }
+    if (data.error === void 0) {
+      const err3 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "error" } };
+      if (vErrors === null) {
+        vErrors = [err3];
+      } else {
+        vErrors.push(err3);
+      }
+      errors++;
+    }
+    for (const key0 in data) {
+      if (!(key0 === "number" || key0 === "started_at" || key0 === "duration_ms" || key0 === "error")) {
+        const err4 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
+        if (vErrors === null) {
+          vErrors = [err4];
+        } else {
+          vErrors.push(err4);
+        }
+        errors++;
+      }
+    }
+    if (data.number !== void 0) {
+      let data0 = data.number;
+      if (!(typeof data0 == "number" && (!(data0 % 1) && !isNaN(data0)) && isFinite(data0))) {
+        const err5 = { instancePath: instancePath + "/number", schemaPath: "#/properties/number/type", keyword: "type", params: { type: "integer" } };
+        if (vErrors === null) {
+          vErrors = [err5];
+        } else {
+          vErrors.push(err5);
+        }
+        errors++;
+      }
+      if (typeof data0 == "number" && isFinite(data0)) {
+        if (data0 > 9007199254740991 || isNaN(data0)) {
+          const err6 = { instancePath: instancePath + "/number", schemaPath: "#/properties/number/maximum", keyword: "maximum", params: { comparison: "<=", limit: 9007199254740991 } };
+          if (vErrors === null) {
+            vErrors = [err6];
+          } else {
+            vErrors.push(err6);
+          }
+          errors++;
+        }
+        if (data0 < 1 || isNaN(data0)) {
+          const err7 = { instancePath: instancePath + "/number", schemaPath: "#/properties/number/minimum", keyword: "minimum", params: { comparison: ">=", limit: 1 } };
+          if (vErrors === null) {
+            vErrors = [err7];
+          } else {
+            vErrors.push(err7);
+          }
+          errors++;
+        }
+      }
+    }
+    if (data.started_at !== void 0) {
+      let data1 = data.started_at;
+      if (typeof data1 === "string") {
+        if (!pattern1.test(data1)) {
+          const err8 = { instancePath: instancePath + "/started_at", schemaPath: "answer:Time/pattern", keyword: "pattern", params: { pattern: "^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z$" } };
+          if (vErrors === null) {
+            vErrors = [err8];
+          } else {
+            vErrors.push(err8);
+          }
+          errors++;
+        }
+        if (!formats0(data1)) {
+          const err9 = { instancePath: instancePath + "/started_at", schemaPath: "answer:Time/format", keyword: "format", params: { format: "date-time" } };
+          if (vErrors === null) {
+            vErrors = [err9];
+          } else {
+            vErrors.push(err9);
+          }
+          errors++;
+        }
+      } else {
+        const err10 = { instancePath: instancePath + "/started_at", schemaPath: "answer:Time/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err10];
+        } else {
+          vErrors.push(err10);
+        }
+        errors++;
+      }
+    }
+    if (data.duration_ms !== void 0) {
+      let data2 = data.duration_ms;
+      if (!(typeof data2 == "number" && (!(data2 % 1) && !isNaN(data2)) && isFinite(data2))) {
+        const err11 = { instancePath: instancePath + "/duration_ms", schemaPath: "#/properties/duration_ms/type", keyword: "type", params: { type: "integer" } };
+        if (vErrors === null) {
+          vErrors = [err11];
+        } else {
+          vErrors.push(err11);
+        }
+        errors++;
+      }
+      if (typeof data2 == "number" && isFinite(data2)) {
+        if (data2 > 9007199254740991 || isNaN(data2)) {
+          const err12 = { instancePath: instancePath + "/duration_ms", schemaPath: "#/properties/duration_ms/maximum", keyword: "maximum", params: { comparison: "<=", limit: 9007199254740991 } };
+          if (vErrors === null) {
+            vErrors = [err12];
+          } else {
+            vErrors.push(err12);
+          }
+          errors++;
+        }
+        if (data2 < 0 || isNaN(data2)) {
+          const err13 = { instancePath: instancePath + "/duration_ms", schemaPath: "#/properties/duration_ms/minimum", keyword: "minimum", params: { comparison: ">=", limit: 0 } };
+          if (vErrors === null) {
+            vErrors = [err13];
+          } else {
+            vErrors.push(err13);
+          }
+          errors++;
+        }
+      }
+    }
+    if (data.error !== void 0) {
+      let data3 = data.error;
+      if (typeof data3 !== "string" && data3 !== null) {
+        const err14 = { instancePath: instancePath + "/error", schemaPath: "#/properties/error/type", keyword: "type", params: { type: schema445.properties.error.type } };
+        if (vErrors === null) {
+          vErrors = [err14];
+        } else {
+          vErrors.push(err14);
+        }
+        errors++;
+      }
+    }
+  } else {
+    const err15 = { instancePath, schemaPath: "#/type", keyword: "type", params: { type: "object" } };
+    if (vErrors === null) {
+      vErrors = [err15];
+    } else {
+      vErrors.push(err15);
+    }
+    errors++;
+  }
+  validate283.errors = vErrors;
+  return errors === 0;
+}
+function validate282(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+  ;
+  let vErrors = null;
+  let errors = 0;
+  if (data && typeof data == "object" && !Array.isArray(data)) {
+    if (data.step_id === void 0) {
+      const err0 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "step_id" } };
+      if (vErrors === null) {
+        vErrors = [err0];
+      } else {
+        vErrors.push(err0);
+      }
+      errors++;
+    }
+    if (data.type === void 0) {
+      const err1 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "type" } };
+      if (vErrors === null) {
+        vErrors = [err1];
+      } else {
+        vErrors.push(err1);
+      }
+      errors++;
+    }
+    if (data.status === void 0) {
+      const err2 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "status" } };
+      if (vErrors === null) {
+        vErrors = [err2];
+      } else {
+        vErrors.push(err2);
+      }
+      errors++;
+    }
+    if (data.reason === void 0) {
+      const err3 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "reason" } };
+      if (vErrors === null) {
+        vErrors = [err3];
+      } else {
+        vErrors.push(err3);
+      }
+      errors++;
+    }
+    if (data.started_at === void 0) {
+      const err4 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "started_at" } };
+      if (vErrors === null) {
+        vErrors = [err4];
+      } else {
+        vErrors.push(err4);
+      }
+      errors++;
+    }
+    if (data.finished_at === void 0) {
+      const err5 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "finished_at" } };
+      if (vErrors === null) {
+        vErrors = [err5];
+      } else {
+        vErrors.push(err5);
+      }
+      errors++;
+    }
+    if (data.due_at === void 0) {
+      const err6 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "due_at" } };
+      if (vErrors === null) {
+        vErrors = [err6];
+      } else {
+        vErrors.push(err6);
+      }
+      errors++;
+    }
+    if (data.reused === void 0) {
+      const err7 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "reused" } };
+      if (vErrors === null) {
+        vErrors = [err7];
+      } else {
+        vErrors.push(err7);
+      }
+      errors++;
+    }
+    if (data.result === void 0) {
+      const err8 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "result" } };
+      if (vErrors === null) {
+        vErrors = [err8];
+      } else {
+        vErrors.push(err8);
+      }
+      errors++;
+    }
+    if (data.attempts === void 0) {
+      const err9 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "attempts" } };
+      if (vErrors === null) {
+        vErrors = [err9];
+      } else {
+        vErrors.push(err9);
+      }
+      errors++;
+    }
+    for (const key0 in data) {
+      if (!func36.call(schema441.properties, key0)) {
+        const err10 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
+        if (vErrors === null) {
+          vErrors = [err10];
+        } else {
+          vErrors.push(err10);
+        }
+        errors++;
+      }
+    }
+    if (data.step_id !== void 0) {
+      let data0 = data.step_id;
+      if (typeof data0 === "string") {
+        if (func2(data0) < 1) {
+          const err11 = { instancePath: instancePath + "/step_id", schemaPath: "#/properties/step_id/minLength", keyword: "minLength", params: { limit: 1 } };
+          if (vErrors === null) {
+            vErrors = [err11];
+          } else {
+            vErrors.push(err11);
+          }
+          errors++;
+        }
+      } else {
+        const err12 = { instancePath: instancePath + "/step_id", schemaPath: "#/properties/step_id/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err12];
+        } else {
+          vErrors.push(err12);
+        }
+        errors++;
+      }
+    }
+    if (data.type !== void 0) {
+      let data1 = data.type;
+      if (typeof data1 !== "string") {
+        const err13 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err13];
+        } else {
+          vErrors.push(err13);
+        }
+        errors++;
+      }
+      if (!(data1 === "delay" || data1 === "wait_until" || data1 === "wait_for_event" || data1 === "branch" || data1 === "webhook" || data1 === "email" || data1 === "push" || data1 === "screen" || data1 === "grant_entitlement" || data1 === "set_property" || data1 === "exit")) {
+        const err14 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema441.properties.type.enum } };
+        if (vErrors === null) {
+          vErrors = [err14];
+        } else {
+          vErrors.push(err14);
+        }
+        errors++;
+      }
+    }
+    if (data.status !== void 0) {
+      let data2 = data.status;
+      if (typeof data2 !== "string") {
+        const err15 = { instancePath: instancePath + "/status", schemaPath: "#/properties/status/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err15];
+        } else {
+          vErrors.push(err15);
+        }
+        errors++;
+      }
+      if (!(data2 === "running" || data2 === "waiting" || data2 === "succeeded" || data2 === "failed" || data2 === "skipped" || data2 === "cancelled")) {
+        const err16 = { instancePath: instancePath + "/status", schemaPath: "#/properties/status/enum", keyword: "enum", params: { allowedValues: schema441.properties.status.enum } };
+        if (vErrors === null) {
+          vErrors = [err16];
+        } else {
+          vErrors.push(err16);
+        }
+        errors++;
+      }
+    }
+    if (data.reason !== void 0) {
+      let data3 = data.reason;
+      if (typeof data3 !== "string" && data3 !== null) {
+        const err17 = { instancePath: instancePath + "/reason", schemaPath: "#/properties/reason/type", keyword: "type", params: { type: schema441.properties.reason.type } };
+        if (vErrors === null) {
+          vErrors = [err17];
+        } else {
+          vErrors.push(err17);
+        }
+        errors++;
+      }
+    }
+    if (data.started_at !== void 0) {
+      let data4 = data.started_at;
+      if (typeof data4 === "string") {
+        if (!pattern1.test(data4)) {
+          const err18 = { instancePath: instancePath + "/started_at", schemaPath: "answer:Time/pattern", keyword: "pattern", params: { pattern: "^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z$" } };
+          if (vErrors === null) {
+            vErrors = [err18];
+          } else {
+            vErrors.push(err18);
+          }
+          errors++;
+        }
+        if (!formats0(data4)) {
+          const err19 = { instancePath: instancePath + "/started_at", schemaPath: "answer:Time/format", keyword: "format", params: { format: "date-time" } };
+          if (vErrors === null) {
+            vErrors = [err19];
+          } else {
+            vErrors.push(err19);
+          }
+          errors++;
+        }
+      } else {
+        const err20 = { instancePath: instancePath + "/started_at", schemaPath: "answer:Time/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err20];
+        } else {
+          vErrors.push(err20);
+        }
+        errors++;
+      }
+    }
+    if (data.finished_at !== void 0) {
+      let data5 = data.finished_at;
+      if (typeof data5 !== "string" && data5 !== null) {
+        const err21 = { instancePath: instancePath + "/finished_at", schemaPath: "answer:NullableTime/type", keyword: "type", params: { type: schema51.type } };
+        if (vErrors === null) {
+          vErrors = [err21];
+        } else {
+          vErrors.push(err21);
+        }
+        errors++;
+      }
+      if (typeof data5 === "string") {
+        if (!pattern1.test(data5)) {
+          const err22 = { instancePath: instancePath + "/finished_at", schemaPath: "answer:NullableTime/pattern", keyword: "pattern", params: { pattern: "^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z$" } };
+          if (vErrors === null) {
+            vErrors = [err22];
+          } else {
+            vErrors.push(err22);
+          }
+          errors++;
+        }
+        if (!formats0(data5)) {
+          const err23 = { instancePath: instancePath + "/finished_at", schemaPath: "answer:NullableTime/format", keyword: "format", params: { format: "date-time" } };
+          if (vErrors === null) {
+            vErrors = [err23];
+          } else {
+            vErrors.push(err23);
+          }
+          errors++;
+        }
+      }
+    }
+    if (data.due_at !== void 0) {
+      let data6 = data.due_at;
+      if (typeof data6 !== "string" && data6 !== null) {
+        const err24 = { instancePath: instancePath + "/due_at", schemaPath: "answer:NullableTime/type", keyword: "type", params: { type: schema51.type } };
+        if (vErrors === null) {
+          vErrors = [err24];
+        } else {
+          vErrors.push(err24);
+        }
+        errors++;
+      }
+      if (typeof data6 === "string") {
+        if (!pattern1.test(data6)) {
+          const err25 = { instancePath: instancePath + "/due_at", schemaPath: "answer:NullableTime/pattern", keyword: "pattern", params: { pattern: "^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z$" } };
+          if (vErrors === null) {
+            vErrors = [err25];
+          } else {
+            vErrors.push(err25);
+          }
+          errors++;
+        }
+        if (!formats0(data6)) {
+          const err26 = { instancePath: instancePath + "/due_at", schemaPath: "answer:NullableTime/format", keyword: "format", params: { format: "date-time" } };
+          if (vErrors === null) {
+            vErrors = [err26];
+          } else {
+            vErrors.push(err26);
+          }
+          errors++;
+        }
+      }
+    }
+    if (data.reused !== void 0) {
+      if (typeof data.reused !== "boolean") {
+        const err27 = { instancePath: instancePath + "/reused", schemaPath: "#/properties/reused/type", keyword: "type", params: { type: "boolean" } };
+        if (vErrors === null) {
+          vErrors = [err27];
+        } else {
+          vErrors.push(err27);
+        }
+        errors++;
+      }
+    }
+    if (data.result !== void 0) {
+      let data8 = data.result;
+      if (!(data8 && typeof data8 == "object" && !Array.isArray(data8)) && data8 !== null) {
+        const err28 = { instancePath: instancePath + "/result", schemaPath: "#/properties/result/type", keyword: "type", params: { type: schema441.properties.result.type } };
+        if (vErrors === null) {
+          vErrors = [err28];
+        } else {
+          vErrors.push(err28);
+        }
+        errors++;
+      }
+    }
+    if (data.attempts !== void 0) {
+      let data9 = data.attempts;
+      if (Array.isArray(data9)) {
+        const len0 = data9.length;
+        for (let i0 = 0; i0 < len0; i0++) {
+          if (!validate283(data9[i0], { instancePath: instancePath + "/attempts/" + i0, parentData: data9, parentDataProperty: i0, rootData })) {
+            vErrors = vErrors === null ? validate283.errors : vErrors.concat(validate283.errors);
+            errors = vErrors.length;
+          }
+        }
+      } else {
+        const err29 = { instancePath: instancePath + "/attempts", schemaPath: "#/properties/attempts/type", keyword: "type", params: { type: "array" } };
+        if (vErrors === null) {
+          vErrors = [err29];
+        } else {
+          vErrors.push(err29);
+        }
+        errors++;
+      }
+    }
+  } else {
+    const err30 = { instancePath, schemaPath: "#/type", keyword: "type", params: { type: "object" } };
+    if (vErrors === null) {
+      vErrors = [err30];
+    } else {
+      vErrors.push(err30);
+    }
+    errors++;
+  }
+  validate282.errors = vErrors;
+  return errors === 0;
+}
+function validate280(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+  ;
+  let vErrors = null;
+  let errors = 0;
+  if (data && typeof data == "object" && !Array.isArray(data)) {
+    if (data.object === void 0) {
+      const err0 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "object" } };
+      if (vErrors === null) {
+        vErrors = [err0];
+      } else {
+        vErrors.push(err0);
+      }
+      errors++;
+    }
+    if (data.id === void 0) {
+      const err1 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "id" } };
+      if (vErrors === null) {
+        vErrors = [err1];
+      } else {
+        vErrors.push(err1);
+      }
+      errors++;
+    }
+    if (data.url === void 0) {
+      const err2 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "url" } };
+      if (vErrors === null) {
+        vErrors = [err2];
+      } else {
+        vErrors.push(err2);
+      }
+      errors++;
+    }
+    if (data.automation_id === void 0) {
+      const err3 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "automation_id" } };
+      if (vErrors === null) {
+        vErrors = [err3];
+      } else {
+        vErrors.push(err3);
+      }
+      errors++;
+    }
+    if (data.automation_version === void 0) {
+      const err4 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "automation_version" } };
+      if (vErrors === null) {
+        vErrors = [err4];
+      } else {
+        vErrors.push(err4);
+      }
+      errors++;
+    }
+    if (data.user_id === void 0) {
+      const err5 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "user_id" } };
+      if (vErrors === null) {
+        vErrors = [err5];
+      } else {
+        vErrors.push(err5);
+      }
+      errors++;
+    }
+    if (data.event === void 0) {
+      const err6 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "event" } };
+      if (vErrors === null) {
+        vErrors = [err6];
+      } else {
+        vErrors.push(err6);
+      }
+      errors++;
+    }
+    if (data.status === void 0) {
+      const err7 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "status" } };
+      if (vErrors === null) {
+        vErrors = [err7];
+      } else {
+        vErrors.push(err7);
+      }
+      errors++;
+    }
+    if (data.reason === void 0) {
+      const err8 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "reason" } };
+      if (vErrors === null) {
+        vErrors = [err8];
+      } else {
+        vErrors.push(err8);
+      }
+      errors++;
+    }
+    if (data.current_step === void 0) {
+      const err9 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "current_step" } };
+      if (vErrors === null) {
+        vErrors = [err9];
+      } else {
+        vErrors.push(err9);
+      }
+      errors++;
+    }
+    if (data.due_at === void 0) {
+      const err10 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "due_at" } };
+      if (vErrors === null) {
+        vErrors = [err10];
+      } else {
+        vErrors.push(err10);
+      }
+      errors++;
+    }
+    if (data.replay_of === void 0) {
+      const err11 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "replay_of" } };
+      if (vErrors === null) {
+        vErrors = [err11];
+      } else {
+        vErrors.push(err11);
+      }
+      errors++;
+    }
+    if (data.created_at === void 0) {
+      const err12 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "created_at" } };
+      if (vErrors === null) {
+        vErrors = [err12];
+      } else {
+        vErrors.push(err12);
+      }
+      errors++;
+    }
+    if (data.started_at === void 0) {
+      const err13 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "started_at" } };
+      if (vErrors === null) {
+        vErrors = [err13];
+      } else {
+        vErrors.push(err13);
+      }
+      errors++;
+    }
+    if (data.finished_at === void 0) {
+      const err14 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "finished_at" } };
+      if (vErrors === null) {
+        vErrors = [err14];
+      } else {
+        vErrors.push(err14);
+      }
+      errors++;
+    }
+    if (data.steps === void 0) {
+      const err15 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "steps" } };
+      if (vErrors === null) {
+        vErrors = [err15];
+      } else {
+        vErrors.push(err15);
+      }
+      errors++;
+    }
+    for (const key0 in data) {
+      if (!func36.call(schema433.properties, key0)) {
+        const err16 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
+        if (vErrors === null) {
+          vErrors = [err16];
+        } else {
+          vErrors.push(err16);
+        }
+        errors++;
+      }
+    }
+    if (data.object !== void 0) {
+      let data0 = data.object;
+      if (typeof data0 !== "string") {
+        const err17 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err17];
+        } else {
+          vErrors.push(err17);
+        }
+        errors++;
+      }
+      if (!(data0 === "automation_run")) {
+        const err18 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema433.properties.object.enum } };
+        if (vErrors === null) {
+          vErrors = [err18];
+        } else {
+          vErrors.push(err18);
+        }
+        errors++;
+      }
+    }
+    if (data.id !== void 0) {
+      let data1 = data.id;
+      if (typeof data1 === "string") {
+        if (func2(data1) < 1) {
+          const err19 = { instancePath: instancePath + "/id", schemaPath: "#/properties/id/minLength", keyword: "minLength", params: { limit: 1 } };
+          if (vErrors === null) {
+            vErrors = [err19];
+          } else {
+            vErrors.push(err19);
+          }
+          errors++;
+        }
+      } else {
+        const err20 = { instancePath: instancePath + "/id", schemaPath: "#/properties/id/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err20];
+        } else {
+          vErrors.push(err20);
+        }
+        errors++;
+      }
+    }
+    if (data.url !== void 0) {
+      let data2 = data.url;
+      if (typeof data2 === "string") {
+        if (!pattern174.test(data2)) {
+          const err21 = { instancePath: instancePath + "/url", schemaPath: "answer:AutomationRunUrl/pattern", keyword: "pattern", params: { pattern: "^/v4/automation-runs/.+$" } };
+          if (vErrors === null) {
+            vErrors = [err21];
+          } else {
+            vErrors.push(err21);
+          }
+          errors++;
+        }
+      } else {
+        const err22 = { instancePath: instancePath + "/url", schemaPath: "answer:AutomationRunUrl/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err22];
+        } else {
+          vErrors.push(err22);
+        }
+        errors++;
+      }
+    }
+    if (data.automation_id !== void 0) {
+      let data3 = data.automation_id;
+      if (typeof data3 === "string") {
+        if (func2(data3) < 1) {
+          const err23 = { instancePath: instancePath + "/automation_id", schemaPath: "#/properties/automation_id/minLength", keyword: "minLength", params: { limit: 1 } };
+          if (vErrors === null) {
+            vErrors = [err23];
+          } else {
+            vErrors.push(err23);
+          }
+          errors++;
+        }
+      } else {
+        const err24 = { instancePath: instancePath + "/automation_id", schemaPath: "#/properties/automation_id/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err24];
+        } else {
+          vErrors.push(err24);
+        }
+        errors++;
+      }
+    }
+    if (data.automation_version !== void 0) {
+      let data4 = data.automation_version;
+      if (!(typeof data4 == "number" && (!(data4 % 1) && !isNaN(data4)) && isFinite(data4))) {
+        const err25 = { instancePath: instancePath + "/automation_version", schemaPath: "#/properties/automation_version/type", keyword: "type", params: { type: "integer" } };
+        if (vErrors === null) {
+          vErrors = [err25];
+        } else {
+          vErrors.push(err25);
+        }
+        errors++;
+      }
+      if (typeof data4 == "number" && isFinite(data4)) {
+        if (data4 > 9007199254740991 || isNaN(data4)) {
+          const err26 = { instancePath: instancePath + "/automation_version", schemaPath: "#/properties/automation_version/maximum", keyword: "maximum", params: { comparison: "<=", limit: 9007199254740991 } };
+          if (vErrors === null) {
+            vErrors = [err26];
+          } else {
+            vErrors.push(err26);
+          }
+          errors++;
+        }
+        if (data4 < 1 || isNaN(data4)) {
+          const err27 = { instancePath: instancePath + "/automation_version", schemaPath: "#/properties/automation_version/minimum", keyword: "minimum", params: { comparison: ">=", limit: 1 } };
+          if (vErrors === null) {
+            vErrors = [err27];
+          } else {
+            vErrors.push(err27);
+          }
+          errors++;
+        }
+      }
+    }
+    if (data.user_id !== void 0) {
+      let data5 = data.user_id;
+      if (typeof data5 !== "string" && data5 !== null) {
+        const err28 = { instancePath: instancePath + "/user_id", schemaPath: "#/properties/user_id/type", keyword: "type", params: { type: schema433.properties.user_id.type } };
+        if (vErrors === null) {
+          vErrors = [err28];
+        } else {
+          vErrors.push(err28);
+        }
+        errors++;
+      }
+    }
+    if (data.event !== void 0) {
+      if (!validate276(data.event, { instancePath: instancePath + "/event", parentData: data, parentDataProperty: "event", rootData })) {
+        vErrors = vErrors === null ? validate276.errors : vErrors.concat(validate276.errors);
+        errors = vErrors.length;
+      }
+    }
+    if (data.status !== void 0) {
+      let data7 = data.status;
+      if (typeof data7 !== "string") {
+        const err29 = { instancePath: instancePath + "/status", schemaPath: "answer:AutomationRunStatus/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err29];
+        } else {
+          vErrors.push(err29);
+        }
+        errors++;
+      }
+      if (!(data7 === "pending" || data7 === "running" || data7 === "waiting" || data7 === "succeeded" || data7 === "failed" || data7 === "cancelled" || data7 === "skipped")) {
+        const err30 = { instancePath: instancePath + "/status", schemaPath: "answer:AutomationRunStatus/enum", keyword: "enum", params: { allowedValues: schema424.enum } };
+        if (vErrors === null) {
+          vErrors = [err30];
+        } else {
+          vErrors.push(err30);
+        }
+        errors++;
+      }
+    }
+    if (data.reason !== void 0) {
+      let data8 = data.reason;
+      if (typeof data8 !== "string" && data8 !== null) {
+        const err31 = { instancePath: instancePath + "/reason", schemaPath: "answer:AutomationRunReason/type", keyword: "type", params: { type: schema425.type } };
+        if (vErrors === null) {
+          vErrors = [err31];
+        } else {
+          vErrors.push(err31);
+        }
+        errors++;
+      }
+    }
+    if (data.current_step !== void 0) {
+      let data9 = data.current_step;
+      if (typeof data9 !== "string" && data9 !== null) {
+        const err32 = { instancePath: instancePath + "/current_step", schemaPath: "#/properties/current_step/type", keyword: "type", params: { type: schema433.properties.current_step.type } };
+        if (vErrors === null) {
+          vErrors = [err32];
+        } else {
+          vErrors.push(err32);
+        }
+        errors++;
+      }
+    }
+    if (data.due_at !== void 0) {
+      let data10 = data.due_at;
+      if (typeof data10 !== "string" && data10 !== null) {
+        const err33 = { instancePath: instancePath + "/due_at", schemaPath: "answer:NullableTime/type", keyword: "type", params: { type: schema51.type } };
+        if (vErrors === null) {
+          vErrors = [err33];
+        } else {
+          vErrors.push(err33);
+        }
+        errors++;
+      }
+      if (typeof data10 === "string") {
+        if (!pattern1.test(data10)) {
+          const err34 = { instancePath: instancePath + "/due_at", schemaPath: "answer:NullableTime/pattern", keyword: "pattern", params: { pattern: "^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z$" } };
+          if (vErrors === null) {
+            vErrors = [err34];
+          } else {
+            vErrors.push(err34);
+          }
+          errors++;
+        }
+        if (!formats0(data10)) {
+          const err35 = { instancePath: instancePath + "/due_at", schemaPath: "answer:NullableTime/format", keyword: "format", params: { format: "date-time" } };
+          if (vErrors === null) {
+            vErrors = [err35];
+          } else {
+            vErrors.push(err35);
+          }
+          errors++;
+        }
+      }
+    }
+    if (data.replay_of !== void 0) {
+      let data11 = data.replay_of;
+      if (typeof data11 !== "string" && data11 !== null) {
+        const err36 = { instancePath: instancePath + "/replay_of", schemaPath: "#/properties/replay_of/type", keyword: "type", params: { type: schema433.properties.replay_of.type } };
+        if (vErrors === null) {
+          vErrors = [err36];
+        } else {
+          vErrors.push(err36);
+        }
+        errors++;
+      }
+    }
+    if (data.created_at !== void 0) {
+      let data12 = data.created_at;
+      if (typeof data12 === "string") {
+        if (!pattern1.test(data12)) {
+          const err37 = { instancePath: instancePath + "/created_at", schemaPath: "answer:Time/pattern", keyword: "pattern", params: { pattern: "^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z$" } };
+          if (vErrors === null) {
+            vErrors = [err37];
+          } else {
+            vErrors.push(err37);
+          }
+          errors++;
+        }
+        if (!formats0(data12)) {
+          const err38 = { instancePath: instancePath + "/created_at", schemaPath: "answer:Time/format", keyword: "format", params: { format: "date-time" } };
+          if (vErrors === null) {
+            vErrors = [err38];
+          } else {
+            vErrors.push(err38);
+          }
+          errors++;
+        }
+      } else {
+        const err39 = { instancePath: instancePath + "/created_at", schemaPath: "answer:Time/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err39];
+        } else {
+          vErrors.push(err39);
+        }
+        errors++;
+      }
+    }
+    if (data.started_at !== void 0) {
+      let data13 = data.started_at;
+      if (typeof data13 !== "string" && data13 !== null) {
+        const err40 = { instancePath: instancePath + "/started_at", schemaPath: "answer:NullableTime/type", keyword: "type", params: { type: schema51.type } };
+        if (vErrors === null) {
+          vErrors = [err40];
+        } else {
+          vErrors.push(err40);
+        }
+        errors++;
+      }
+      if (typeof data13 === "string") {
+        if (!pattern1.test(data13)) {
+          const err41 = { instancePath: instancePath + "/started_at", schemaPath: "answer:NullableTime/pattern", keyword: "pattern", params: { pattern: "^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z$" } };
+          if (vErrors === null) {
+            vErrors = [err41];
+          } else {
+            vErrors.push(err41);
+          }
+          errors++;
+        }
+        if (!formats0(data13)) {
+          const err42 = { instancePath: instancePath + "/started_at", schemaPath: "answer:NullableTime/format", keyword: "format", params: { format: "date-time" } };
+          if (vErrors === null) {
+            vErrors = [err42];
+          } else {
+            vErrors.push(err42);
+          }
+          errors++;
+        }
+      }
+    }
+    if (data.finished_at !== void 0) {
+      let data14 = data.finished_at;
+      if (typeof data14 !== "string" && data14 !== null) {
+        const err43 = { instancePath: instancePath + "/finished_at", schemaPath: "answer:NullableTime/type", keyword: "type", params: { type: schema51.type } };
+        if (vErrors === null) {
+          vErrors = [err43];
+        } else {
+          vErrors.push(err43);
+        }
+        errors++;
+      }
+      if (typeof data14 === "string") {
+        if (!pattern1.test(data14)) {
+          const err44 = { instancePath: instancePath + "/finished_at", schemaPath: "answer:NullableTime/pattern", keyword: "pattern", params: { pattern: "^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z$" } };
+          if (vErrors === null) {
+            vErrors = [err44];
+          } else {
+            vErrors.push(err44);
+          }
+          errors++;
+        }
+        if (!formats0(data14)) {
+          const err45 = { instancePath: instancePath + "/finished_at", schemaPath: "answer:NullableTime/format", keyword: "format", params: { format: "date-time" } };
+          if (vErrors === null) {
+            vErrors = [err45];
+          } else {
+            vErrors.push(err45);
+          }
+          errors++;
+        }
+      }
+    }
+    if (data.steps !== void 0) {
+      let data15 = data.steps;
+      if (Array.isArray(data15)) {
+        const len0 = data15.length;
+        for (let i0 = 0; i0 < len0; i0++) {
+          if (!validate282(data15[i0], { instancePath: instancePath + "/steps/" + i0, parentData: data15, parentDataProperty: i0, rootData })) {
+            vErrors = vErrors === null ? validate282.errors : vErrors.concat(validate282.errors);
+            errors = vErrors.length;
+          }
+        }
+      } else {
+        const err46 = { instancePath: instancePath + "/steps", schemaPath: "#/properties/steps/type", keyword: "type", params: { type: "array" } };
+        if (vErrors === null) {
+          vErrors = [err46];
+        } else {
+          vErrors.push(err46);
+        }
+        errors++;
+      }
+    }
+  } else {
+    const err47 = { instancePath, schemaPath: "#/type", keyword: "type", params: { type: "object" } };
+    if (vErrors === null) {
+      vErrors = [err47];
+    } else {
+      vErrors.push(err47);
+    }
+    errors++;
+  }
+  validate280.errors = vErrors;
+  return errors === 0;
+}
+var v4GetAutomationRunPath = validate286;
+function validate286(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+  ;
+  let vErrors = null;
+  let errors = 0;
+  if (data && typeof data == "object" && !Array.isArray(data)) {
+    if (data.run_id === void 0) {
+      const err0 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "run_id" } };
+      if (vErrors === null) {
+        vErrors = [err0];
+      } else {
+        vErrors.push(err0);
+      }
+      errors++;
+    }
+    for (const key0 in data) {
+      if (!(key0 === "run_id")) {
+        const err1 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
+        if (vErrors === null) {
+          vErrors = [err1];
+        } else {
+          vErrors.push(err1);
+        }
+        errors++;
+      }
+    }
+    if (data.run_id !== void 0) {
+      let data0 = data.run_id;
+      if (typeof data0 === "string") {
+        if (func2(data0) > 256) {
+          const err2 = { instancePath: instancePath + "/run_id", schemaPath: "input:IdInPath/maxLength", keyword: "maxLength", params: { limit: 256 } };
+          if (vErrors === null) {
+            vErrors = [err2];
+          } else {
+            vErrors.push(err2);
+          }
+          errors++;
+        }
+        if (func2(data0) < 1) {
+          const err3 = { instancePath: instancePath + "/run_id", schemaPath: "input:IdInPath/minLength", keyword: "minLength", params: { limit: 1 } };
+          if (vErrors === null) {
+            vErrors = [err3];
+          } else {
+            vErrors.push(err3);
+          }
+          errors++;
+        }
+        if (!pattern3.test(data0)) {
+          const err4 = { instancePath: instancePath + "/run_id", schemaPath: "input:IdInPath/pattern", keyword: "pattern", params: { pattern: "^[a-zA-Z0-9._-]+$" } };
+          if (vErrors === null) {
+            vErrors = [err4];
+          } else {
+            vErrors.push(err4);
+          }
+          errors++;
+        }
+        if (!formats2(data0)) {
+          const err5 = { instancePath: instancePath + "/run_id", schemaPath: "input:IdInPath/format", keyword: "format", params: { format: "text" } };
+          if (vErrors === null) {
+            vErrors = [err5];
+          } else {
+            vErrors.push(err5);
+          }
+          errors++;
+        }
+      } else {
+        const err6 = { instancePath: instancePath + "/run_id", schemaPath: "input:IdInPath/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err6];
+        } else {
+          vErrors.push(err6);
+        }
+        errors++;
+      }
+    }
+  } else {
+    const err7 = { instancePath, schemaPath: "#/type", keyword: "type", params: { type: "object" } };
+    if (vErrors === null) {
+      vErrors = [err7];
+    } else {
+      vErrors.push(err7);
+    }
+    errors++;
+  }
+  validate286.errors = vErrors;
+  return errors === 0;
+}
+var answerAutomationRun = validate275;
+var v4ReplayAutomationRunBody = validate287;
+function validate287(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+  ;
+  let vErrors = null;
+  let errors = 0;
+  if (data && typeof data == "object" && !Array.isArray(data)) {
+    for (const key0 in data) {
+      if (!(key0 === "from_step")) {
+        const err0 = { instancePath, schemaPath: "input:AutomationReplayInput/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
+        if (vErrors === null) {
+          vErrors = [err0];
+        } else {
+          vErrors.push(err0);
+        }
+        errors++;
+      }
+    }
+    if (data.from_step !== void 0) {
+      let data0 = data.from_step;
+      if (typeof data0 === "string") {
+        if (func2(data0) > 64) {
+          const err1 = { instancePath: instancePath + "/from_step", schemaPath: "input:AutomationReplayInput/properties/from_step/maxLength", keyword: "maxLength", params: { limit: 64 } };
+          if (vErrors === null) {
+            vErrors = [err1];
+          } else {
+            vErrors.push(err1);
+          }
+          errors++;
+        }
+        if (func2(data0) < 1) {
+          const err2 = { instancePath: instancePath + "/from_step", schemaPath: "input:AutomationReplayInput/properties/from_step/minLength", keyword: "minLength", params: { limit: 1 } };
+          if (vErrors === null) {
+            vErrors = [err2];
+          } else {
+            vErrors.push(err2);
+          }
+          errors++;
+        }
+        if (!formats2(data0)) {
+          const err3 = { instancePath: instancePath + "/from_step", schemaPath: "input:AutomationReplayInput/properties/from_step/format", keyword: "format", params: { format: "text" } };
+          if (vErrors === null) {
+            vErrors = [err3];
+          } else {
+            vErrors.push(err3);
+          }
+          errors++;
+        }
+      } else {
+        const err4 = { instancePath: instancePath + "/from_step", schemaPath: "input:AutomationReplayInput/properties/from_step/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err4];
+        } else {
+          vErrors.push(err4);
+        }
+        errors++;
+      }
+    }
+  } else {
+    const err5 = { instancePath, schemaPath: "input:AutomationReplayInput/type", keyword: "type", params: { type: "object" } };
+    if (vErrors === null) {
+      vErrors = [err5];
+    } else {
+      vErrors.push(err5);
+    }
+    errors++;
+  }
+  validate287.errors = vErrors;
+  return errors === 0;
+}
+var answerProjectSettings = validate288;
+var schema451 = { "type": "object", "required": ["object", "url", "project_name", "access_token", "api_key", "secret_key", "proxy_url", "rtdn_proxy_url"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["project_settings"] }, "url": { "type": "string", "enum": ["/v4/project-settings"] }, "project_name": { "type": "string", "minLength": 1, "maxLength": 255 }, "access_token": { "type": "string", "pattern": "^[A-Za-z0-9_-]{32}$" }, "api_key": { "type": "string", "pattern": "^[A-Za-z0-9_-]{32}$" }, "secret_key": { "type": "string", "pattern": "^sk_[A-Za-z0-9_-]{16,128}$" }, "proxy_url": { "$ref": "answer:ProxyUrl" }, "rtdn_proxy_url": { "$ref": "answer:ProxyUrl" } }, "$id": "answer:ProjectSettings" };
+var schema452 = { "type": ["string", "null"], "maxLength": 2048, "pattern": "^https://\\S+$", "$id": "answer:ProxyUrl" };
+var pattern193 = new RegExp("^sk_[A-Za-z0-9_-]{16,128}$", "u");
+var pattern194 = new RegExp("^https://\\S+$", "u");
+function validate288(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -26081,7 +35209,7 @@ function validate198(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data0 === "project_settings")) {
-        const err10 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema339.properties.object.enum } };
+        const err10 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema451.properties.object.enum } };
         if (vErrors === null) {
           vErrors = [err10];
         } else {
@@ -26102,7 +35230,7 @@ function validate198(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "/v4/project-settings")) {
-        const err12 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema339.properties.url.enum } };
+        const err12 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema451.properties.url.enum } };
         if (vErrors === null) {
           vErrors = [err12];
         } else {
@@ -26189,7 +35317,7 @@ function validate198(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.secret_key !== void 0) {
       let data5 = data.secret_key;
       if (typeof data5 === "string") {
-        if (!pattern138.test(data5)) {
+        if (!pattern193.test(data5)) {
           const err20 = { instancePath: instancePath + "/secret_key", schemaPath: "#/properties/secret_key/pattern", keyword: "pattern", params: { pattern: "^sk_[A-Za-z0-9_-]{16,128}$" } };
           if (vErrors === null) {
             vErrors = [err20];
@@ -26211,7 +35339,7 @@ function validate198(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.proxy_url !== void 0) {
       let data6 = data.proxy_url;
       if (typeof data6 !== "string" && data6 !== null) {
-        const err22 = { instancePath: instancePath + "/proxy_url", schemaPath: "answer:ProxyUrl/type", keyword: "type", params: { type: schema340.type } };
+        const err22 = { instancePath: instancePath + "/proxy_url", schemaPath: "answer:ProxyUrl/type", keyword: "type", params: { type: schema452.type } };
         if (vErrors === null) {
           vErrors = [err22];
         } else {
@@ -26229,7 +35357,7 @@ function validate198(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern139.test(data6)) {
+        if (!pattern194.test(data6)) {
           const err24 = { instancePath: instancePath + "/proxy_url", schemaPath: "answer:ProxyUrl/pattern", keyword: "pattern", params: { pattern: "^https://\\S+$" } };
           if (vErrors === null) {
             vErrors = [err24];
@@ -26243,7 +35371,7 @@ function validate198(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.rtdn_proxy_url !== void 0) {
       let data7 = data.rtdn_proxy_url;
       if (typeof data7 !== "string" && data7 !== null) {
-        const err25 = { instancePath: instancePath + "/rtdn_proxy_url", schemaPath: "answer:ProxyUrl/type", keyword: "type", params: { type: schema340.type } };
+        const err25 = { instancePath: instancePath + "/rtdn_proxy_url", schemaPath: "answer:ProxyUrl/type", keyword: "type", params: { type: schema452.type } };
         if (vErrors === null) {
           vErrors = [err25];
         } else {
@@ -26261,7 +35389,7 @@ function validate198(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern139.test(data7)) {
+        if (!pattern194.test(data7)) {
           const err27 = { instancePath: instancePath + "/rtdn_proxy_url", schemaPath: "answer:ProxyUrl/pattern", keyword: "pattern", params: { pattern: "^https://\\S+$" } };
           if (vErrors === null) {
             vErrors = [err27];
@@ -26281,12 +35409,12 @@ function validate198(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate198.errors = vErrors;
+  validate288.errors = vErrors;
   return errors === 0;
 }
-var v4UpdateProjectSettingsBody = validate199;
-var schema344 = { "type": ["string", "null"], "maxLength": 2048, "pattern": "^https://\\S+$", "format": "text", "$id": "input:ProxyUrl" };
-function validate200(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var v4UpdateProjectSettingsBody = validate289;
+var schema456 = { "type": ["string", "null"], "maxLength": 2048, "pattern": "^https://\\S+$", "format": "text", "$id": "input:ProxyUrl" };
+function validate290(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -26345,7 +35473,7 @@ function validate200(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.proxy_url !== void 0) {
       let data1 = data.proxy_url;
       if (typeof data1 !== "string" && data1 !== null) {
-        const err5 = { instancePath: instancePath + "/proxy_url", schemaPath: "input:ProxyUrl/type", keyword: "type", params: { type: schema344.type } };
+        const err5 = { instancePath: instancePath + "/proxy_url", schemaPath: "input:ProxyUrl/type", keyword: "type", params: { type: schema456.type } };
         if (vErrors === null) {
           vErrors = [err5];
         } else {
@@ -26363,7 +35491,7 @@ function validate200(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern139.test(data1)) {
+        if (!pattern194.test(data1)) {
           const err7 = { instancePath: instancePath + "/proxy_url", schemaPath: "input:ProxyUrl/pattern", keyword: "pattern", params: { pattern: "^https://\\S+$" } };
           if (vErrors === null) {
             vErrors = [err7];
@@ -26386,7 +35514,7 @@ function validate200(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.rtdn_proxy_url !== void 0) {
       let data2 = data.rtdn_proxy_url;
       if (typeof data2 !== "string" && data2 !== null) {
-        const err9 = { instancePath: instancePath + "/rtdn_proxy_url", schemaPath: "input:ProxyUrl/type", keyword: "type", params: { type: schema344.type } };
+        const err9 = { instancePath: instancePath + "/rtdn_proxy_url", schemaPath: "input:ProxyUrl/type", keyword: "type", params: { type: schema456.type } };
         if (vErrors === null) {
           vErrors = [err9];
         } else {
@@ -26404,7 +35532,7 @@ function validate200(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern139.test(data2)) {
+        if (!pattern194.test(data2)) {
           const err11 = { instancePath: instancePath + "/rtdn_proxy_url", schemaPath: "input:ProxyUrl/pattern", keyword: "pattern", params: { pattern: "^https://\\S+$" } };
           if (vErrors === null) {
             vErrors = [err11];
@@ -26433,24 +35561,24 @@ function validate200(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate200.errors = vErrors;
+  validate290.errors = vErrors;
   return errors === 0;
 }
-function validate199(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate289(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
-  if (!validate200(data, { instancePath, parentData, parentDataProperty, rootData })) {
-    vErrors = vErrors === null ? validate200.errors : vErrors.concat(validate200.errors);
+  if (!validate290(data, { instancePath, parentData, parentDataProperty, rootData })) {
+    vErrors = vErrors === null ? validate290.errors : vErrors.concat(validate290.errors);
     errors = vErrors.length;
   }
-  validate199.errors = vErrors;
+  validate289.errors = vErrors;
   return errors === 0;
 }
-var answerRegeneratedSecret = validate202;
-var schema346 = { "type": "object", "required": ["object", "url", "secret_key"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["project_settings"] }, "url": { "type": "string", "enum": ["/v4/project-settings"] }, "secret_key": { "type": "string", "pattern": "^sk_[A-Za-z0-9_-]{40}$" } }, "$id": "answer:RegeneratedSecret" };
-var pattern143 = new RegExp("^sk_[A-Za-z0-9_-]{40}$", "u");
-function validate202(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var answerRegeneratedSecret = validate292;
+var schema458 = { "type": "object", "required": ["object", "url", "secret_key"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["project_settings"] }, "url": { "type": "string", "enum": ["/v4/project-settings"] }, "secret_key": { "type": "string", "pattern": "^sk_[A-Za-z0-9_-]{40}$" } }, "$id": "answer:RegeneratedSecret" };
+var pattern198 = new RegExp("^sk_[A-Za-z0-9_-]{40}$", "u");
+function validate292(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -26505,7 +35633,7 @@ function validate202(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data0 === "project_settings")) {
-        const err5 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema346.properties.object.enum } };
+        const err5 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema458.properties.object.enum } };
         if (vErrors === null) {
           vErrors = [err5];
         } else {
@@ -26526,7 +35654,7 @@ function validate202(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "/v4/project-settings")) {
-        const err7 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema346.properties.url.enum } };
+        const err7 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema458.properties.url.enum } };
         if (vErrors === null) {
           vErrors = [err7];
         } else {
@@ -26538,7 +35666,7 @@ function validate202(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.secret_key !== void 0) {
       let data2 = data.secret_key;
       if (typeof data2 === "string") {
-        if (!pattern143.test(data2)) {
+        if (!pattern198.test(data2)) {
           const err8 = { instancePath: instancePath + "/secret_key", schemaPath: "#/properties/secret_key/pattern", keyword: "pattern", params: { pattern: "^sk_[A-Za-z0-9_-]{40}$" } };
           if (vErrors === null) {
             vErrors = [err8];
@@ -26566,14 +35694,14 @@ function validate202(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate202.errors = vErrors;
+  validate292.errors = vErrors;
   return errors === 0;
 }
-var answerStoreConfig = validate203;
-var schema357 = { "type": "object", "required": ["object", "url", "platform", "enabled", "has_api_key", "has_webhook_secret"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["store_config"] }, "url": { "type": "string", "enum": ["/v4/project-settings/stores/stripe", "/v4/project-settings/stores/paddle"] }, "platform": { "type": "string", "enum": ["stripe", "paddle"] }, "enabled": { "type": "boolean" }, "has_api_key": { "type": "boolean" }, "has_webhook_secret": { "type": "boolean" } }, "$id": "answer:WebStoreConfig" };
-var schema348 = { "type": "object", "required": ["object", "url", "platform", "enabled", "has_shared_secret", "has_connect_private_key", "has_iap_private_key", "app_id", "bundle_id", "connect_key_identifier", "connect_issuer_id", "iap_key_identifier", "iap_issuer_id"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["store_config"] }, "url": { "type": "string", "enum": ["/v4/project-settings/stores/apple"] }, "platform": { "type": "string", "enum": ["apple"] }, "enabled": { "type": "boolean" }, "has_shared_secret": { "type": "boolean" }, "has_connect_private_key": { "type": "boolean" }, "has_iap_private_key": { "type": "boolean" }, "app_id": { "$ref": "answer:ShownStoreField" }, "bundle_id": { "$ref": "answer:ShownStoreField" }, "connect_key_identifier": { "$ref": "answer:ShownStoreField" }, "connect_issuer_id": { "$ref": "answer:ShownStoreField" }, "iap_key_identifier": { "$ref": "answer:ShownStoreField" }, "iap_issuer_id": { "$ref": "answer:ShownStoreField" } }, "$id": "answer:AppleStoreConfig" };
-var schema349 = { "type": ["string", "null"], "$id": "answer:ShownStoreField" };
-function validate204(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var answerStoreConfig = validate293;
+var schema469 = { "type": "object", "required": ["object", "url", "platform", "enabled", "has_api_key", "has_webhook_secret"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["store_config"] }, "url": { "type": "string", "enum": ["/v4/project-settings/stores/stripe", "/v4/project-settings/stores/paddle"] }, "platform": { "type": "string", "enum": ["stripe", "paddle"] }, "enabled": { "type": "boolean" }, "has_api_key": { "type": "boolean" }, "has_webhook_secret": { "type": "boolean" } }, "$id": "answer:WebStoreConfig" };
+var schema460 = { "type": "object", "required": ["object", "url", "platform", "enabled", "has_shared_secret", "has_connect_private_key", "has_iap_private_key", "app_id", "bundle_id", "connect_key_identifier", "connect_issuer_id", "iap_key_identifier", "iap_issuer_id"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["store_config"] }, "url": { "type": "string", "enum": ["/v4/project-settings/stores/apple"] }, "platform": { "type": "string", "enum": ["apple"] }, "enabled": { "type": "boolean" }, "has_shared_secret": { "type": "boolean" }, "has_connect_private_key": { "type": "boolean" }, "has_iap_private_key": { "type": "boolean" }, "app_id": { "$ref": "answer:ShownStoreField" }, "bundle_id": { "$ref": "answer:ShownStoreField" }, "connect_key_identifier": { "$ref": "answer:ShownStoreField" }, "connect_issuer_id": { "$ref": "answer:ShownStoreField" }, "iap_key_identifier": { "$ref": "answer:ShownStoreField" }, "iap_issuer_id": { "$ref": "answer:ShownStoreField" } }, "$id": "answer:AppleStoreConfig" };
+var schema461 = { "type": ["string", "null"], "$id": "answer:ShownStoreField" };
+function validate294(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -26696,7 +35824,7 @@ function validate204(data, { instancePath = "", parentData, parentDataProperty, 
       errors++;
     }
     for (const key0 in data) {
-      if (!func36.call(schema348.properties, key0)) {
+      if (!func36.call(schema460.properties, key0)) {
         const err13 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
         if (vErrors === null) {
           vErrors = [err13];
@@ -26718,7 +35846,7 @@ function validate204(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data0 === "store_config")) {
-        const err15 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema348.properties.object.enum } };
+        const err15 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema460.properties.object.enum } };
         if (vErrors === null) {
           vErrors = [err15];
         } else {
@@ -26739,7 +35867,7 @@ function validate204(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "/v4/project-settings/stores/apple")) {
-        const err17 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema348.properties.url.enum } };
+        const err17 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema460.properties.url.enum } };
         if (vErrors === null) {
           vErrors = [err17];
         } else {
@@ -26760,7 +35888,7 @@ function validate204(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data2 === "apple")) {
-        const err19 = { instancePath: instancePath + "/platform", schemaPath: "#/properties/platform/enum", keyword: "enum", params: { allowedValues: schema348.properties.platform.enum } };
+        const err19 = { instancePath: instancePath + "/platform", schemaPath: "#/properties/platform/enum", keyword: "enum", params: { allowedValues: schema460.properties.platform.enum } };
         if (vErrors === null) {
           vErrors = [err19];
         } else {
@@ -26816,7 +35944,7 @@ function validate204(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.app_id !== void 0) {
       let data7 = data.app_id;
       if (typeof data7 !== "string" && data7 !== null) {
-        const err24 = { instancePath: instancePath + "/app_id", schemaPath: "answer:ShownStoreField/type", keyword: "type", params: { type: schema349.type } };
+        const err24 = { instancePath: instancePath + "/app_id", schemaPath: "answer:ShownStoreField/type", keyword: "type", params: { type: schema461.type } };
         if (vErrors === null) {
           vErrors = [err24];
         } else {
@@ -26828,7 +35956,7 @@ function validate204(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.bundle_id !== void 0) {
       let data8 = data.bundle_id;
       if (typeof data8 !== "string" && data8 !== null) {
-        const err25 = { instancePath: instancePath + "/bundle_id", schemaPath: "answer:ShownStoreField/type", keyword: "type", params: { type: schema349.type } };
+        const err25 = { instancePath: instancePath + "/bundle_id", schemaPath: "answer:ShownStoreField/type", keyword: "type", params: { type: schema461.type } };
         if (vErrors === null) {
           vErrors = [err25];
         } else {
@@ -26840,7 +35968,7 @@ function validate204(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.connect_key_identifier !== void 0) {
       let data9 = data.connect_key_identifier;
       if (typeof data9 !== "string" && data9 !== null) {
-        const err26 = { instancePath: instancePath + "/connect_key_identifier", schemaPath: "answer:ShownStoreField/type", keyword: "type", params: { type: schema349.type } };
+        const err26 = { instancePath: instancePath + "/connect_key_identifier", schemaPath: "answer:ShownStoreField/type", keyword: "type", params: { type: schema461.type } };
         if (vErrors === null) {
           vErrors = [err26];
         } else {
@@ -26852,7 +35980,7 @@ function validate204(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.connect_issuer_id !== void 0) {
       let data10 = data.connect_issuer_id;
       if (typeof data10 !== "string" && data10 !== null) {
-        const err27 = { instancePath: instancePath + "/connect_issuer_id", schemaPath: "answer:ShownStoreField/type", keyword: "type", params: { type: schema349.type } };
+        const err27 = { instancePath: instancePath + "/connect_issuer_id", schemaPath: "answer:ShownStoreField/type", keyword: "type", params: { type: schema461.type } };
         if (vErrors === null) {
           vErrors = [err27];
         } else {
@@ -26864,7 +35992,7 @@ function validate204(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.iap_key_identifier !== void 0) {
       let data11 = data.iap_key_identifier;
       if (typeof data11 !== "string" && data11 !== null) {
-        const err28 = { instancePath: instancePath + "/iap_key_identifier", schemaPath: "answer:ShownStoreField/type", keyword: "type", params: { type: schema349.type } };
+        const err28 = { instancePath: instancePath + "/iap_key_identifier", schemaPath: "answer:ShownStoreField/type", keyword: "type", params: { type: schema461.type } };
         if (vErrors === null) {
           vErrors = [err28];
         } else {
@@ -26876,7 +36004,7 @@ function validate204(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.iap_issuer_id !== void 0) {
       let data12 = data.iap_issuer_id;
       if (typeof data12 !== "string" && data12 !== null) {
-        const err29 = { instancePath: instancePath + "/iap_issuer_id", schemaPath: "answer:ShownStoreField/type", keyword: "type", params: { type: schema349.type } };
+        const err29 = { instancePath: instancePath + "/iap_issuer_id", schemaPath: "answer:ShownStoreField/type", keyword: "type", params: { type: schema461.type } };
         if (vErrors === null) {
           vErrors = [err29];
         } else {
@@ -26894,11 +36022,11 @@ function validate204(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate204.errors = vErrors;
+  validate294.errors = vErrors;
   return errors === 0;
 }
-var schema355 = { "type": "object", "required": ["object", "url", "platform", "enabled", "has_service_account_key", "package_name"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["store_config"] }, "url": { "type": "string", "enum": ["/v4/project-settings/stores/google"] }, "platform": { "type": "string", "enum": ["google"] }, "enabled": { "type": "boolean" }, "has_service_account_key": { "type": "boolean" }, "package_name": { "$ref": "answer:ShownStoreField" } }, "$id": "answer:GoogleStoreConfig" };
-function validate206(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var schema467 = { "type": "object", "required": ["object", "url", "platform", "enabled", "has_service_account_key", "package_name"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["store_config"] }, "url": { "type": "string", "enum": ["/v4/project-settings/stores/google"] }, "platform": { "type": "string", "enum": ["google"] }, "enabled": { "type": "boolean" }, "has_service_account_key": { "type": "boolean" }, "package_name": { "$ref": "answer:ShownStoreField" } }, "$id": "answer:GoogleStoreConfig" };
+function validate296(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -26980,7 +36108,7 @@ function validate206(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data0 === "store_config")) {
-        const err8 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema355.properties.object.enum } };
+        const err8 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema467.properties.object.enum } };
         if (vErrors === null) {
           vErrors = [err8];
         } else {
@@ -27001,7 +36129,7 @@ function validate206(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "/v4/project-settings/stores/google")) {
-        const err10 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema355.properties.url.enum } };
+        const err10 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema467.properties.url.enum } };
         if (vErrors === null) {
           vErrors = [err10];
         } else {
@@ -27022,7 +36150,7 @@ function validate206(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data2 === "google")) {
-        const err12 = { instancePath: instancePath + "/platform", schemaPath: "#/properties/platform/enum", keyword: "enum", params: { allowedValues: schema355.properties.platform.enum } };
+        const err12 = { instancePath: instancePath + "/platform", schemaPath: "#/properties/platform/enum", keyword: "enum", params: { allowedValues: schema467.properties.platform.enum } };
         if (vErrors === null) {
           vErrors = [err12];
         } else {
@@ -27056,7 +36184,7 @@ function validate206(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.package_name !== void 0) {
       let data5 = data.package_name;
       if (typeof data5 !== "string" && data5 !== null) {
-        const err15 = { instancePath: instancePath + "/package_name", schemaPath: "answer:ShownStoreField/type", keyword: "type", params: { type: schema349.type } };
+        const err15 = { instancePath: instancePath + "/package_name", schemaPath: "answer:ShownStoreField/type", keyword: "type", params: { type: schema461.type } };
         if (vErrors === null) {
           vErrors = [err15];
         } else {
@@ -27074,10 +36202,10 @@ function validate206(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate206.errors = vErrors;
+  validate296.errors = vErrors;
   return errors === 0;
 }
-function validate203(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate293(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -27085,8 +36213,8 @@ function validate203(data, { instancePath = "", parentData, parentDataProperty, 
   let valid0 = false;
   let passing0 = null;
   const _errs1 = errors;
-  if (!validate204(data, { instancePath, parentData, parentDataProperty, rootData })) {
-    vErrors = vErrors === null ? validate204.errors : vErrors.concat(validate204.errors);
+  if (!validate294(data, { instancePath, parentData, parentDataProperty, rootData })) {
+    vErrors = vErrors === null ? validate294.errors : vErrors.concat(validate294.errors);
     errors = vErrors.length;
   }
   var _valid0 = _errs1 === errors;
@@ -27095,8 +36223,8 @@ function validate203(data, { instancePath = "", parentData, parentDataProperty, 
     passing0 = 0;
   }
   const _errs2 = errors;
-  if (!validate206(data, { instancePath, parentData, parentDataProperty, rootData })) {
-    vErrors = vErrors === null ? validate206.errors : vErrors.concat(validate206.errors);
+  if (!validate296(data, { instancePath, parentData, parentDataProperty, rootData })) {
+    vErrors = vErrors === null ? validate296.errors : vErrors.concat(validate296.errors);
     errors = vErrors.length;
   }
   var _valid0 = _errs2 === errors;
@@ -27187,7 +36315,7 @@ function validate203(data, { instancePath = "", parentData, parentDataProperty, 
           errors++;
         }
         if (!(data0 === "store_config")) {
-          const err8 = { instancePath: instancePath + "/object", schemaPath: "answer:WebStoreConfig/properties/object/enum", keyword: "enum", params: { allowedValues: schema357.properties.object.enum } };
+          const err8 = { instancePath: instancePath + "/object", schemaPath: "answer:WebStoreConfig/properties/object/enum", keyword: "enum", params: { allowedValues: schema469.properties.object.enum } };
           if (vErrors === null) {
             vErrors = [err8];
           } else {
@@ -27208,7 +36336,7 @@ function validate203(data, { instancePath = "", parentData, parentDataProperty, 
           errors++;
         }
         if (!(data1 === "/v4/project-settings/stores/stripe" || data1 === "/v4/project-settings/stores/paddle")) {
-          const err10 = { instancePath: instancePath + "/url", schemaPath: "answer:WebStoreConfig/properties/url/enum", keyword: "enum", params: { allowedValues: schema357.properties.url.enum } };
+          const err10 = { instancePath: instancePath + "/url", schemaPath: "answer:WebStoreConfig/properties/url/enum", keyword: "enum", params: { allowedValues: schema469.properties.url.enum } };
           if (vErrors === null) {
             vErrors = [err10];
           } else {
@@ -27229,7 +36357,7 @@ function validate203(data, { instancePath = "", parentData, parentDataProperty, 
           errors++;
         }
         if (!(data2 === "stripe" || data2 === "paddle")) {
-          const err12 = { instancePath: instancePath + "/platform", schemaPath: "answer:WebStoreConfig/properties/platform/enum", keyword: "enum", params: { allowedValues: schema357.properties.platform.enum } };
+          const err12 = { instancePath: instancePath + "/platform", schemaPath: "answer:WebStoreConfig/properties/platform/enum", keyword: "enum", params: { allowedValues: schema469.properties.platform.enum } };
           if (vErrors === null) {
             vErrors = [err12];
           } else {
@@ -27309,12 +36437,12 @@ function validate203(data, { instancePath = "", parentData, parentDataProperty, 
       }
     }
   }
-  validate203.errors = vErrors;
+  validate293.errors = vErrors;
   return errors === 0;
 }
-var v4GetStoreConfigPath = validate208;
-var schema358 = { "type": "object", "additionalProperties": false, "required": ["platform"], "properties": { "platform": { "type": "string", "enum": ["apple", "google", "stripe", "paddle"] } }, "$id": "input:v4GetStoreConfigPath" };
-function validate208(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var v4GetStoreConfigPath = validate298;
+var schema470 = { "type": "object", "additionalProperties": false, "required": ["platform"], "properties": { "platform": { "type": "string", "enum": ["apple", "google", "stripe", "paddle"] } }, "$id": "input:v4GetStoreConfigPath" };
+function validate298(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -27351,7 +36479,7 @@ function validate208(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data0 === "apple" || data0 === "google" || data0 === "stripe" || data0 === "paddle")) {
-        const err3 = { instancePath: instancePath + "/platform", schemaPath: "#/properties/platform/enum", keyword: "enum", params: { allowedValues: schema358.properties.platform.enum } };
+        const err3 = { instancePath: instancePath + "/platform", schemaPath: "#/properties/platform/enum", keyword: "enum", params: { allowedValues: schema470.properties.platform.enum } };
         if (vErrors === null) {
           vErrors = [err3];
         } else {
@@ -27369,21 +36497,21 @@ function validate208(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate208.errors = vErrors;
+  validate298.errors = vErrors;
   return errors === 0;
 }
-var v4UpdateStoreConfigBody = validate209;
-var schema360 = { "type": "object", "additionalProperties": false, "properties": { "enabled": { "type": "boolean" }, "app_id": { "$ref": "input:StoreField" }, "bundle_id": { "$ref": "input:StoreField" }, "shared_secret": { "$ref": "input:StoreSecret" }, "connect_key_identifier": { "$ref": "input:StoreField" }, "connect_private_key": { "$ref": "input:StoreSecret" }, "connect_issuer_id": { "$ref": "input:StoreField" }, "iap_key_identifier": { "$ref": "input:StoreField" }, "iap_private_key": { "$ref": "input:StoreSecret" }, "iap_issuer_id": { "$ref": "input:StoreField" }, "package_name": { "$ref": "input:StoreField" }, "service_account_key": { "$ref": "input:StoreSecret" }, "api_key": { "$ref": "input:ExtensionStoreSecret" }, "webhook_secret": { "$ref": "input:ExtensionStoreSecret" } }, "$id": "input:StoreConfigInput" };
-var schema361 = { "type": ["string", "null"], "minLength": 1, "maxLength": 255, "format": "text", "$id": "input:StoreField" };
-var schema363 = { "type": ["string", "null"], "minLength": 1, "maxLength": 16384, "format": "text", "$id": "input:StoreSecret" };
-var schema372 = { "type": ["string", "null"], "minLength": 1, "maxLength": 16384, "format": "text", "$id": "input:ExtensionStoreSecret" };
-function validate210(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var v4UpdateStoreConfigBody = validate299;
+var schema472 = { "type": "object", "additionalProperties": false, "properties": { "enabled": { "type": "boolean" }, "app_id": { "$ref": "input:StoreField" }, "bundle_id": { "$ref": "input:StoreField" }, "shared_secret": { "$ref": "input:StoreSecret" }, "connect_key_identifier": { "$ref": "input:StoreField" }, "connect_private_key": { "$ref": "input:StoreSecret" }, "connect_issuer_id": { "$ref": "input:StoreField" }, "iap_key_identifier": { "$ref": "input:StoreField" }, "iap_private_key": { "$ref": "input:StoreSecret" }, "iap_issuer_id": { "$ref": "input:StoreField" }, "package_name": { "$ref": "input:StoreField" }, "service_account_key": { "$ref": "input:StoreSecret" }, "api_key": { "$ref": "input:ExtensionStoreSecret" }, "webhook_secret": { "$ref": "input:ExtensionStoreSecret" } }, "$id": "input:StoreConfigInput" };
+var schema473 = { "type": ["string", "null"], "minLength": 1, "maxLength": 255, "format": "text", "$id": "input:StoreField" };
+var schema475 = { "type": ["string", "null"], "minLength": 1, "maxLength": 16384, "format": "text", "$id": "input:StoreSecret" };
+var schema484 = { "type": ["string", "null"], "minLength": 1, "maxLength": 16384, "format": "text", "$id": "input:ExtensionStoreSecret" };
+function validate300(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
   if (data && typeof data == "object" && !Array.isArray(data)) {
     for (const key0 in data) {
-      if (!func36.call(schema360.properties, key0)) {
+      if (!func36.call(schema472.properties, key0)) {
         const err0 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
         if (vErrors === null) {
           vErrors = [err0];
@@ -27407,7 +36535,7 @@ function validate210(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.app_id !== void 0) {
       let data1 = data.app_id;
       if (typeof data1 !== "string" && data1 !== null) {
-        const err2 = { instancePath: instancePath + "/app_id", schemaPath: "input:StoreField/type", keyword: "type", params: { type: schema361.type } };
+        const err2 = { instancePath: instancePath + "/app_id", schemaPath: "input:StoreField/type", keyword: "type", params: { type: schema473.type } };
         if (vErrors === null) {
           vErrors = [err2];
         } else {
@@ -27448,7 +36576,7 @@ function validate210(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.bundle_id !== void 0) {
       let data2 = data.bundle_id;
       if (typeof data2 !== "string" && data2 !== null) {
-        const err6 = { instancePath: instancePath + "/bundle_id", schemaPath: "input:StoreField/type", keyword: "type", params: { type: schema361.type } };
+        const err6 = { instancePath: instancePath + "/bundle_id", schemaPath: "input:StoreField/type", keyword: "type", params: { type: schema473.type } };
         if (vErrors === null) {
           vErrors = [err6];
         } else {
@@ -27489,7 +36617,7 @@ function validate210(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.shared_secret !== void 0) {
       let data3 = data.shared_secret;
       if (typeof data3 !== "string" && data3 !== null) {
-        const err10 = { instancePath: instancePath + "/shared_secret", schemaPath: "input:StoreSecret/type", keyword: "type", params: { type: schema363.type } };
+        const err10 = { instancePath: instancePath + "/shared_secret", schemaPath: "input:StoreSecret/type", keyword: "type", params: { type: schema475.type } };
         if (vErrors === null) {
           vErrors = [err10];
         } else {
@@ -27530,7 +36658,7 @@ function validate210(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.connect_key_identifier !== void 0) {
       let data4 = data.connect_key_identifier;
       if (typeof data4 !== "string" && data4 !== null) {
-        const err14 = { instancePath: instancePath + "/connect_key_identifier", schemaPath: "input:StoreField/type", keyword: "type", params: { type: schema361.type } };
+        const err14 = { instancePath: instancePath + "/connect_key_identifier", schemaPath: "input:StoreField/type", keyword: "type", params: { type: schema473.type } };
         if (vErrors === null) {
           vErrors = [err14];
         } else {
@@ -27571,7 +36699,7 @@ function validate210(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.connect_private_key !== void 0) {
       let data5 = data.connect_private_key;
       if (typeof data5 !== "string" && data5 !== null) {
-        const err18 = { instancePath: instancePath + "/connect_private_key", schemaPath: "input:StoreSecret/type", keyword: "type", params: { type: schema363.type } };
+        const err18 = { instancePath: instancePath + "/connect_private_key", schemaPath: "input:StoreSecret/type", keyword: "type", params: { type: schema475.type } };
         if (vErrors === null) {
           vErrors = [err18];
         } else {
@@ -27612,7 +36740,7 @@ function validate210(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.connect_issuer_id !== void 0) {
       let data6 = data.connect_issuer_id;
       if (typeof data6 !== "string" && data6 !== null) {
-        const err22 = { instancePath: instancePath + "/connect_issuer_id", schemaPath: "input:StoreField/type", keyword: "type", params: { type: schema361.type } };
+        const err22 = { instancePath: instancePath + "/connect_issuer_id", schemaPath: "input:StoreField/type", keyword: "type", params: { type: schema473.type } };
         if (vErrors === null) {
           vErrors = [err22];
         } else {
@@ -27653,7 +36781,7 @@ function validate210(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.iap_key_identifier !== void 0) {
       let data7 = data.iap_key_identifier;
       if (typeof data7 !== "string" && data7 !== null) {
-        const err26 = { instancePath: instancePath + "/iap_key_identifier", schemaPath: "input:StoreField/type", keyword: "type", params: { type: schema361.type } };
+        const err26 = { instancePath: instancePath + "/iap_key_identifier", schemaPath: "input:StoreField/type", keyword: "type", params: { type: schema473.type } };
         if (vErrors === null) {
           vErrors = [err26];
         } else {
@@ -27694,7 +36822,7 @@ function validate210(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.iap_private_key !== void 0) {
       let data8 = data.iap_private_key;
       if (typeof data8 !== "string" && data8 !== null) {
-        const err30 = { instancePath: instancePath + "/iap_private_key", schemaPath: "input:StoreSecret/type", keyword: "type", params: { type: schema363.type } };
+        const err30 = { instancePath: instancePath + "/iap_private_key", schemaPath: "input:StoreSecret/type", keyword: "type", params: { type: schema475.type } };
         if (vErrors === null) {
           vErrors = [err30];
         } else {
@@ -27735,7 +36863,7 @@ function validate210(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.iap_issuer_id !== void 0) {
       let data9 = data.iap_issuer_id;
       if (typeof data9 !== "string" && data9 !== null) {
-        const err34 = { instancePath: instancePath + "/iap_issuer_id", schemaPath: "input:StoreField/type", keyword: "type", params: { type: schema361.type } };
+        const err34 = { instancePath: instancePath + "/iap_issuer_id", schemaPath: "input:StoreField/type", keyword: "type", params: { type: schema473.type } };
         if (vErrors === null) {
           vErrors = [err34];
         } else {
@@ -27776,7 +36904,7 @@ function validate210(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.package_name !== void 0) {
       let data10 = data.package_name;
       if (typeof data10 !== "string" && data10 !== null) {
-        const err38 = { instancePath: instancePath + "/package_name", schemaPath: "input:StoreField/type", keyword: "type", params: { type: schema361.type } };
+        const err38 = { instancePath: instancePath + "/package_name", schemaPath: "input:StoreField/type", keyword: "type", params: { type: schema473.type } };
         if (vErrors === null) {
           vErrors = [err38];
         } else {
@@ -27817,7 +36945,7 @@ function validate210(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.service_account_key !== void 0) {
       let data11 = data.service_account_key;
       if (typeof data11 !== "string" && data11 !== null) {
-        const err42 = { instancePath: instancePath + "/service_account_key", schemaPath: "input:StoreSecret/type", keyword: "type", params: { type: schema363.type } };
+        const err42 = { instancePath: instancePath + "/service_account_key", schemaPath: "input:StoreSecret/type", keyword: "type", params: { type: schema475.type } };
         if (vErrors === null) {
           vErrors = [err42];
         } else {
@@ -27858,7 +36986,7 @@ function validate210(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.api_key !== void 0) {
       let data12 = data.api_key;
       if (typeof data12 !== "string" && data12 !== null) {
-        const err46 = { instancePath: instancePath + "/api_key", schemaPath: "input:ExtensionStoreSecret/type", keyword: "type", params: { type: schema372.type } };
+        const err46 = { instancePath: instancePath + "/api_key", schemaPath: "input:ExtensionStoreSecret/type", keyword: "type", params: { type: schema484.type } };
         if (vErrors === null) {
           vErrors = [err46];
         } else {
@@ -27899,7 +37027,7 @@ function validate210(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.webhook_secret !== void 0) {
       let data13 = data.webhook_secret;
       if (typeof data13 !== "string" && data13 !== null) {
-        const err50 = { instancePath: instancePath + "/webhook_secret", schemaPath: "input:ExtensionStoreSecret/type", keyword: "type", params: { type: schema372.type } };
+        const err50 = { instancePath: instancePath + "/webhook_secret", schemaPath: "input:ExtensionStoreSecret/type", keyword: "type", params: { type: schema484.type } };
         if (vErrors === null) {
           vErrors = [err50];
         } else {
@@ -27946,23 +37074,23 @@ function validate210(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate210.errors = vErrors;
+  validate300.errors = vErrors;
   return errors === 0;
 }
-function validate209(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate299(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
-  if (!validate210(data, { instancePath, parentData, parentDataProperty, rootData })) {
-    vErrors = vErrors === null ? validate210.errors : vErrors.concat(validate210.errors);
+  if (!validate300(data, { instancePath, parentData, parentDataProperty, rootData })) {
+    vErrors = vErrors === null ? validate300.errors : vErrors.concat(validate300.errors);
     errors = vErrors.length;
   }
-  validate209.errors = vErrors;
+  validate299.errors = vErrors;
   return errors === 0;
 }
-var answerTestClock = validate212;
-var schema374 = { "type": "object", "required": ["object", "url", "now", "offset_seconds", "outstanding"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["test_clock"] }, "url": { "type": "string", "enum": ["/v4/test-clock"] }, "now": { "$ref": "answer:Time" }, "offset_seconds": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "outstanding": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 } }, "$id": "answer:TestClock" };
-function validate212(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var answerTestClock = validate302;
+var schema486 = { "type": "object", "required": ["object", "url", "now", "offset_seconds", "outstanding"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["test_clock"] }, "url": { "type": "string", "enum": ["/v4/test-clock"] }, "now": { "$ref": "answer:Time" }, "offset_seconds": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "outstanding": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 } }, "$id": "answer:TestClock" };
+function validate302(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -28035,7 +37163,7 @@ function validate212(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data0 === "test_clock")) {
-        const err7 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema374.properties.object.enum } };
+        const err7 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema486.properties.object.enum } };
         if (vErrors === null) {
           vErrors = [err7];
         } else {
@@ -28056,7 +37184,7 @@ function validate212(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "/v4/test-clock")) {
-        const err9 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema374.properties.url.enum } };
+        const err9 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema486.properties.url.enum } };
         if (vErrors === null) {
           vErrors = [err9];
         } else {
@@ -28169,12 +37297,12 @@ function validate212(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate212.errors = vErrors;
+  validate302.errors = vErrors;
   return errors === 0;
 }
-var answerAdvancedTestClock = validate213;
-var schema376 = { "type": "object", "required": ["object", "url", "now", "offset_seconds", "outstanding", "drained"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["test_clock"] }, "url": { "type": "string", "enum": ["/v4/test-clock"] }, "now": { "$ref": "answer:Time" }, "offset_seconds": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "outstanding": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "drained": { "type": "object", "required": ["report_slots", "automation_runs", "deliveries", "exports"], "additionalProperties": false, "properties": { "report_slots": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "automation_runs": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "deliveries": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "exports": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 } } } }, "$id": "answer:AdvancedTestClock" };
-function validate213(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var answerAdvancedTestClock = validate303;
+var schema488 = { "type": "object", "required": ["object", "url", "now", "offset_seconds", "outstanding", "drained"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["test_clock"] }, "url": { "type": "string", "enum": ["/v4/test-clock"] }, "now": { "$ref": "answer:Time" }, "offset_seconds": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "outstanding": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "drained": { "type": "object", "required": ["report_slots", "automation_runs", "deliveries", "exports"], "additionalProperties": false, "properties": { "report_slots": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "automation_runs": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "deliveries": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "exports": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 } } } }, "$id": "answer:AdvancedTestClock" };
+function validate303(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -28256,7 +37384,7 @@ function validate213(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data0 === "test_clock")) {
-        const err8 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema376.properties.object.enum } };
+        const err8 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema488.properties.object.enum } };
         if (vErrors === null) {
           vErrors = [err8];
         } else {
@@ -28277,7 +37405,7 @@ function validate213(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "/v4/test-clock")) {
-        const err10 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema376.properties.url.enum } };
+        const err10 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema488.properties.url.enum } };
         if (vErrors === null) {
           vErrors = [err10];
         } else {
@@ -28578,12 +37706,11 @@ function validate213(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate213.errors = vErrors;
+  validate303.errors = vErrors;
   return errors === 0;
 }
-var v4AdvanceTestClockBody = validate214;
-var pattern146 = new RegExp("^P(?=.)([0-9]{1,5}W|([0-9]{1,3}Y)?([0-9]{1,4}M)?([0-9]{1,6}D)?(T(?=.)([0-9]{1,7}H)?([0-9]{1,8}M)?([0-9]{1,9}S)?)?)$", "u");
-function validate214(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var v4AdvanceTestClockBody = validate304;
+function validate304(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -28611,7 +37738,7 @@ function validate214(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern146.test(data0)) {
+        if (!pattern138.test(data0)) {
           const err2 = { instancePath: instancePath + "/by", schemaPath: "input:TestClockAdvance/properties/by/pattern", keyword: "pattern", params: { pattern: "^P(?=.)([0-9]{1,5}W|([0-9]{1,3}Y)?([0-9]{1,4}M)?([0-9]{1,6}D)?(T(?=.)([0-9]{1,7}H)?([0-9]{1,8}M)?([0-9]{1,9}S)?)?)$" } };
           if (vErrors === null) {
             vErrors = [err2];
@@ -28670,16 +37797,16 @@ function validate214(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate214.errors = vErrors;
+  validate304.errors = vErrors;
   return errors === 0;
 }
-var answerAuditEntryList = validate215;
-var schema380 = { "type": "object", "required": ["object", "url", "data", "has_more"], "additionalProperties": false, "properties": { "object": { "$ref": "answer:ListObject" }, "url": { "type": "string", "enum": ["/v4/audit-log"] }, "data": { "type": "array", "maxItems": 100, "items": { "$ref": "answer:AuditEntry" } }, "has_more": { "$ref": "answer:HasMore" }, "next_cursor": { "$ref": "answer:NextCursor" } }, "$id": "answer:AuditEntryList" };
-var schema382 = { "type": "object", "required": ["object", "id", "url", "created_at", "actor", "operation", "resource", "resource_id", "request_id", "before", "after", "reason"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["audit_entry"] }, "id": { "type": "string", "minLength": 1 }, "url": { "type": "string", "pattern": "^/v4/audit-log/.+$" }, "created_at": { "$ref": "answer:Time" }, "actor": { "$ref": "answer:Actor" }, "operation": { "type": "string", "minLength": 1 }, "resource": { "type": "string", "minLength": 1 }, "resource_id": { "type": ["string", "null"] }, "request_id": { "type": ["string", "null"] }, "before": { "type": ["object", "null"], "additionalProperties": {} }, "after": { "type": ["object", "null"], "additionalProperties": {} }, "reason": { "type": ["string", "null"] } }, "$id": "answer:AuditEntry" };
-var pattern147 = new RegExp("^/v4/audit-log/.+$", "u");
-var schema384 = { "type": "object", "required": ["kind", "id"], "additionalProperties": false, "properties": { "kind": { "$ref": "answer:ActorKind" }, "id": { "type": ["string", "null"] } }, "$id": "answer:Actor" };
-var schema385 = { "type": "string", "enum": ["secret_key", "project_key", "mcp", "cli", "system"], "$id": "answer:ActorKind" };
-function validate217(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var answerAuditEntryList = validate305;
+var schema492 = { "type": "object", "required": ["object", "url", "data", "has_more"], "additionalProperties": false, "properties": { "object": { "$ref": "answer:ListObject" }, "url": { "type": "string", "enum": ["/v4/audit-log"] }, "data": { "type": "array", "maxItems": 100, "items": { "$ref": "answer:AuditEntry" } }, "has_more": { "$ref": "answer:HasMore" }, "next_cursor": { "$ref": "answer:NextCursor" } }, "$id": "answer:AuditEntryList" };
+var schema494 = { "type": "object", "required": ["object", "id", "url", "created_at", "actor", "operation", "resource", "resource_id", "request_id", "before", "after", "reason"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["audit_entry"] }, "id": { "type": "string", "minLength": 1 }, "url": { "type": "string", "pattern": "^/v4/audit-log/.+$" }, "created_at": { "$ref": "answer:Time" }, "actor": { "$ref": "answer:Actor" }, "operation": { "type": "string", "minLength": 1 }, "resource": { "type": "string", "minLength": 1 }, "resource_id": { "type": ["string", "null"] }, "request_id": { "type": ["string", "null"] }, "before": { "type": ["object", "null"], "additionalProperties": {} }, "after": { "type": ["object", "null"], "additionalProperties": {} }, "reason": { "type": ["string", "null"] } }, "$id": "answer:AuditEntry" };
+var pattern202 = new RegExp("^/v4/audit-log/.+$", "u");
+var schema496 = { "type": "object", "required": ["kind", "id"], "additionalProperties": false, "properties": { "kind": { "$ref": "answer:ActorKind" }, "id": { "type": ["string", "null"] } }, "$id": "answer:Actor" };
+var schema497 = { "type": "string", "enum": ["secret_key", "project_key", "mcp", "cli", "system"], "$id": "answer:ActorKind" };
+function validate307(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -28725,7 +37852,7 @@ function validate217(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data0 === "secret_key" || data0 === "project_key" || data0 === "mcp" || data0 === "cli" || data0 === "system")) {
-        const err4 = { instancePath: instancePath + "/kind", schemaPath: "answer:ActorKind/enum", keyword: "enum", params: { allowedValues: schema385.enum } };
+        const err4 = { instancePath: instancePath + "/kind", schemaPath: "answer:ActorKind/enum", keyword: "enum", params: { allowedValues: schema497.enum } };
         if (vErrors === null) {
           vErrors = [err4];
         } else {
@@ -28737,7 +37864,7 @@ function validate217(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.id !== void 0) {
       let data1 = data.id;
       if (typeof data1 !== "string" && data1 !== null) {
-        const err5 = { instancePath: instancePath + "/id", schemaPath: "#/properties/id/type", keyword: "type", params: { type: schema384.properties.id.type } };
+        const err5 = { instancePath: instancePath + "/id", schemaPath: "#/properties/id/type", keyword: "type", params: { type: schema496.properties.id.type } };
         if (vErrors === null) {
           vErrors = [err5];
         } else {
@@ -28755,10 +37882,10 @@ function validate217(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate217.errors = vErrors;
+  validate307.errors = vErrors;
   return errors === 0;
 }
-function validate216(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate306(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -28872,7 +37999,7 @@ function validate216(data, { instancePath = "", parentData, parentDataProperty, 
       errors++;
     }
     for (const key0 in data) {
-      if (!func36.call(schema382.properties, key0)) {
+      if (!func36.call(schema494.properties, key0)) {
         const err12 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
         if (vErrors === null) {
           vErrors = [err12];
@@ -28894,7 +38021,7 @@ function validate216(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data0 === "audit_entry")) {
-        const err14 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema382.properties.object.enum } };
+        const err14 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema494.properties.object.enum } };
         if (vErrors === null) {
           vErrors = [err14];
         } else {
@@ -28928,7 +38055,7 @@ function validate216(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.url !== void 0) {
       let data2 = data.url;
       if (typeof data2 === "string") {
-        if (!pattern147.test(data2)) {
+        if (!pattern202.test(data2)) {
           const err17 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/pattern", keyword: "pattern", params: { pattern: "^/v4/audit-log/.+$" } };
           if (vErrors === null) {
             vErrors = [err17];
@@ -28979,8 +38106,8 @@ function validate216(data, { instancePath = "", parentData, parentDataProperty, 
       }
     }
     if (data.actor !== void 0) {
-      if (!validate217(data.actor, { instancePath: instancePath + "/actor", parentData: data, parentDataProperty: "actor", rootData })) {
-        vErrors = vErrors === null ? validate217.errors : vErrors.concat(validate217.errors);
+      if (!validate307(data.actor, { instancePath: instancePath + "/actor", parentData: data, parentDataProperty: "actor", rootData })) {
+        vErrors = vErrors === null ? validate307.errors : vErrors.concat(validate307.errors);
         errors = vErrors.length;
       }
     }
@@ -29031,7 +38158,7 @@ function validate216(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.resource_id !== void 0) {
       let data7 = data.resource_id;
       if (typeof data7 !== "string" && data7 !== null) {
-        const err26 = { instancePath: instancePath + "/resource_id", schemaPath: "#/properties/resource_id/type", keyword: "type", params: { type: schema382.properties.resource_id.type } };
+        const err26 = { instancePath: instancePath + "/resource_id", schemaPath: "#/properties/resource_id/type", keyword: "type", params: { type: schema494.properties.resource_id.type } };
         if (vErrors === null) {
           vErrors = [err26];
         } else {
@@ -29043,7 +38170,7 @@ function validate216(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.request_id !== void 0) {
       let data8 = data.request_id;
       if (typeof data8 !== "string" && data8 !== null) {
-        const err27 = { instancePath: instancePath + "/request_id", schemaPath: "#/properties/request_id/type", keyword: "type", params: { type: schema382.properties.request_id.type } };
+        const err27 = { instancePath: instancePath + "/request_id", schemaPath: "#/properties/request_id/type", keyword: "type", params: { type: schema494.properties.request_id.type } };
         if (vErrors === null) {
           vErrors = [err27];
         } else {
@@ -29055,7 +38182,7 @@ function validate216(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.before !== void 0) {
       let data9 = data.before;
       if (!(data9 && typeof data9 == "object" && !Array.isArray(data9)) && data9 !== null) {
-        const err28 = { instancePath: instancePath + "/before", schemaPath: "#/properties/before/type", keyword: "type", params: { type: schema382.properties.before.type } };
+        const err28 = { instancePath: instancePath + "/before", schemaPath: "#/properties/before/type", keyword: "type", params: { type: schema494.properties.before.type } };
         if (vErrors === null) {
           vErrors = [err28];
         } else {
@@ -29067,7 +38194,7 @@ function validate216(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.after !== void 0) {
       let data10 = data.after;
       if (!(data10 && typeof data10 == "object" && !Array.isArray(data10)) && data10 !== null) {
-        const err29 = { instancePath: instancePath + "/after", schemaPath: "#/properties/after/type", keyword: "type", params: { type: schema382.properties.after.type } };
+        const err29 = { instancePath: instancePath + "/after", schemaPath: "#/properties/after/type", keyword: "type", params: { type: schema494.properties.after.type } };
         if (vErrors === null) {
           vErrors = [err29];
         } else {
@@ -29079,7 +38206,7 @@ function validate216(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.reason !== void 0) {
       let data11 = data.reason;
       if (typeof data11 !== "string" && data11 !== null) {
-        const err30 = { instancePath: instancePath + "/reason", schemaPath: "#/properties/reason/type", keyword: "type", params: { type: schema382.properties.reason.type } };
+        const err30 = { instancePath: instancePath + "/reason", schemaPath: "#/properties/reason/type", keyword: "type", params: { type: schema494.properties.reason.type } };
         if (vErrors === null) {
           vErrors = [err30];
         } else {
@@ -29097,10 +38224,10 @@ function validate216(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate216.errors = vErrors;
+  validate306.errors = vErrors;
   return errors === 0;
 }
-function validate215(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate305(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -29185,7 +38312,7 @@ function validate215(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "/v4/audit-log")) {
-        const err8 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema380.properties.url.enum } };
+        const err8 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema492.properties.url.enum } };
         if (vErrors === null) {
           vErrors = [err8];
         } else {
@@ -29208,8 +38335,8 @@ function validate215(data, { instancePath = "", parentData, parentDataProperty, 
         }
         const len0 = data2.length;
         for (let i0 = 0; i0 < len0; i0++) {
-          if (!validate216(data2[i0], { instancePath: instancePath + "/data/" + i0, parentData: data2, parentDataProperty: i0, rootData })) {
-            vErrors = vErrors === null ? validate216.errors : vErrors.concat(validate216.errors);
+          if (!validate306(data2[i0], { instancePath: instancePath + "/data/" + i0, parentData: data2, parentDataProperty: i0, rootData })) {
+            vErrors = vErrors === null ? validate306.errors : vErrors.concat(validate306.errors);
             errors = vErrors.length;
           }
         }
@@ -29274,12 +38401,12 @@ function validate215(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate215.errors = vErrors;
+  validate305.errors = vErrors;
   return errors === 0;
 }
-var v4ListAuditLogQuery = validate220;
-var schema389 = { "type": "string", "enum": ["secret_key", "project_key", "mcp", "cli", "system"], "$id": "input:ActorKind" };
-function validate220(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var v4ListAuditLogQuery = validate310;
+var schema501 = { "type": "string", "enum": ["secret_key", "project_key", "mcp", "cli", "system"], "$id": "input:ActorKind" };
+function validate310(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -29622,7 +38749,7 @@ function validate220(data, { instancePath = "", parentData, parentDataProperty, 
               errors++;
             }
             if (!(data7 === "secret_key" || data7 === "project_key" || data7 === "mcp" || data7 === "cli" || data7 === "system")) {
-              const err27 = { instancePath: instancePath + "/filter[actor][]/" + i2, schemaPath: "input:ActorKind/enum", keyword: "enum", params: { allowedValues: schema389.enum } };
+              const err27 = { instancePath: instancePath + "/filter[actor][]/" + i2, schemaPath: "input:ActorKind/enum", keyword: "enum", params: { allowedValues: schema501.enum } };
               if (vErrors === null) {
                 vErrors = [err27];
               } else {
@@ -29757,15 +38884,15 @@ function validate220(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate220.errors = vErrors;
+  validate310.errors = vErrors;
   return errors === 0;
 }
-var validateEventInput = validate221;
-var schema390 = { "type": "object", "required": ["event_id", "event_name", "happened_at"], "additionalProperties": false, "properties": { "event_id": { "type": "string", "minLength": 1, "maxLength": 128, "pattern": "^[A-Za-z0-9._:-]+$", "format": "text" }, "event_name": { "type": "string", "minLength": 1, "maxLength": 100, "pattern": "^(?=.*[a-z])[a-z0-9][a-z0-9_.-]*$", "format": "text" }, "customer_uid": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" }, "identity_id": { "type": "string", "minLength": 1, "maxLength": 255, "pattern": "^(?!\\.{1,2}$)[a-zA-Z0-9._-]+$", "format": "text" }, "happened_at": { "type": "string", "format": "date-time" }, "platform": { "type": "string", "enum": ["iOS", "Android", "Stripe", "Paddle"] }, "product_id": { "type": "string", "maxLength": 255, "format": "text" }, "old_product_id": { "type": "string", "maxLength": 255, "format": "text" }, "new_product_id": { "type": "string", "maxLength": 255, "format": "text" }, "subscription_group": { "type": "string", "maxLength": 255, "format": "text" }, "screen_id": { "type": "string", "maxLength": 256, "format": "text" }, "transaction": { "$ref": "input:EventTransactionInput" }, "price": { "type": "string", "pattern": "^-?[0-9]{1,12}(\\.[0-9]{1,6})?$", "format": "text" }, "currency": { "type": "string", "pattern": "^[A-Za-z]{3}$", "format": "text" }, "proceeds": { "type": "string", "pattern": "^-?[0-9]{1,12}(\\.[0-9]{1,6})?$", "format": "text" }, "price_usd": { "type": "string", "pattern": "^-?[0-9]{1,12}(\\.[0-9]{1,6})?$", "format": "text" }, "proceeds_usd": { "type": "string", "pattern": "^-?[0-9]{1,12}(\\.[0-9]{1,6})?$", "format": "text" }, "device": { "$ref": "input:EventDeviceInput" }, "app": { "$ref": "input:EventAppInput" }, "attribution": { "$ref": "input:EventAttributionInput" }, "properties": { "type": "object", "maxProperties": 100, "propertyNames": { "type": "string", "minLength": 1, "maxLength": 80, "format": "text" }, "additionalProperties": { "type": ["string", "number", "boolean"], "maxLength": 1024, "format": "text" } } }, "$id": "input:EventInput" };
-var pattern150 = new RegExp("^[A-Za-z0-9._:-]+$", "u");
-var pattern151 = new RegExp("^(?=.*[a-z])[a-z0-9][a-z0-9_.-]*$", "u");
-var pattern153 = new RegExp("^-?[0-9]{1,12}(\\.[0-9]{1,6})?$", "u");
-function validate221(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var validateEventInput = validate311;
+var schema502 = { "type": "object", "required": ["event_id", "event_name", "happened_at"], "additionalProperties": false, "properties": { "event_id": { "type": "string", "minLength": 1, "maxLength": 128, "pattern": "^[A-Za-z0-9._:-]+$", "format": "text" }, "event_name": { "type": "string", "minLength": 1, "maxLength": 100, "pattern": "^(?=.*[a-z])[a-z0-9][a-z0-9_.-]*$", "format": "text" }, "customer_uid": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" }, "identity_id": { "type": "string", "minLength": 1, "maxLength": 255, "pattern": "^(?!\\.{1,2}$)[a-zA-Z0-9._-]+$", "format": "text" }, "happened_at": { "type": "string", "format": "date-time" }, "platform": { "type": "string", "enum": ["iOS", "Android", "Stripe", "Paddle"] }, "product_id": { "type": "string", "maxLength": 255, "format": "text" }, "old_product_id": { "type": "string", "maxLength": 255, "format": "text" }, "new_product_id": { "type": "string", "maxLength": 255, "format": "text" }, "subscription_group": { "type": "string", "maxLength": 255, "format": "text" }, "screen_id": { "type": "string", "maxLength": 256, "format": "text" }, "transaction": { "$ref": "input:EventTransactionInput" }, "price": { "type": "string", "pattern": "^-?[0-9]{1,12}(\\.[0-9]{1,6})?$", "format": "text" }, "currency": { "type": "string", "pattern": "^[A-Za-z]{3}$", "format": "text" }, "proceeds": { "type": "string", "pattern": "^-?[0-9]{1,12}(\\.[0-9]{1,6})?$", "format": "text" }, "price_usd": { "type": "string", "pattern": "^-?[0-9]{1,12}(\\.[0-9]{1,6})?$", "format": "text" }, "proceeds_usd": { "type": "string", "pattern": "^-?[0-9]{1,12}(\\.[0-9]{1,6})?$", "format": "text" }, "device": { "$ref": "input:EventDeviceInput" }, "app": { "$ref": "input:EventAppInput" }, "attribution": { "$ref": "input:EventAttributionInput" }, "properties": { "type": "object", "maxProperties": 100, "propertyNames": { "type": "string", "minLength": 1, "maxLength": 80, "format": "text" }, "additionalProperties": { "type": ["string", "number", "boolean"], "maxLength": 1024, "format": "text" } } }, "$id": "input:EventInput" };
+var pattern205 = new RegExp("^[A-Za-z0-9._:-]+$", "u");
+var pattern206 = new RegExp("^(?=.*[a-z])[a-z0-9][a-z0-9_.-]*$", "u");
+var pattern208 = new RegExp("^-?[0-9]{1,12}(\\.[0-9]{1,6})?$", "u");
+function validate311(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -29798,7 +38925,7 @@ function validate221(data, { instancePath = "", parentData, parentDataProperty, 
       errors++;
     }
     for (const key0 in data) {
-      if (!func36.call(schema390.properties, key0)) {
+      if (!func36.call(schema502.properties, key0)) {
         const err3 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
         if (vErrors === null) {
           vErrors = [err3];
@@ -29829,7 +38956,7 @@ function validate221(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern150.test(data0)) {
+        if (!pattern205.test(data0)) {
           const err6 = { instancePath: instancePath + "/event_id", schemaPath: "#/properties/event_id/pattern", keyword: "pattern", params: { pattern: "^[A-Za-z0-9._:-]+$" } };
           if (vErrors === null) {
             vErrors = [err6];
@@ -29878,7 +39005,7 @@ function validate221(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern151.test(data1)) {
+        if (!pattern206.test(data1)) {
           const err11 = { instancePath: instancePath + "/event_name", schemaPath: "#/properties/event_name/pattern", keyword: "pattern", params: { pattern: "^(?=.*[a-z])[a-z0-9][a-z0-9_.-]*$" } };
           if (vErrors === null) {
             vErrors = [err11];
@@ -30029,7 +39156,7 @@ function validate221(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data5 === "iOS" || data5 === "Android" || data5 === "Stripe" || data5 === "Paddle")) {
-        const err26 = { instancePath: instancePath + "/platform", schemaPath: "#/properties/platform/enum", keyword: "enum", params: { allowedValues: schema390.properties.platform.enum } };
+        const err26 = { instancePath: instancePath + "/platform", schemaPath: "#/properties/platform/enum", keyword: "enum", params: { allowedValues: schema502.properties.platform.enum } };
         if (vErrors === null) {
           vErrors = [err26];
         } else {
@@ -30348,7 +39475,7 @@ function validate221(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.price !== void 0) {
       let data17 = data.price;
       if (typeof data17 === "string") {
-        if (!pattern153.test(data17)) {
+        if (!pattern208.test(data17)) {
           const err56 = { instancePath: instancePath + "/price", schemaPath: "#/properties/price/pattern", keyword: "pattern", params: { pattern: "^-?[0-9]{1,12}(\\.[0-9]{1,6})?$" } };
           if (vErrors === null) {
             vErrors = [err56];
@@ -30410,7 +39537,7 @@ function validate221(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.proceeds !== void 0) {
       let data19 = data.proceeds;
       if (typeof data19 === "string") {
-        if (!pattern153.test(data19)) {
+        if (!pattern208.test(data19)) {
           const err62 = { instancePath: instancePath + "/proceeds", schemaPath: "#/properties/proceeds/pattern", keyword: "pattern", params: { pattern: "^-?[0-9]{1,12}(\\.[0-9]{1,6})?$" } };
           if (vErrors === null) {
             vErrors = [err62];
@@ -30441,7 +39568,7 @@ function validate221(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.price_usd !== void 0) {
       let data20 = data.price_usd;
       if (typeof data20 === "string") {
-        if (!pattern153.test(data20)) {
+        if (!pattern208.test(data20)) {
           const err65 = { instancePath: instancePath + "/price_usd", schemaPath: "#/properties/price_usd/pattern", keyword: "pattern", params: { pattern: "^-?[0-9]{1,12}(\\.[0-9]{1,6})?$" } };
           if (vErrors === null) {
             vErrors = [err65];
@@ -30472,7 +39599,7 @@ function validate221(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.proceeds_usd !== void 0) {
       let data21 = data.proceeds_usd;
       if (typeof data21 === "string") {
-        if (!pattern153.test(data21)) {
+        if (!pattern208.test(data21)) {
           const err68 = { instancePath: instancePath + "/proceeds_usd", schemaPath: "#/properties/proceeds_usd/pattern", keyword: "pattern", params: { pattern: "^-?[0-9]{1,12}(\\.[0-9]{1,6})?$" } };
           if (vErrors === null) {
             vErrors = [err68];
@@ -31102,7 +40229,7 @@ function validate221(data, { instancePath = "", parentData, parentDataProperty, 
         for (const key6 in data40) {
           let data41 = data40[key6];
           if (typeof data41 !== "string" && !(typeof data41 == "number" && isFinite(data41)) && typeof data41 !== "boolean") {
-            const err128 = { instancePath: instancePath + "/properties/" + key6.replace(/~/g, "~0").replace(/\//g, "~1"), schemaPath: "#/properties/properties/additionalProperties/type", keyword: "type", params: { type: schema390.properties.properties.additionalProperties.type } };
+            const err128 = { instancePath: instancePath + "/properties/" + key6.replace(/~/g, "~0").replace(/\//g, "~1"), schemaPath: "#/properties/properties/additionalProperties/type", keyword: "type", params: { type: schema502.properties.properties.additionalProperties.type } };
             if (vErrors === null) {
               vErrors = [err128];
             } else {
@@ -31150,12 +40277,18 @@ function validate221(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate221.errors = vErrors;
+  validate311.errors = vErrors;
   return errors === 0;
 }
 export {
   answerAdvancedTestClock,
   answerAuditEntryList,
+  answerAutomation,
+  answerAutomationBacktest,
+  answerAutomationList,
+  answerAutomationRun,
+  answerAutomationRunDetail,
+  answerAutomationRunList,
   answerCustomerList,
   answerCustomerMetrics,
   answerCustomerPermission,
@@ -31208,8 +40341,10 @@ export {
   v4AttachUserToExperimentBody,
   v4AttachUserToExperimentPath,
   v4AttachUserToRemoteConfigurationPath,
+  v4BacktestAutomationBody,
   v4ChangeExperimentStatusBody,
   v4ChangeRemoteConfigurationStatusBody,
+  v4CreateAutomationBody,
   v4CreateEntitlementBody,
   v4CreateEventsBody,
   v4CreateExperimentBody,
@@ -31224,6 +40359,8 @@ export {
   v4CreateSegmentBody,
   v4CreateUserBody,
   v4EvaluateUserRemoteConfigurationsBody,
+  v4GetAutomationPath,
+  v4GetAutomationRunPath,
   v4GetCustomerMetricsQuery,
   v4GetCustomerPath,
   v4GetEntitlementPath,
@@ -31243,6 +40380,7 @@ export {
   v4GrantCustomerPermissionBody,
   v4GrantUserEntitlementBody,
   v4ListAuditLogQuery,
+  v4ListAutomationRunsQuery,
   v4ListCustomersQuery,
   v4ListEntitlementsQuery,
   v4ListEventsQuery,
@@ -31250,10 +40388,12 @@ export {
   v4ListProductsQuery,
   v4ListUserPurchasesQuery,
   v4ReplaceRemoteConfigurationPayloadBody,
+  v4ReplayAutomationRunBody,
   v4RevokeCustomerPermissionPath,
   v4RevokeUserEntitlementPath,
   v4SetRemoteConfigurationPayloadMappingBody,
   v4SetUserPropertiesBody,
+  v4UpdateAutomationStatusBody,
   v4UpdateEntitlementBody,
   v4UpdateExperimentBody,
   v4UpdateExperimentGroupBody,
