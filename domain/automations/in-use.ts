@@ -15,15 +15,15 @@ const NAMES: Record<NamedKind, string> = {
 }
 
 /**
- * Whether an active or paused automation names the thing. Ask once the thing's own row is locked for its removal: whoever names it
+ * An active or paused automation that names the thing; null when there is none. Ask once the thing's own row is locked for its removal: whoever names it
  * holds that row until the end of the transaction, so all of them are seen, and later ones do not find it.
  */
-export async function automationNaming(tx: Tx, environment: Environment, kind: NamedKind, id: string): Promise<boolean> {
-  const { rowCount } = await tx.query(
-    `select 1 from automations a
+export async function automationNaming(tx: Tx, environment: Environment, kind: NamedKind, id: string): Promise<string | null> {
+  const { rows } = await tx.query<{ id: string }>(
+    `select a.id from automations a
      join automation_versions v on v.environment = a.environment and v.automation_id = a.id and v.version = a.version
      where a.environment = $1 and a.status in ('active', 'paused') and ${NAMES[kind]} limit 1`,
     [environment, id],
   )
-  return rowCount === 1
+  return rows[0]?.id ?? null
 }

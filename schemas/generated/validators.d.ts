@@ -114,6 +114,10 @@ export const answerAutomationRunDetail: ValidateFunction
 export const v4GetAutomationRunPath: ValidateFunction
 export const answerAutomationRun: ValidateFunction
 export const v4ReplayAutomationRunBody: ValidateFunction
+export const answerPushList: ValidateFunction
+export const answerPush: ValidateFunction
+export const v4CreatePushBody: ValidateFunction
+export const v4GetPushPath: ValidateFunction
 export const answerProjectSettings: ValidateFunction
 export const v4UpdateProjectSettingsBody: ValidateFunction
 export const answerRegeneratedSecret: ValidateFunction
