@@ -1,3 +1,4 @@
+import { consumeForAutomations } from './domain/automations/consume.ts'
 import { passTime } from './domain/subscriptions/pass.ts'
 import { SUBSCRIPTION_DUE } from './domain/subscriptions/store.ts'
 import type { Pool } from './store/connect.ts'
@@ -24,6 +25,6 @@ export function promises({ pool, storage, partRows, policies, at = NOWHERE }: Pr
   return {
     performers: workflowPerformers(workflows, { pool, policies, at }),
     timers: [{ kind: SUBSCRIPTION_DUE, fire: id => passTime(pool, id) }],
-    consumers: [],
+    consumers: [{ name: 'automations', handle: consumeForAutomations }],
   }
 }

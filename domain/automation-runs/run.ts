@@ -34,7 +34,10 @@ export const RUN_COLUMNS = `id, number, automation_id, version, user_id, event_i
   current_step, due_at, replay_of, created_at, started_at, finished_at`
 
 export async function findRun(db: Db, environment: Environment, id: string): Promise<RunRow> {
-  const { rows } = await db.query<RunRow>(`select ${RUN_COLUMNS} from automation_runs where environment = $1 and id = $2`, [environment, id])
+  const { rows } = await db.query<RunRow>(`select ${RUN_COLUMNS} from automation_runs where environment = $1 and id = $2`, [
+    environment,
+    id,
+  ])
   if (!rows[0]) throw notFound('automation run')
   return rows[0]
 }

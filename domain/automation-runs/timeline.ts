@@ -1,5 +1,5 @@
-import type { StepStatus } from '../automations/walk.ts'
 import type { Db } from '../../store/connect.ts'
+import type { StepStatus } from '../automations/walk.ts'
 import type { Attempt } from '../runs/record.ts'
 
 /** A step of a run as it is shown. */

@@ -21,7 +21,12 @@ export const automationOf = (row: Automation): Automation => ({ ...row, data: co
  * Holds an automation until the transaction ends: no batch of the log is handled meanwhile that it concerns. Two statements, so that
  * the data is that of the version which was locked. Throws `not_found`.
  */
-export async function lockAutomation(tx: Tx, environment: Environment, id: string, strength: 'update' | 'no key update'): Promise<Automation> {
+export async function lockAutomation(
+  tx: Tx,
+  environment: Environment,
+  id: string,
+  strength: 'update' | 'no key update',
+): Promise<Automation> {
   const locked = await tx.query(`select 1 from automations where environment = $1 and id = $2 for ${strength}`, [environment, id])
   if (locked.rowCount === 0) throw notFound('automation')
   const { rows } = await tx.query<Automation>(`select ${AUTOMATION_COLUMNS} from automations where environment = $1 and id = $2`, [

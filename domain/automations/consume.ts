@@ -1,9 +1,9 @@
 import type { Tx } from '../../store/connect.ts'
 import { type NewAutomationRun, startRuns } from '../automation-runs/start.ts'
-import { wakeWaits } from '../automation-runs/waits.ts'
+import { wakeWaits } from '../automation-runs/wake-waits.ts'
 import type { Environment } from '../environment.ts'
-import { micros } from '../events/instant.ts'
 import type { LogEvent } from '../log/consumer.ts'
+import { logMicros } from '../log/time.ts'
 import { loadHistories } from './history.ts'
 import { holdLive, type LiveAutomation } from './live.ts'
 import { membersOf } from './members.ts'
@@ -12,14 +12,11 @@ import { skipReason } from './starting.ts'
 /** An event and an automation that it starts, or would start. */
 type Match = { automation: LiveAutomation; event: LogEvent; at: number }
 
-/** `2026-03-01 09:00:00.000123+00`, as Postgres writes it, in µs since 1970. */
-const microsOf = (text: string) => micros(`${text.slice(0, 10)}T${text.slice(11).replace(/\+00$/, 'Z')}`)
-
 const matchesOf = (events: readonly LogEvent[], live: readonly LiveAutomation[]): Match[] =>
   events.flatMap(event =>
     live.flatMap(automation => {
       const from = automation.from.get(event.name)?.[event.partition]
-      return from !== undefined && event.log_offset >= from ? [{ automation, event, at: microsOf(event.received_at) }] : []
+      return from !== undefined && event.log_offset >= from ? [{ automation, event, at: logMicros(event.received_at) }] : []
     }),
   )
 

@@ -2,7 +2,7 @@ import type { Db } from '../../store/connect.ts'
 import type { Environment } from '../environment.ts'
 import { type Page, pageOf } from '../page.ts'
 import { notFound } from '../refusal.ts'
-import { type Automation, AUTOMATION_COLUMNS, automationOf } from './automation.ts'
+import { AUTOMATION_COLUMNS, type Automation, automationOf } from './automation.ts'
 
 export async function getAutomation(db: Db, environment: Environment, id: string): Promise<Automation> {
   const { rows } = await db.query<Automation>(`select ${AUTOMATION_COLUMNS} from automations where environment = $1 and id = $2`, [

@@ -7,7 +7,10 @@ import { type History, Starts, WINDOW } from './starting.ts'
 export type Asked = { automation: string; data: AutomationData; user: string; at: number }
 
 /** What the earlier runs of each user and automation have done, and those of the same batch as they are added. */
-export type Histories = { of(automation: string, user: string, at: number): History; add(automation: string, user: string, at: number): void }
+export type Histories = {
+  of(automation: string, user: string, at: number): History
+  add(automation: string, user: string, at: number): void
+}
 
 const keyOf = (automation: string, user: string) => `${automation} ${user}`
 
@@ -47,7 +50,9 @@ async function startedIn(db: Db, environment: Environment, asked: readonly Asked
       environment,
       some.map(({ automation }) => automation),
       some.map(({ user }) => user),
-      some.map(({ at, frequency: { per } }) => (per === 'lifetime' ? '-infinity' : new Date(Math.floor((at - WINDOW[per]) / 1000)).toISOString())),
+      some.map(({ at, frequency: { per } }) =>
+        per === 'lifetime' ? '-infinity' : new Date(Math.floor((at - WINDOW[per]) / 1000)).toISOString(),
+      ),
       some.map(({ frequency }) => frequency.max_runs_per_user),
     ],
   })

@@ -1,9 +1,9 @@
 import type { Tx } from '../../store/connect.ts'
 import { cancelRunsOf } from '../automation-runs/cancel.ts'
-import { releaseHeldRuns } from '../automation-runs/release.ts'
+import { releaseRuns } from '../automation-runs/park.ts'
 import type { Environment } from '../environment.ts'
 import { conflict } from '../refusal.ts'
-import { type Automation, AUTOMATION_COLUMNS, type AutomationChange, automationOf, lockAutomation } from './automation.ts'
+import { AUTOMATION_COLUMNS, type Automation, type AutomationChange, automationOf, lockAutomation } from './automation.ts'
 import type { AutomationStatus } from './input.ts'
 import { holdNamed, neededBy } from './named.ts'
 
@@ -39,7 +39,7 @@ export async function enterStatus(
     case 'active': {
       const [gone] = await holdNamed(tx, environment, neededBy(data))
       if (gone) throw conflict(`${gone.field} names a ${gone.kind} that is gone: ${gone.id}`)
-      if (before === 'paused') await releaseHeldRuns(tx, environment, id)
+      if (before === 'paused') await releaseRuns(tx, environment, id)
       return
     }
     case 'paused':

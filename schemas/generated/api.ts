@@ -2244,23 +2244,6 @@ export interface components {
             type: "event";
         };
         /**
-         * @description How many runs may start for one user within a window that ends with the event.
-         * @example {
-         *       "max_runs_per_user": 1,
-         *       "per": "week"
-         *     }
-         */
-        AutomationFrequency: {
-            /** @example 1 */
-            max_runs_per_user: number;
-            /**
-             * @description One hour, 24 hours, 7 days, 30 days, or ever.
-             * @example week
-             * @enum {string}
-             */
-            per: "hour" | "day" | "week" | "month" | "lifetime";
-        };
-        /**
          * @description An ISO 8601 duration from PT1S to P1Y; years and months by the calendar, in UTC.
          * @example P2D
          */
@@ -2484,7 +2467,23 @@ export interface components {
             segments: string | null;
             /** @description At most 50 over all levels, at most 5 levels. */
             steps?: components["schemas"]["AutomationStep"][];
-            frequency?: components["schemas"]["AutomationFrequency"];
+            /**
+             * @description How many runs may start for one user within a window that ends with the event; default any number.
+             * @example {
+             *       "max_runs_per_user": 1,
+             *       "per": "week"
+             *     }
+             */
+            frequency?: {
+                /** @example 1 */
+                max_runs_per_user: number;
+                /**
+                 * @description One hour, 24 hours, 7 days, 30 days, or ever.
+                 * @example week
+                 * @enum {string}
+                 */
+                per: "hour" | "day" | "week" | "month" | "lifetime";
+            };
             /**
              * @description Whether a run may start while another one of the same user is unfinished.
              * @default true
@@ -2539,8 +2538,23 @@ export interface components {
             segments: string | null;
             /** @description Left out when there are none. */
             steps?: components["schemas"]["AutomationStep"][];
-            /** @description Left out when there is none. */
-            frequency?: components["schemas"]["AutomationFrequency"];
+            /**
+             * @description Left out when there is none.
+             * @example {
+             *       "max_runs_per_user": 1,
+             *       "per": "week"
+             *     }
+             */
+            frequency?: {
+                /** @example 1 */
+                max_runs_per_user: number;
+                /**
+                 * @description One hour, 24 hours, 7 days, 30 days, or ever.
+                 * @example week
+                 * @enum {string}
+                 */
+                per: "hour" | "day" | "week" | "month" | "lifetime";
+            };
             reentry: boolean;
         };
         /**
@@ -2654,7 +2668,18 @@ export interface components {
         /**
          * @example {
          *       "from": "2026-02-01T00:00:00Z",
-         *       "to": "2026-03-01T00:00:00Z"
+         *       "to": "2026-03-01T00:00:00Z",
+         *       "data": {
+         *         "initiators": [
+         *           {
+         *             "uid": "9",
+         *             "type": "event"
+         *           }
+         *         ],
+         *         "actions": {
+         *           "screen": "scr_0mfa1k3p2000q7w2e8r1"
+         *         }
+         *       }
          *     }
          */
         AutomationBacktestInput: {

@@ -43,17 +43,6 @@ const LATER = [
   'v4TestIntegration',
   'v4ListIntegrationDeliveries',
   'v4ReplayIntegrationDeliveries',
-  'v4ListAutomations',
-  'v4CreateAutomation',
-  'v4GetAutomation',
-  'v4UpdateAutomation',
-  'v4DeleteAutomation',
-  'v4UpdateAutomationStatus',
-  'v4BacktestAutomation',
-  'v4ListAutomationRuns',
-  'v4GetAutomationRun',
-  'v4CancelAutomationRun',
-  'v4ReplayAutomationRun',
   'v4GetLedger',
 ]
 

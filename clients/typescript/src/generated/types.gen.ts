@@ -83,17 +83,6 @@ export type AutomationInitiator = {
 };
 
 /**
- * How many runs may start for one user within a window that ends with the event.
- */
-export type AutomationFrequency = {
-    max_runs_per_user: number;
-    /**
-     * One hour, 24 hours, 7 days, 30 days, or ever.
-     */
-    per: 'hour' | 'day' | 'week' | 'month' | 'lifetime';
-};
-
-/**
  * An ISO 8601 duration from PT1S to P1Y; years and months by the calendar, in UTC.
  */
 export type AutomationDuration = string;
@@ -283,7 +272,16 @@ export type AutomationDataInput = {
      * At most 50 over all levels, at most 5 levels.
      */
     steps?: Array<AutomationStep>;
-    frequency?: AutomationFrequency;
+    /**
+     * How many runs may start for one user within a window that ends with the event; default any number.
+     */
+    frequency?: {
+        max_runs_per_user: number;
+        /**
+         * One hour, 24 hours, 7 days, 30 days, or ever.
+         */
+        per: 'hour' | 'day' | 'week' | 'month' | 'lifetime';
+    };
     /**
      * Whether a run may start while another one of the same user is unfinished.
      */
@@ -309,7 +307,13 @@ export type AutomationData = {
     /**
      * Left out when there is none.
      */
-    frequency?: AutomationFrequency;
+    frequency?: {
+        max_runs_per_user: number;
+        /**
+         * One hour, 24 hours, 7 days, 30 days, or ever.
+         */
+        per: 'hour' | 'day' | 'week' | 'month' | 'lifetime';
+    };
     reentry: boolean;
 };
 
