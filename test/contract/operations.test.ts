@@ -33,17 +33,6 @@ const LATER = [
   'v4SendTestScheduledReport',
   'v4ListScheduledReportRuns',
   'v4ResendScheduledReportRun',
-  'v4ListAutomations',
-  'v4CreateAutomation',
-  'v4GetAutomation',
-  'v4UpdateAutomation',
-  'v4DeleteAutomation',
-  'v4UpdateAutomationStatus',
-  'v4BacktestAutomation',
-  'v4ListAutomationRuns',
-  'v4GetAutomationRun',
-  'v4CancelAutomationRun',
-  'v4ReplayAutomationRun',
 ]
 
 type Row = Record<'operationId' | 'method' | 'path' | 'tag' | 'success_status' | 'pagination' | 'idempotency_key' | 'auth' | 'kind', string>
