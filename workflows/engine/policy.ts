@@ -18,3 +18,13 @@ export function waitAfter(policy: RetryPolicy, failed: number, random: number = 
 
 /** Thrown by a step whose failure no repeat will mend. */
 export class StopRetrying extends Error {}
+
+/** Thrown by a step whose receiver said when to come again: it replaces the policy's wait. The attempt counts all the same. */
+export class RetryAt extends Error {
+  readonly seconds: number
+
+  constructor(seconds: number, message: string) {
+    super(message)
+    this.seconds = seconds
+  }
+}
