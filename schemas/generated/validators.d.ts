@@ -101,6 +101,17 @@ export const answerExport: ValidateFunction
 export const v4CreateExportBody: ValidateFunction
 export const answerExportList: ValidateFunction
 export const v4GetExportPath: ValidateFunction
+export const answerScheduledReportList: ValidateFunction
+export const v4ListScheduledReportsQuery: ValidateFunction
+export const answerScheduledReport: ValidateFunction
+export const v4CreateScheduledReportBody: ValidateFunction
+export const answerReportDestinationList: ValidateFunction
+export const v4GetScheduledReportPath: ValidateFunction
+export const answerReportOperation: ValidateFunction
+export const answerScheduledReportRunList: ValidateFunction
+export const v4ListScheduledReportRunsQuery: ValidateFunction
+export const v4ResendScheduledReportRunPath: ValidateFunction
+export const v4ResendScheduledReportRunBody: ValidateFunction
 export const answerProjectSettings: ValidateFunction
 export const v4UpdateProjectSettingsBody: ValidateFunction
 export const answerRegeneratedSecret: ValidateFunction

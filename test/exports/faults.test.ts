@@ -34,7 +34,7 @@ async function work(waits = QUICK.step.waits): Promise<void> {
     queue: await pgBossQueue({ url: api.databaseUrl, onError: () => {} }),
     workflows: [exportWorkflow({ pool, storage, partRows: 10 }), exportRetention({ storage })],
     leaseMs: 1000,
-    policies: { step: { ...QUICK.step, waits } },
+    policies: { ...QUICK, step: { ...QUICK.step, waits } },
     log: pino({ level: 'silent' }),
   })
 }

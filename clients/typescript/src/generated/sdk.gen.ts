@@ -2,7 +2,7 @@
 
 import { client } from './client.gen.ts';
 import type { Client, Options as Options2, TDataShape } from './client/index.ts';
-import type { V4AdvanceTestClockData, V4AdvanceTestClockErrors, V4AdvanceTestClockResponses, V4AttachUserToExperimentData, V4AttachUserToExperimentErrors, V4AttachUserToExperimentResponses, V4AttachUserToRemoteConfigurationData, V4AttachUserToRemoteConfigurationErrors, V4AttachUserToRemoteConfigurationResponses, V4ChangeExperimentStatusData, V4ChangeExperimentStatusErrors, V4ChangeExperimentStatusResponses, V4ChangeRemoteConfigurationStatusData, V4ChangeRemoteConfigurationStatusErrors, V4ChangeRemoteConfigurationStatusResponses, V4CopyScreenData, V4CopyScreenErrors, V4CopyScreenResponses, V4CreateEntitlementData, V4CreateEntitlementErrors, V4CreateEntitlementResponses, V4CreateEventsData, V4CreateEventsErrors, V4CreateEventsResponses, V4CreateExperimentData, V4CreateExperimentErrors, V4CreateExperimentGroupData, V4CreateExperimentGroupErrors, V4CreateExperimentGroupResponses, V4CreateExperimentResponses, V4CreateExportData, V4CreateExportErrors, V4CreateExportResponses, V4CreateIdentityData, V4CreateIdentityErrors, V4CreateIdentityResponses, V4CreateOfferingData, V4CreateOfferingErrors, V4CreateOfferingResponses, V4CreateProductData, V4CreateProductErrors, V4CreateProductResponses, V4CreatePurchaseData, V4CreatePurchaseErrors, V4CreatePurchaseResponses, V4CreateRemoteConfigurationData, V4CreateRemoteConfigurationErrors, V4CreateRemoteConfigurationResponses, V4CreateScreenData, V4CreateScreenErrors, V4CreateScreenResponses, V4CreateSegmentData, V4CreateSegmentErrors, V4CreateSegmentResponses, V4CreateUserData, V4CreateUserErrors, V4CreateUserResponses, V4DeleteCustomerData, V4DeleteCustomerErrors, V4DeleteCustomerResponses, V4DeleteEntitlementData, V4DeleteEntitlementErrors, V4DeleteEntitlementResponses, V4DeleteExperimentData, V4DeleteExperimentErrors, V4DeleteExperimentGroupData, V4DeleteExperimentGroupErrors, V4DeleteExperimentGroupResponses, V4DeleteExperimentResponses, V4DeleteOfferingData, V4DeleteOfferingErrors, V4DeleteOfferingResponses, V4DeleteProductData, V4DeleteProductErrors, V4DeleteProductResponses, V4DeleteRemoteConfigurationData, V4DeleteRemoteConfigurationErrors, V4DeleteRemoteConfigurationResponses, V4DeleteScreenData, V4DeleteScreenErrors, V4DeleteScreenResponses, V4DeleteSegmentData, V4DeleteSegmentErrors, V4DeleteSegmentResponses, V4DetachUserFromExperimentData, V4DetachUserFromExperimentErrors, V4DetachUserFromExperimentResponses, V4DetachUserFromRemoteConfigurationData, V4DetachUserFromRemoteConfigurationErrors, V4DetachUserFromRemoteConfigurationResponses, V4EvaluateUserRemoteConfigurationsData, V4EvaluateUserRemoteConfigurationsErrors, V4EvaluateUserRemoteConfigurationsResponses, V4GetCustomerData, V4GetCustomerErrors, V4GetCustomerMetricsData, V4GetCustomerMetricsErrors, V4GetCustomerMetricsResponses, V4GetCustomerResponses, V4GetEntitlementData, V4GetEntitlementErrors, V4GetEntitlementResponses, V4GetExperimentData, V4GetExperimentErrors, V4GetExperimentResponses, V4GetExperimentsSummaryData, V4GetExperimentsSummaryErrors, V4GetExperimentsSummaryResponses, V4GetExportData, V4GetExportErrors, V4GetExportResponses, V4GetIdentityData, V4GetIdentityErrors, V4GetIdentityResponses, V4GetOfferingData, V4GetOfferingErrors, V4GetOfferingResponses, V4GetProductData, V4GetProductErrors, V4GetProductResponses, V4GetProjectSettingsData, V4GetProjectSettingsErrors, V4GetProjectSettingsResponses, V4GetRemoteConfigurationData, V4GetRemoteConfigurationErrors, V4GetRemoteConfigurationPayloadData, V4GetRemoteConfigurationPayloadErrors, V4GetRemoteConfigurationPayloadMappingData, V4GetRemoteConfigurationPayloadMappingErrors, V4GetRemoteConfigurationPayloadMappingResponses, V4GetRemoteConfigurationPayloadResponses, V4GetRemoteConfigurationResponses, V4GetScreenData, V4GetScreenErrors, V4GetScreenResponses, V4GetSegmentData, V4GetSegmentErrors, V4GetSegmentResponses, V4GetStoreConfigData, V4GetStoreConfigErrors, V4GetStoreConfigResponses, V4GetTestClockData, V4GetTestClockErrors, V4GetTestClockResponses, V4GetUserData, V4GetUserErrors, V4GetUserPurchaseData, V4GetUserPurchaseErrors, V4GetUserPurchaseResponses, V4GetUserResponses, V4GrantCustomerPermissionData, V4GrantCustomerPermissionErrors, V4GrantCustomerPermissionResponses, V4GrantUserEntitlementData, V4GrantUserEntitlementErrors, V4GrantUserEntitlementResponses, V4ListAuditLogData, V4ListAuditLogErrors, V4ListAuditLogResponses, V4ListCustomerPermissionsData, V4ListCustomerPermissionsErrors, V4ListCustomerPermissionsResponses, V4ListCustomersData, V4ListCustomersErrors, V4ListCustomersResponses, V4ListEntitlementsData, V4ListEntitlementsErrors, V4ListEntitlementsResponses, V4ListEventsData, V4ListEventsErrors, V4ListEventsResponses, V4ListExperimentGroupsData, V4ListExperimentGroupsErrors, V4ListExperimentGroupsResponses, V4ListExperimentsData, V4ListExperimentsErrors, V4ListExperimentsResponses, V4ListExportsData, V4ListExportsErrors, V4ListExportsResponses, V4ListOfferingsData, V4ListOfferingsErrors, V4ListOfferingsResponses, V4ListProductsData, V4ListProductsErrors, V4ListProductsResponses, V4ListRemoteConfigurationsData, V4ListRemoteConfigurationsErrors, V4ListRemoteConfigurationsResponses, V4ListScreensData, V4ListScreensErrors, V4ListScreensResponses, V4ListSegmentsData, V4ListSegmentsErrors, V4ListSegmentsResponses, V4ListSystemSegmentsData, V4ListSystemSegmentsErrors, V4ListSystemSegmentsResponses, V4ListUserEntitlementsData, V4ListUserEntitlementsErrors, V4ListUserEntitlementsResponses, V4ListUserPropertiesData, V4ListUserPropertiesErrors, V4ListUserPropertiesResponses, V4ListUserPurchasesData, V4ListUserPurchasesErrors, V4ListUserPurchasesResponses, V4PublishScreenData, V4PublishScreenErrors, V4PublishScreenResponses, V4RegenerateProjectSecretData, V4RegenerateProjectSecretErrors, V4RegenerateProjectSecretResponses, V4ReplaceRemoteConfigurationPayloadData, V4ReplaceRemoteConfigurationPayloadErrors, V4ReplaceRemoteConfigurationPayloadResponses, V4RevokeCustomerPermissionData, V4RevokeCustomerPermissionErrors, V4RevokeCustomerPermissionResponses, V4RevokeUserEntitlementData, V4RevokeUserEntitlementErrors, V4RevokeUserEntitlementResponses, V4SetCustomerPropertiesData, V4SetCustomerPropertiesErrors, V4SetCustomerPropertiesResponses, V4SetMainOfferingData, V4SetMainOfferingErrors, V4SetMainOfferingResponses, V4SetRemoteConfigurationPayloadMappingData, V4SetRemoteConfigurationPayloadMappingErrors, V4SetRemoteConfigurationPayloadMappingResponses, V4SetUserPropertiesData, V4SetUserPropertiesErrors, V4SetUserPropertiesResponses, V4UpdateEntitlementData, V4UpdateEntitlementErrors, V4UpdateEntitlementResponses, V4UpdateExperimentData, V4UpdateExperimentErrors, V4UpdateExperimentGroupData, V4UpdateExperimentGroupErrors, V4UpdateExperimentGroupResponses, V4UpdateExperimentResponses, V4UpdateOfferingData, V4UpdateOfferingErrors, V4UpdateOfferingResponses, V4UpdateProductData, V4UpdateProductErrors, V4UpdateProductResponses, V4UpdateProjectSettingsData, V4UpdateProjectSettingsErrors, V4UpdateProjectSettingsResponses, V4UpdateRemoteConfigurationData, V4UpdateRemoteConfigurationErrors, V4UpdateRemoteConfigurationResponses, V4UpdateScreenData, V4UpdateScreenErrors, V4UpdateScreenResponses, V4UpdateSegmentData, V4UpdateSegmentErrors, V4UpdateSegmentResponses, V4UpdateStoreConfigData, V4UpdateStoreConfigErrors, V4UpdateStoreConfigResponses, V4UpdateUserPurchaseData, V4UpdateUserPurchaseErrors, V4UpdateUserPurchaseResponses } from './types.gen.ts';
+import type { V4AdvanceTestClockData, V4AdvanceTestClockErrors, V4AdvanceTestClockResponses, V4AttachUserToExperimentData, V4AttachUserToExperimentErrors, V4AttachUserToExperimentResponses, V4AttachUserToRemoteConfigurationData, V4AttachUserToRemoteConfigurationErrors, V4AttachUserToRemoteConfigurationResponses, V4ChangeExperimentStatusData, V4ChangeExperimentStatusErrors, V4ChangeExperimentStatusResponses, V4ChangeRemoteConfigurationStatusData, V4ChangeRemoteConfigurationStatusErrors, V4ChangeRemoteConfigurationStatusResponses, V4CopyScreenData, V4CopyScreenErrors, V4CopyScreenResponses, V4CreateEntitlementData, V4CreateEntitlementErrors, V4CreateEntitlementResponses, V4CreateEventsData, V4CreateEventsErrors, V4CreateEventsResponses, V4CreateExperimentData, V4CreateExperimentErrors, V4CreateExperimentGroupData, V4CreateExperimentGroupErrors, V4CreateExperimentGroupResponses, V4CreateExperimentResponses, V4CreateExportData, V4CreateExportErrors, V4CreateExportResponses, V4CreateIdentityData, V4CreateIdentityErrors, V4CreateIdentityResponses, V4CreateOfferingData, V4CreateOfferingErrors, V4CreateOfferingResponses, V4CreateProductData, V4CreateProductErrors, V4CreateProductResponses, V4CreatePurchaseData, V4CreatePurchaseErrors, V4CreatePurchaseResponses, V4CreateRemoteConfigurationData, V4CreateRemoteConfigurationErrors, V4CreateRemoteConfigurationResponses, V4CreateScheduledReportData, V4CreateScheduledReportErrors, V4CreateScheduledReportResponses, V4CreateScreenData, V4CreateScreenErrors, V4CreateScreenResponses, V4CreateSegmentData, V4CreateSegmentErrors, V4CreateSegmentResponses, V4CreateUserData, V4CreateUserErrors, V4CreateUserResponses, V4DeleteCustomerData, V4DeleteCustomerErrors, V4DeleteCustomerResponses, V4DeleteEntitlementData, V4DeleteEntitlementErrors, V4DeleteEntitlementResponses, V4DeleteExperimentData, V4DeleteExperimentErrors, V4DeleteExperimentGroupData, V4DeleteExperimentGroupErrors, V4DeleteExperimentGroupResponses, V4DeleteExperimentResponses, V4DeleteOfferingData, V4DeleteOfferingErrors, V4DeleteOfferingResponses, V4DeleteProductData, V4DeleteProductErrors, V4DeleteProductResponses, V4DeleteRemoteConfigurationData, V4DeleteRemoteConfigurationErrors, V4DeleteRemoteConfigurationResponses, V4DeleteScheduledReportData, V4DeleteScheduledReportErrors, V4DeleteScheduledReportResponses, V4DeleteScreenData, V4DeleteScreenErrors, V4DeleteScreenResponses, V4DeleteSegmentData, V4DeleteSegmentErrors, V4DeleteSegmentResponses, V4DetachUserFromExperimentData, V4DetachUserFromExperimentErrors, V4DetachUserFromExperimentResponses, V4DetachUserFromRemoteConfigurationData, V4DetachUserFromRemoteConfigurationErrors, V4DetachUserFromRemoteConfigurationResponses, V4EvaluateUserRemoteConfigurationsData, V4EvaluateUserRemoteConfigurationsErrors, V4EvaluateUserRemoteConfigurationsResponses, V4GetCustomerData, V4GetCustomerErrors, V4GetCustomerMetricsData, V4GetCustomerMetricsErrors, V4GetCustomerMetricsResponses, V4GetCustomerResponses, V4GetEntitlementData, V4GetEntitlementErrors, V4GetEntitlementResponses, V4GetExperimentData, V4GetExperimentErrors, V4GetExperimentResponses, V4GetExperimentsSummaryData, V4GetExperimentsSummaryErrors, V4GetExperimentsSummaryResponses, V4GetExportData, V4GetExportErrors, V4GetExportResponses, V4GetIdentityData, V4GetIdentityErrors, V4GetIdentityResponses, V4GetOfferingData, V4GetOfferingErrors, V4GetOfferingResponses, V4GetProductData, V4GetProductErrors, V4GetProductResponses, V4GetProjectSettingsData, V4GetProjectSettingsErrors, V4GetProjectSettingsResponses, V4GetRemoteConfigurationData, V4GetRemoteConfigurationErrors, V4GetRemoteConfigurationPayloadData, V4GetRemoteConfigurationPayloadErrors, V4GetRemoteConfigurationPayloadMappingData, V4GetRemoteConfigurationPayloadMappingErrors, V4GetRemoteConfigurationPayloadMappingResponses, V4GetRemoteConfigurationPayloadResponses, V4GetRemoteConfigurationResponses, V4GetScheduledReportData, V4GetScheduledReportErrors, V4GetScheduledReportResponses, V4GetScreenData, V4GetScreenErrors, V4GetScreenResponses, V4GetSegmentData, V4GetSegmentErrors, V4GetSegmentResponses, V4GetStoreConfigData, V4GetStoreConfigErrors, V4GetStoreConfigResponses, V4GetTestClockData, V4GetTestClockErrors, V4GetTestClockResponses, V4GetUserData, V4GetUserErrors, V4GetUserPurchaseData, V4GetUserPurchaseErrors, V4GetUserPurchaseResponses, V4GetUserResponses, V4GrantCustomerPermissionData, V4GrantCustomerPermissionErrors, V4GrantCustomerPermissionResponses, V4GrantUserEntitlementData, V4GrantUserEntitlementErrors, V4GrantUserEntitlementResponses, V4ListAuditLogData, V4ListAuditLogErrors, V4ListAuditLogResponses, V4ListCustomerPermissionsData, V4ListCustomerPermissionsErrors, V4ListCustomerPermissionsResponses, V4ListCustomersData, V4ListCustomersErrors, V4ListCustomersResponses, V4ListEntitlementsData, V4ListEntitlementsErrors, V4ListEntitlementsResponses, V4ListEventsData, V4ListEventsErrors, V4ListEventsResponses, V4ListExperimentGroupsData, V4ListExperimentGroupsErrors, V4ListExperimentGroupsResponses, V4ListExperimentsData, V4ListExperimentsErrors, V4ListExperimentsResponses, V4ListExportsData, V4ListExportsErrors, V4ListExportsResponses, V4ListOfferingsData, V4ListOfferingsErrors, V4ListOfferingsResponses, V4ListProductsData, V4ListProductsErrors, V4ListProductsResponses, V4ListRemoteConfigurationsData, V4ListRemoteConfigurationsErrors, V4ListRemoteConfigurationsResponses, V4ListScheduledReportDestinationsData, V4ListScheduledReportDestinationsErrors, V4ListScheduledReportDestinationsResponses, V4ListScheduledReportRunsData, V4ListScheduledReportRunsErrors, V4ListScheduledReportRunsResponses, V4ListScheduledReportsData, V4ListScheduledReportsErrors, V4ListScheduledReportsResponses, V4ListScreensData, V4ListScreensErrors, V4ListScreensResponses, V4ListSegmentsData, V4ListSegmentsErrors, V4ListSegmentsResponses, V4ListSystemSegmentsData, V4ListSystemSegmentsErrors, V4ListSystemSegmentsResponses, V4ListUserEntitlementsData, V4ListUserEntitlementsErrors, V4ListUserEntitlementsResponses, V4ListUserPropertiesData, V4ListUserPropertiesErrors, V4ListUserPropertiesResponses, V4ListUserPurchasesData, V4ListUserPurchasesErrors, V4ListUserPurchasesResponses, V4PublishScreenData, V4PublishScreenErrors, V4PublishScreenResponses, V4RegenerateProjectSecretData, V4RegenerateProjectSecretErrors, V4RegenerateProjectSecretResponses, V4ReplaceRemoteConfigurationPayloadData, V4ReplaceRemoteConfigurationPayloadErrors, V4ReplaceRemoteConfigurationPayloadResponses, V4ResendScheduledReportRunData, V4ResendScheduledReportRunErrors, V4ResendScheduledReportRunResponses, V4RevokeCustomerPermissionData, V4RevokeCustomerPermissionErrors, V4RevokeCustomerPermissionResponses, V4RevokeUserEntitlementData, V4RevokeUserEntitlementErrors, V4RevokeUserEntitlementResponses, V4SendTestScheduledReportData, V4SendTestScheduledReportErrors, V4SendTestScheduledReportResponses, V4SetCustomerPropertiesData, V4SetCustomerPropertiesErrors, V4SetCustomerPropertiesResponses, V4SetMainOfferingData, V4SetMainOfferingErrors, V4SetMainOfferingResponses, V4SetRemoteConfigurationPayloadMappingData, V4SetRemoteConfigurationPayloadMappingErrors, V4SetRemoteConfigurationPayloadMappingResponses, V4SetUserPropertiesData, V4SetUserPropertiesErrors, V4SetUserPropertiesResponses, V4UpdateEntitlementData, V4UpdateEntitlementErrors, V4UpdateEntitlementResponses, V4UpdateExperimentData, V4UpdateExperimentErrors, V4UpdateExperimentGroupData, V4UpdateExperimentGroupErrors, V4UpdateExperimentGroupResponses, V4UpdateExperimentResponses, V4UpdateOfferingData, V4UpdateOfferingErrors, V4UpdateOfferingResponses, V4UpdateProductData, V4UpdateProductErrors, V4UpdateProductResponses, V4UpdateProjectSettingsData, V4UpdateProjectSettingsErrors, V4UpdateProjectSettingsResponses, V4UpdateRemoteConfigurationData, V4UpdateRemoteConfigurationErrors, V4UpdateRemoteConfigurationResponses, V4UpdateScheduledReportData, V4UpdateScheduledReportErrors, V4UpdateScheduledReportResponses, V4UpdateScreenData, V4UpdateScreenErrors, V4UpdateScreenResponses, V4UpdateSegmentData, V4UpdateSegmentErrors, V4UpdateSegmentResponses, V4UpdateStoreConfigData, V4UpdateStoreConfigErrors, V4UpdateStoreConfigResponses, V4UpdateUserPurchaseData, V4UpdateUserPurchaseErrors, V4UpdateUserPurchaseResponses } from './types.gen.ts';
 
 export type Options<TData extends TDataShape = TDataShape, ThrowOnError extends boolean = boolean, TResponse = unknown> = Options2<TData, ThrowOnError, TResponse> & {
     /**
@@ -1086,6 +1086,117 @@ export const v4GetExport = <ThrowOnError extends boolean = true>(options: Option
     security: [{ scheme: 'bearer', type: 'http' }],
     url: '/v4/exports/{export_id}',
     ...options
+});
+
+/**
+ * List scheduled reports
+ *
+ * Reports of the environment, newest first.
+ */
+export const v4ListScheduledReports = <ThrowOnError extends boolean = true>(options?: Options<V4ListScheduledReportsData, ThrowOnError>) => (options?.client ?? client).get<V4ListScheduledReportsResponses, V4ListScheduledReportsErrors, ThrowOnError>({
+    security: [{ scheme: 'bearer', type: 'http' }],
+    url: '/v4/scheduled-reports',
+    ...options
+});
+
+/**
+ * Create a scheduled report
+ *
+ * Event data, as the events export has it, delivered to integrations at a time of day in a zone: daily, weekly or monthly. A draft has no slots; an active report has its first slot after now. 404 when a destination is none of `v4ListScheduledReportDestinations`.
+ */
+export const v4CreateScheduledReport = <ThrowOnError extends boolean = true>(options: Options<V4CreateScheduledReportData, ThrowOnError>) => (options.client ?? client).post<V4CreateScheduledReportResponses, V4CreateScheduledReportErrors, ThrowOnError>({
+    security: [{ scheme: 'bearer', type: 'http' }],
+    url: '/v4/scheduled-reports',
+    ...options,
+    headers: {
+        'Content-Type': 'application/json',
+        ...options.headers
+    }
+});
+
+/**
+ * List report destinations
+ *
+ * Integrations that can take report files, whatever their state, by creation.
+ */
+export const v4ListScheduledReportDestinations = <ThrowOnError extends boolean = true>(options?: Options<V4ListScheduledReportDestinationsData, ThrowOnError>) => (options?.client ?? client).get<V4ListScheduledReportDestinationsResponses, V4ListScheduledReportDestinationsErrors, ThrowOnError>({
+    security: [{ scheme: 'bearer', type: 'http' }],
+    url: '/v4/scheduled-reports/destinations',
+    ...options
+});
+
+/**
+ * Delete a scheduled report
+ *
+ * Its unfinished runs end as withheld, `report_deleted`, and its runs can no longer be listed; the ledger keeps them.
+ */
+export const v4DeleteScheduledReport = <ThrowOnError extends boolean = true>(options: Options<V4DeleteScheduledReportData, ThrowOnError>) => (options.client ?? client).delete<V4DeleteScheduledReportResponses, V4DeleteScheduledReportErrors, ThrowOnError>({
+    security: [{ scheme: 'bearer', type: 'http' }],
+    url: '/v4/scheduled-reports/{report_id}',
+    ...options
+});
+
+/**
+ * Get a scheduled report
+ *
+ * One report.
+ */
+export const v4GetScheduledReport = <ThrowOnError extends boolean = true>(options: Options<V4GetScheduledReportData, ThrowOnError>) => (options.client ?? client).get<V4GetScheduledReportResponses, V4GetScheduledReportErrors, ThrowOnError>({
+    security: [{ scheme: 'bearer', type: 'http' }],
+    url: '/v4/scheduled-reports/{report_id}',
+    ...options
+});
+
+/**
+ * Replace a scheduled report
+ *
+ * Full replacement: fields that are left out return to their defaults. A changed schedule begins after the last slot that was taken. An active report set to draft has no further slots, and its unfinished runs end as withheld, `report_paused`. 404 when the report or a destination does not exist.
+ */
+export const v4UpdateScheduledReport = <ThrowOnError extends boolean = true>(options: Options<V4UpdateScheduledReportData, ThrowOnError>) => (options.client ?? client).put<V4UpdateScheduledReportResponses, V4UpdateScheduledReportErrors, ThrowOnError>({
+    security: [{ scheme: 'bearer', type: 'http' }],
+    url: '/v4/scheduled-reports/{report_id}',
+    ...options,
+    headers: {
+        'Content-Type': 'application/json',
+        ...options.headers
+    }
+});
+
+/**
+ * Send a test report
+ *
+ * Makes a run of kind `test` over the last N × 24 hours and delivers it to all destinations of the report, a draft or not. Once a minute per report, otherwise 429 with `Retry-After`.
+ */
+export const v4SendTestScheduledReport = <ThrowOnError extends boolean = true>(options: Options<V4SendTestScheduledReportData, ThrowOnError>) => (options.client ?? client).post<V4SendTestScheduledReportResponses, V4SendTestScheduledReportErrors, ThrowOnError>({
+    security: [{ scheme: 'bearer', type: 'http' }],
+    url: '/v4/scheduled-reports/{report_id}/send-test',
+    ...options
+});
+
+/**
+ * List runs of a scheduled report
+ *
+ * Slots and tests of the report and what became of them, newest first. Every slot of an active report has exactly one run. Runs are kept for 400 days.
+ */
+export const v4ListScheduledReportRuns = <ThrowOnError extends boolean = true>(options: Options<V4ListScheduledReportRunsData, ThrowOnError>) => (options.client ?? client).get<V4ListScheduledReportRunsResponses, V4ListScheduledReportRunsErrors, ThrowOnError>({
+    security: [{ scheme: 'bearer', type: 'http' }],
+    url: '/v4/scheduled-reports/{report_id}/runs',
+    ...options
+});
+
+/**
+ * Resend a scheduled report run
+ *
+ * Sends the stored file of a finished run again, byte for byte and with the same manifest, to all or some of its destinations. The run is running again until the new result is there. 409 `conflict` when the run is unfinished, skipped or without file, the file has expired, or the report is deleted.
+ */
+export const v4ResendScheduledReportRun = <ThrowOnError extends boolean = true>(options: Options<V4ResendScheduledReportRunData, ThrowOnError>) => (options.client ?? client).post<V4ResendScheduledReportRunResponses, V4ResendScheduledReportRunErrors, ThrowOnError>({
+    security: [{ scheme: 'bearer', type: 'http' }],
+    url: '/v4/scheduled-report-runs/{run_id}/resend',
+    ...options,
+    headers: {
+        'Content-Type': 'application/json',
+        ...options.headers
+    }
 });
 
 /**
