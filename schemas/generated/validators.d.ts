@@ -112,6 +112,10 @@ export const answerScheduledReportRunList: ValidateFunction
 export const v4ListScheduledReportRunsQuery: ValidateFunction
 export const v4ResendScheduledReportRunPath: ValidateFunction
 export const v4ResendScheduledReportRunBody: ValidateFunction
+export const answerPushList: ValidateFunction
+export const answerPush: ValidateFunction
+export const v4CreatePushBody: ValidateFunction
+export const v4GetPushPath: ValidateFunction
 export const answerProjectSettings: ValidateFunction
 export const v4UpdateProjectSettingsBody: ValidateFunction
 export const answerRegeneratedSecret: ValidateFunction
