@@ -1985,6 +1985,41 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v4/ledger": {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+                 * @example checkout-7f3a
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get the ledger
+         * @description What the service promised, and what became of it: for each kind promised = kept + declined + broken + outstanding, exactly. A
+         *     promise belongs to the window [`from`, `to`) in which it fell due; those of the future are not counted. Runs, deliveries and
+         *     exports that are no longer kept still count, and what the erasure of a customer ended counts as declined, `user_deleted`.
+         *
+         *     | kind | a promise is, due | kept | declined | broken |
+         *     |---|---|---|---|---|
+         *     | `report_slots` | every slot of an active report; the slot | delivered, empty | withheld, skipped | failed |
+         *     | `automation_runs` | every run; its creation | succeeded | skipped, cancelled | failed |
+         *     | `deliveries` | every delivery; its creation | delivered | failed because the integration or the customer was deleted | failed otherwise |
+         *     | `exports` | every export that no report made; its creation | done | – | failed |
+         */
+        get: operations["v4GetLedger"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v4/test-clock": {
         parameters: {
             query?: never;
@@ -3440,6 +3475,76 @@ export interface components {
             id: string;
             url: string;
             user_id: string;
+        };
+        /**
+         * @description What was promised.
+         * @enum {string}
+         */
+        LedgerKind: "report_slots" | "automation_runs" | "deliveries" | "exports";
+        /**
+         * @example {
+         *       "object": "ledger",
+         *       "url": "/v4/ledger",
+         *       "from": "2026-03-01T00:00:00Z",
+         *       "to": "2026-03-02T00:00:00Z",
+         *       "generated_at": "2026-03-02T00:00:00Z",
+         *       "data": [
+         *         {
+         *           "kind": "deliveries",
+         *           "promised": 12,
+         *           "kept": 9,
+         *           "declined": 0,
+         *           "broken": 1,
+         *           "outstanding": 2,
+         *           "outcomes": {
+         *             "delivered": 9,
+         *             "failed": 1
+         *           },
+         *           "reasons": {
+         *             "exhausted": 1
+         *           },
+         *           "overdue": 1,
+         *           "oldest_overdue_at": "2026-03-01T23:58:00Z",
+         *           "oldest_overdue_id": "dlv_k3Jx0pQvR7mWz2LcT9aB"
+         *         }
+         *       ]
+         *     }
+         */
+        Ledger: {
+            /** @enum {string} */
+            object: "ledger";
+            /** @enum {string} */
+            url: "/v4/ledger";
+            from: components["schemas"]["Time"];
+            to: components["schemas"]["Time"];
+            generated_at: components["schemas"]["Time"];
+            /** @description One entry per kind. */
+            data: components["schemas"]["LedgerEntry"][];
+        };
+        LedgerEntry: {
+            kind: components["schemas"]["LedgerKind"];
+            /** @description The sum of the next four. */
+            promised: number;
+            kept: number;
+            /** @description Not done, because somebody wanted it so. */
+            declined: number;
+            /** @description Tried, and given up. */
+            broken: number;
+            /** @description Not ended yet. */
+            outstanding: number;
+            /** @description How many ended with each final status or outcome. */
+            outcomes: {
+                [key: string]: number;
+            };
+            /** @description Of what was declined or broken, how many for each reason. */
+            reasons: {
+                [key: string]: number;
+            };
+            /** @description Of what is outstanding, how many are due since more than 60 s: an automation run's next step, a delivery's next attempt (held ones are not), the end of a slot or export. */
+            overdue: number;
+            oldest_overdue_at: components["schemas"]["NullableTime"];
+            /** @description Id of that report run, automation run, delivery or export; null also for a slot that was not begun. */
+            oldest_overdue_id: string | null;
         };
         /**
          * @example {
@@ -10714,6 +10819,59 @@ export interface operations {
             404: components["responses"]["NotFound"];
             409: components["responses"]["Conflict"];
             422: components["responses"]["IncompleteCredentials"];
+            429: components["responses"]["TooManyRequests"];
+            502: components["responses"]["BadGateway"];
+            504: components["responses"]["GatewayTimeout"];
+            default: components["responses"]["Failure"];
+        };
+    };
+    v4GetLedger: {
+        parameters: {
+            query?: {
+                /**
+                 * @description Promises due at this time or later; 24 hours before now unless given.
+                 * @example 2026-03-01T00:00:00Z
+                 */
+                from?: string;
+                /**
+                 * @description Promises due before this time, at most 366 days after `from`; now unless given.
+                 * @example 2026-03-02T00:00:00Z
+                 */
+                to?: string;
+                /**
+                 * @description Promises of this kind only.
+                 * @example deliveries
+                 */
+                kind?: components["schemas"]["LedgerKind"];
+            };
+            header?: {
+                /**
+                 * @description Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+                 * @example checkout-7f3a
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The ledger of the window. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Ledger"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
             429: components["responses"]["TooManyRequests"];
             502: components["responses"]["BadGateway"];
             504: components["responses"]["GatewayTimeout"];

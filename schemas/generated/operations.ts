@@ -1919,6 +1919,28 @@ export const descriptions: readonly OperationDescription[] = [
     },
   },
   {
+    id: 'v4GetLedger',
+    method: 'GET',
+    path: '/v4/ledger',
+    tag: 'Ledger',
+    status: 200,
+    auth: 'secret',
+    idempotent: false,
+    pagination: 'none',
+    body: null,
+    query: [
+      { name: 'from', type: 'string', array: false },
+      { name: 'to', type: 'string', array: false },
+      { name: 'kind', type: 'string', array: false },
+    ],
+    validate: {
+      path: null,
+      query: v.v4GetLedgerQuery,
+      body: null,
+      answer: { 200: v.answerLedger, 400: v.answerError, 401: v.answerError, 429: v.answerError, 502: v.answerError, 504: v.answerError },
+    },
+  },
+  {
     id: 'v4GetTestClock',
     method: 'GET',
     path: '/v4/test-clock',

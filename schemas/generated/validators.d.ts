@@ -122,6 +122,8 @@ export const answerRegeneratedSecret: ValidateFunction
 export const answerStoreConfig: ValidateFunction
 export const v4GetStoreConfigPath: ValidateFunction
 export const v4UpdateStoreConfigBody: ValidateFunction
+export const answerLedger: ValidateFunction
+export const v4GetLedgerQuery: ValidateFunction
 export const answerTestClock: ValidateFunction
 export const answerAdvancedTestClock: ValidateFunction
 export const v4AdvanceTestClockBody: ValidateFunction

@@ -45,7 +45,6 @@ const LATER = [
   'v4GetAutomationRun',
   'v4CancelAutomationRun',
   'v4ReplayAutomationRun',
-  'v4GetLedger',
 ]
 
 type Row = Record<'operationId' | 'method' | 'path' | 'tag' | 'success_status' | 'pagination' | 'idempotency_key' | 'auth' | 'kind', string>

@@ -1069,6 +1069,65 @@ export type Identity = {
     user_id: string;
 };
 
+/**
+ * What was promised.
+ */
+export type LedgerKind = 'report_slots' | 'automation_runs' | 'deliveries' | 'exports';
+
+export type Ledger = {
+    object: 'ledger';
+    url: '/v4/ledger';
+    from: Time;
+    to: Time;
+    generated_at: Time;
+    /**
+     * One entry per kind.
+     */
+    data: Array<LedgerEntry>;
+};
+
+export type LedgerEntry = {
+    kind: LedgerKind;
+    /**
+     * The sum of the next four.
+     */
+    promised: number;
+    kept: number;
+    /**
+     * Not done, because somebody wanted it so.
+     */
+    declined: number;
+    /**
+     * Tried, and given up.
+     */
+    broken: number;
+    /**
+     * Not ended yet.
+     */
+    outstanding: number;
+    /**
+     * How many ended with each final status or outcome.
+     */
+    outcomes: {
+        [key: string]: number;
+    };
+    /**
+     * Of what was declined or broken, how many for each reason.
+     */
+    reasons: {
+        [key: string]: number;
+    };
+    /**
+     * Of what is outstanding, how many are due since more than 60 s: an automation run's next step, a delivery's next attempt (held ones are not), the end of a slot or export.
+     */
+    overdue: number;
+    oldest_overdue_at: NullableTime;
+    /**
+     * Id of that report run, automation run, delivery or export; null also for a slot that was not begun.
+     */
+    oldest_overdue_id: string | null;
+};
+
 export type OfferingInput = {
     /**
      * Your own id of the offering; never changes; not `.` or `..`.
@@ -8868,6 +8927,70 @@ export type V4UpdateStoreConfigResponses = {
 };
 
 export type V4UpdateStoreConfigResponse = V4UpdateStoreConfigResponses[keyof V4UpdateStoreConfigResponses];
+
+export type V4GetLedgerData = {
+    body?: never;
+    headers?: {
+        /**
+         * Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+         */
+        'X-Request-Id'?: string;
+    };
+    path?: never;
+    query?: {
+        /**
+         * Promises due at this time or later; 24 hours before now unless given.
+         */
+        from?: string;
+        /**
+         * Promises due before this time, at most 366 days after `from`; now unless given.
+         */
+        to?: string;
+        /**
+         * Promises of this kind only.
+         */
+        kind?: LedgerKind;
+    };
+    url: '/v4/ledger';
+};
+
+export type V4GetLedgerErrors = {
+    /**
+     * The request is not acceptable as sent. Validation failures are `invalid_data` and list every faulty field found in `details`.
+     */
+    400: Error;
+    /**
+     * No token, or one that opens nothing here.
+     */
+    401: Error;
+    /**
+     * The bucket of the key is empty, or a limit of this operation is reached.
+     */
+    429: Error;
+    /**
+     * The database, the file storage or a provider that was asked is down or refuses. May be repeated.
+     */
+    502: Error;
+    /**
+     * The statement, or what it waited for, took too long. May be repeated.
+     */
+    504: Error;
+    /**
+     * Every other failure, among them 405, 413 and 415 (`invalid_request`) and 500 (`unknown_error`).
+     */
+    default: Error;
+};
+
+export type V4GetLedgerError = V4GetLedgerErrors[keyof V4GetLedgerErrors];
+
+export type V4GetLedgerResponses = {
+    /**
+     * The ledger of the window.
+     */
+    200: Ledger;
+};
+
+export type V4GetLedgerResponse = V4GetLedgerResponses[keyof V4GetLedgerResponses];
 
 export type V4GetTestClockData = {
     body?: never;
