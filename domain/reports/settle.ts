@@ -9,7 +9,8 @@ export type Settled = Partial<Pick<RunDestination, 'status' | 'reason' | 'attemp
 /** Records it with the run. The last destination to end ends the run. */
 export async function settle(tx: Tx, environment: Environment, id: string, destination: string, settled: Settled): Promise<void> {
   const run = await holdRun(tx, environment, id)
-  if (!run || run.status === 'finished') return
+  const present = run?.destinations.find(d => d.id === destination)
+  if (!run || run.status === 'finished' || present?.status !== 'pending') return
   const at = settled.status === 'delivered' ? await now(tx, environment) : null
   const destinations = run.destinations.map(d =>
     d.id === destination ? { ...d, ...settled, ...(at !== null && { delivered_at: at }) } : d,

@@ -74,7 +74,7 @@ export function runContext({ pool, policies, run, recorded, signals, at }: Conte
     const { name, startedAt, attempts, error } = failed
     const wait = waitOf(error, policy, attempts.length)
     await fenced(async tx => {
-      await failing?.(tx, attempts.length)
+      await failing?.(tx, { attempts: attempts.length, isLast: wait === null, error })
       await writeStep(tx, run, { n, name, status: wait === null ? 'failed' : 'running', attempts, startedAt })
       if (wait !== null) await suspendRun(tx, run, 'running', wait)
     })

@@ -14,8 +14,8 @@ export type StepScope = {
 export type StepOptions<T> = {
   /** Writes along with the step's record, in the same transaction. `attempts`: how many it took. */
   record?: (tx: Tx, result: T, attempts: number) => Promise<void>
-  /** Writes along with the record of a failed attempt, in the same transaction; the last one too. */
-  failing?: (tx: Tx, attempts: number) => Promise<void>
+  /** Writes along with the record of a failed attempt, in the same transaction. `isLast`: the step has failed with it. */
+  failing?: (tx: Tx, failure: { attempts: number; isLast: boolean; error: unknown }) => Promise<void>
   /** How it is repeated; `step` unless given. */
   policy?: keyof Policies
   /** Milliseconds that one attempt may take, where the policy's limit is too short. */
