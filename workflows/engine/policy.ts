@@ -23,11 +23,11 @@ export class StopRetrying extends Error {}
 
 const LONGEST_WAIT_SECONDS = 86_400
 
-/** Thrown by a step whose receiver said when to come again: it replaces the policy's wait, within 1 s to 24 h. The attempt counts all the same. */
+/** Thrown by a step that failed and was told when to come again: takes the place of the policy's wait, within 1 s to 24 h. */
 export class RetryAt extends Error {
   readonly seconds: number
 
-  constructor(seconds: number, message: string) {
+  constructor(message: string, seconds: number) {
     super(message)
     this.seconds = Math.min(LONGEST_WAIT_SECONDS, Math.max(1, seconds))
   }

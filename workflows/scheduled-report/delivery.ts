@@ -112,7 +112,7 @@ function judge({ outcome, error, httpStatus, retryAfterSeconds }: Sent): Ended {
     case 'reject':
       throw new Refused('rejected', why)
     case 'retry':
-      throw retryAfterSeconds === null ? new Error(why) : new RetryAt(retryAfterSeconds, why)
+      throw retryAfterSeconds === null ? new Error(why) : new RetryAt(why, retryAfterSeconds)
     default:
       return outcome satisfies never
   }
