@@ -10,6 +10,7 @@ import * as experiments from './v4/experiments.ts'
 import * as experimentsSummary from './v4/experiments-summary.ts'
 import * as exports_ from './v4/exports.ts'
 import * as identities from './v4/identities.ts'
+import * as ledger from './v4/ledger.ts'
 import * as offerings from './v4/offerings.ts'
 import * as products from './v4/products.ts'
 import * as projectSettings from './v4/project-settings.ts'
@@ -38,6 +39,7 @@ const operations: { [Id in OperationId]: Operation<Id> } = {
   ...experiments,
   ...exports_,
   ...identities,
+  ...ledger,
   ...offerings,
   ...products,
   ...projectSettings,

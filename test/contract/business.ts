@@ -37,6 +37,7 @@ const RULES: Record<string, string> = {
   v4UpdatePush: 'integration_id',
   v4UpdateProjectSettings: 'proxy_url|rtdn_proxy_url',
   v4UpdateStoreConfig: '\\w+',
+  v4GetLedger: 'from|to',
   v4AdvanceTestClock: 'by|to|body',
 }
 

@@ -33,16 +33,6 @@ const LATER = [
   'v4SendTestScheduledReport',
   'v4ListScheduledReportRuns',
   'v4ResendScheduledReportRun',
-  'v4ListIntegrations',
-  'v4CreateIntegration',
-  'v4GetIntegrationsMeta',
-  'v4UpdateIntegrationStatus',
-  'v4DeleteIntegration',
-  'v4GetIntegrationConfig',
-  'v4UpdateIntegrationConfig',
-  'v4TestIntegration',
-  'v4ListIntegrationDeliveries',
-  'v4ReplayIntegrationDeliveries',
   'v4ListAutomations',
   'v4CreateAutomation',
   'v4GetAutomation',
@@ -54,7 +44,6 @@ const LATER = [
   'v4GetAutomationRun',
   'v4CancelAutomationRun',
   'v4ReplayAutomationRun',
-  'v4GetLedger',
 ]
 
 type Row = Record<'operationId' | 'method' | 'path' | 'tag' | 'success_status' | 'pagination' | 'idempotency_key' | 'auth' | 'kind', string>
