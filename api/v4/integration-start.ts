@@ -1,4 +1,4 @@
-import { type EnvironmentKind, type Environment, now } from '../../domain/environment.ts'
+import { type Environment, type EnvironmentKind, now } from '../../domain/environment.ts'
 import { addressed } from '../../domain/integrations/change-config.ts'
 import { type Config, getConfig, openSettings, outgoingNames } from '../../domain/integrations/config.ts'
 import type { Sample } from '../../domain/integrations/probe.ts'

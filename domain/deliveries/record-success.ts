@@ -86,5 +86,4 @@ async function record(tx: Tx, items: readonly Delivered[]): Promise<boolean[]> {
   return items.map(({ claimed }) => held.has(claimed.id))
 }
 
-export const recordDelivered = (pool: Pool, items: readonly Delivered[]): Promise<boolean[]> =>
-  transaction(pool, tx => record(tx, items))
+export const recordDelivered = (pool: Pool, items: readonly Delivered[]): Promise<boolean[]> => transaction(pool, tx => record(tx, items))

@@ -1,6 +1,6 @@
 import type { Db, Tx } from '../../store/connect.ts'
-import { slugOf } from '../events/named.ts'
 import type { Environment } from '../environment.ts'
+import { slugOf } from '../events/named.ts'
 import { notFound } from '../refusal.ts'
 import { providerOf } from './catalogue.ts'
 import { openSecret, type Sealing } from './secret.ts'

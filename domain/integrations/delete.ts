@@ -1,7 +1,7 @@
 import type { Tx } from '../../store/connect.ts'
+import { wakeRuns } from '../automation-runs/wake.ts'
 import { DELIVERY_DUE } from '../deliveries/delivery.ts'
 import { RELEASE_DUE } from '../deliveries/release.ts'
-import { wakeRuns } from '../automation-runs/wake.ts'
 import type { Environment } from '../environment.ts'
 import { conflict } from '../refusal.ts'
 import { type IntegrationRow, lockIntegration } from './integration.ts'

@@ -7,9 +7,7 @@ export function missingSettings(slug: string, settings: Record<string, unknown>)
   const has = (name: string) => Object.hasOwn(settings, name)
   const { settings: known } = providerOf(slug)
   const made = new Set(known.flatMap(({ name, choice }) => (choice && has(name) ? [choice] : [])))
-  return known
-    .filter(({ name, required, choice }) => required && !has(name) && !(choice && made.has(choice)))
-    .map(({ name }) => name)
+  return known.filter(({ name, required, choice }) => required && !has(name) && !(choice && made.has(choice))).map(({ name }) => name)
 }
 
 /** Throws `integration_not_configured` or `integration_not_available` when nothing can be sent with these settings. */

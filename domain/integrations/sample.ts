@@ -1,8 +1,8 @@
-import { eventType } from '../events/catalogue.ts'
 import type { EnvironmentKind } from '../environment.ts'
+import { eventType } from '../events/catalogue.ts'
 import type { Occurrence } from './occurrence.ts'
 
-type Wanted = { environment: EnvironmentKind; name: string; outgoingName: string; revenue: 'price' | 'proceeds'; /** ISO. */ at: string }
+type Wanted = { environment: EnvironmentKind; name: string; outgoingName: string; revenue: 'price' | 'proceeds' /** ISO. */; at: string }
 
 const DAY = 24 * 3600
 

@@ -28,7 +28,9 @@ const isText = (value: unknown): value is string => typeof value === 'string' &&
 export function settingFault({ kind }: Setting, value: unknown, allowPrivate: boolean): string | null {
   if (kind === 'boolean') return typeof value === 'boolean' ? null : 'must be a boolean'
   if (kind === 'port')
-    return Number.isInteger(value) && (value as number) >= 1 && (value as number) <= 65_535 ? null : 'must be a whole number from 1 to 65535'
+    return Number.isInteger(value) && (value as number) >= 1 && (value as number) <= 65_535
+      ? null
+      : 'must be a whole number from 1 to 65535'
   if (kind === 'emails') {
     const isList = Array.isArray(value) && value.length <= RECIPIENTS && value.every(item => typeof item === 'string' && ADDRESS.test(item))
     return isList ? null : `must be at most ${RECIPIENTS} e-mail addresses`

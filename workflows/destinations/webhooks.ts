@@ -32,8 +32,7 @@ export const webhooks: EventDestination = {
   slug: 'webhooks',
   async send(occurrence, { outgoing, settings, deliveryId, signal }) {
     const url = textOf(settings, occurrence.environment === 'production' ? 'url' : 'sandbox_url')
-    if (url === null)
-      return { outcome: 'retry', httpStatus: null, error: 'no_url', response: null, retryAfterSeconds: null, durationMs: 0 }
+    if (url === null) return { outcome: 'retry', httpStatus: null, error: 'no_url', response: null, retryAfterSeconds: null, durationMs: 0 }
     const body = JSON.stringify(webhookBody(occurrence))
     const headers = webhookHeaders({
       id: deliveryId,
