@@ -15,7 +15,7 @@ export async function sampleOf({ environment, environmentKind, db }: Asker, conf
   const at = await now(db, environment)
   const outgoingName = outgoingNames(config.event_mapping).get(name) ?? name
   const occurrence = sampleOccurrence({ environment: environmentKind, name, outgoingName, revenue: config.revenue, at })
-  return { slug: config.slug, settings: opened, occurrence } satisfies Sample
+  return { id: config.id, slug: config.slug, settings: opened, occurrence } satisfies Sample
 }
 
 /** What an integration with these settings must pass to be active. Throws the refusals of activation. */

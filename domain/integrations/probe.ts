@@ -1,7 +1,7 @@
 import type { Occurrence } from './occurrence.ts'
 
-/** One sample for a provider. `settings`: opened; `occurrence` is marked as a test. */
-export type Sample = { slug: string; settings: Record<string, unknown>; occurrence: Occurrence }
+/** One sample for a provider. `settings`: opened; `occurrence` is marked as a test; `id`: the integration's. */
+export type Sample = { id: string; slug: string; settings: Record<string, unknown>; occurrence: Occurrence }
 export type Tried = { ok: boolean; http_status: number | null; duration_ms: number; error: string | null }
 
 /** The way to the providers. Never inside of a transaction. */

@@ -294,6 +294,7 @@ create table scheduled_reports (
   format text not null,
   -- null while draft.
   next_slot timestamptz,
+  -- The last slot taken, or the activation when that was later: the next slot lies after it.
   last_slot timestamptz,
   runs int not null default 0,
   -- Real time, for one test a minute.
@@ -329,6 +330,7 @@ create table report_runs (
 );
 create unique index report_runs_once_per_slot on report_runs (environment, report_id, slot) where kind = 'scheduled';
 create index report_runs_by_creation on report_runs (environment, report_id, created_at, id);
+create index report_runs_open on report_runs (environment, report_id) where status <> 'finished';
 create index report_runs_by_slot on report_runs (environment, slot) where kind = 'scheduled';
 create index report_runs_by_end on report_runs (environment, finished_at) where finished_at is not null;
 

@@ -18,13 +18,14 @@ import { segment } from './segment.ts'
 import { singular } from './singular.ts'
 import { slack } from './slack.ts'
 import { tenjin } from './tenjin.ts'
+import { webhooks } from './webhooks.ts'
 
 /** Who takes events as they happen. A provider that is not here cannot be activated (`integration_not_available`). */
 export const eventDestinations: ReadonlyMap<string, EventDestination> = new Map(
   [
     ...[amplitude, appmetrica, facebook, firebase, mixpanel, posthog, segment],
     ...[adjust, appsflyer, branch, kochava, singular, tenjin],
-    ...[slack],
+    ...[slack, webhooks],
     ...[braze, clevertap, mailchimp, onesignal, pushwoosh],
   ].map(destination => [destination.slug, destination]),
 )
