@@ -42,6 +42,7 @@ const RULES: Record<string, string> = {
   v4ReplayAutomationRun: 'from_step',
   v4UpdateProjectSettings: 'proxy_url|rtdn_proxy_url',
   v4UpdateStoreConfig: '\\w+',
+  v4GetLedger: 'from|to',
   v4AdvanceTestClock: 'by|to|body',
 }
 

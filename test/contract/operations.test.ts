@@ -33,17 +33,6 @@ const LATER = [
   'v4SendTestScheduledReport',
   'v4ListScheduledReportRuns',
   'v4ResendScheduledReportRun',
-  'v4ListIntegrations',
-  'v4CreateIntegration',
-  'v4GetIntegrationsMeta',
-  'v4UpdateIntegrationStatus',
-  'v4DeleteIntegration',
-  'v4GetIntegrationConfig',
-  'v4UpdateIntegrationConfig',
-  'v4TestIntegration',
-  'v4ListIntegrationDeliveries',
-  'v4ReplayIntegrationDeliveries',
-  'v4GetLedger',
 ]
 
 type Row = Record<'operationId' | 'method' | 'path' | 'tag' | 'success_status' | 'pagination' | 'idempotency_key' | 'auth' | 'kind', string>

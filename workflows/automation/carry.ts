@@ -63,7 +63,7 @@ async function goOn({ run, steps, timeline }: LoadedRun, attempting: Attempting)
     if (signals.stopping.aborted) return { is: 'interrupted' }
     const { n, step } = next
     if (!pauseKnown && kindOf(step).effect && (await isPaused(pool, run)) && (await parkRun(pool, run)))
-      return { is: 'suspended', why: 'paused' }
+      return { is: 'suspended', why: 'paused', isRetry: false }
     pauseKnown = false
     const begun = timeline[n]
     const startedAt = begun?.started_at ?? now
@@ -92,11 +92,11 @@ async function writeDown(
   const held = { number: run.number, fence: run.fence, step: row, began: run.now }
   if (verdict.is === 'retry') {
     orLost(await recording.rest({ ...held, status: 'running', wakeAt: null, waitSeconds: verdict.seconds }), run)
-    return { is: 'over', outcome: { is: 'suspended', why: `${row.step_id} is tried again: ${verdict.why}` } }
+    return { is: 'over', outcome: { is: 'suspended', why: `${row.step_id} is tried again: ${verdict.why}`, isRetry: true } }
   }
   if (verdict.is === 'waiting') {
     orLost(await recording.rest({ ...held, status: 'waiting', wakeAt: verdict.until, waitSeconds: 0 }), run)
-    return { is: 'over', outcome: { is: 'suspended', why: `${row.step_id} waits until ${verdict.until}` } }
+    return { is: 'over', outcome: { is: 'suspended', why: `${row.step_id} waits until ${verdict.until}`, isRetry: false } }
   }
   if (verdict.is === 'failed') {
     at('before-end')

@@ -47,7 +47,8 @@ export function automationPerformer({
     async perform({ id, fence }, signals) {
       const loaded = await load({ number: id, fence })
       if (!loaded) return { is: 'lost' }
-      if (loaded.run.automation_status === 'paused' && (await parkRun(pool, loaded.run))) return { is: 'suspended', why: 'paused' }
+      if (loaded.run.automation_status === 'paused' && (await parkRun(pool, loaded.run)))
+        return { is: 'suspended', why: 'paused', isRetry: false }
       return carry(loaded, { pool, deps, record, policy, at, signals })
     },
   }
