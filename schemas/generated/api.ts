@@ -215,7 +215,7 @@ export interface paths {
         post?: never;
         /**
          * Delete an entitlement
-         * @description Removes the definition; lapsed grants of it go with it. 409 `conflict` while anybody holds it, by a grant or through a purchase.
+         * @description Removes the definition; lapsed grants of it go with it. 409 `conflict` while anybody holds it, by a grant or through a purchase, and while an active or paused automation grants it.
          */
         delete: operations["v4DeleteEntitlement"];
         options?: never;
@@ -1093,7 +1093,7 @@ export interface paths {
         post?: never;
         /**
          * Delete a segment
-         * @description 409 `conflict` while an active remote configuration, an active or paused experiment or an unfinished export names the segment. A condition elsewhere that names it is never true from then on. 403 `control_forbidden` for a system segment.
+         * @description 409 `conflict` while an active remote configuration, an active or paused experiment or an unfinished export names the segment, or an active or paused automation is for it. A condition elsewhere that names it is never true from then on. 403 `control_forbidden` for a system segment.
          */
         delete: operations["v4DeleteSegment"];
         options?: never;

@@ -130,7 +130,7 @@ export const v4CreateEntitlement = <ThrowOnError extends boolean = true>(options
 /**
  * Delete an entitlement
  *
- * Removes the definition; lapsed grants of it go with it. 409 `conflict` while anybody holds it, by a grant or through a purchase.
+ * Removes the definition; lapsed grants of it go with it. 409 `conflict` while anybody holds it, by a grant or through a purchase, and while an active or paused automation grants it.
  */
 export const v4DeleteEntitlement = <ThrowOnError extends boolean = true>(options: Options<V4DeleteEntitlementData, ThrowOnError>) => (options.client ?? client).delete<V4DeleteEntitlementResponses, V4DeleteEntitlementErrors, ThrowOnError>({
     security: [{ scheme: 'bearer', type: 'http' }],
@@ -709,7 +709,7 @@ export const v4ListSystemSegments = <ThrowOnError extends boolean = true>(option
 /**
  * Delete a segment
  *
- * 409 `conflict` while an active remote configuration, an active or paused experiment or an unfinished export names the segment. A condition elsewhere that names it is never true from then on. 403 `control_forbidden` for a system segment.
+ * 409 `conflict` while an active remote configuration, an active or paused experiment or an unfinished export names the segment, or an active or paused automation is for it. A condition elsewhere that names it is never true from then on. 403 `control_forbidden` for a system segment.
  */
 export const v4DeleteSegment = <ThrowOnError extends boolean = true>(options: Options<V4DeleteSegmentData, ThrowOnError>) => (options.client ?? client).delete<V4DeleteSegmentResponses, V4DeleteSegmentErrors, ThrowOnError>({
     security: [{ scheme: 'bearer', type: 'http' }],
