@@ -173,7 +173,8 @@ create table automation_runs (
   received_at timestamptz not null,
   partition smallint not null,
   log_offset bigint not null,
-  -- The run's own place in the log: what it waits for comes after it. `log_offset` until a wait ends.
+  -- The last event that it met: its trigger's place, or that of the event that ended a wait. (Waits that ended by time stand in the
+  -- timeline: what is waited for after them was received from their deadline on.)
   position bigint not null,
   -- Written when the run comes to rest: while a worker has it for the first time it says pending (its `due` row knows better).
   status text not null default 'pending' check (status in ('pending', 'running', 'waiting', 'succeeded', 'failed', 'cancelled', 'skipped')),
@@ -217,7 +218,9 @@ create table event_waits (
   environment int not null,
   user_id text collate "C" not null,
   event_name text not null,
+  -- Only events after this place, received from `since` (null: whenever) until before the deadline.
   after_offset bigint not null,
+  since timestamptz,
   deadline timestamptz not null,
   event_id text collate "C",
   event_offset bigint
