@@ -3650,7 +3650,7 @@ export interface components {
         };
         /**
          * @example {
-         *       "status": 0
+         *       "status": 1
          *     }
          */
         IntegrationStatusInput: {

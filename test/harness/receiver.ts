@@ -37,8 +37,10 @@ export const ENDLESS: Script = {
   },
 }
 
+export type ReceiverOptions = { probes?: Script; /** Whether the process lives on for its sake. */ isKept?: boolean }
+
 /** A customer's server. Probes are answered with 200 whatever the script says, unless `probes` says otherwise. */
-export async function receiver({ probes = OK }: { probes?: Script } = {}): Promise<Receiver> {
+export async function receiver({ probes = OK, isKept = true }: ReceiverOptions = {}): Promise<Receiver> {
   const sockets = new Set<Socket>()
   const answer = (script: Script, response: ServerResponse, socket: Socket) => {
     if ('act' in script) return script.act(response, socket)
@@ -59,8 +61,10 @@ export async function receiver({ probes = OK }: { probes?: Script } = {}): Promi
   })
   server.on('connection', socket => {
     sockets.add(socket)
+    if (!isKept) socket.unref()
     socket.on('error', () => {}).on('close', () => sockets.delete(socket))
   })
+  if (!isKept) server.unref()
   await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
   const made: Receiver = {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/hook`,
