@@ -37,7 +37,7 @@ export const ENDLESS: Script = {
   },
 }
 
-export type ReceiverOptions = { probes?: Script; /** Whether the process lives on for its sake. */ isKept?: boolean }
+export type ReceiverOptions = { probes?: Script /** Whether the process lives on for its sake. */; isKept?: boolean }
 
 /** A customer's server. Probes are answered with 200 whatever the script says, unless `probes` says otherwise. */
 export async function receiver({ probes = OK, isKept = true }: ReceiverOptions = {}): Promise<Receiver> {
