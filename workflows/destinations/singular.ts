@@ -35,8 +35,8 @@ export const singular: EventDestination = {
         andi: androidId,
         custom_user_id: personId(occurrence),
         ip: device.ip,
-        // Otherwise the user would be placed where this server stands.
-        use_ip: device.ip ? null : 'false',
+        // One of both must be there; this one places the user where this server stands.
+        use_ip: device.ip ? null : 'true',
         ve: device.os_version ?? '0',
         mo: device.model,
         lc: device.locale,
