@@ -1,7 +1,7 @@
 import type { EventDestination } from './destination.ts'
 import { asText, facts, revenueOf } from './facts.ts'
 import { deviceIds, property } from './ids.ts'
-import { delivered, judged, retry, unsendable } from './judge.ts'
+import { delivered, judged, retry, said, unsendable } from './judge.ts'
 import { postForm, text, vendorUrl } from './post.ts'
 
 /**
@@ -44,7 +44,7 @@ export const adjust: EventDestination = {
       },
     )
     return judged(answer, (status, { error }) => {
-      const why = String(error ?? '')
+      const why = said(error)
       if (status === 400 && /earlier unique event/i.test(why)) return delivered
       return (status === 400 || status === 404) && /app token/i.test(why) ? retry(why) : null
     })

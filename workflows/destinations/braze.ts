@@ -40,7 +40,7 @@ export const braze: EventDestination = {
     return judged(await postJson(scope, { url, headers }, body), (status, { message, errors }) => {
       if (status >= 300) return null
       // With 201 and `errors` the record named there was left out; "queued" (202) is taken during maintenance.
-      if (Array.isArray(errors) && errors.length > 0) return reject(JSON.stringify(errors))
+      if (Array.isArray(errors) && errors.length > 0) return reject(errors)
       return typeof message === 'string' && !['success', 'queued'].includes(message) ? reject(message) : null
     })
   },

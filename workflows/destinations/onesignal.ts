@@ -27,7 +27,7 @@ export const onesignal: EventDestination = {
     const url = vendorUrl(scope.settings, 'https://api.onesignal.com', `/apps/${app}/custom_events`)
     const headers = { authorization: `Key ${text(scope.settings, 'rest_api_key')}` }
     return judged(await postJson(scope, { url, headers }, { events: [event] }), (status, { errors }) =>
-      status < 300 && Array.isArray(errors) && errors.length > 0 ? reject(JSON.stringify(errors)) : null,
+      status < 300 && Array.isArray(errors) && errors.length > 0 ? reject(errors) : null,
     )
   },
 }

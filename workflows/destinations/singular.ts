@@ -1,7 +1,7 @@
 import type { EventDestination } from './destination.ts'
 import { facts, isoTime, revenueOf } from './facts.ts'
 import { deviceIds, personId } from './ids.ts'
-import { judged, reject, retry, unsendable } from './judge.ts'
+import { judged, reject, retry, said, unsendable } from './judge.ts'
 import { postForm, text, vendorUrl } from './post.ts'
 
 const MAX_NAME = 32
@@ -48,9 +48,9 @@ export const singular: EventDestination = {
         purchase_transaction_id: revenue && occurrence.transaction?.transaction_id,
       },
     )
-    return judged(answer, (status, { status: said, reason }) => {
-      if (status >= 300 || said !== 'error') return null
-      return /api.?key|auth|limit/i.test(String(reason)) ? retry(reason) : reject(reason)
+    return judged(answer, (status, { status: verdict, reason }) => {
+      if (status >= 300 || verdict !== 'error') return null
+      return /api.?key|auth|limit/i.test(said(reason)) ? retry(reason) : reject(reason)
     })
   },
 }
