@@ -38,6 +38,6 @@ export function destinationBench(vendor: Vendor) {
   return bench
 }
 
-/** Adjust takes its own tokens only; Singular and Branch know a device, not a user. */
+/** Adjust takes its own tokens only. */
 const forVendor = (vendor: Vendor, occurrence: Occurrence): Occurrence =>
   vendor.slug === 'adjust' && occurrence.outgoing_name === occurrence.name ? { ...occurrence, outgoing_name: 'abc123' } : occurrence

@@ -4,6 +4,8 @@ const customEvent = {
   type: 'object',
   required: ['_eventName', '_logTime'],
   properties: { _eventName: matching('^[0-9a-zA-Z_][0-9a-zA-Z _-]{0,39}$'), _logTime: seconds, _valueToSum: number, fb_currency: currency },
+  maxProperties: 25,
+  propertyNames: matching('^[0-9a-zA-Z_][0-9a-zA-Z _-]{0,39}$'),
   additionalProperties: { type: ['string', 'number', 'boolean'] },
 }
 const error = (code: number, message: string) => ({ error: { message, type: 'OAuthException', code, fbtrace_id: 'trace' } })
