@@ -37,7 +37,7 @@ const ok: Answer = { is: 'answer', status: 200, retryAfterSeconds: null, text: '
 
 test('the page about destinations names every one with the address it goes to', async () => {
   const page = await readFile(new URL('../../docs/destinations.md', import.meta.url), 'utf8')
-  for (const slug of eventDestinations.keys()) {
+  for (const { slug } of vendors) {
     const row = page.split('\n').find(line => line.startsWith(`| \`${slug}\` |`)) ?? ''
     const { hostname } = new URL((await send(slug, ok)).requests[0]!.url)
     const written = slug === 'slack' ? '`webhook_url`' : slug === 'braze' ? '{rest_endpoint}' : hostname.replace(/^(in1|us6)\./, '')
@@ -45,7 +45,7 @@ test('the page about destinations names every one with the address it goes to', 
   }
 })
 
-describe.each([...eventDestinations.keys()])('%s', slug => {
+describe.each(vendors)('$slug', ({ slug }) => {
   test('goes by https to the vendor, in one request, unless the operator names another address', async () => {
     const { requests } = await send(slug, ok)
     expect(requests.map(({ method, url }) => [method, url.split('/')[0]])).toEqual([['POST', 'https:']])

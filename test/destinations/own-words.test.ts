@@ -66,7 +66,7 @@ describe('who a user is', () => {
   })
 
   test('ids and addresses meant for one vendor are told to no other', async () => {
-    for (const slug of eventDestinations.keys()) {
+    for (const { slug } of vendors) {
       const { text, url } = await say(slug, occurrence())
       expect(`${slug} ${text} ${url}`).not.toMatch(/Anna@Example/i)
     }

@@ -40,7 +40,7 @@ export const kochava: EventDestination = {
     const url = vendorUrl(scope.settings, 'https://control.kochava.com', '/track/json')
     return judged(await postJson(scope, { url }, body), (status, { success, error }) => {
       if (status >= 300 || success === undefined || said(success) === '1') return null
-      return /app|account|auth|limit/i.test(said(error)) ? retry(error) : reject(error)
+      return /app_?(id|guid)|account|auth|limit/i.test(said(error)) ? retry(error) : reject(error)
     })
   },
 }
