@@ -10,6 +10,10 @@ export type Config = {
   dataDir: string
   /** Absent: the embedded Postgres in dataDir. */
   databaseUrl: string | undefined
+  /** Absent: the queue is kept in the database. */
+  redisUrl: string | undefined
+  /** Opens the operator's pages; absent: there are none. */
+  operatorPassword: string | undefined
   role: Role
   appSecret: string | undefined
   bootstrap: { secretKey: string | undefined; projectKey: string | undefined }
@@ -70,7 +74,8 @@ export function readConfig(env: Env): Config {
   if (databaseUrl && !appSecret)
     throw new ConfigError('DATABASE_URL needs APP_SECRET, the key for secrets at rest: set it to 32 or more random characters')
   if (appSecret && appSecret.length < 16) throw new ConfigError('APP_SECRET must have at least 16 characters')
-  if (text('REDIS_URL')) throw new ConfigError('REDIS_URL is set, but this version rings its workers through Postgres only: unset it')
+  const operatorPassword = text('OPERATOR_PASSWORD')
+  if (operatorPassword && operatorPassword.length < 12) throw new ConfigError('OPERATOR_PASSWORD must have at least 12 characters')
 
   const perSecond = number('RATE_LIMIT_PER_SECOND', 1000, 0, 1_000_000, false)
   const projectPerSecond = number('RATE_LIMIT_PROJECT_PER_SECOND', 0, 0, 1_000_000, false)
@@ -78,6 +83,8 @@ export function readConfig(env: Env): Config {
     port: number('PORT', 8080, 0, 65_535),
     dataDir: resolve(text('DATA_DIR') ?? 'data'),
     databaseUrl,
+    redisUrl: url('REDIS_URL', ['redis:', 'rediss:']),
+    operatorPassword,
     role: oneOf('ROLE', ROLES, 'all'),
     appSecret,
     bootstrap: {

@@ -1,20 +1,21 @@
 import type { Logger } from 'pino'
 import type { Config } from './config.ts'
+import { openQueue } from './doorbell.ts'
 import type { Ground } from './perennial.ts'
 import { promises } from './promises.ts'
 import { startHousekeeping } from './workers/housekeeping.ts'
 import { startWorker } from './workers/main.ts'
-import { pgBossQueue } from './workers/pg-boss.ts'
 import { POLICIES } from './workflows/engine/policy.ts'
 
 /** Turns all workflows in this process. Resolves to its end. */
 export async function work(
   config: Config,
   log: Logger,
-  { url, pool, storage }: Ground,
+  ground: Ground,
   countOutcome?: (kind: string, outcome: string) => void,
 ): Promise<() => Promise<void>> {
-  const queue = await pgBossQueue({ url, onError: error => log.warn({ err: error }, 'pg-boss') })
+  const { url, pool, storage } = ground
+  const queue = await openQueue(config, log, ground)
   const worker = await startWorker({
     pool,
     url,
