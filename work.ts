@@ -5,6 +5,7 @@ import type { Ground } from './perennial.ts'
 import { promises } from './promises.ts'
 import { startHousekeeping } from './workers/housekeeping.ts'
 import { startWorker } from './workers/main.ts'
+import type { AtCrashPoint } from './workflows/engine/crash-point.ts'
 import { POLICIES } from './workflows/engine/policy.ts'
 
 /** Turns all workflows in this process. Resolves to its end. */
@@ -13,6 +14,7 @@ export async function work(
   log: Logger,
   ground: Ground,
   countOutcome?: (kind: string, outcome: string) => void,
+  at?: AtCrashPoint,
 ): Promise<() => Promise<void>> {
   const { url, pool, storage } = ground
   const queue = await openQueue(config, log, ground)
@@ -20,7 +22,8 @@ export async function work(
     pool,
     url,
     queue,
-    ...promises({ pool, storage, partRows: config.exportPartRows, policies: POLICIES }),
+    ...promises({ pool, storage, partRows: config.exportPartRows, policies: POLICIES, ...(at && { at }) }),
+    ...(at && { at }),
     leaseMs: config.leaseMs,
     log,
     ...(countOutcome && { onOutcome: countOutcome }),

@@ -10,10 +10,12 @@ import * as experiments from './v4/experiments.ts'
 import * as experimentsSummary from './v4/experiments-summary.ts'
 import * as exports_ from './v4/exports.ts'
 import * as identities from './v4/identities.ts'
+import * as ledger from './v4/ledger.ts'
 import * as offerings from './v4/offerings.ts'
 import * as products from './v4/products.ts'
 import * as projectSettings from './v4/project-settings.ts'
 import * as purchases from './v4/purchases.ts'
+import * as pushes from './v4/pushes.ts'
 import * as evaluation from './v4/remote-configuration-evaluation.ts'
 import * as remoteConfigurationPayloads from './v4/remote-configuration-payloads.ts'
 import * as remoteConfigurationUsers from './v4/remote-configuration-users.ts'
@@ -37,10 +39,12 @@ const operations: { [Id in OperationId]: Operation<Id> } = {
   ...experiments,
   ...exports_,
   ...identities,
+  ...ledger,
   ...offerings,
   ...products,
   ...projectSettings,
   ...purchases,
+  ...pushes,
   ...evaluation,
   ...remoteConfigurationPayloads,
   ...remoteConfigurationUsers,

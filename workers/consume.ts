@@ -5,10 +5,11 @@ import { laggingEnvironments } from '../domain/log/read.ts'
 import { consumeOne, laggingPlaces } from '../domain/log/set-aside.ts'
 import type { Pool } from '../store/connect.ts'
 import { isPassing } from '../store/failures.ts'
+import { type AtCrashPoint, NOWHERE } from '../workflows/engine/crash-point.ts'
 
 export type { Consumer }
 
-export type ConsumersOptions = { pool: Pool; consumers: Consumer[]; log: Logger; onConsumed?: () => void }
+export type ConsumersOptions = { pool: Pool; consumers: Consumer[]; log: Logger; at?: AtCrashPoint }
 
 /** Lost notices are found this often. */
 const PERIOD_MS = 1_000
@@ -16,7 +17,7 @@ const PERIOD_MS = 1_000
 const BATCH: Batch = { partitions: 16, perPartition: 64 }
 
 /** Reads the log for its consumers, environment by environment: at once when an append announces it, and every second anyway. */
-export function startConsumers({ pool, consumers, log, onConsumed = () => {} }: ConsumersOptions) {
+export function startConsumers({ pool, consumers, log, at = NOWHERE }: ConsumersOptions) {
   let stopped = false
   // Per consumer and environment: running, and whether to look again.
   const running = new Map<string, Promise<void>>()
@@ -38,7 +39,7 @@ export function startConsumers({ pool, consumers, log, onConsumed = () => {} }: 
     do {
       again.delete(key)
       try {
-        while (!stopped && (await consumeBatch(pool, consumer, environment, BATCH)) > 0) onConsumed()
+        while (!stopped && (await consumeBatch(pool, consumer, environment, BATCH)) > 0) at('consumed')
       } catch (error) {
         if (isPassing(error)) {
           log.warn({ err: error, consumer: consumer.name }, 'reading the log failed')

@@ -3,6 +3,7 @@ import { type Candidate, claimDue, lookAtDue } from '../domain/runs/claim.ts'
 import type { Claimed } from '../domain/runs/claimed.ts'
 import { prolongLeases, releaseLeases } from '../domain/runs/lease.ts'
 import type { Pool } from '../store/connect.ts'
+import type { AtCrashPoint } from '../workflows/engine/crash-point.ts'
 import type { Outcome, Performer } from '../workflows/engine/performer.ts'
 import { type Slots, slots } from './slots.ts'
 
@@ -15,6 +16,7 @@ export type HolderOptions = {
   onOutcome: (kind: string, outcome: Outcome['is'] | 'error') => void
   /** Something was claimed: there may be room for more rings. */
   onClaimed: () => void
+  at: AtCrashPoint
 }
 
 /** Promises that the process waits for when it stops, before it gives them back. */
@@ -30,7 +32,7 @@ function levelOf(outcome: Outcome | { is: 'error' }) {
 }
 
 /** Holds claimed promises: as many of each kind as there are slots, with their leases alive. */
-export function holder({ pool, performers, leaseMs, log, onOutcome, onClaimed }: HolderOptions) {
+export function holder({ pool, performers, leaseMs, log, onOutcome, onClaimed, at }: HolderOptions) {
   const rooms = new Map<string, Room>(performers.map(p => [p.kind, { performer: p, slots: slots(p) }]))
   const held = new Map<string, Held>()
   const stopping = new AbortController()
@@ -46,6 +48,7 @@ export function holder({ pool, performers, leaseMs, log, onOutcome, onClaimed }:
       onOutcome(claimed.kind, outcome.is)
       log[levelOf(outcome)]({ kind: claimed.kind, id: claimed.id, ...detail }, `${claimed.kind} ${outcome.is}`)
     }
+    at('claimed')
     const done = performer
       .perform(claimed, signals)
       .then(async outcome => {

@@ -2,6 +2,7 @@ import type { Logger } from 'pino'
 import { LOG_CHANNEL } from '../domain/log/consumer.ts'
 import { DUE_CHANNEL } from '../domain/runs/create.ts'
 import type { Pool } from '../store/connect.ts'
+import { type AtCrashPoint, NOWHERE } from '../workflows/engine/crash-point.ts'
 import type { Outcome, Performer } from '../workflows/engine/performer.ts'
 import { type Consumer, startConsumers } from './consume.ts'
 import { holder } from './holder.ts'
@@ -21,6 +22,7 @@ export type WorkerOptions = {
   leaseMs?: number
   log: Logger
   onOutcome?: (kind: string, outcome: Outcome['is'] | 'error') => void
+  at?: AtCrashPoint
 }
 
 export const LEASE_MS = 30_000
@@ -38,6 +40,7 @@ export async function startWorker({
   leaseMs = LEASE_MS,
   log,
   onOutcome,
+  at = NOWHERE,
 }: WorkerOptions): Promise<Worker> {
   const holding = holder({
     pool,
@@ -50,6 +53,7 @@ export async function startWorker({
       onOutcome?.(kind, outcome)
     },
     onClaimed: () => sweep.onClaimed(),
+    at,
   })
   const byKind = new Map(timers.map(timer => [timer.kind, timer]))
   const firing = new Set<Promise<void>>()
@@ -61,7 +65,7 @@ export async function startWorker({
     await fired
   }
   const sweep = startSweep({ pool, queue, take, log })
-  const reading = startConsumers({ pool, consumers, log })
+  const reading = startConsumers({ pool, consumers, log, at })
   for (const kind of [...holding.kinds, ...byKind.keys()]) await queue.listen(kind, ids => take(kind, ids))
   const listener = startListener(
     url,

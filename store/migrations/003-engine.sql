@@ -112,6 +112,7 @@ create unique index deliveries_by_id on deliveries (environment, id);
 create unique index deliveries_once_per_event on deliveries (integration, event_id) where source = 'event';
 create unique index deliveries_once_per_step on deliveries (environment, run_id, step_id) where source = 'automation';
 create index deliveries_by_creation on deliveries (environment, integration, created_at, id);
+create index deliveries_by_time on deliveries (environment, created_at);
 create index deliveries_open on deliveries (integration, number) where status in ('pending', 'retrying');
 create index deliveries_open_of_user on deliveries (integration, user_id, number) where status in ('pending', 'retrying') and source = 'event';
 create index deliveries_of_user on deliveries (environment, user_id) where user_id is not null;
@@ -181,6 +182,7 @@ create table automation_runs (
 create unique index automation_runs_by_id on automation_runs (environment, id);
 create unique index automation_runs_once on automation_runs (environment, automation_id, event_id) where replay_of is null;
 create index automation_runs_by_creation on automation_runs (environment, automation_id, created_at, id);
+create index automation_runs_by_time on automation_runs (environment, created_at);
 create index automation_runs_of_user on automation_runs (environment, user_id, automation_id, received_at) where user_id is not null;
 create index automation_runs_open on automation_runs (environment, automation_id, number) where status in ('pending', 'running', 'waiting');
 create index automation_runs_by_end on automation_runs (environment, finished_at) where finished_at is not null;

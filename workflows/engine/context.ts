@@ -3,6 +3,7 @@ import type { ClaimedRun } from '../../domain/runs/begin.ts'
 import { type Attempt, holdFence, LeaseLost, type RecordedStep, suspendRun, writeStep } from '../../domain/runs/record.ts'
 import type { Pool, Tx } from '../../store/connect.ts'
 import { transaction } from '../../store/transaction.ts'
+import type { AtCrashPoint } from './crash-point.ts'
 import type { Signals } from './performer.ts'
 import { type Policies, StopRetrying, waitAfter } from './policy.ts'
 import type { RunContext, StepScope } from './workflow.ts'
@@ -21,14 +22,21 @@ export class Interrupted extends Error {}
 /** A step has used up its attempts, or must not be repeated; `cause` is what it died of. */
 export class StepFailed extends Error {}
 
-export type ContextOptions = { pool: Pool; policies: Policies; run: ClaimedRun; recorded: RecordedStep[]; signals: Signals }
+export type ContextOptions = {
+  pool: Pool
+  policies: Policies
+  run: ClaimedRun
+  recorded: RecordedStep[]
+  signals: Signals
+  at: AtCrashPoint
+}
 
 type Place = { n: number; step: RecordedStep | undefined }
 type Done<T> = (tx: Tx, result: T) => Promise<void>
 
 const messageOf = (error: unknown) => (error instanceof Error ? error.message : String(error)).slice(0, 1000)
 
-export function runContext({ pool, policies, run, recorded, signals }: ContextOptions): RunContext {
+export function runContext({ pool, policies, run, recorded, signals, at }: ContextOptions): RunContext {
   const { lease, stopping, halt } = signals
   const steps = new Map(recorded.map(step => [step.n, step]))
   const policy = policies.step
@@ -83,9 +91,12 @@ export function runContext({ pool, policies, run, recorded, signals }: ContextOp
     const timer = setTimeout(() => overtime.abort(new Error(`took longer than ${limitMs} ms`)), limitMs)
     const scope = { signal: AbortSignal.any([lease, halt, overtime.signal]), key: `${run.id}:${name}`, fence: run.fence }
     try {
-      return await act(scope, (tx, result) =>
+      at('before-effect')
+      const done = await act(scope, (tx, result) =>
         writeStep(tx, run, { n: place.n, name, status: 'succeeded', result, attempts: attempts(null), startedAt }),
       )
+      at('recorded')
+      return done
     } catch (error) {
       if (error instanceof LeaseLost || lease.aborted) throw new LeaseLost(messageOf(error))
       if (halt.aborted) throw new Interrupted(messageOf(error))
@@ -114,6 +125,7 @@ export function runContext({ pool, policies, run, recorded, signals }: ContextOp
         name,
         async (scope, done) => {
           const result = await effect(scope)
+          at('after-effect')
           await fenced(async tx => {
             await record?.(tx, result)
             await done(tx, result)

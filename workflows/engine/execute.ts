@@ -3,11 +3,12 @@ import { finishRun, holdFence, LeaseLost, recordedSteps } from '../../domain/run
 import type { Pool } from '../../store/connect.ts'
 import { transaction } from '../../store/transaction.ts'
 import { Interrupted, runContext, StepFailed, Suspended } from './context.ts'
+import { type AtCrashPoint, NOWHERE } from './crash-point.ts'
 import type { Outcome, Performer, Signals } from './performer.ts'
 import type { Policies } from './policy.ts'
 import type { Workflow } from './workflow.ts'
 
-export type WorkflowDeps = { pool: Pool; policies: Policies }
+export type WorkflowDeps = { pool: Pool; policies: Policies; at?: AtCrashPoint }
 
 /** The runs of workflows, as promises that a worker turns. */
 export const workflowPerformers = (workflows: Workflow[], deps: WorkflowDeps): Performer[] =>
@@ -28,14 +29,16 @@ type Execution = WorkflowDeps & { workflow: Workflow; run: ClaimedRun; signals: 
  * Carries a claimed run as far as it goes now. Throws only when not even its failure could be recorded (the database is away): the
  * lease then runs out and the run is taken up again.
  */
-async function execute({ pool, policies, workflow, run, signals }: Execution): Promise<Outcome> {
+async function execute({ pool, policies, workflow, run, signals, at = NOWHERE }: Execution): Promise<Outcome> {
   try {
     if (run.version !== workflow.version) throw new StepFailed(`this program does not know version ${run.version} of ${workflow.kind}`)
-    await workflow.run(runContext({ pool, policies, run, recorded: await recordedSteps(pool, run), signals }))
+    await workflow.run(runContext({ pool, policies, run, recorded: await recordedSteps(pool, run), signals, at }))
+    at('before-end')
     await transaction(pool, async tx => {
       await holdFence(tx, run)
       await finishRun(tx, run, 'succeeded', null)
     })
+    at('ended')
     return { is: 'succeeded' }
   } catch (error) {
     if (error instanceof Suspended) return { is: 'suspended', why: error.message, isRetry: error.isRetry }

@@ -2,7 +2,7 @@
 
 import { client } from './client.gen.ts';
 import type { Client, Options as Options2, TDataShape } from './client/index.ts';
-import type { V4AdvanceTestClockData, V4AdvanceTestClockErrors, V4AdvanceTestClockResponses, V4AttachUserToExperimentData, V4AttachUserToExperimentErrors, V4AttachUserToExperimentResponses, V4AttachUserToRemoteConfigurationData, V4AttachUserToRemoteConfigurationErrors, V4AttachUserToRemoteConfigurationResponses, V4ChangeExperimentStatusData, V4ChangeExperimentStatusErrors, V4ChangeExperimentStatusResponses, V4ChangeRemoteConfigurationStatusData, V4ChangeRemoteConfigurationStatusErrors, V4ChangeRemoteConfigurationStatusResponses, V4CopyScreenData, V4CopyScreenErrors, V4CopyScreenResponses, V4CreateEntitlementData, V4CreateEntitlementErrors, V4CreateEntitlementResponses, V4CreateEventsData, V4CreateEventsErrors, V4CreateEventsResponses, V4CreateExperimentData, V4CreateExperimentErrors, V4CreateExperimentGroupData, V4CreateExperimentGroupErrors, V4CreateExperimentGroupResponses, V4CreateExperimentResponses, V4CreateExportData, V4CreateExportErrors, V4CreateExportResponses, V4CreateIdentityData, V4CreateIdentityErrors, V4CreateIdentityResponses, V4CreateOfferingData, V4CreateOfferingErrors, V4CreateOfferingResponses, V4CreateProductData, V4CreateProductErrors, V4CreateProductResponses, V4CreatePurchaseData, V4CreatePurchaseErrors, V4CreatePurchaseResponses, V4CreateRemoteConfigurationData, V4CreateRemoteConfigurationErrors, V4CreateRemoteConfigurationResponses, V4CreateScreenData, V4CreateScreenErrors, V4CreateScreenResponses, V4CreateSegmentData, V4CreateSegmentErrors, V4CreateSegmentResponses, V4CreateUserData, V4CreateUserErrors, V4CreateUserResponses, V4DeleteCustomerData, V4DeleteCustomerErrors, V4DeleteCustomerResponses, V4DeleteEntitlementData, V4DeleteEntitlementErrors, V4DeleteEntitlementResponses, V4DeleteExperimentData, V4DeleteExperimentErrors, V4DeleteExperimentGroupData, V4DeleteExperimentGroupErrors, V4DeleteExperimentGroupResponses, V4DeleteExperimentResponses, V4DeleteOfferingData, V4DeleteOfferingErrors, V4DeleteOfferingResponses, V4DeleteProductData, V4DeleteProductErrors, V4DeleteProductResponses, V4DeleteRemoteConfigurationData, V4DeleteRemoteConfigurationErrors, V4DeleteRemoteConfigurationResponses, V4DeleteScreenData, V4DeleteScreenErrors, V4DeleteScreenResponses, V4DeleteSegmentData, V4DeleteSegmentErrors, V4DeleteSegmentResponses, V4DetachUserFromExperimentData, V4DetachUserFromExperimentErrors, V4DetachUserFromExperimentResponses, V4DetachUserFromRemoteConfigurationData, V4DetachUserFromRemoteConfigurationErrors, V4DetachUserFromRemoteConfigurationResponses, V4EvaluateUserRemoteConfigurationsData, V4EvaluateUserRemoteConfigurationsErrors, V4EvaluateUserRemoteConfigurationsResponses, V4GetCustomerData, V4GetCustomerErrors, V4GetCustomerMetricsData, V4GetCustomerMetricsErrors, V4GetCustomerMetricsResponses, V4GetCustomerResponses, V4GetEntitlementData, V4GetEntitlementErrors, V4GetEntitlementResponses, V4GetExperimentData, V4GetExperimentErrors, V4GetExperimentResponses, V4GetExperimentsSummaryData, V4GetExperimentsSummaryErrors, V4GetExperimentsSummaryResponses, V4GetExportData, V4GetExportErrors, V4GetExportResponses, V4GetIdentityData, V4GetIdentityErrors, V4GetIdentityResponses, V4GetOfferingData, V4GetOfferingErrors, V4GetOfferingResponses, V4GetProductData, V4GetProductErrors, V4GetProductResponses, V4GetProjectSettingsData, V4GetProjectSettingsErrors, V4GetProjectSettingsResponses, V4GetRemoteConfigurationData, V4GetRemoteConfigurationErrors, V4GetRemoteConfigurationPayloadData, V4GetRemoteConfigurationPayloadErrors, V4GetRemoteConfigurationPayloadMappingData, V4GetRemoteConfigurationPayloadMappingErrors, V4GetRemoteConfigurationPayloadMappingResponses, V4GetRemoteConfigurationPayloadResponses, V4GetRemoteConfigurationResponses, V4GetScreenData, V4GetScreenErrors, V4GetScreenResponses, V4GetSegmentData, V4GetSegmentErrors, V4GetSegmentResponses, V4GetStoreConfigData, V4GetStoreConfigErrors, V4GetStoreConfigResponses, V4GetTestClockData, V4GetTestClockErrors, V4GetTestClockResponses, V4GetUserData, V4GetUserErrors, V4GetUserPurchaseData, V4GetUserPurchaseErrors, V4GetUserPurchaseResponses, V4GetUserResponses, V4GrantCustomerPermissionData, V4GrantCustomerPermissionErrors, V4GrantCustomerPermissionResponses, V4GrantUserEntitlementData, V4GrantUserEntitlementErrors, V4GrantUserEntitlementResponses, V4ListAuditLogData, V4ListAuditLogErrors, V4ListAuditLogResponses, V4ListCustomerPermissionsData, V4ListCustomerPermissionsErrors, V4ListCustomerPermissionsResponses, V4ListCustomersData, V4ListCustomersErrors, V4ListCustomersResponses, V4ListEntitlementsData, V4ListEntitlementsErrors, V4ListEntitlementsResponses, V4ListEventsData, V4ListEventsErrors, V4ListEventsResponses, V4ListExperimentGroupsData, V4ListExperimentGroupsErrors, V4ListExperimentGroupsResponses, V4ListExperimentsData, V4ListExperimentsErrors, V4ListExperimentsResponses, V4ListExportsData, V4ListExportsErrors, V4ListExportsResponses, V4ListOfferingsData, V4ListOfferingsErrors, V4ListOfferingsResponses, V4ListProductsData, V4ListProductsErrors, V4ListProductsResponses, V4ListRemoteConfigurationsData, V4ListRemoteConfigurationsErrors, V4ListRemoteConfigurationsResponses, V4ListScreensData, V4ListScreensErrors, V4ListScreensResponses, V4ListSegmentsData, V4ListSegmentsErrors, V4ListSegmentsResponses, V4ListSystemSegmentsData, V4ListSystemSegmentsErrors, V4ListSystemSegmentsResponses, V4ListUserEntitlementsData, V4ListUserEntitlementsErrors, V4ListUserEntitlementsResponses, V4ListUserPropertiesData, V4ListUserPropertiesErrors, V4ListUserPropertiesResponses, V4ListUserPurchasesData, V4ListUserPurchasesErrors, V4ListUserPurchasesResponses, V4PublishScreenData, V4PublishScreenErrors, V4PublishScreenResponses, V4RegenerateProjectSecretData, V4RegenerateProjectSecretErrors, V4RegenerateProjectSecretResponses, V4ReplaceRemoteConfigurationPayloadData, V4ReplaceRemoteConfigurationPayloadErrors, V4ReplaceRemoteConfigurationPayloadResponses, V4RevokeCustomerPermissionData, V4RevokeCustomerPermissionErrors, V4RevokeCustomerPermissionResponses, V4RevokeUserEntitlementData, V4RevokeUserEntitlementErrors, V4RevokeUserEntitlementResponses, V4SetCustomerPropertiesData, V4SetCustomerPropertiesErrors, V4SetCustomerPropertiesResponses, V4SetMainOfferingData, V4SetMainOfferingErrors, V4SetMainOfferingResponses, V4SetRemoteConfigurationPayloadMappingData, V4SetRemoteConfigurationPayloadMappingErrors, V4SetRemoteConfigurationPayloadMappingResponses, V4SetUserPropertiesData, V4SetUserPropertiesErrors, V4SetUserPropertiesResponses, V4UpdateEntitlementData, V4UpdateEntitlementErrors, V4UpdateEntitlementResponses, V4UpdateExperimentData, V4UpdateExperimentErrors, V4UpdateExperimentGroupData, V4UpdateExperimentGroupErrors, V4UpdateExperimentGroupResponses, V4UpdateExperimentResponses, V4UpdateOfferingData, V4UpdateOfferingErrors, V4UpdateOfferingResponses, V4UpdateProductData, V4UpdateProductErrors, V4UpdateProductResponses, V4UpdateProjectSettingsData, V4UpdateProjectSettingsErrors, V4UpdateProjectSettingsResponses, V4UpdateRemoteConfigurationData, V4UpdateRemoteConfigurationErrors, V4UpdateRemoteConfigurationResponses, V4UpdateScreenData, V4UpdateScreenErrors, V4UpdateScreenResponses, V4UpdateSegmentData, V4UpdateSegmentErrors, V4UpdateSegmentResponses, V4UpdateStoreConfigData, V4UpdateStoreConfigErrors, V4UpdateStoreConfigResponses, V4UpdateUserPurchaseData, V4UpdateUserPurchaseErrors, V4UpdateUserPurchaseResponses } from './types.gen.ts';
+import type { V4AdvanceTestClockData, V4AdvanceTestClockErrors, V4AdvanceTestClockResponses, V4AttachUserToExperimentData, V4AttachUserToExperimentErrors, V4AttachUserToExperimentResponses, V4AttachUserToRemoteConfigurationData, V4AttachUserToRemoteConfigurationErrors, V4AttachUserToRemoteConfigurationResponses, V4ChangeExperimentStatusData, V4ChangeExperimentStatusErrors, V4ChangeExperimentStatusResponses, V4ChangeRemoteConfigurationStatusData, V4ChangeRemoteConfigurationStatusErrors, V4ChangeRemoteConfigurationStatusResponses, V4CopyScreenData, V4CopyScreenErrors, V4CopyScreenResponses, V4CreateEntitlementData, V4CreateEntitlementErrors, V4CreateEntitlementResponses, V4CreateEventsData, V4CreateEventsErrors, V4CreateEventsResponses, V4CreateExperimentData, V4CreateExperimentErrors, V4CreateExperimentGroupData, V4CreateExperimentGroupErrors, V4CreateExperimentGroupResponses, V4CreateExperimentResponses, V4CreateExportData, V4CreateExportErrors, V4CreateExportResponses, V4CreateIdentityData, V4CreateIdentityErrors, V4CreateIdentityResponses, V4CreateOfferingData, V4CreateOfferingErrors, V4CreateOfferingResponses, V4CreateProductData, V4CreateProductErrors, V4CreateProductResponses, V4CreatePurchaseData, V4CreatePurchaseErrors, V4CreatePurchaseResponses, V4CreatePushData, V4CreatePushErrors, V4CreatePushResponses, V4CreateRemoteConfigurationData, V4CreateRemoteConfigurationErrors, V4CreateRemoteConfigurationResponses, V4CreateScreenData, V4CreateScreenErrors, V4CreateScreenResponses, V4CreateSegmentData, V4CreateSegmentErrors, V4CreateSegmentResponses, V4CreateUserData, V4CreateUserErrors, V4CreateUserResponses, V4DeleteCustomerData, V4DeleteCustomerErrors, V4DeleteCustomerResponses, V4DeleteEntitlementData, V4DeleteEntitlementErrors, V4DeleteEntitlementResponses, V4DeleteExperimentData, V4DeleteExperimentErrors, V4DeleteExperimentGroupData, V4DeleteExperimentGroupErrors, V4DeleteExperimentGroupResponses, V4DeleteExperimentResponses, V4DeleteOfferingData, V4DeleteOfferingErrors, V4DeleteOfferingResponses, V4DeleteProductData, V4DeleteProductErrors, V4DeleteProductResponses, V4DeletePushData, V4DeletePushErrors, V4DeletePushResponses, V4DeleteRemoteConfigurationData, V4DeleteRemoteConfigurationErrors, V4DeleteRemoteConfigurationResponses, V4DeleteScreenData, V4DeleteScreenErrors, V4DeleteScreenResponses, V4DeleteSegmentData, V4DeleteSegmentErrors, V4DeleteSegmentResponses, V4DetachUserFromExperimentData, V4DetachUserFromExperimentErrors, V4DetachUserFromExperimentResponses, V4DetachUserFromRemoteConfigurationData, V4DetachUserFromRemoteConfigurationErrors, V4DetachUserFromRemoteConfigurationResponses, V4EvaluateUserRemoteConfigurationsData, V4EvaluateUserRemoteConfigurationsErrors, V4EvaluateUserRemoteConfigurationsResponses, V4GetCustomerData, V4GetCustomerErrors, V4GetCustomerMetricsData, V4GetCustomerMetricsErrors, V4GetCustomerMetricsResponses, V4GetCustomerResponses, V4GetEntitlementData, V4GetEntitlementErrors, V4GetEntitlementResponses, V4GetExperimentData, V4GetExperimentErrors, V4GetExperimentResponses, V4GetExperimentsSummaryData, V4GetExperimentsSummaryErrors, V4GetExperimentsSummaryResponses, V4GetExportData, V4GetExportErrors, V4GetExportResponses, V4GetIdentityData, V4GetIdentityErrors, V4GetIdentityResponses, V4GetLedgerData, V4GetLedgerErrors, V4GetLedgerResponses, V4GetOfferingData, V4GetOfferingErrors, V4GetOfferingResponses, V4GetProductData, V4GetProductErrors, V4GetProductResponses, V4GetProjectSettingsData, V4GetProjectSettingsErrors, V4GetProjectSettingsResponses, V4GetPushData, V4GetPushErrors, V4GetPushResponses, V4GetRemoteConfigurationData, V4GetRemoteConfigurationErrors, V4GetRemoteConfigurationPayloadData, V4GetRemoteConfigurationPayloadErrors, V4GetRemoteConfigurationPayloadMappingData, V4GetRemoteConfigurationPayloadMappingErrors, V4GetRemoteConfigurationPayloadMappingResponses, V4GetRemoteConfigurationPayloadResponses, V4GetRemoteConfigurationResponses, V4GetScreenData, V4GetScreenErrors, V4GetScreenResponses, V4GetSegmentData, V4GetSegmentErrors, V4GetSegmentResponses, V4GetStoreConfigData, V4GetStoreConfigErrors, V4GetStoreConfigResponses, V4GetTestClockData, V4GetTestClockErrors, V4GetTestClockResponses, V4GetUserData, V4GetUserErrors, V4GetUserPurchaseData, V4GetUserPurchaseErrors, V4GetUserPurchaseResponses, V4GetUserResponses, V4GrantCustomerPermissionData, V4GrantCustomerPermissionErrors, V4GrantCustomerPermissionResponses, V4GrantUserEntitlementData, V4GrantUserEntitlementErrors, V4GrantUserEntitlementResponses, V4ListAuditLogData, V4ListAuditLogErrors, V4ListAuditLogResponses, V4ListCustomerPermissionsData, V4ListCustomerPermissionsErrors, V4ListCustomerPermissionsResponses, V4ListCustomersData, V4ListCustomersErrors, V4ListCustomersResponses, V4ListEntitlementsData, V4ListEntitlementsErrors, V4ListEntitlementsResponses, V4ListEventsData, V4ListEventsErrors, V4ListEventsResponses, V4ListExperimentGroupsData, V4ListExperimentGroupsErrors, V4ListExperimentGroupsResponses, V4ListExperimentsData, V4ListExperimentsErrors, V4ListExperimentsResponses, V4ListExportsData, V4ListExportsErrors, V4ListExportsResponses, V4ListOfferingsData, V4ListOfferingsErrors, V4ListOfferingsResponses, V4ListProductsData, V4ListProductsErrors, V4ListProductsResponses, V4ListPushesData, V4ListPushesErrors, V4ListPushesResponses, V4ListRemoteConfigurationsData, V4ListRemoteConfigurationsErrors, V4ListRemoteConfigurationsResponses, V4ListScreensData, V4ListScreensErrors, V4ListScreensResponses, V4ListSegmentsData, V4ListSegmentsErrors, V4ListSegmentsResponses, V4ListSystemSegmentsData, V4ListSystemSegmentsErrors, V4ListSystemSegmentsResponses, V4ListUserEntitlementsData, V4ListUserEntitlementsErrors, V4ListUserEntitlementsResponses, V4ListUserPropertiesData, V4ListUserPropertiesErrors, V4ListUserPropertiesResponses, V4ListUserPurchasesData, V4ListUserPurchasesErrors, V4ListUserPurchasesResponses, V4PublishScreenData, V4PublishScreenErrors, V4PublishScreenResponses, V4RegenerateProjectSecretData, V4RegenerateProjectSecretErrors, V4RegenerateProjectSecretResponses, V4ReplaceRemoteConfigurationPayloadData, V4ReplaceRemoteConfigurationPayloadErrors, V4ReplaceRemoteConfigurationPayloadResponses, V4RevokeCustomerPermissionData, V4RevokeCustomerPermissionErrors, V4RevokeCustomerPermissionResponses, V4RevokeUserEntitlementData, V4RevokeUserEntitlementErrors, V4RevokeUserEntitlementResponses, V4SetCustomerPropertiesData, V4SetCustomerPropertiesErrors, V4SetCustomerPropertiesResponses, V4SetMainOfferingData, V4SetMainOfferingErrors, V4SetMainOfferingResponses, V4SetRemoteConfigurationPayloadMappingData, V4SetRemoteConfigurationPayloadMappingErrors, V4SetRemoteConfigurationPayloadMappingResponses, V4SetUserPropertiesData, V4SetUserPropertiesErrors, V4SetUserPropertiesResponses, V4UpdateEntitlementData, V4UpdateEntitlementErrors, V4UpdateEntitlementResponses, V4UpdateExperimentData, V4UpdateExperimentErrors, V4UpdateExperimentGroupData, V4UpdateExperimentGroupErrors, V4UpdateExperimentGroupResponses, V4UpdateExperimentResponses, V4UpdateOfferingData, V4UpdateOfferingErrors, V4UpdateOfferingResponses, V4UpdateProductData, V4UpdateProductErrors, V4UpdateProductResponses, V4UpdateProjectSettingsData, V4UpdateProjectSettingsErrors, V4UpdateProjectSettingsResponses, V4UpdatePushData, V4UpdatePushErrors, V4UpdatePushResponses, V4UpdateRemoteConfigurationData, V4UpdateRemoteConfigurationErrors, V4UpdateRemoteConfigurationResponses, V4UpdateScreenData, V4UpdateScreenErrors, V4UpdateScreenResponses, V4UpdateSegmentData, V4UpdateSegmentErrors, V4UpdateSegmentResponses, V4UpdateStoreConfigData, V4UpdateStoreConfigErrors, V4UpdateStoreConfigResponses, V4UpdateUserPurchaseData, V4UpdateUserPurchaseErrors, V4UpdateUserPurchaseResponses } from './types.gen.ts';
 
 export type Options<TData extends TDataShape = TDataShape, ThrowOnError extends boolean = boolean, TResponse = unknown> = Options2<TData, ThrowOnError, TResponse> & {
     /**
@@ -1089,6 +1089,69 @@ export const v4GetExport = <ThrowOnError extends boolean = true>(options: Option
 });
 
 /**
+ * List pushes
+ *
+ * Push templates of the environment, newest first.
+ */
+export const v4ListPushes = <ThrowOnError extends boolean = true>(options?: Options<V4ListPushesData, ThrowOnError>) => (options?.client ?? client).get<V4ListPushesResponses, V4ListPushesErrors, ThrowOnError>({
+    security: [{ scheme: 'bearer', type: 'http' }],
+    url: '/v4/pushes',
+    ...options
+});
+
+/**
+ * Create a push
+ *
+ * Makes a template that automations send by its id, as `actions.push` or in a push step. 404 `not_found` when there is no integration with that `integration_id`, 400 when it is neither OneSignal nor Firebase.
+ */
+export const v4CreatePush = <ThrowOnError extends boolean = true>(options: Options<V4CreatePushData, ThrowOnError>) => (options.client ?? client).post<V4CreatePushResponses, V4CreatePushErrors, ThrowOnError>({
+    security: [{ scheme: 'bearer', type: 'http' }],
+    url: '/v4/pushes',
+    ...options,
+    headers: {
+        'Content-Type': 'application/json',
+        ...options.headers
+    }
+});
+
+/**
+ * Delete a push
+ *
+ * Removes the push for good. 409 `conflict` while an active or paused automation names it.
+ */
+export const v4DeletePush = <ThrowOnError extends boolean = true>(options: Options<V4DeletePushData, ThrowOnError>) => (options.client ?? client).delete<V4DeletePushResponses, V4DeletePushErrors, ThrowOnError>({
+    security: [{ scheme: 'bearer', type: 'http' }],
+    url: '/v4/pushes/{push_id}',
+    ...options
+});
+
+/**
+ * Get a push
+ *
+ * The template as it is now, placeholders unreplaced.
+ */
+export const v4GetPush = <ThrowOnError extends boolean = true>(options: Options<V4GetPushData, ThrowOnError>) => (options.client ?? client).get<V4GetPushResponses, V4GetPushErrors, ThrowOnError>({
+    security: [{ scheme: 'bearer', type: 'http' }],
+    url: '/v4/pushes/{push_id}',
+    ...options
+});
+
+/**
+ * Replace a push
+ *
+ * Replaces the template; what is left out returns to its default. Later sends use it, also those of automation runs under way.
+ */
+export const v4UpdatePush = <ThrowOnError extends boolean = true>(options: Options<V4UpdatePushData, ThrowOnError>) => (options.client ?? client).put<V4UpdatePushResponses, V4UpdatePushErrors, ThrowOnError>({
+    security: [{ scheme: 'bearer', type: 'http' }],
+    url: '/v4/pushes/{push_id}',
+    ...options,
+    headers: {
+        'Content-Type': 'application/json',
+        ...options.headers
+    }
+});
+
+/**
  * Get the project settings
  *
  * Name, keys and proxies of the project, the same under both of its keys. The three keys are shown in clear and without the prefix `test_`; the answer carries `Cache-Control: no-store`.
@@ -1155,6 +1218,26 @@ export const v4UpdateStoreConfig = <ThrowOnError extends boolean = true>(options
         'Content-Type': 'application/json',
         ...options.headers
     }
+});
+
+/**
+ * Get the ledger
+ *
+ * What the service promised, and what became of it: for each kind promised = kept + declined + broken + outstanding, exactly. A
+ * promise belongs to the window [`from`, `to`) in which it fell due; those of the future are not counted. Runs, deliveries and
+ * exports that are no longer kept still count, and what the erasure of a customer ended counts as declined, `user_deleted`.
+ *
+ * | kind | a promise is, due | kept | declined | broken |
+ * |---|---|---|---|---|
+ * | `report_slots` | every slot of an active report; the slot | delivered, empty | withheld, skipped | failed |
+ * | `automation_runs` | every run; its creation | succeeded | skipped, cancelled | failed |
+ * | `deliveries` | every delivery; its creation | delivered | failed because the integration or the customer was deleted | failed otherwise |
+ * | `exports` | every export that no report made; its creation | done | – | failed |
+ */
+export const v4GetLedger = <ThrowOnError extends boolean = true>(options?: Options<V4GetLedgerData, ThrowOnError>) => (options?.client ?? client).get<V4GetLedgerResponses, V4GetLedgerErrors, ThrowOnError>({
+    security: [{ scheme: 'bearer', type: 'http' }],
+    url: '/v4/ledger',
+    ...options
 });
 
 /**

@@ -1,0 +1,18 @@
+import { LEDGER_KINDS } from '../../domain/ledger/kinds.ts'
+import { readLedger } from '../../domain/ledger/read.ts'
+import { ledgerWindow } from '../../domain/ledger/window.ts'
+import { invalidField } from '../../domain/refusal.ts'
+import { wireTime } from '../../store/connect.ts'
+import { onPool } from '../operation.ts'
+
+const MAX_WINDOW_MS = 366 * 24 * 3600 * 1000
+
+export const v4GetLedger = onPool('v4GetLedger', async ({ query, environment, db }) => {
+  const window = await ledgerWindow(db, environment, query)
+  const [from, to] = [wireTime(window.from), wireTime(window.to)]
+  const length = Date.parse(to) - Date.parse(from)
+  if (length <= 0) throw invalidField(query.to === undefined ? 'from' : 'to', 'must make a window: to later than from')
+  if (length > MAX_WINDOW_MS) throw invalidField(query.from === undefined ? 'to' : 'from', 'must be at most 366 days before to')
+  const data = await readLedger(db, environment, query.kind === undefined ? LEDGER_KINDS : [query.kind], window)
+  return { body: { object: 'ledger' as const, url: '/v4/ledger' as const, from, to, generated_at: wireTime(window.now), data } }
+})

@@ -1,0 +1,87 @@
+import type { Db } from '../../store/connect.ts'
+import type { Environment } from '../environment.ts'
+import type { LedgerKind } from './kinds.ts'
+
+/** Promises that have come to the same. `outcome` null: not ended yet. */
+export type Group = { kind: LedgerKind; outcome: string | null; reason: string; count: number }
+/** Of one kind; `at` and `id` of the one that has waited longest. */
+export type Late = { kind: LedgerKind; count: number; at: string; id: string | null }
+/** The schedule of an active report, and the first of its slots that nobody has taken. */
+export type Untaken = {
+  next_slot: string
+  send_at: string
+  timezone: string
+  cadence: string
+  weekday: string | null
+  day_of_month: number | null
+  on_dst_gap: string
+  on_dst_overlap: string
+}
+export type Counted = { groups: Group[]; late: Late[]; untaken: Untaken[] }
+export type Window = { from: string; to: string; now: string; kinds: readonly LedgerKind[] }
+
+/** Seconds after which what is due and not done is overdue. */
+export const OVERDUE_SECONDS = 60
+
+const made = (kind: LedgerKind, table: string, open: string) => `
+  select '${kind}' as kind, case when status not in (${open}) then status end as outcome, coalesce(reason, '') as reason, count(*) as count
+  from ${table} where '${kind}' = any ($4::text[]) and environment = $1 and created_at >= $2 and created_at < $3 group by status, reason`
+
+// What is due of runs and deliveries is asked of their promises: of what waits for something else nothing is due, and what is paused or
+// held is promised for later. While a worker has one in hand it is being done.
+const late = (kind: LedgerKind, due: string, table: string, at: string, open: string) => `
+  select '${kind}' as kind, ${at} as at, t.id from due d join ${table} t on t.number = d.id
+  where '${kind}' = any ($4::text[]) and d.environment = $1 and d.kind = '${due}' and d.due_at < $5::timestamptz - make_interval(secs => $6)
+    and (d.lease_until is null or d.lease_until < clock_timestamp())
+    and t.environment = $1 and t.status in (${open}) and t.created_at >= $2 and t.created_at < $3`
+
+const OPEN_RUN = `'pending', 'running', 'waiting'`
+const OPEN_DELIVERY = `'pending', 'retrying'`
+
+const LEDGER = `
+with counted as (
+    ${made('automation_runs', 'automation_runs', OPEN_RUN)}
+    union all
+    ${made('deliveries', 'deliveries', OPEN_DELIVERY)}
+    union all
+    select 'exports', case when status in ('done', 'failed') then status end, coalesce(error ->> 'code', ''), count(*) as count from exports
+    where 'exports' = any ($4::text[]) and environment = $1 and created_at >= $2 and created_at < $3 and report_run is null group by 2, 3
+    union all
+    select 'report_slots', case when status = 'finished' then outcome end, coalesce(reason, ''), count(*) as count from report_runs
+    where 'report_slots' = any ($4::text[]) and environment = $1 and kind = 'scheduled' and slot >= $2 and slot < $3 group by 2, 3
+    union all
+    select kind, outcome, reason, sum(count)::bigint from ledger_history
+    where environment = $1 and kind = any ($4::text[]) and due_at >= $2 and due_at < $3 group by kind, outcome, reason
+  ),
+  late as (
+    ${late('automation_runs', 'automation-run', 'automation_runs', 'coalesce(t.due_at, d.due_at)', OPEN_RUN)}
+    union all
+    ${late('deliveries', 'delivery', 'deliveries', 'coalesce(t.next_attempt_at, d.due_at)', OPEN_DELIVERY)}
+      and exists (select 1 from integrations i where i.number = t.integration and i.active = 1)
+    union all
+    select 'exports', created_at, id from exports
+    where 'exports' = any ($4::text[]) and environment = $1 and status in ('new', 'processing') and report_run is null
+      and created_at >= $2 and created_at < $3 and created_at < $5::timestamptz - make_interval(secs => $6)
+    union all
+    select 'report_slots', slot, id from report_runs
+    where 'report_slots' = any ($4::text[]) and environment = $1 and kind = 'scheduled' and status <> 'finished'
+      and slot >= $2 and slot < $3 and slot < $5::timestamptz - make_interval(secs => $6)
+  )
+  select
+    (select coalesce(jsonb_agg(to_jsonb(c)), '[]') from counted c) as groups,
+    (select coalesce(jsonb_agg(to_jsonb(l)), '[]') from (
+      select kind, count(*) as count, min(at)::text as at, (array_agg(id order by at, id))[1] as id from late group by kind) l) as late,
+    (select coalesce(jsonb_agg(jsonb_build_object('next_slot', next_slot::text, 'send_at', send_at, 'timezone', timezone, 'cadence', cadence,
+        'weekday', weekday, 'day_of_month', day_of_month, 'on_dst_gap', on_dst_gap, 'on_dst_overlap', on_dst_overlap)), '[]')
+      from scheduled_reports
+      where 'report_slots' = any ($4::text[]) and environment = $1 and status = 'active' and deleted_at is null
+        and next_slot < $3 and next_slot <= $5) as untaken`
+
+/**
+ * What was promised for a window, as the rows stand in one snapshot: a promise that ends meanwhile, or whose row goes, counts once.
+ * Times with microseconds; `now` is the environment's.
+ */
+export async function countPromises(db: Db, environment: Environment, { from, to, now, kinds }: Window): Promise<Counted> {
+  const { rows } = await db.query<Counted>(LEDGER, [environment, from, to, kinds, now, OVERDUE_SECONDS])
+  return rows[0]!
+}

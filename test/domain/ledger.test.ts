@@ -1,0 +1,168 @@
+import fc from 'fast-check'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { LEDGER_KINDS, type LedgerKind } from '../../domain/ledger/kinds.ts'
+import { type LedgerEntry, readLedger } from '../../domain/ledger/read.ts'
+import { startApi, type TestApi } from '../harness/api.ts'
+import { deliveryRow, exportRow, integrationRow, runRow, slotRow } from '../harness/promises.ts'
+
+let api: TestApi
+beforeAll(async () => {
+  api = await startApi()
+})
+afterAll(() => api.stop())
+
+const NOW = Date.parse('2026-06-15T12:00:00Z')
+const iso = (ms: number) => new Date(ms).toISOString()
+const wire = (ms: number) => `${iso(ms).slice(0, 19)}Z`
+
+/** Where a promise stands: what the ledger calls that, and how its row says it. */
+type Standing = { meaning: 'kept' | 'declined' | 'broken' | 'outstanding'; status: string; reason: string | null }
+const standing = (meaning: Standing['meaning'], status: string, reason: string | null = null): Standing => ({ meaning, status, reason })
+const STANDINGS: Record<LedgerKind, Standing[]> = {
+  report_slots: [
+    standing('kept', 'delivered'),
+    standing('kept', 'empty'),
+    standing('declined', 'withheld', 'report_paused'),
+    standing('declined', 'skipped', 'dst_gap'),
+    standing('broken', 'failed', 'destination_failed'),
+    standing('outstanding', 'pending'),
+    standing('outstanding', 'running'),
+  ],
+  automation_runs: [
+    standing('kept', 'succeeded'),
+    standing('kept', 'succeeded', 'exit'),
+    standing('declined', 'skipped', 'no_user'),
+    standing('declined', 'cancelled', 'cancelled_by_api'),
+    standing('broken', 'failed', 'email_failed'),
+    standing('outstanding', 'pending'),
+    standing('outstanding', 'running'),
+    standing('outstanding', 'waiting'),
+  ],
+  deliveries: [
+    standing('kept', 'delivered'),
+    standing('declined', 'failed', 'integration_deleted'),
+    standing('broken', 'failed', 'exhausted'),
+    standing('broken', 'failed', 'gone'),
+    standing('outstanding', 'pending'),
+    standing('outstanding', 'retrying'),
+  ],
+  exports: [
+    standing('kept', 'done'),
+    standing('broken', 'failed', 'storage_error'),
+    standing('outstanding', 'new'),
+    standing('outstanding', 'processing'),
+  ],
+}
+
+/** `at`: seconds before now; `due`: seconds before now of what is due next, if anything; `held`: by a paused integration. */
+type Made = { kind: LedgerKind; at: number; standing: Standing; due: number | null; held: boolean; parent: number; gone: number }
+const made: fc.Arbitrary<Made> = fc.constantFrom(...LEDGER_KINDS).chain(kind =>
+  fc.record({
+    kind: fc.constant(kind),
+    at: fc.oneof(fc.constantFrom(0, 59, 60, 61, 3600), fc.integer({ min: 1, max: 200_000 })),
+    standing: fc.constantFrom(...STANDINGS[kind]),
+    due: fc.option(fc.oneof(fc.constantFrom(59, 60, 61), fc.integer({ min: -9999, max: 9999 }))),
+    held: fc.boolean(),
+    parent: fc.integer({ min: 0, max: 3 }),
+    // Rows that are no longer kept.
+    gone: fc.integer({ min: 0, max: 2 }),
+  }),
+)
+
+async function write(environment: number, integrations: Record<'0' | '1', number>[], one: Made): Promise<string | null> {
+  const { pool } = api
+  const row = { at: iso(NOW - one.at * 1000), status: one.standing.status, reason: one.standing.reason }
+  const open = one.standing.meaning === 'outstanding'
+  const dueAt = open && one.due !== null ? iso(NOW - one.due * 1000) : null
+  if (!open && one.gone > 0) {
+    await pool.query(
+      `insert into ledger_history values ($1, $2, $3, $4, $5, $6) on conflict (environment, kind, due_at, outcome, reason)
+       do update set count = ledger_history.count + excluded.count`,
+      [environment, one.kind, row.at, row.status, row.reason ?? '', one.gone],
+    )
+    return null
+  }
+  if (one.kind === 'automation_runs') return (await runRow(pool, environment, { ...row, dueAt, automation: `auto_${one.parent}` })).id
+  const integration = integrations[one.parent]![one.held ? '0' : '1']
+  if (one.kind === 'deliveries') return (await deliveryRow(pool, environment, { ...row, dueAt, integration })).id
+  return one.kind === 'exports' ? exportRow(pool, environment, row) : slotRow(pool, environment, row)
+}
+
+/** By hand, from the table of the description. */
+function byHand(kind: LedgerKind, all: (Made & { id: string | null })[], from: number, to: number): LedgerEntry {
+  const mine = all.filter(one => one.kind === kind && NOW - one.at * 1000 >= from && NOW - one.at * 1000 < to)
+  const weight = (one: Made) => (one.standing.meaning !== 'outstanding' && one.gone > 0 ? one.gone : 1)
+  const count = (meaning: string) => mine.filter(one => one.standing.meaning === meaning).reduce((sum, one) => sum + weight(one), 0)
+  const tally = (some: Made[], word: (standing: Standing) => string) => {
+    const counts: Record<string, number> = {}
+    for (const one of some) counts[word(one.standing)] = (counts[word(one.standing)] ?? 0) + weight(one)
+    return counts
+  }
+  const ended = mine.filter(one => one.standing.meaning !== 'outstanding')
+  const waits = (one: Made) => (kind === 'exports' || kind === 'report_slots' ? one.at : one.due)
+  const late = mine
+    .filter(one => one.standing.meaning === 'outstanding' && (waits(one) ?? 0) > 60 && !(kind === 'deliveries' && one.held))
+    .sort((a, b) => waits(b)! - waits(a)! || (a.id! < b.id! ? -1 : 1))
+  return {
+    kind,
+    promised: mine.reduce((sum, one) => sum + weight(one), 0),
+    kept: count('kept'),
+    declined: count('declined'),
+    broken: count('broken'),
+    outstanding: count('outstanding'),
+    outcomes: tally(ended, ({ status }) => status),
+    reasons: tally(
+      ended.filter(one => one.standing.meaning !== 'kept'),
+      ({ reason }) => reason!,
+    ),
+    overdue: late.length,
+    oldest_overdue_at: late[0] ? wire(NOW - waits(late[0])! * 1000) : null,
+    oldest_overdue_id: late[0]?.id ?? null,
+  }
+}
+
+test('whatever has happened, the ledger counts what a count by hand does, and its parts make up the whole', async () => {
+  await fc.assert(
+    fc.asyncProperty(
+      fc.array(made, { maxLength: 40 }),
+      fc.integer({ min: 0, max: 210_000 }),
+      fc.integer({ min: 0, max: 210_000 }),
+      async (history, begin, length) => {
+        const { production: environment } = await api.newProject()
+        const integrations: Record<'0' | '1', number>[] = []
+        for (let i = 0; i < 4; i++)
+          integrations.push({ '0': await integrationRow(api.pool, environment, 0), '1': await integrationRow(api.pool, environment, 1) })
+        const all = []
+        for (const one of history) all.push({ ...one, id: await write(environment, integrations, one) })
+        const [from, to] = [NOW - begin * 1000, NOW - begin * 1000 + length * 1000]
+        const entries = await readLedger(api.pool, environment, LEDGER_KINDS, { from: iso(from), to: iso(to), now: iso(NOW) })
+        for (const entry of entries) {
+          expect(entry).toEqual(byHand(entry.kind, all, from, to))
+          expect(entry.kept + entry.declined + entry.broken + entry.outstanding).toBe(entry.promised)
+        }
+      },
+    ),
+    { numRuns: 30 },
+  )
+})
+
+test('what a worker has in hand is not overdue, and what came to its end although it is still promised neither', async () => {
+  const { production: environment } = await api.newProject()
+  const row = { at: iso(NOW - 1000_000), status: 'running', dueAt: iso(NOW - 900_000) }
+  const held = await runRow(api.pool, environment, row)
+  const late = await runRow(api.pool, environment, row)
+  await api.pool.query(`update due set lease_until = clock_timestamp() + interval '1 hour' where id = $1`, [held.number])
+  await api.pool.query(`update due set lease_until = clock_timestamp() - interval '1 hour' where id = $1`, [late.number])
+  const [entry] = await readLedger(api.pool, environment, ['automation_runs'], { from: iso(0), to: iso(NOW), now: iso(NOW) })
+  expect(entry).toMatchObject({ promised: 2, outstanding: 2, overdue: 1, oldest_overdue_id: late.id })
+})
+
+test('an export that a report made is no promise of its own, neither is a test run of a report', async () => {
+  const { production: environment } = await api.newProject()
+  await exportRow(api.pool, environment, { at: iso(NOW - 5000), status: 'done', reportRun: 'rrn_1' })
+  await slotRow(api.pool, environment, { at: iso(NOW - 5000), status: 'delivered' })
+  await api.pool.query(`update report_runs set kind = 'test' where environment = $1`, [environment])
+  const window = { from: iso(0), to: iso(NOW), now: iso(NOW) }
+  const entries = await readLedger(api.pool, environment, ['report_slots', 'exports'], window)
+  expect(entries.map(entry => entry.promised)).toEqual([0, 0])
+})
