@@ -2,6 +2,7 @@ import { resolve } from 'node:path'
 import type { RateLimit } from './api/rate-limit.ts'
 import { KEY_FORMS } from './domain/projects/create.ts'
 import type { UnverifiedPurchases } from './domain/purchases/verification.ts'
+import type { S3Options } from './store/files/s3-client.ts'
 
 export type Role = 'all' | 'api' | 'worker'
 
@@ -21,6 +22,8 @@ export type Config = {
   rateLimit: RateLimit
   projectRateLimit: RateLimit
   unverifiedPurchases: UnverifiedPurchases
+  /** Where export files go; absent: a folder in dataDir. */
+  s3: S3Options | undefined
   leaseMs: number
   exportPartRows: number
   answerCheckShare: number
@@ -77,6 +80,26 @@ export function readConfig(env: Env): Config {
   const operatorPassword = text('OPERATOR_PASSWORD')
   if (operatorPassword && operatorPassword.length < 12) throw new ConfigError('OPERATOR_PASSWORD must have at least 12 characters')
 
+  const s3 = (): S3Options | undefined => {
+    const bucket = text('S3_BUCKET')
+    const lonely = Object.keys(env).find(name => name.startsWith('S3_') && text(name) !== undefined)
+    if (bucket === undefined && lonely) throw new ConfigError(`${lonely} needs S3_BUCKET, the bucket for export files`)
+    if (bucket === undefined) return undefined
+    const [accessKeyId, secretAccessKey] = [text('S3_ACCESS_KEY_ID'), text('S3_SECRET_ACCESS_KEY')]
+    if (!accessKeyId !== !secretAccessKey)
+      throw new ConfigError('S3_ACCESS_KEY_ID and S3_SECRET_ACCESS_KEY belong together: set both or neither')
+    const endpoint = url('S3_ENDPOINT', ['http:', 'https:'])
+    return {
+      bucket,
+      region: text('S3_REGION') ?? 'us-east-1',
+      endpoint,
+      prefix: text('S3_PREFIX') ?? 'exports/',
+      credentials: accessKeyId && secretAccessKey ? { accessKeyId, secretAccessKey } : undefined,
+      // Few servers of one's own have a name for every bucket.
+      forcePathStyle: oneOf('S3_FORCE_PATH_STYLE', ['true', 'false'], endpoint ? 'true' : 'false') === 'true',
+    }
+  }
+
   const perSecond = number('RATE_LIMIT_PER_SECOND', 1000, 0, 1_000_000, false)
   const projectPerSecond = number('RATE_LIMIT_PROJECT_PER_SECOND', 0, 0, 1_000_000, false)
   return {
@@ -98,6 +121,7 @@ export function readConfig(env: Env): Config {
       burst: number('RATE_LIMIT_PROJECT_BURST', Math.max(1, Math.ceil(projectPerSecond * 2)), 1, 10_000_000),
     },
     unverifiedPurchases: oneOf('UNVERIFIED_PURCHASES', ['secret', 'all', 'none'], 'secret'),
+    s3: s3(),
     leaseMs: number('LEASE_SECONDS', 30, 1, 3600) * 1000,
     exportPartRows: number('EXPORT_PART_ROWS', 100_000, 1, 10_000_000),
     answerCheckShare: number('ANSWER_CHECK_SHARE', 0.001, 0, 1, false),

@@ -12,6 +12,7 @@ function greet({ url, keys }: Perennial, config: Config): void {
   }
   say('', `Perennial is ready at ${url}`, `  API reference   ${url}/docs`)
   if (config.role !== 'api') say(`  Queue           ${queueLine(config)}`)
+  if (config.s3) say(`  Export files    S3 bucket ${config.s3.bucket}`)
   if (config.redisUrl && config.operatorPassword) say(`  Rings           ${url}${QUEUES_PAGE}`)
   if (keys) {
     say(

@@ -31,7 +31,10 @@ export const promptConnection = (url: string): Redis =>
 
 /** Resolves when it is known whether there is a Redis, or after a second. */
 export const settled = (connection: Redis): Promise<unknown> =>
-  Promise.race([new Promise(resolve => connection.once('ready', resolve).once('error', resolve)), pause(START_MS, undefined, { ref: false })])
+  Promise.race([
+    new Promise(resolve => connection.once('ready', resolve).once('error', resolve)),
+    pause(START_MS, undefined, { ref: false }),
+  ])
 
 /** Each connection tries again every second: an outage is told once, until one of them works again. */
 export function toldOnce(connections: Redis[], onError: (error: unknown) => void): (error: Error) => void {
