@@ -240,6 +240,7 @@ create table pending_screens (
   primary key (environment, id)
 );
 create unique index pending_screens_once_per_step on pending_screens (environment, run_id, step_id);
+create index pending_screens_by_end on pending_screens (environment, expires_at);
 create index pending_screens_of_user on pending_screens (environment, user_id, created_at);
 
 create table pushes (
