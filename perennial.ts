@@ -10,6 +10,7 @@ import { connect, IDLE_IN_TRANSACTION_MS, type Pool } from './store/connect.ts'
 import { diskStorage } from './store/files/disk.ts'
 import type { FileStorage } from './store/files/storage.ts'
 import { openDatabase } from './store/open.ts'
+import type { AtCrashPoint } from './workflows/engine/crash-point.ts'
 
 /** A busy machine may take a moment between two statements. */
 const SHORTEST_IDLE_MS = 5_000
@@ -22,9 +23,9 @@ export type Perennial = { url: string | null; keys: ProjectKeys | null; stop(): 
 
 /**
  * Starts what the role asks for, on one database. Resolves when it is ready; a failure leaves nothing running. What the role does not
- * need is not even loaded: a worker without the API is 30 MB smaller.
+ * need is not even loaded: a worker without the API is 30 MB smaller. `at`: called at named points between two changes of the world.
  */
-export async function startPerennial(config: Config, log: Logger): Promise<Perennial> {
+export async function startPerennial(config: Config, log: Logger, at?: AtCrashPoint): Promise<Perennial> {
   const closing: (() => Promise<unknown>)[] = []
   const stop = async () => {
     for (const close of closing.splice(0).reverse()) await close().catch(error => log.error({ err: error }, 'stopping'))
@@ -45,7 +46,7 @@ export async function startPerennial(config: Config, log: Logger): Promise<Peren
 
     const served = config.role === 'worker' ? undefined : await (await import('./serve.ts')).serve(config, log, ground)
     if (served) closing.push(() => served.close())
-    if (config.role !== 'api') closing.push(await (await import('./work.ts')).work(config, log, ground, served?.countOutcome))
+    if (config.role !== 'api') closing.push(await (await import('./work.ts')).work(config, log, ground, served?.countOutcome, at))
     return { url: served?.url ?? null, keys, stop }
   } catch (error) {
     await stop()

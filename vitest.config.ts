@@ -3,7 +3,7 @@ import { defineConfig } from 'vitest/config'
 export default defineConfig({
   test: {
     include: ['test/**/*.test.ts'],
-    globalSetup: ['test/harness/postgres.ts'],
+    globalSetup: ['test/harness/redis-server.ts', 'test/harness/postgres.ts'],
     reporters: ['default'],
     silent: 'passed-only',
     maxWorkers: 2,

@@ -1,14 +1,12 @@
 import type { Logger } from 'pino'
 import type { Config } from './config.ts'
-import { passTime } from './domain/subscriptions/pass.ts'
-import { SUBSCRIPTION_DUE } from './domain/subscriptions/store.ts'
 import type { Ground } from './perennial.ts'
+import { promises } from './promises.ts'
 import { startHousekeeping } from './workers/housekeeping.ts'
 import { startWorker } from './workers/main.ts'
 import { pgBossQueue } from './workers/pg-boss.ts'
-import { eraseExport } from './workflows/export/erase.ts'
-import { exportWorkflow } from './workflows/export/export.ts'
-import { exportRetention } from './workflows/export/retention.ts'
+import type { AtCrashPoint } from './workflows/engine/crash-point.ts'
+import { POLICIES } from './workflows/engine/policy.ts'
 
 /** Turns all workflows in this process. Resolves to its end. */
 export async function work(
@@ -16,18 +14,15 @@ export async function work(
   log: Logger,
   { url, pool, storage }: Ground,
   countOutcome?: (kind: string, outcome: string) => void,
+  at?: AtCrashPoint,
 ): Promise<() => Promise<void>> {
   const queue = await pgBossQueue({ url, onError: error => log.warn({ err: error }, 'pg-boss') })
   const worker = await startWorker({
     pool,
     url,
     queue,
-    workflows: [
-      exportWorkflow({ pool, storage, partRows: config.exportPartRows }),
-      exportRetention({ storage }),
-      eraseExport({ pool, storage }),
-    ],
-    timers: [{ kind: SUBSCRIPTION_DUE, fire: id => passTime(pool, id) }],
+    ...promises({ pool, storage, partRows: config.exportPartRows, policies: POLICIES, ...(at && { at }) }),
+    ...(at && { at }),
     leaseMs: config.leaseMs,
     log,
     ...(countOutcome && { onOutcome: countOutcome }),

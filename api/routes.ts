@@ -15,6 +15,7 @@ import * as offerings from './v4/offerings.ts'
 import * as products from './v4/products.ts'
 import * as projectSettings from './v4/project-settings.ts'
 import * as purchases from './v4/purchases.ts'
+import * as pushes from './v4/pushes.ts'
 import * as evaluation from './v4/remote-configuration-evaluation.ts'
 import * as remoteConfigurationPayloads from './v4/remote-configuration-payloads.ts'
 import * as remoteConfigurationUsers from './v4/remote-configuration-users.ts'
@@ -43,6 +44,7 @@ const operations: { [Id in OperationId]: Operation<Id> } = {
   ...products,
   ...projectSettings,
   ...purchases,
+  ...pushes,
   ...evaluation,
   ...remoteConfigurationPayloads,
   ...remoteConfigurationUsers,

@@ -36,3 +36,6 @@ export const isRetryable = (error: unknown): boolean => classify(error) === 'con
 /** A unique key is taken; `constraint` narrows it to one index. */
 export const isUniqueViolation = (error: unknown, constraint?: string): boolean =>
   code(error) === '23505' && (constraint === undefined || (error as { constraint?: string }).constraint === constraint)
+
+/** The database's or the network's own trouble: the same may go well later, so nobody is to blame for it. */
+export const isPassing = (error: unknown): boolean => classify(error) !== 'other'

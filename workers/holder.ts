@@ -1,66 +1,76 @@
 import type { Logger } from 'pino'
-import { type ClaimedRun, claimRuns } from '../domain/runs/claim.ts'
+import { type Candidate, claimDue, lookAtDue } from '../domain/runs/claim.ts'
+import type { Claimed } from '../domain/runs/claimed.ts'
 import { prolongLeases, releaseLeases } from '../domain/runs/lease.ts'
 import type { Pool } from '../store/connect.ts'
-import { execute, type Outcome } from '../workflows/engine/execute.ts'
-import type { Policies } from '../workflows/engine/policy.ts'
-import type { Workflow } from '../workflows/engine/workflow.ts'
+import type { AtCrashPoint } from '../workflows/engine/crash-point.ts'
+import type { Outcome, Performer } from '../workflows/engine/performer.ts'
+import { type Slots, slots } from './slots.ts'
 
 export type HolderOptions = {
   pool: Pool
-  workflows: Workflow[]
-  policies: Policies
+  performers: Performer[]
   /** Real time for which a claim holds; prolonged every third of it. */
   leaseMs: number
   log: Logger
   onOutcome: (kind: string, outcome: Outcome['is'] | 'error') => void
+  /** Something was claimed: there may be room for more rings. */
+  onClaimed: () => void
+  at: AtCrashPoint
 }
 
-/** Runs that the process waits for when it stops, before it gives them back. */
+/** Promises that the process waits for when it stops, before it gives them back. */
 const STOP_GRACE_MS = 5_000
 
-type Held = { run: ClaimedRun; lease: AbortController; until: number; done: Promise<void> }
+type Held = { claimed: Claimed; lease: AbortController; until: number; done: Promise<void> }
+type Room = { performer: Performer; slots: Slots; isPulling?: boolean }
 
-/** Holds claimed runs: as many of each kind as there are slots, with their leases alive. */
-export function holder({ pool, workflows, policies, leaseMs, log, onOutcome }: HolderOptions) {
-  const byKind = new Map(workflows.map(workflow => [workflow.kind, workflow]))
+function levelOf(outcome: Outcome | { is: 'error' }) {
+  if (outcome.is === 'failed' || outcome.is === 'error') return 'error'
+  if (outcome.is === 'lost' || (outcome.is === 'suspended' && outcome.isRetry)) return 'warn'
+  return outcome.is === 'interrupted' ? 'info' : 'debug'
+}
+
+/** Holds claimed promises: as many of each kind as there are slots, with their leases alive. */
+export function holder({ pool, performers, leaseMs, log, onOutcome, onClaimed, at }: HolderOptions) {
+  const rooms = new Map<string, Room>(performers.map(p => [p.kind, { performer: p, slots: slots(p) }]))
   const held = new Map<string, Held>()
   const stopping = new AbortController()
   const halt = new AbortController()
   const freed = new Set<() => void>()
-  const running = (kind: string) => [...held.values()].filter(({ run }) => run.kind === kind).length
-  // Claims under way count as taken, or two rings at once would fill the same slot.
-  const claiming = new Map<string, number>()
 
-  function hold(workflow: Workflow, run: ClaimedRun, claimedAt: number): void {
-    const key = `${run.kind}:${run.id}`
+  function hold({ performer, slots }: Room, claimed: Claimed, claimedAt: number): void {
+    const key = `${claimed.kind}:${claimed.id}`
     const lease = new AbortController()
     const isHeld = () => performance.now() < (held.get(key)?.until ?? claimedAt + leaseMs)
     const signals = { lease: lease.signal, isHeld, stopping: stopping.signal, halt: halt.signal }
-    const report = (outcome: Outcome['is'] | 'error', detail: object) => {
-      onOutcome(run.kind, outcome)
-      const level = outcome === 'failed' || outcome === 'error' ? 'error' : outcome === 'suspended' || outcome === 'lost' ? 'warn' : 'info'
-      log[level]({ kind: run.kind, run: run.id, subject: run.subject, ...detail }, `run ${outcome}`)
+    const report = (outcome: Outcome | { is: 'error' }, detail: object) => {
+      onOutcome(claimed.kind, outcome.is)
+      log[levelOf(outcome)]({ kind: claimed.kind, id: claimed.id, ...detail }, `${claimed.kind} ${outcome.is}`)
     }
-    const done = execute({ pool, policies, workflow, run, signals })
+    at('claimed')
+    const done = performer
+      .perform(claimed, signals)
       .then(async outcome => {
-        if (outcome.is === 'interrupted') await releaseLeases(pool, [run])
-        report(outcome.is, 'why' in outcome ? { why: outcome.why } : {})
+        if (outcome.is === 'interrupted') await releaseLeases(pool, [claimed])
+        report(outcome, 'why' in outcome ? { why: outcome.why } : {})
       })
-      .catch(error => report('error', { err: error }))
+      .catch(error => report({ is: 'error' }, { err: error }))
       .finally(() => {
-        // This process may have claimed the run anew after it lost it: that hold lives on.
+        // This process may have claimed it anew after it lost it: that hold lives on.
         if (held.get(key) === entry) held.delete(key)
+        slots.vacate(claimed)
         for (const wake of freed) wake()
+        pullLater(performer.kind)
       })
-    const entry: Held = { run, lease, until: claimedAt + leaseMs, done }
+    const entry: Held = { claimed, lease, until: claimedAt + leaseMs, done }
     held.get(key)?.lease.abort(new Error('the lease was lost'))
     held.set(key, entry)
   }
 
-  async function freeSlots(workflow: Workflow): Promise<number> {
+  async function freeSlots({ slots }: Room): Promise<number> {
     for (;;) {
-      const free = workflow.concurrency - running(workflow.kind) - (claiming.get(workflow.kind) ?? 0)
+      const free = slots.free()
       if (free > 0 || stopping.signal.aborted) return free
       await new Promise<void>(resolve => {
         const wake = () => {
@@ -72,24 +82,65 @@ export function holder({ pool, workflows, policies, leaseMs, log, onOutcome }: H
     }
   }
 
-  /** Claims those of the runs that are due, as slots become free; resolves when each was claimed, by us or somebody else. */
-  async function take(kind: string, ids: number[]): Promise<void> {
-    const workflow = byKind.get(kind)
-    if (!workflow) return
-    for (let rest = [...new Set(ids)]; rest.length > 0; ) {
-      const free = await freeSlots(workflow)
-      if (stopping.signal.aborted) return
-      const some = rest.slice(0, free)
-      rest = rest.slice(free)
-      claiming.set(kind, (claiming.get(kind) ?? 0) + some.length)
-      try {
-        // The lease counts from before the claim was sent: ours ends no later than the database's.
-        const claimedAt = performance.now()
-        for (const run of await claimRuns(pool, kind, some, leaseMs)) hold(workflow, run, claimedAt)
-      } finally {
-        claiming.set(kind, claiming.get(kind)! - some.length)
+  /** `admitted`: counted already, and no longer if somebody else was faster. */
+  async function claimAdmitted({ performer, slots }: Room, admitted: Candidate[]): Promise<void> {
+    const rest = new Map(admitted.map(candidate => [candidate.id, candidate]))
+    try {
+      // The lease counts from before the claim was sent: ours ends no later than the database's.
+      const claimedAt = performance.now()
+      for (const claimed of await claimDue(pool, performer.kind, [...rest.keys()], leaseMs)) {
+        rest.delete(claimed.id)
+        hold({ performer, slots }, claimed, claimedAt)
       }
+    } finally {
+      for (const candidate of rest.values()) slots.vacate(candidate)
     }
+    onClaimed()
+  }
+
+  async function claim(room: Room, ids: number[]): Promise<void> {
+    const { performer, slots } = room
+    const isSure = slots.surelyFits(ids.length)
+    slots.reserve(ids.length)
+    try {
+      if (!isSure) {
+        const admitted = slots.admit(await lookAtDue(pool, performer.kind, ids))
+        if (admitted.length > 0) await claimAdmitted(room, admitted)
+        return
+      }
+      const claimedAt = performance.now()
+      for (const claimed of await claimDue(pool, performer.kind, ids, leaseMs)) {
+        slots.occupy(claimed)
+        hold(room, claimed, claimedAt)
+      }
+    } finally {
+      slots.unreserve(ids.length)
+    }
+    onClaimed()
+  }
+
+  /** Claims those of the promises that are due, as slots become free; resolves when each was claimed, by us or somebody else, or kept in mind. */
+  async function take(kind: string, ids: number[]): Promise<void> {
+    const room = rooms.get(kind)
+    if (!room) return
+    for (let rest = [...new Set(ids)]; rest.length > 0; ) {
+      const free = await freeSlots(room)
+      if (stopping.signal.aborted) return
+      await claim(room, rest.slice(0, free))
+      rest = rest.slice(free)
+    }
+  }
+
+  /** What had to wait because of its environment or destination, as soon as one of these has left. */
+  function pullLater(kind: string): void {
+    const room = rooms.get(kind)!
+    if (room.isPulling || stopping.signal.aborted) return
+    room.isPulling = true
+    setImmediate(() => {
+      room.isPulling = false
+      const admitted = room.slots.admitWaiting()
+      if (admitted.length > 0) claimAdmitted(room, admitted).catch(error => log.warn({ err: error, kind }, 'claiming failed'))
+    })
   }
 
   const lose = (entry: Held) => entry.lease.abort(new Error('the lease was lost'))
@@ -100,7 +151,7 @@ export function holder({ pool, workflows, policies, leaseMs, log, onOutcome }: H
     const sentAt = performance.now()
     const kept = await prolongLeases(
       pool,
-      entries.map(([, { run }]) => run),
+      entries.map(([, { claimed }]) => claimed),
       leaseMs,
     ).catch(() => null)
     for (const [key, entry] of entries) {
@@ -117,7 +168,7 @@ export function holder({ pool, workflows, policies, leaseMs, log, onOutcome }: H
 
   return {
     take,
-    kinds: [...byKind.keys()],
+    kinds: [...rooms.keys()],
     /** Takes no more, lets steps under way finish for a moment, gives everything else back. */
     async stop(): Promise<void> {
       stopping.abort()

@@ -1,9 +1,12 @@
 import type { Logger } from 'pino'
+import { LOG_CHANNEL } from '../domain/log/consumer.ts'
+import { DUE_CHANNEL } from '../domain/runs/create.ts'
 import type { Pool } from '../store/connect.ts'
-import type { Outcome } from '../workflows/engine/execute.ts'
-import { POLICIES, type Policies } from '../workflows/engine/policy.ts'
-import type { Workflow } from '../workflows/engine/workflow.ts'
+import { type AtCrashPoint, NOWHERE } from '../workflows/engine/crash-point.ts'
+import type { Outcome, Performer } from '../workflows/engine/performer.ts'
+import { type Consumer, startConsumers } from './consume.ts'
 import { holder } from './holder.ts'
+import { startListener } from './listener.ts'
 import type { Queue } from './queue.ts'
 import { startSweep } from './sweep.ts'
 import { fireAll, type Timer } from './timers.ts'
@@ -13,34 +16,35 @@ export type WorkerOptions = {
   /** For the connection that hears of new promises. */
   url: string
   queue: Queue
-  workflows: Workflow[]
+  performers: Performer[]
   timers?: Timer[]
-  policies?: Policies
+  consumers?: Consumer[]
   leaseMs?: number
   log: Logger
   onOutcome?: (kind: string, outcome: Outcome['is'] | 'error') => void
+  at?: AtCrashPoint
 }
 
 export const LEASE_MS = 30_000
 
 export type Worker = { stop(): Promise<void> }
 
-/** Turns the workflows: sweeps, hears rings, claims, executes, until stopped. */
+/** Turns the promises: sweeps, hears rings, claims, performs, and reads the log, until stopped. */
 export async function startWorker({
   pool,
   url,
   queue,
-  workflows,
+  performers,
   timers = [],
-  policies = POLICIES,
+  consumers = [],
   leaseMs = LEASE_MS,
   log,
   onOutcome,
+  at = NOWHERE,
 }: WorkerOptions): Promise<Worker> {
-  const runs = holder({
+  const holding = holder({
     pool,
-    workflows,
-    policies,
+    performers,
     leaseMs,
     log,
     onOutcome(kind, outcome) {
@@ -48,23 +52,35 @@ export async function startWorker({
       if (outcome === 'suspended') sweep.wake()
       onOutcome?.(kind, outcome)
     },
+    onClaimed: () => sweep.onClaimed(),
+    at,
   })
   const byKind = new Map(timers.map(timer => [timer.kind, timer]))
   const firing = new Set<Promise<void>>()
   const take = async (kind: string, ids: number[]): Promise<void> => {
     const timer = byKind.get(kind)
-    if (!timer) return runs.take(kind, ids)
+    if (!timer) return holding.take(kind, ids)
     const fired = fireAll(timer, ids, log).finally(() => firing.delete(fired))
     firing.add(fired)
     await fired
   }
-  const sweep = startSweep({ pool, url, queue, take, log })
-  for (const kind of [...runs.kinds, ...byKind.keys()]) await queue.listen(kind, ids => take(kind, ids))
+  const sweep = startSweep({ pool, queue, take, log })
+  const reading = startConsumers({ pool, consumers, log, at })
+  for (const kind of [...holding.kinds, ...byKind.keys()]) await queue.listen(kind, ids => take(kind, ids))
+  const listener = startListener(
+    url,
+    { [DUE_CHANNEL]: sweep.wake, [LOG_CHANNEL]: environment => reading.wake(Number(environment)) },
+    () => {
+      sweep.wake()
+      reading.wakeAll()
+    },
+  )
   return {
     async stop() {
-      // First, so that no run under way begins another step while the rest winds down.
-      const given = runs.stop()
-      await sweep.stop()
+      // First, so that nothing under way begins another step while the rest winds down.
+      const given = holding.stop()
+      await listener.stop()
+      await Promise.all([sweep.stop(), reading.stop()])
       await given
       await queue.close()
       await Promise.all(firing)

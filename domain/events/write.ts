@@ -1,5 +1,6 @@
 import type { Tx } from '../../store/connect.ts'
 import type { Environment } from '../environment.ts'
+import { LOG_CHANNEL } from '../log/consumer.ts'
 import type { Entry } from './entry.ts'
 import { isoMicros } from './instant.ts'
 
@@ -97,10 +98,13 @@ export function arrayOf(entries: Entry[], value: Column[2]): string | null {
   return any ? `${literal}}` : null
 }
 
+const ANNOUNCE = `select pg_notify('${LOG_CHANNEL}', id::text) from environments where id = $1 and consumed`
+
 /** Appends entries to the log, in order: the last statement of its transaction. Throws the database's unique violation when an id is taken. */
 export async function appendEntries(tx: Tx, environment: Environment, entries: Entry[], triggers: boolean): Promise<void> {
   const values = [environment, triggers, ...ENTRY_COLUMNS.map(([, , value]) => arrayOf(entries, value))]
   const written = await tx.query({ name: 'append-events', text: APPEND, values })
   if (written.rowCount !== entries.length)
     throw new Error(`the log took ${written.rowCount} of ${entries.length} events: its positions are incomplete`)
+  if (triggers) await tx.query({ name: 'announce-events', text: ANNOUNCE, values: [environment] })
 }

@@ -1,6 +1,9 @@
 import type { Db, Tx } from '../../store/connect.ts'
 import type { Environment } from '../environment.ts'
 
+/** Postgres channel on which an environment's new events are announced to its consumers; losing a notice costs a second. */
+export const LOG_CHANNEL = 'log'
+
 /** Who reads the log. Each has a position of its own in every partition. */
 export type ConsumerName = 'automations' | 'integrations'
 

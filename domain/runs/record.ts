@@ -1,5 +1,5 @@
 import type { Db, Tx } from '../../store/connect.ts'
-import type { ClaimedRun } from './claim.ts'
+import type { Claimed } from './claimed.ts'
 
 /** The lease went to another worker: nothing was recorded and this one drops the run. Counted, retried elsewhere, never a failure. */
 export class LeaseLost extends Error {}
@@ -10,7 +10,7 @@ export type RecordedStep = { n: number; name: string; status: StepStatus; result
 export type StepRecord = { n: number; name: string; status: StepStatus; result?: unknown; attempts?: Attempt[]; startedAt: string }
 
 /** The run's steps so far, in order. `is_due`: a sleep whose deadline has passed on the environment's clock. */
-export async function recordedSteps(db: Db, run: ClaimedRun): Promise<RecordedStep[]> {
+export async function recordedSteps(db: Db, run: Claimed): Promise<RecordedStep[]> {
   const { rows } = await db.query<RecordedStep>({
     name: 'recorded-steps',
     text: `select n, name, status, result, attempts, coalesce(due_at <= environment_now($2), false) as is_due from steps where run = $1 order by n`,
@@ -23,7 +23,7 @@ export async function recordedSteps(db: Db, run: ClaimedRun): Promise<RecordedSt
  * Locks the run's `due` row if the fence is still ours. Everything recorded in the transaction after it is the owner's: a takeover
  * waits for the commit and then sees the record. (A join on the fence without the lock would let a stale record in.)
  */
-export async function holdFence(tx: Tx, run: ClaimedRun): Promise<void> {
+export async function holdFence(tx: Tx, run: Claimed): Promise<void> {
   const { rowCount } = await tx.query({
     name: 'hold-fence',
     text: 'select 1 from due where kind = $1 and id = $2 and fence = $3 for no key update',
@@ -42,7 +42,7 @@ const WRITE = `
   returning due_at`
 
 /** Writes a step inside a transaction that holds the fence. `waitSeconds`: a sleep's length; its deadline is stored, not its length. */
-export async function writeStep(tx: Tx, run: ClaimedRun, step: StepRecord, waitSeconds = 0): Promise<void> {
+export async function writeStep(tx: Tx, run: Claimed, step: StepRecord, waitSeconds = 0): Promise<void> {
   const { n, name, status, startedAt, result = null, attempts = [] } = step
   const { rowCount } = await tx.query({
     name: 'write-step',
@@ -53,7 +53,7 @@ export async function writeStep(tx: Tx, run: ClaimedRun, step: StepRecord, waitS
 }
 
 /** Ends this worker's hold: the run sleeps, or waits for its next attempt, until the step's deadline. */
-export async function suspendRun(tx: Tx, run: ClaimedRun, status: 'running' | 'waiting', seconds: number): Promise<void> {
+export async function suspendRun(tx: Tx, run: Claimed, status: 'running' | 'waiting', seconds: number): Promise<void> {
   await tx.query(
     `update due set due_at = environment_now($3) + make_interval(secs => $4), lease_until = null, ring_until = null where kind = $1 and id = $2`,
     [run.kind, run.id, run.environment, seconds],
@@ -62,7 +62,7 @@ export async function suspendRun(tx: Tx, run: ClaimedRun, status: 'running' | 'w
 }
 
 /** The run's end: it can no longer be claimed. */
-export async function finishRun(tx: Tx, run: ClaimedRun, status: 'succeeded' | 'failed', reason: string | null): Promise<void> {
+export async function finishRun(tx: Tx, run: Claimed, status: 'succeeded' | 'failed', reason: string | null): Promise<void> {
   await tx.query('delete from due where kind = $1 and id = $2', [run.kind, run.id])
   await tx.query('update runs set status = $2, reason = $3, finished_at = environment_now($4) where id = $1', [
     run.id,

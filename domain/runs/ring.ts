@@ -6,36 +6,45 @@ export type Ring = { kind: string; id: number }
 /** How long a ring counts as out: lost ones come again after that. */
 export const RING_SECONDS = 10
 
-// The distinct (kind, environment) of the table, by one index probe each.
-const GROUPS = `groups(kind, environment) as (
-  (select kind, environment from due order by kind, environment limit 1)
+// The distinct (kind, priority, environment) of the table, by one index probe each.
+const GROUPS = `groups(kind, priority, environment) as (
+  (select kind, priority, environment from due order by kind, priority, environment limit 1)
   union all
-  select n.kind, n.environment from groups g cross join lateral (
-    select kind, environment from due where (kind, environment) > (g.kind, g.environment) order by kind, environment limit 1) n
+  select n.kind, n.priority, n.environment from groups g cross join lateral (
+    select kind, priority, environment from due where (kind, priority, environment) > (g.kind, g.priority, g.environment)
+    order by kind, priority, environment limit 1) n
 )`
 
-// Per (kind, environment) only the first `share` promises that are due and free are looked at: those rung already count, so the
-// window of outstanding rings stays short and the backlog stays here. rn interleaves the environments: round robin. What makes a row
-// free is asked of the locked row once more: another sweep may have rung it since it was looked at.
-const TAKE = `
-with recursive ${GROUPS}, open as materialized (
-  select d.kind, d.id, d.ring_until, row_number() over (partition by g.kind, g.environment order by d.due_at, d.id) as rn
-  from groups g join environments e on e.id = g.environment cross join lateral (
-    select kind, id, due_at, ring_until from due
-    where kind = g.kind and environment = g.environment and due_at <= clock_timestamp() + e.clock_offset
-      and (lease_until is null or lease_until < clock_timestamp())
-    order by due_at, id limit $1) d
-), chosen as materialized (
-  select d.kind, d.id from due d join open o on o.kind = d.kind and o.id = d.id
-  where (d.ring_until is null or d.ring_until < clock_timestamp()) and (d.lease_until is null or d.lease_until < clock_timestamp())
-  order by o.rn, d.id limit $2 for no key update of d skip locked
-)
-update due d set ring_until = clock_timestamp() + interval '${RING_SECONDS} seconds' from chosen c where d.kind = c.kind and d.id = c.id
-returning d.kind, d.id`
+/** However many environments have work, each gets this many rings at a time. */
+const SMALLEST_SHARE = 20
 
-/** Marks up to `window` due promises as rung and returns them: no environment gets more than half of the window. */
+// Per group only the first `share` promises that are due and free are looked at: those rung already count, so the window of outstanding
+// rings stays short and the backlog stays here. No environment has more than half of it; rn interleaves them: round robin. What makes
+// a row free is asked of the locked row once more: another sweep may have rung it since it was looked at.
+const TAKE = `
+with recursive ${GROUPS}, shares as (
+  select g.*, e.clock_offset, least($1 / 2, greatest(${SMALLEST_SHARE}, $1 / count(*) over (partition by g.kind, g.priority)))::int as share
+  from groups g join environments e on e.id = g.environment
+), open as materialized (
+  select d.kind, d.id, d.ring_until, g.priority, row_number() over (partition by g.kind, g.priority, g.environment order by d.due_at, d.id) as rn
+  from shares g cross join lateral (
+    select kind, id, due_at, ring_until from due
+    where kind = g.kind and priority = g.priority and environment = g.environment and due_at <= clock_timestamp() + g.clock_offset
+      and (lease_until is null or lease_until < clock_timestamp())
+    order by due_at, id limit g.share) d
+), chosen as materialized (
+  select d.kind, d.id, o.priority, o.rn from due d join open o on o.kind = d.kind and o.id = d.id
+  where (d.ring_until is null or d.ring_until < clock_timestamp()) and (d.lease_until is null or d.lease_until < clock_timestamp())
+  order by o.priority, o.rn, d.id limit $1 for no key update of d skip locked
+), rung as (
+  update due d set ring_until = clock_timestamp() + interval '${RING_SECONDS} seconds' from chosen c where d.kind = c.kind and d.id = c.id
+  returning d.kind, d.id, c.priority, c.rn
+)
+select kind, id from rung order by priority, rn, id`
+
+/** Marks up to `window` due promises as rung and returns them, the most urgent first: no environment gets more than half of the window. */
 export async function takeRings(db: Db, window: number): Promise<Ring[]> {
-  const { rows } = await db.query<Ring>({ name: 'take-rings', text: TAKE, values: [Math.max(1, Math.floor(window / 2)), window] })
+  const { rows } = await db.query<Ring>({ name: 'take-rings', text: TAKE, values: [window] })
   return rows
 }
 
@@ -46,7 +55,7 @@ export async function nextDue(db: Db): Promise<number | null> {
     text: `with recursive ${GROUPS}
            select (min(extract(epoch from d.due_at - e.clock_offset - clock_timestamp())) * 1000)::float8 as ms
            from groups g join environments e on e.id = g.environment cross join lateral (
-             select due_at from due where kind = g.kind and environment = g.environment and due_at > clock_timestamp() + e.clock_offset
+             select due_at from due where kind = g.kind and priority = g.priority and environment = g.environment and due_at > clock_timestamp() + e.clock_offset
              order by due_at limit 1) d`,
   })
   return rows[0]?.ms ?? null

@@ -1625,6 +1625,76 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v4/pushes": {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+                 * @example checkout-7f3a
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List pushes
+         * @description Push templates of the environment, newest first.
+         */
+        get: operations["v4ListPushes"];
+        put?: never;
+        /**
+         * Create a push
+         * @description Makes a template that automations send by its id, as `actions.push` or in a push step. 404 `not_found` when there is no integration with that `integration_id`, 400 when it is neither OneSignal nor Firebase.
+         */
+        post: operations["v4CreatePush"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v4/pushes/{push_id}": {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+                 * @example checkout-7f3a
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path: {
+                /**
+                 * @description Push id.
+                 * @example psh_0mfa1k3p2000q7w2e8r1
+                 */
+                push_id: components["parameters"]["PushId"];
+            };
+            cookie?: never;
+        };
+        /**
+         * Get a push
+         * @description The template as it is now, placeholders unreplaced.
+         */
+        get: operations["v4GetPush"];
+        /**
+         * Replace a push
+         * @description Replaces the template; what is left out returns to its default. Later sends use it, also those of automation runs under way.
+         */
+        put: operations["v4UpdatePush"];
+        post?: never;
+        /**
+         * Delete a push
+         * @description Removes the push for good. 409 `conflict` while an active or paused automation names it.
+         */
+        delete: operations["v4DeletePush"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v4/project-settings": {
         parameters: {
             query?: never;
@@ -3908,6 +3978,107 @@ export interface components {
         };
         /**
          * @example {
+         *       "name": "Win back",
+         *       "title": "Come back, {{property._q_name}}",
+         *       "body": "Half the price until Sunday.",
+         *       "image_url": "https://example.com/spring.png",
+         *       "deep_link": "myapp://offers/spring",
+         *       "data": {
+         *         "campaign": "spring"
+         *       },
+         *       "integration_id": null
+         *     }
+         */
+        PushInput: {
+            name: components["schemas"]["PushName"];
+            body: components["schemas"]["PushBody"];
+            /**
+             * @description Placeholders are replaced when it is sent.
+             * @default
+             * @example Come back, {{property._q_name}}
+             */
+            title: string;
+            /**
+             * @description Address of a picture.
+             * @default null
+             */
+            image_url: string | null;
+            /**
+             * @description Where a tap leads.
+             * @default null
+             * @example myapp://offers/spring
+             */
+            deep_link: string | null;
+            /**
+             * @description Goes to the app beside what is shown.
+             * @default {}
+             */
+            data: {
+                [key: string]: string;
+            };
+            /**
+             * @description The OneSignal or Firebase integration that sends it. Null: the oldest active OneSignal integration whose `target_platform` is the user's last known platform, else the oldest active Firebase one with a `service_account_key`.
+             * @default null
+             */
+            integration_id: string | null;
+        };
+        /**
+         * @description For you; users do not see it.
+         * @example Win back
+         */
+        PushName: string;
+        /**
+         * @description Placeholders are replaced when it is sent.
+         * @example Half the price until Sunday.
+         */
+        PushBody: string;
+        PushUrl: string;
+        /**
+         * @example {
+         *       "object": "push",
+         *       "id": "psh_0mfa1k3p2000q7w2e8r1",
+         *       "url": "/v4/pushes/psh_0mfa1k3p2000q7w2e8r1",
+         *       "name": "Win back",
+         *       "title": "Come back, {{property._q_name}}",
+         *       "body": "Half the price until Sunday.",
+         *       "image_url": "https://example.com/spring.png",
+         *       "deep_link": "myapp://offers/spring",
+         *       "data": {
+         *         "campaign": "spring"
+         *       },
+         *       "integration_id": null,
+         *       "created_at": "2026-03-01T09:00:00Z",
+         *       "updated_at": "2026-03-01T09:00:00Z"
+         *     }
+         */
+        Push: {
+            /** @enum {string} */
+            object: "push";
+            id: string;
+            url: components["schemas"]["PushUrl"];
+            name: components["schemas"]["PushName"];
+            title: string;
+            body: components["schemas"]["PushBody"];
+            image_url: string | null;
+            deep_link: string | null;
+            data: {
+                [key: string]: string;
+            };
+            /** @description The integration that sends it; null chooses one when it is sent. */
+            integration_id: string | null;
+            created_at: components["schemas"]["Time"];
+            updated_at: components["schemas"]["Time"];
+        };
+        PushList: {
+            object: components["schemas"]["ListObject"];
+            /** @enum {string} */
+            url: "/v4/pushes";
+            data: components["schemas"]["Push"][];
+            has_more: components["schemas"]["HasMore"];
+            next_cursor?: components["schemas"]["NextCursor"];
+        };
+        /**
+         * @example {
          *       "name": "Spring paywall",
          *       "context_key": "main_paywall",
          *       "segment_percent": 50,
@@ -5184,6 +5355,11 @@ export interface components {
          *     ]
          */
         PurchasePlatforms: components["schemas"]["Store"][];
+        /**
+         * @description Push id.
+         * @example psh_0mfa1k3p2000q7w2e8r1
+         */
+        PushId: components["schemas"]["IdInPath"];
         /**
          * @description Remote configuration id.
          * @example 0d9f5a5e-6c1b-4c8e-9f3a-2b7d1e4a5c60
@@ -9235,6 +9411,240 @@ export interface operations {
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             404: components["responses"]["NotFound"];
+            429: components["responses"]["TooManyRequests"];
+            502: components["responses"]["BadGateway"];
+            504: components["responses"]["GatewayTimeout"];
+            default: components["responses"]["Failure"];
+        };
+    };
+    v4ListPushes: {
+        parameters: {
+            query?: {
+                /**
+                 * @description Rows on the page.
+                 * @example 50
+                 */
+                limit?: components["parameters"]["Limit"];
+                /**
+                 * @description `next_cursor` of the page before, unchanged. A cursor whose row is gone gives the first page, with the header `X-Qon-Pagination-Restarted`.
+                 * @example 5kTq0eXhB9vWcRz2JmYp7LsDnGaUf3Ei
+                 */
+                starting_after?: components["parameters"]["StartingAfter"];
+            };
+            header?: {
+                /**
+                 * @description Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+                 * @example checkout-7f3a
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description One page of pushes. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    "X-Qon-Pagination-Restarted": components["headers"]["X-Qon-Pagination-Restarted"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PushList"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            429: components["responses"]["TooManyRequests"];
+            502: components["responses"]["BadGateway"];
+            504: components["responses"]["GatewayTimeout"];
+            default: components["responses"]["Failure"];
+        };
+    };
+    v4CreatePush: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+                 * @example checkout-7f3a
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+                /**
+                 * @description Makes a repeat safe: within 24 hours the same key with the same request gives the stored answer and does nothing again. With another request it is 409 `idempotency_conflict`, while the first still runs 409 `idempotency_in_progress`.
+                 * @example 0b8c6a4e-create-1
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["PushInput"];
+            };
+        };
+        responses: {
+            /** @description The new push. */
+            201: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    Location: components["headers"]["Location"];
+                    "Idempotency-Replayed": components["headers"]["Idempotency-Replayed"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Push"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            429: components["responses"]["TooManyRequests"];
+            502: components["responses"]["BadGateway"];
+            504: components["responses"]["GatewayTimeout"];
+            default: components["responses"]["Failure"];
+        };
+    };
+    v4GetPush: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+                 * @example checkout-7f3a
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path: {
+                /**
+                 * @description Push id.
+                 * @example psh_0mfa1k3p2000q7w2e8r1
+                 */
+                push_id: components["parameters"]["PushId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The push. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Push"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            404: components["responses"]["NotFound"];
+            429: components["responses"]["TooManyRequests"];
+            502: components["responses"]["BadGateway"];
+            504: components["responses"]["GatewayTimeout"];
+            default: components["responses"]["Failure"];
+        };
+    };
+    v4UpdatePush: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+                 * @example checkout-7f3a
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path: {
+                /**
+                 * @description Push id.
+                 * @example psh_0mfa1k3p2000q7w2e8r1
+                 */
+                push_id: components["parameters"]["PushId"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["PushInput"];
+            };
+        };
+        responses: {
+            /** @description The push as it is now. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Push"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            404: components["responses"]["NotFound"];
+            429: components["responses"]["TooManyRequests"];
+            502: components["responses"]["BadGateway"];
+            504: components["responses"]["GatewayTimeout"];
+            default: components["responses"]["Failure"];
+        };
+    };
+    v4DeletePush: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+                 * @example checkout-7f3a
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path: {
+                /**
+                 * @description Push id.
+                 * @example psh_0mfa1k3p2000q7w2e8r1
+                 */
+                push_id: components["parameters"]["PushId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The push is deleted. */
+            204: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
             429: components["responses"]["TooManyRequests"];
             502: components["responses"]["BadGateway"];
             504: components["responses"]["GatewayTimeout"];

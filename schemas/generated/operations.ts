@@ -41,6 +41,7 @@ export interface QueryDefaults {
   v4GetScreen: 'render'
   v4ListEvents: 'limit' | 'offset' | 'sort_order'
   v4ListExports: 'limit'
+  v4ListPushes: 'limit'
   v4ListAuditLog: 'limit'
 }
 /** Operations whose items are still to be checked one by one. */
@@ -1561,6 +1562,99 @@ export const descriptions: readonly OperationDescription[] = [
       query: v.noQuery,
       body: null,
       answer: { 200: v.answerExport, 400: v.answerError, 401: v.answerError, 404: v.answerError, 429: v.answerError, 502: v.answerError, 504: v.answerError },
+    },
+  },
+  {
+    id: 'v4ListPushes',
+    method: 'GET',
+    path: '/v4/pushes',
+    tag: 'Pushes',
+    status: 200,
+    auth: 'secret',
+    idempotent: false,
+    pagination: 'cursor',
+    body: null,
+    query: [
+      { name: 'limit', type: 'integer', array: false },
+      { name: 'starting_after', type: 'string', array: false },
+    ],
+    validate: {
+      path: null,
+      query: v.v4ListEntitlementsQuery,
+      body: null,
+      answer: { 200: v.answerPushList, 400: v.answerError, 401: v.answerError, 429: v.answerError, 502: v.answerError, 504: v.answerError },
+    },
+  },
+  {
+    id: 'v4CreatePush',
+    method: 'POST',
+    path: '/v4/pushes',
+    tag: 'Pushes',
+    status: 201,
+    auth: 'secret',
+    idempotent: true,
+    pagination: 'none',
+    body: { limit: 1048576, required: true, itemsJudgedAlone: false },
+    query: [],
+    validate: {
+      path: null,
+      query: v.noQuery,
+      body: v.v4CreatePushBody,
+      answer: { 201: v.answerPush, 400: v.answerError, 401: v.answerError, 404: v.answerError, 409: v.answerError, 429: v.answerError, 502: v.answerError, 504: v.answerError },
+    },
+  },
+  {
+    id: 'v4GetPush',
+    method: 'GET',
+    path: '/v4/pushes/{push_id}',
+    tag: 'Pushes',
+    status: 200,
+    auth: 'secret',
+    idempotent: false,
+    pagination: 'none',
+    body: null,
+    query: [],
+    validate: {
+      path: v.v4GetPushPath,
+      query: v.noQuery,
+      body: null,
+      answer: { 200: v.answerPush, 400: v.answerError, 401: v.answerError, 404: v.answerError, 429: v.answerError, 502: v.answerError, 504: v.answerError },
+    },
+  },
+  {
+    id: 'v4UpdatePush',
+    method: 'PUT',
+    path: '/v4/pushes/{push_id}',
+    tag: 'Pushes',
+    status: 200,
+    auth: 'secret',
+    idempotent: false,
+    pagination: 'none',
+    body: { limit: 1048576, required: true, itemsJudgedAlone: false },
+    query: [],
+    validate: {
+      path: v.v4GetPushPath,
+      query: v.noQuery,
+      body: v.v4CreatePushBody,
+      answer: { 200: v.answerPush, 400: v.answerError, 401: v.answerError, 404: v.answerError, 429: v.answerError, 502: v.answerError, 504: v.answerError },
+    },
+  },
+  {
+    id: 'v4DeletePush',
+    method: 'DELETE',
+    path: '/v4/pushes/{push_id}',
+    tag: 'Pushes',
+    status: 204,
+    auth: 'secret',
+    idempotent: false,
+    pagination: 'none',
+    body: null,
+    query: [],
+    validate: {
+      path: v.v4GetPushPath,
+      query: v.noQuery,
+      body: null,
+      answer: { 400: v.answerError, 401: v.answerError, 404: v.answerError, 409: v.answerError, 429: v.answerError, 502: v.answerError, 504: v.answerError },
     },
   },
   {

@@ -101,6 +101,10 @@ export const answerExport: ValidateFunction
 export const v4CreateExportBody: ValidateFunction
 export const answerExportList: ValidateFunction
 export const v4GetExportPath: ValidateFunction
+export const answerPushList: ValidateFunction
+export const answerPush: ValidateFunction
+export const v4CreatePushBody: ValidateFunction
+export const v4GetPushPath: ValidateFunction
 export const answerProjectSettings: ValidateFunction
 export const v4UpdateProjectSettingsBody: ValidateFunction
 export const answerRegeneratedSecret: ValidateFunction

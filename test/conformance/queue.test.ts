@@ -1,12 +1,21 @@
-import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { bullmqQueue } from '../../workers/bullmq.ts'
 import { pgBossQueue } from '../../workers/pg-boss.ts'
 import { type Queue, RING_SIZE } from '../../workers/queue.ts'
 import { type FreshDatabase, freshDatabase } from '../harness/database.ts'
+import { startRedis, type TestRedis } from '../harness/redis.ts'
 import { until } from '../harness/until.ts'
+
+let redis: TestRedis
+beforeAll(async () => {
+  redis = await startRedis()
+})
+afterAll(() => redis.end())
 
 /** Every driver of the seam, made anew on the same installation at each call. */
 const DRIVERS: [name: string, make: (database: FreshDatabase) => Promise<Queue>][] = [
   ['pg-boss', database => pgBossQueue({ url: database.url, onError: () => {} })],
+  ['bullmq', database => bullmqQueue({ url: redis.url, prefix: new URL(database.url).pathname.slice(1), onError: () => {} })],
 ]
 
 describe.each(DRIVERS)('%s', (_name, make) => {

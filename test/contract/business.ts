@@ -33,6 +33,8 @@ const RULES: Record<string, string> = {
   v4GetExperimentsSummary: 'currency|from|to|environment',
   v4CreateEvents: 'events\\[\\d+\\].*',
   v4CreateExport: 'from_timestamp|to_timestamp|compression',
+  v4CreatePush: 'integration_id',
+  v4UpdatePush: 'integration_id',
   v4UpdateProjectSettings: 'proxy_url|rtdn_proxy_url',
   v4UpdateStoreConfig: '\\w+',
   v4GetLedger: 'from|to',

@@ -54,11 +54,6 @@ const LATER = [
   'v4GetAutomationRun',
   'v4CancelAutomationRun',
   'v4ReplayAutomationRun',
-  'v4ListPushes',
-  'v4CreatePush',
-  'v4GetPush',
-  'v4UpdatePush',
-  'v4DeletePush',
 ]
 
 type Row = Record<'operationId' | 'method' | 'path' | 'tag' | 'success_status' | 'pagination' | 'idempotency_key' | 'auth' | 'kind', string>

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { claimRuns } from '../../domain/runs/claim.ts'
+import { claimDue } from '../../domain/runs/claim.ts'
 import { StopRetrying } from '../../workflows/engine/policy.ts'
 import { type Bench, engineBench, workflow } from '../harness/engine.ts'
 import { until } from '../harness/until.ts'
@@ -175,7 +175,7 @@ describe('sleep', () => {
   test('a run promised for later does not begin before', async () => {
     await bench.work([workflow('later', async () => {})])
     const run = await bench.begin('later', 's9', { afterSeconds: 1000 })
-    expect(await claimRuns(bench.pool, 'later', [run], 1000)).toEqual([])
+    expect(await claimDue(bench.pool, 'later', [run], 1000)).toEqual([])
     await bench.advance(1001)
     expect((await bench.ended(run)).status).toBe('succeeded')
   })

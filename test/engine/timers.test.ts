@@ -4,10 +4,10 @@ import { moveClock } from '../../domain/clock/clock.ts'
 import { passTime } from '../../domain/subscriptions/pass.ts'
 import { SUBSCRIPTION_DUE } from '../../domain/subscriptions/store.ts'
 import { startWorker, type Worker } from '../../workers/main.ts'
-import { pgBossQueue } from '../../workers/pg-boss.ts'
 import type { Timer } from '../../workers/timers.ts'
 import { startApi, type TestApi } from '../harness/api.ts'
 import { product, purchaseOf, userOf } from '../harness/purchases.ts'
+import { testQueue } from '../harness/queue.ts'
 import { until } from '../harness/until.ts'
 
 // What time brings to subscriptions, done by workers alone: nobody asks and nobody advances.
@@ -26,9 +26,9 @@ const DAY = 86_400_000
 const subscriptions: Timer = { kind: SUBSCRIPTION_DUE, fire: id => passTime(api.pool, id) }
 
 async function work(timer = subscriptions): Promise<void> {
-  const queue = await pgBossQueue({ url: api.databaseUrl, onError: () => {} })
+  const queue = await testQueue(api.databaseUrl)
   const log = pino({ level: 'silent' })
-  workers.push(await startWorker({ pool: api.pool, url: api.databaseUrl, queue, workflows: [], timers: [timer], leaseMs: 1000, log }))
+  workers.push(await startWorker({ pool: api.pool, url: api.databaseUrl, queue, performers: [], timers: [timer], leaseMs: 1000, log }))
 }
 async function rest(): Promise<void> {
   await Promise.all(workers.map(worker => worker.stop()))

@@ -9,6 +9,7 @@ import type { FileStorage } from '../../store/files/storage.ts'
 import { transaction } from '../../store/transaction.ts'
 import { startWorker, type Worker } from '../../workers/main.ts'
 import { pgBossQueue } from '../../workers/pg-boss.ts'
+import { workflowPerformers } from '../../workflows/engine/execute.ts'
 import { eraseExport } from '../../workflows/export/erase.ts'
 import { exportWorkflow } from '../../workflows/export/export.ts'
 import { clearAway, rewriteFile } from '../../workflows/export/rewrite-file.ts'
@@ -46,9 +47,11 @@ async function work(changes: Partial<FileStorage> = {}, partRows = 4): Promise<v
     pool,
     url: api.databaseUrl,
     queue: await pgBossQueue({ url: api.databaseUrl, onError: () => {} }),
-    workflows: [exportWorkflow({ pool, storage, partRows }), eraseExport({ pool, storage })],
+    performers: workflowPerformers([exportWorkflow({ pool, storage, partRows }), eraseExport({ pool, storage })], {
+      pool: pool,
+      policies: QUICK,
+    }),
     leaseMs: 1000,
-    policies: QUICK,
     log: pino({ level: 'silent' }),
   })
 }

@@ -4,6 +4,7 @@ import { pino } from 'pino'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { startWorker, type Worker } from '../../workers/main.ts'
 import { pgBossQueue } from '../../workers/pg-boss.ts'
+import { workflowPerformers } from '../../workflows/engine/execute.ts'
 import { exportWorkflow } from '../../workflows/export/export.ts'
 import { exportRetention } from '../../workflows/export/retention.ts'
 import { startApi, type TestApi } from '../harness/api.ts'
@@ -32,9 +33,11 @@ async function work(waits = QUICK.step.waits): Promise<void> {
     pool,
     url: api.databaseUrl,
     queue: await pgBossQueue({ url: api.databaseUrl, onError: () => {} }),
-    workflows: [exportWorkflow({ pool, storage, partRows: 10 }), exportRetention({ storage })],
+    performers: workflowPerformers([exportWorkflow({ pool, storage, partRows: 10 }), exportRetention({ storage })], {
+      pool: pool,
+      policies: { step: { ...QUICK.step, waits } },
+    }),
     leaseMs: 1000,
-    policies: { step: { ...QUICK.step, waits } },
     log: pino({ level: 'silent' }),
   })
 }

@@ -5,6 +5,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest'
 import type { FileStorage } from '../../store/files/storage.ts'
 import { startWorker, type Worker } from '../../workers/main.ts'
 import { pgBossQueue } from '../../workers/pg-boss.ts'
+import { workflowPerformers } from '../../workflows/engine/execute.ts'
 import { exportWorkflow } from '../../workflows/export/export.ts'
 import { exportRetention } from '../../workflows/export/retention.ts'
 import { startApi, type TestApi } from '../harness/api.ts'
@@ -37,9 +38,11 @@ async function work(compose: FileStorage['composePart'] = api.storage.composePar
     pool: api.pool,
     url: api.databaseUrl,
     queue: await pgBossQueue({ url: api.databaseUrl, onError: () => {} }),
-    workflows: [exportWorkflow({ pool: api.pool, storage, partRows: 10 }), exportRetention({ storage })],
+    performers: workflowPerformers([exportWorkflow({ pool: api.pool, storage, partRows: 10 }), exportRetention({ storage })], {
+      pool: api.pool,
+      policies: QUICK,
+    }),
     leaseMs: 1000,
-    policies: QUICK,
     log: pino({ level: 'silent' }),
   })
 }

@@ -4,6 +4,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { FileStorage } from '../../store/files/storage.ts'
 import { startWorker, type Worker } from '../../workers/main.ts'
 import { pgBossQueue } from '../../workers/pg-boss.ts'
+import { workflowPerformers } from '../../workflows/engine/execute.ts'
 import { exportWorkflow } from '../../workflows/export/export.ts'
 import { startApi, type TestApi } from '../harness/api.ts'
 import { QUICK } from '../harness/engine.ts'
@@ -27,9 +28,11 @@ beforeAll(async () => {
     pool: api.pool,
     url: api.databaseUrl,
     queue: await pgBossQueue({ url: api.databaseUrl, onError: () => {} }),
-    workflows: [exportWorkflow({ pool: api.pool, storage: { ...api.storage, writePart }, partRows: 10 })],
+    performers: workflowPerformers([exportWorkflow({ pool: api.pool, storage: { ...api.storage, writePart }, partRows: 10 })], {
+      pool: api.pool,
+      policies: QUICK,
+    }),
     leaseMs: 1000,
-    policies: QUICK,
     log: pino({ level: 'silent' }),
   })
   const events = Array.from({ length: 60 }, (_, i) => {

@@ -9,20 +9,16 @@ import { listen } from '../../api/server.ts'
 import { createProject } from '../../domain/projects/create.ts'
 import { type Secrets, secretsFrom } from '../../domain/projects/seal.ts'
 import type { UnverifiedPurchases, Verifiers } from '../../domain/purchases/verification.ts'
-import { passTime } from '../../domain/subscriptions/pass.ts'
-import { SUBSCRIPTION_DUE } from '../../domain/subscriptions/store.ts'
+import { promises } from '../../promises.ts'
 import { connect, type Pool } from '../../store/connect.ts'
 import { diskStorage } from '../../store/files/disk.ts'
 import type { FileStorage } from '../../store/files/storage.ts'
 import { transaction } from '../../store/transaction.ts'
 import { startWorker } from '../../workers/main.ts'
-import { pgBossQueue } from '../../workers/pg-boss.ts'
-import type { Policies } from '../../workflows/engine/policy.ts'
-import { eraseExport } from '../../workflows/export/erase.ts'
-import { exportWorkflow } from '../../workflows/export/export.ts'
-import { exportRetention } from '../../workflows/export/retention.ts'
+import { POLICIES, type Policies } from '../../workflows/engine/policy.ts'
 import { type Client, client } from './client.ts'
 import { freshDatabase } from './database.ts'
+import { testQueue } from './queue.ts'
 
 export const APP_SECRET = 'a secret for tests only'
 
@@ -109,16 +105,10 @@ export async function startApi(options: TestApiOptions = {}): Promise<TestApi> {
     ? await startWorker({
         pool,
         url: database.url,
-        queue: await pgBossQueue({ url: database.url, onError: () => {} }),
-        workflows: [
-          exportWorkflow({ pool, storage, partRows: options.partRows ?? 1000 }),
-          exportRetention({ storage }),
-          eraseExport({ pool, storage }),
-        ],
-        timers: [{ kind: SUBSCRIPTION_DUE, fire: id => passTime(pool, id) }],
+        queue: await testQueue(database.url),
+        ...promises({ pool, storage, partRows: options.partRows ?? 1000, policies: options.policies ?? POLICIES }),
         leaseMs: 1000,
         log,
-        ...(options.policies && { policies: options.policies }),
       })
     : undefined
   const project = await newProject(pool, secrets)

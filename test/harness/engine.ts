@@ -5,12 +5,13 @@ import { createRun } from '../../domain/runs/create.ts'
 import type { Tx } from '../../store/connect.ts'
 import { transaction } from '../../store/transaction.ts'
 import { startWorker, type Worker } from '../../workers/main.ts'
-import { pgBossQueue } from '../../workers/pg-boss.ts'
 import type { Queue } from '../../workers/queue.ts'
+import { workflowPerformers } from '../../workflows/engine/execute.ts'
 import type { Policies } from '../../workflows/engine/policy.ts'
 import type { RunContext, Workflow } from '../../workflows/engine/workflow.ts'
 import { APP_SECRET } from './api.ts'
 import { type FreshDatabase, freshDatabase } from './database.ts'
+import { testQueue } from './queue.ts'
 import { until } from './until.ts'
 
 /** Waits of milliseconds, so that no test waits for a retry. */
@@ -53,10 +54,9 @@ export async function engineBench(): Promise<Bench> {
       const worker = await startWorker({
         pool,
         url,
-        queue: queue ?? (await pgBossQueue({ url, onError: () => {} })),
-        workflows,
+        queue: queue ?? (await testQueue(url)),
+        performers: workflowPerformers(workflows, { pool, policies }),
         leaseMs,
-        policies,
         log: pino({ level: 'silent' }),
       })
       let stopped: Promise<void> | undefined

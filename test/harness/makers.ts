@@ -75,5 +75,6 @@ export const makers: Record<string, Make> = {
   config_id: place => made(place, '/v4/remote-configurations', { name: unique('config') }),
   experiment_id: experiment,
   group_id: (place, { experiment_id }) => group(place, experiment_id!, false),
+  push_id: place => made(place, '/v4/pushes', { name: unique('push'), body: 'Hello' }),
   platform: async () => 'apple',
 }

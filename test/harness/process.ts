@@ -19,11 +19,12 @@ const COMMAND = 'Deno' in globalThis ? [process.execPath, 'run', '-A', 'main.ts'
 const inherited = () =>
   Object.fromEntries(['PATH', 'HOME', 'TMPDIR', 'LANG', 'DENO_DIR'].flatMap(name => (process.env[name] ? [[name, process.env[name]]] : [])))
 
-export type SpawnOptions = { env: Record<string, string>; args?: string[]; cwd?: string }
+/** `script`: a program of the test's own in place of the product's. */
+export type SpawnOptions = { env: Record<string, string>; args?: string[]; cwd?: string; script?: string }
 
 /** Starts the product as a process of its own, without waiting for anything. */
-export function launch({ env, args = [], cwd = ROOT }: SpawnOptions): Omit<Running, 'url'> & { ended: Promise<number | null> } {
-  const [command = '', ...rest] = COMMAND
+export function launch({ env, args = [], cwd = ROOT, script }: SpawnOptions): Omit<Running, 'url'> & { ended: Promise<number | null> } {
+  const [command = '', ...rest] = script ? [...COMMAND.slice(0, -1), script] : COMMAND
   const child = spawn(command, [...rest, ...args], { cwd, env: { ...inherited(), ...env }, stdio: ['ignore', 'pipe', 'pipe'] })
   let text = ''
   for (const stream of [child.stdout, child.stderr]) stream?.on('data', chunk => (text += chunk))

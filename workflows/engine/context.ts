@@ -1,37 +1,42 @@
 import { now } from '../../domain/environment.ts'
-import type { ClaimedRun } from '../../domain/runs/claim.ts'
+import type { ClaimedRun } from '../../domain/runs/begin.ts'
 import { type Attempt, holdFence, LeaseLost, type RecordedStep, suspendRun, writeStep } from '../../domain/runs/record.ts'
 import type { Pool, Tx } from '../../store/connect.ts'
 import { transaction } from '../../store/transaction.ts'
+import type { AtCrashPoint } from './crash-point.ts'
+import type { Signals } from './performer.ts'
 import { type Policies, StopRetrying, waitAfter } from './policy.ts'
 import type { RunContext, StepScope } from './workflow.ts'
 
 /** Control flow: the run lives on, but not now and not necessarily here. */
-export class Suspended extends Error {}
+export class Suspended extends Error {
+  /** An attempt failed; otherwise the run only waits. */
+  readonly isRetry: boolean
+  constructor(message: string, isRetry: boolean) {
+    super(message)
+    this.isRetry = isRetry
+  }
+}
 /** The process stops: the run is given back. */
 export class Interrupted extends Error {}
 /** A step has used up its attempts, or must not be repeated; `cause` is what it died of. */
 export class StepFailed extends Error {}
 
-export type Signals = {
-  /** The lease is lost. */
-  lease: AbortSignal
-  /** Asked right before each effect: a process that was stopped for a while may wake up before its timers tell it of the loss. */
-  isHeld(): boolean
-  /** The process stops: the step under way may finish, no other begins. */
-  stopping: AbortSignal
-  /** The process can wait no longer for the step under way. */
-  halt: AbortSignal
+export type ContextOptions = {
+  pool: Pool
+  policies: Policies
+  run: ClaimedRun
+  recorded: RecordedStep[]
+  signals: Signals
+  at: AtCrashPoint
 }
-
-export type ContextOptions = { pool: Pool; policies: Policies; run: ClaimedRun; recorded: RecordedStep[]; signals: Signals }
 
 type Place = { n: number; step: RecordedStep | undefined }
 type Done<T> = (tx: Tx, result: T) => Promise<void>
 
 const messageOf = (error: unknown) => (error instanceof Error ? error.message : String(error)).slice(0, 1000)
 
-export function runContext({ pool, policies, run, recorded, signals }: ContextOptions): RunContext {
+export function runContext({ pool, policies, run, recorded, signals, at }: ContextOptions): RunContext {
   const { lease, stopping, halt } = signals
   const steps = new Map(recorded.map(step => [step.n, step]))
   const policy = policies.step
@@ -65,7 +70,7 @@ export function runContext({ pool, policies, run, recorded, signals }: ContextOp
       if (wait !== null) await suspendRun(tx, run, 'running', wait)
     })
     if (wait === null) throw new StepFailed(messageOf(error), { cause: error })
-    throw new Suspended(`step ${name} failed, next attempt in ${Math.round(wait)} s: ${messageOf(error)}`)
+    throw new Suspended(`step ${name} failed, next attempt in ${Math.round(wait)} s: ${messageOf(error)}`, true)
   }
 
   async function perform<T>(
@@ -86,9 +91,12 @@ export function runContext({ pool, policies, run, recorded, signals }: ContextOp
     const timer = setTimeout(() => overtime.abort(new Error(`took longer than ${limitMs} ms`)), limitMs)
     const scope = { signal: AbortSignal.any([lease, halt, overtime.signal]), key: `${run.id}:${name}`, fence: run.fence }
     try {
-      return await act(scope, (tx, result) =>
+      at('before-effect')
+      const done = await act(scope, (tx, result) =>
         writeStep(tx, run, { n: place.n, name, status: 'succeeded', result, attempts: attempts(null), startedAt }),
       )
+      at('recorded')
+      return done
     } catch (error) {
       if (error instanceof LeaseLost || lease.aborted) throw new LeaseLost(messageOf(error))
       if (halt.aborted) throw new Interrupted(messageOf(error))
@@ -117,6 +125,7 @@ export function runContext({ pool, policies, run, recorded, signals }: ContextOp
         name,
         async (scope, done) => {
           const result = await effect(scope)
+          at('after-effect')
           await fenced(async tx => {
             await record?.(tx, result)
             await done(tx, result)
@@ -135,7 +144,7 @@ export function runContext({ pool, policies, run, recorded, signals }: ContextOp
         await writeStep(tx, run, { n, name, status: over ? 'succeeded' : 'waiting', startedAt }, seconds)
         if (!over) await suspendRun(tx, run, 'waiting', seconds)
       })
-      if (!over) throw new Suspended(`sleeps for ${seconds} s`)
+      if (!over) throw new Suspended(`sleeps for ${seconds} s`, false)
     },
   }
 }

@@ -1,36 +1,47 @@
-import type { ClaimedRun } from '../../domain/runs/claim.ts'
+import { beginRun, type ClaimedRun } from '../../domain/runs/begin.ts'
 import { finishRun, holdFence, LeaseLost, recordedSteps } from '../../domain/runs/record.ts'
 import type { Pool } from '../../store/connect.ts'
 import { transaction } from '../../store/transaction.ts'
-import { Interrupted, runContext, type Signals, StepFailed, Suspended } from './context.ts'
+import { Interrupted, runContext, StepFailed, Suspended } from './context.ts'
+import { type AtCrashPoint, NOWHERE } from './crash-point.ts'
+import type { Outcome, Performer, Signals } from './performer.ts'
 import type { Policies } from './policy.ts'
 import type { Workflow } from './workflow.ts'
 
-/** What became of one execution. `suspended`: due again later; `interrupted`: to be given back; `lost`: another worker has it. */
-export type Outcome =
-  | { is: 'succeeded' }
-  | { is: 'failed'; why: string }
-  | { is: 'suspended'; why: string }
-  | { is: 'interrupted' }
-  | { is: 'lost' }
+export type WorkflowDeps = { pool: Pool; policies: Policies; at?: AtCrashPoint }
 
-export type Execution = { pool: Pool; policies: Policies; workflow: Workflow; run: ClaimedRun; signals: Signals }
+/** The runs of workflows, as promises that a worker turns. */
+export const workflowPerformers = (workflows: Workflow[], deps: WorkflowDeps): Performer[] =>
+  workflows.map(workflow => workflowPerformer(workflow, deps))
+
+const workflowPerformer = (workflow: Workflow, deps: WorkflowDeps): Performer => ({
+  kind: workflow.kind,
+  concurrency: workflow.concurrency,
+  async perform(claimed, signals) {
+    const run = await beginRun(deps.pool, claimed)
+    return run ? execute({ ...deps, workflow, run, signals }) : { is: 'lost' }
+  },
+})
+
+type Execution = WorkflowDeps & { workflow: Workflow; run: ClaimedRun; signals: Signals }
 
 /**
  * Carries a claimed run as far as it goes now. Throws only when not even its failure could be recorded (the database is away): the
  * lease then runs out and the run is taken up again.
  */
-export async function execute({ pool, policies, workflow, run, signals }: Execution): Promise<Outcome> {
+async function execute({ pool, policies, workflow, run, signals, at = NOWHERE }: Execution): Promise<Outcome> {
   try {
     if (run.version !== workflow.version) throw new StepFailed(`this program does not know version ${run.version} of ${workflow.kind}`)
-    await workflow.run(runContext({ pool, policies, run, recorded: await recordedSteps(pool, run), signals }))
+    await workflow.run(runContext({ pool, policies, run, recorded: await recordedSteps(pool, run), signals, at }))
+    at('before-end')
     await transaction(pool, async tx => {
       await holdFence(tx, run)
       await finishRun(tx, run, 'succeeded', null)
     })
+    at('ended')
     return { is: 'succeeded' }
   } catch (error) {
-    if (error instanceof Suspended) return { is: 'suspended', why: error.message }
+    if (error instanceof Suspended) return { is: 'suspended', why: error.message, isRetry: error.isRetry }
     if (error instanceof Interrupted) return { is: 'interrupted' }
     if (error instanceof LeaseLost) return { is: 'lost' }
     if (error instanceof StepFailed) return fail(error)

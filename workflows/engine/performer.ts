@@ -1,10 +1,10 @@
 import type { Claimed } from '../../domain/runs/claimed.ts'
 
-/** What became of one execution. `suspended`: due again later; `interrupted`: to be given back; `lost`: another worker has it. */
+/** What became of one execution. `suspended`: due again later, because an attempt failed or because it waits; `interrupted`: to be given back; `lost`: another worker has it. */
 export type Outcome =
   | { is: 'succeeded' }
   | { is: 'failed'; why: string }
-  | { is: 'suspended'; why: string }
+  | { is: 'suspended'; why: string; isRetry: boolean }
   | { is: 'interrupted' }
   | { is: 'lost' }
 

@@ -4,7 +4,7 @@ export type Request = {
   url: string
   headers?: Record<string, string>
   body?: string | Uint8Array
-  /** Aborts with the lease or the process. */
+  /** Aborts with the lease or the process: `request` then throws its reason, for nothing is known about the attempt. */
   signal?: AbortSignal
   /** Until the whole answer is there; 10 s unless given. */
   limitMs?: number
@@ -12,7 +12,7 @@ export type Request = {
 
 /**
  * What became of it. `error`: no answer came; `error` names why: `address_refused`, `timeout`, `connection_failed`, `tls_failed`,
- * `answer_unreadable`. `text`: the first 64 KiB; `retryAfterSeconds` 1..86,400.
+ * `answer_unreadable`, `request_invalid` (a header that cannot be sent). `text`: the first 64 KiB; `retryAfterSeconds` 1..86,400.
  */
 export type Answer =
   | { is: 'answer'; status: number; retryAfterSeconds: number | null; text: string; durationMs: number }

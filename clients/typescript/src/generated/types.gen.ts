@@ -1615,6 +1615,73 @@ export type PurchaseList = {
     next_cursor?: NextCursor;
 };
 
+export type PushInput = {
+    name: PushName;
+    body: PushBody;
+    /**
+     * Placeholders are replaced when it is sent.
+     */
+    title?: string;
+    /**
+     * Address of a picture.
+     */
+    image_url?: string | null;
+    /**
+     * Where a tap leads.
+     */
+    deep_link?: string | null;
+    /**
+     * Goes to the app beside what is shown.
+     */
+    data?: {
+        [key: string]: string;
+    };
+    /**
+     * The OneSignal or Firebase integration that sends it. Null: the oldest active OneSignal integration whose `target_platform` is the user's last known platform, else the oldest active Firebase one with a `service_account_key`.
+     */
+    integration_id?: string | null;
+};
+
+/**
+ * For you; users do not see it.
+ */
+export type PushName = string;
+
+/**
+ * Placeholders are replaced when it is sent.
+ */
+export type PushBody = string;
+
+export type PushUrl = string;
+
+export type Push = {
+    object: 'push';
+    id: string;
+    url: PushUrl;
+    name: PushName;
+    title: string;
+    body: PushBody;
+    image_url: string | null;
+    deep_link: string | null;
+    data: {
+        [key: string]: string;
+    };
+    /**
+     * The integration that sends it; null chooses one when it is sent.
+     */
+    integration_id: string | null;
+    created_at: Time;
+    updated_at: Time;
+};
+
+export type PushList = {
+    object: ListObject;
+    url: '/v4/pushes';
+    data: Array<Push>;
+    has_more: HasMore;
+    next_cursor?: NextCursor;
+};
+
 export type RemoteConfigurationInput = {
     name: string;
     /**
@@ -2310,6 +2377,11 @@ export type PurchaseId = string;
  * Only purchases of these stores; repeat the parameter for several.
  */
 export type PurchasePlatforms = Array<Store>;
+
+/**
+ * Push id.
+ */
+export type PushId = IdInPath;
 
 /**
  * Remote configuration id.
@@ -7493,6 +7565,313 @@ export type V4GetExportResponses = {
 };
 
 export type V4GetExportResponse = V4GetExportResponses[keyof V4GetExportResponses];
+
+export type V4ListPushesData = {
+    body?: never;
+    headers?: {
+        /**
+         * Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+         */
+        'X-Request-Id'?: string;
+    };
+    path?: never;
+    query?: {
+        /**
+         * Rows on the page.
+         */
+        limit?: number;
+        /**
+         * `next_cursor` of the page before, unchanged. A cursor whose row is gone gives the first page, with the header `X-Qon-Pagination-Restarted`.
+         */
+        starting_after?: string;
+    };
+    url: '/v4/pushes';
+};
+
+export type V4ListPushesErrors = {
+    /**
+     * The request is not acceptable as sent. Validation failures are `invalid_data` and list every faulty field found in `details`.
+     */
+    400: Error;
+    /**
+     * No token, or one that opens nothing here.
+     */
+    401: Error;
+    /**
+     * The bucket of the key is empty, or a limit of this operation is reached.
+     */
+    429: Error;
+    /**
+     * The database, the file storage or a provider that was asked is down or refuses. May be repeated.
+     */
+    502: Error;
+    /**
+     * The statement, or what it waited for, took too long. May be repeated.
+     */
+    504: Error;
+    /**
+     * Every other failure, among them 405, 413 and 415 (`invalid_request`) and 500 (`unknown_error`).
+     */
+    default: Error;
+};
+
+export type V4ListPushesError = V4ListPushesErrors[keyof V4ListPushesErrors];
+
+export type V4ListPushesResponses = {
+    /**
+     * One page of pushes.
+     */
+    200: PushList;
+};
+
+export type V4ListPushesResponse = V4ListPushesResponses[keyof V4ListPushesResponses];
+
+export type V4CreatePushData = {
+    body: PushInput;
+    headers?: {
+        /**
+         * Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+         */
+        'X-Request-Id'?: string;
+        /**
+         * Makes a repeat safe: within 24 hours the same key with the same request gives the stored answer and does nothing again. With another request it is 409 `idempotency_conflict`, while the first still runs 409 `idempotency_in_progress`.
+         */
+        'Idempotency-Key'?: string;
+    };
+    path?: never;
+    query?: never;
+    url: '/v4/pushes';
+};
+
+export type V4CreatePushErrors = {
+    /**
+     * The request is not acceptable as sent. Validation failures are `invalid_data` and list every faulty field found in `details`.
+     */
+    400: Error;
+    /**
+     * No token, or one that opens nothing here.
+     */
+    401: Error;
+    /**
+     * An id that names nothing in this environment.
+     */
+    404: Error;
+    /**
+     * The object exists already or its state forbids the change (`already_exists`, `conflict`), or the `Idempotency-Key` was used for another request (`idempotency_conflict`) or is in use at this moment (`idempotency_in_progress`, with `Retry-After`).
+     */
+    409: Error;
+    /**
+     * The bucket of the key is empty, or a limit of this operation is reached.
+     */
+    429: Error;
+    /**
+     * The database, the file storage or a provider that was asked is down or refuses. May be repeated.
+     */
+    502: Error;
+    /**
+     * The statement, or what it waited for, took too long. May be repeated.
+     */
+    504: Error;
+    /**
+     * Every other failure, among them 405, 413 and 415 (`invalid_request`) and 500 (`unknown_error`).
+     */
+    default: Error;
+};
+
+export type V4CreatePushError = V4CreatePushErrors[keyof V4CreatePushErrors];
+
+export type V4CreatePushResponses = {
+    /**
+     * The new push.
+     */
+    201: Push;
+};
+
+export type V4CreatePushResponse = V4CreatePushResponses[keyof V4CreatePushResponses];
+
+export type V4DeletePushData = {
+    body?: never;
+    headers?: {
+        /**
+         * Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+         */
+        'X-Request-Id'?: string;
+    };
+    path: {
+        /**
+         * Push id.
+         */
+        push_id: IdInPath;
+    };
+    query?: never;
+    url: '/v4/pushes/{push_id}';
+};
+
+export type V4DeletePushErrors = {
+    /**
+     * The request is not acceptable as sent. Validation failures are `invalid_data` and list every faulty field found in `details`.
+     */
+    400: Error;
+    /**
+     * No token, or one that opens nothing here.
+     */
+    401: Error;
+    /**
+     * An id that names nothing in this environment.
+     */
+    404: Error;
+    /**
+     * The object exists already or its state forbids the change (`already_exists`, `conflict`), or the `Idempotency-Key` was used for another request (`idempotency_conflict`) or is in use at this moment (`idempotency_in_progress`, with `Retry-After`).
+     */
+    409: Error;
+    /**
+     * The bucket of the key is empty, or a limit of this operation is reached.
+     */
+    429: Error;
+    /**
+     * The database, the file storage or a provider that was asked is down or refuses. May be repeated.
+     */
+    502: Error;
+    /**
+     * The statement, or what it waited for, took too long. May be repeated.
+     */
+    504: Error;
+    /**
+     * Every other failure, among them 405, 413 and 415 (`invalid_request`) and 500 (`unknown_error`).
+     */
+    default: Error;
+};
+
+export type V4DeletePushError = V4DeletePushErrors[keyof V4DeletePushErrors];
+
+export type V4DeletePushResponses = {
+    /**
+     * The push is deleted.
+     */
+    204: void;
+};
+
+export type V4DeletePushResponse = V4DeletePushResponses[keyof V4DeletePushResponses];
+
+export type V4GetPushData = {
+    body?: never;
+    headers?: {
+        /**
+         * Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+         */
+        'X-Request-Id'?: string;
+    };
+    path: {
+        /**
+         * Push id.
+         */
+        push_id: IdInPath;
+    };
+    query?: never;
+    url: '/v4/pushes/{push_id}';
+};
+
+export type V4GetPushErrors = {
+    /**
+     * The request is not acceptable as sent. Validation failures are `invalid_data` and list every faulty field found in `details`.
+     */
+    400: Error;
+    /**
+     * No token, or one that opens nothing here.
+     */
+    401: Error;
+    /**
+     * An id that names nothing in this environment.
+     */
+    404: Error;
+    /**
+     * The bucket of the key is empty, or a limit of this operation is reached.
+     */
+    429: Error;
+    /**
+     * The database, the file storage or a provider that was asked is down or refuses. May be repeated.
+     */
+    502: Error;
+    /**
+     * The statement, or what it waited for, took too long. May be repeated.
+     */
+    504: Error;
+    /**
+     * Every other failure, among them 405, 413 and 415 (`invalid_request`) and 500 (`unknown_error`).
+     */
+    default: Error;
+};
+
+export type V4GetPushError = V4GetPushErrors[keyof V4GetPushErrors];
+
+export type V4GetPushResponses = {
+    /**
+     * The push.
+     */
+    200: Push;
+};
+
+export type V4GetPushResponse = V4GetPushResponses[keyof V4GetPushResponses];
+
+export type V4UpdatePushData = {
+    body: PushInput;
+    headers?: {
+        /**
+         * Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+         */
+        'X-Request-Id'?: string;
+    };
+    path: {
+        /**
+         * Push id.
+         */
+        push_id: IdInPath;
+    };
+    query?: never;
+    url: '/v4/pushes/{push_id}';
+};
+
+export type V4UpdatePushErrors = {
+    /**
+     * The request is not acceptable as sent. Validation failures are `invalid_data` and list every faulty field found in `details`.
+     */
+    400: Error;
+    /**
+     * No token, or one that opens nothing here.
+     */
+    401: Error;
+    /**
+     * An id that names nothing in this environment.
+     */
+    404: Error;
+    /**
+     * The bucket of the key is empty, or a limit of this operation is reached.
+     */
+    429: Error;
+    /**
+     * The database, the file storage or a provider that was asked is down or refuses. May be repeated.
+     */
+    502: Error;
+    /**
+     * The statement, or what it waited for, took too long. May be repeated.
+     */
+    504: Error;
+    /**
+     * Every other failure, among them 405, 413 and 415 (`invalid_request`) and 500 (`unknown_error`).
+     */
+    default: Error;
+};
+
+export type V4UpdatePushError = V4UpdatePushErrors[keyof V4UpdatePushErrors];
+
+export type V4UpdatePushResponses = {
+    /**
+     * The push as it is now.
+     */
+    200: Push;
+};
+
+export type V4UpdatePushResponse = V4UpdatePushResponses[keyof V4UpdatePushResponses];
 
 export type V4GetProjectSettingsData = {
     body?: never;

@@ -1,0 +1,39 @@
+import type { Pool, Tx } from '../../store/connect.ts'
+import { transaction } from '../../store/transaction.ts'
+import type { Environment } from '../environment.ts'
+import type { ConsumerName, LogEvent } from './consumer.ts'
+import { type HeldPlace, holdPlaces, movePlaces, type Place, readLog } from './read.ts'
+
+/** Reads the log for good: `handle` writes what events bring about, in the transaction that moves the position. */
+export type Consumer = { name: ConsumerName; handle(tx: Tx, environment: Environment, events: LogEvent[]): Promise<void> }
+
+export type Batch = { partitions: number; perPartition: number }
+
+/** Where each place stands after these events: behind the last one read, or at the end where nothing was left (erased offsets are never read). */
+function placesAfter(places: readonly HeldPlace[], events: readonly LogEvent[], perPartition: number): Place[] {
+  const read = Map.groupBy(events, event => event.partition)
+  return places.map(({ partition, end }) => {
+    const some = read.get(partition) ?? []
+    const behind = some.length === 0 ? 0 : some.at(-1)!.log_offset + 1
+    return { partition, next_offset: some.length < perPartition ? Math.max(end, behind) : behind }
+  })
+}
+
+/**
+ * One batch: reads, handles, moves on, in one transaction, so each event is handled exactly once. Returns how many partitions were
+ * looked at; 0 = nothing to read that nobody else has in hand.
+ */
+export const consumeBatch = (
+  pool: Pool,
+  { name, handle }: Consumer,
+  environment: Environment,
+  { partitions, perPartition }: Batch,
+): Promise<number> =>
+  transaction(pool, async tx => {
+    const places = await holdPlaces(tx, name, environment, partitions)
+    if (places.length === 0) return 0
+    const events = await readLog(tx, environment, places, perPartition)
+    if (events.length > 0) await handle(tx, environment, events)
+    await movePlaces(tx, name, environment, placesAfter(places, events, perPartition))
+    return places.length
+  })

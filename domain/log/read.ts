@@ -1,0 +1,56 @@
+import type { Db, Tx } from '../../store/connect.ts'
+import type { Environment } from '../environment.ts'
+import type { ConsumerName, LogEvent } from './consumer.ts'
+
+export type Place = { partition: number; next_offset: number }
+
+/** Environments in which the consumer has not read everything. */
+export async function laggingEnvironments(db: Db, consumer: ConsumerName): Promise<Environment[]> {
+  const { rows } = await db.query<{ id: Environment }>({
+    name: 'lagging-environments',
+    text: `select e.id from environments e where e.consumed and exists (
+             select 1 from log_consumers c join log_positions l on l.environment = c.environment and l.partition = c.partition
+             where c.consumer = $1 and c.environment = e.id and c.next_offset < l.next_offset)`,
+    values: [consumer],
+  })
+  return rows.map(({ id }) => id)
+}
+
+/** `end`: of the partition, as it was when the place was locked. */
+export type HeldPlace = Place & { end: number }
+
+/** Locks up to `most` places at which there is something to read and that nobody else has in hand. */
+export async function holdPlaces(tx: Tx, consumer: ConsumerName, environment: Environment, most: number): Promise<HeldPlace[]> {
+  const { rows } = await tx.query<HeldPlace>({
+    name: 'hold-places',
+    text: `select c.partition, c.next_offset, l.next_offset as end
+           from log_consumers c join log_positions l on l.environment = c.environment and l.partition = c.partition
+           where c.consumer = $1 and c.environment = $2 and c.next_offset < l.next_offset
+           order by c.partition limit $3 for no key update of c skip locked`,
+    values: [consumer, environment, most],
+  })
+  return rows
+}
+
+/** The next events of each place, up to `most` of each, in the order of the log. */
+export async function readLog(db: Db, environment: Environment, places: readonly Place[], most: number): Promise<LogEvent[]> {
+  const { rows } = await db.query<LogEvent>({
+    name: 'read-log',
+    text: `select e.* from unnest($2::smallint[], $3::bigint[]) w(partition, next_offset) cross join lateral (
+             select partition, log_offset, id, name, user_id, platform, happened_at::text, received_at::text, triggers from events
+             where environment = $1 and partition = w.partition and log_offset >= w.next_offset order by log_offset limit $4) e
+           order by e.partition, e.log_offset`,
+    values: [environment, places.map(({ partition }) => partition), places.map(({ next_offset }) => next_offset), most],
+  })
+  return rows
+}
+
+/** What was read is done with: from the same transaction as its effects. */
+export async function movePlaces(tx: Tx, consumer: ConsumerName, environment: Environment, places: readonly Place[]): Promise<void> {
+  await tx.query({
+    name: 'move-places',
+    text: `update log_consumers c set next_offset = w.next_offset from unnest($3::smallint[], $4::bigint[]) w(partition, next_offset)
+           where c.consumer = $1 and c.environment = $2 and c.partition = w.partition`,
+    values: [consumer, environment, places.map(({ partition }) => partition), places.map(({ next_offset }) => next_offset)],
+  })
+}

@@ -1,0 +1,64 @@
+import type { Db, Pool } from '../../store/connect.ts'
+import { transaction } from '../../store/transaction.ts'
+import type { Environment } from '../environment.ts'
+import type { Consumer } from './consume.ts'
+import type { LogEvent } from './consumer.ts'
+import { movePlaces, type Place, readLog } from './read.ts'
+
+/** Places at which the consumer has something to read, in hand or not. */
+export async function laggingPlaces(db: Db, { name }: Consumer, environment: Environment): Promise<Place[]> {
+  const { rows } = await db.query<Place>(
+    `select c.partition, c.next_offset from log_consumers c join log_positions l on l.environment = c.environment and l.partition = c.partition
+     where c.consumer = $1 and c.environment = $2 and c.next_offset < l.next_offset order by c.partition`,
+    [name, environment],
+  )
+  return rows
+}
+
+/** `set aside`: the error that the event made. Null: nothing to read there now. */
+export type Handled = { event: LogEvent; setAside: string | null } | null
+
+/**
+ * The next event of one partition by itself. When handling it fails it is kept aside, with its reason, and the partition goes on; what
+ * `isPassing` calls the database's own trouble is thrown instead: the event is innocent.
+ */
+export async function consumeOne(
+  pool: Pool,
+  { name, handle }: Consumer,
+  environment: Environment,
+  partition: number,
+  isPassing: (error: unknown) => boolean,
+): Promise<Handled> {
+  let met: LogEvent | undefined
+  const next = (work: (event: LogEvent, tx: Parameters<Consumer['handle']>[0]) => Promise<void>) =>
+    transaction(pool, async tx => {
+      const { rows } = await tx.query<Place>(
+        `select partition, next_offset from log_consumers where consumer = $1 and environment = $2 and partition = $3 for no key update`,
+        [name, environment, partition],
+      )
+      const [event] = rows[0] ? await readLog(tx, environment, rows, 1) : []
+      if (!event) return null
+      met = event
+      await work(event, tx)
+      await movePlaces(tx, name, environment, [{ partition, next_offset: event.log_offset + 1 }])
+      return event
+    })
+  try {
+    const event = await next((event, tx) => handle(tx, environment, [event]))
+    return event && { event, setAside: null }
+  } catch (error) {
+    if (!met || isPassing(error)) throw error
+    const poison = met
+    const reason = (error instanceof Error ? error.message : String(error)).slice(0, 1000)
+    // Another worker may have been luckier with it meanwhile: only what still is the next one is set aside.
+    const event = await next(async (event, tx) => {
+      if (event.id !== poison.id) return handle(tx, environment, [event])
+      await tx.query(
+        `insert into set_aside_events (consumer, environment, partition, log_offset, event_id, error) values ($1, $2, $3, $4, $5, $6)
+         on conflict (consumer, environment, partition, log_offset) do update set error = excluded.error`,
+        [name, environment, partition, event.log_offset, event.id, reason],
+      )
+    })
+    return event && { event, setAside: event.id === poison.id ? reason : null }
+  }
+}

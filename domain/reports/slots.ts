@@ -1,0 +1,93 @@
+import { IANAZone } from 'luxon'
+
+export const WEEKDAYS = ['monday', 'tuesday', 'wednesday', 'thursday', 'friday', 'saturday', 'sunday'] as const
+
+export type Schedule = {
+  timezone: string
+  /** `HH:MM` on the zone's clocks. */
+  send_at: string
+  cadence: 'daily' | 'weekly' | 'monthly'
+  weekday: (typeof WEEKDAYS)[number] | null
+  day_of_month: number | null
+  on_dst_gap: 'shift' | 'skip'
+  on_dst_overlap: 'first' | 'both'
+}
+
+/** Instants in ms. `day`: the local date, in days since 1970. `opens`: where the window begins when not at another day's edge. */
+export type Slot = { at: number; day: number; isSkipped: boolean; opens: number | null }
+
+const MINUTE = 60_000
+const HOUR = 60 * MINUTE
+const DAY = 24 * HOUR
+// Offsets lie within -12 h and +14 h: whatever has this local time lies between these two.
+const SURELY_BEFORE = 15 * HOUR
+const SURELY_AFTER = 13 * HOUR
+
+/** Names of the tz database. Luxon takes fixed offsets (`+01:00`) for zones, too. */
+export const isZone = (name: string): boolean => /^[A-Za-z]/.test(name) && IANAZone.isValidZone(name)
+
+type Moments = { at: number[]; gap: number }
+
+/** The instants at which the zone's clocks show the time: two in an overlap; in a gap the one later by the gap's size. */
+function momentsOf(zone: IANAZone, local: number): Moments {
+  const before = zone.offset(local - SURELY_BEFORE) * MINUTE
+  const after = zone.offset(local + SURELY_AFTER) * MINUTE
+  const at = [...new Set([local - before, local - after])].filter(instant => instant + zone.offset(instant) * MINUTE === local)
+  return at.length > 0 ? { at: at.sort((a, b) => a - b), gap: 0 } : { at: [local - before], gap: after - before }
+}
+
+const localTime = ({ send_at }: Schedule, day: number): number => {
+  const [hours = 0, minutes = 0] = send_at.split(':').map(Number)
+  return day * DAY + hours * HOUR + minutes * MINUTE
+}
+
+// Where a zone crosses the date line a whole date is left out (Apia, 30 December 2011).
+const isNoDate = ({ gap }: Moments) => gap >= DAY
+
+function slotsOn(schedule: Schedule, zone: IANAZone, day: number): Slot[] {
+  const moments = momentsOf(zone, localTime(schedule, day))
+  if (isNoDate(moments)) return []
+  const [first = 0, second] = moments.at
+  const slots = [{ at: first, day, isSkipped: moments.gap > 0 && schedule.on_dst_gap === 'skip', opens: null }]
+  return second !== undefined && schedule.on_dst_overlap === 'both'
+    ? [...slots, { at: second, day, isSkipped: false, opens: first }]
+    : slots
+}
+
+/** The first day of the cadence from `day` on. */
+function cadenceDay({ cadence, weekday, day_of_month }: Schedule, day: number): number {
+  // Day 0 was a Thursday.
+  if (cadence === 'weekly') return day + ((WEEKDAYS.indexOf(weekday!) - ((day + 3) % 7) + 7) % 7)
+  if (cadence === 'daily') return day
+  const date = new Date(day * DAY)
+  const inMonth = (month: number) => {
+    const length = new Date(Date.UTC(date.getUTCFullYear(), month + 1, 0)).getUTCDate()
+    return Date.UTC(date.getUTCFullYear(), month, Math.min(day_of_month!, length)) / DAY
+  }
+  const own = inMonth(date.getUTCMonth())
+  return own >= day ? own : inMonth(date.getUTCMonth() + 1)
+}
+
+/** The slots after an instant, in order, without end. They follow from the schedule alone. */
+export function* slotsAfter(schedule: Schedule, instant: number): Generator<Slot, never> {
+  const zone = IANAZone.create(schedule.timezone)
+  // A gap may have moved the slot of the day before into this one.
+  const from = Math.floor((instant + zone.offset(instant) * MINUTE) / DAY) - 1
+  for (let day = cadenceDay(schedule, from); ; day = cadenceDay(schedule, day + 1))
+    for (const slot of slotsOn(schedule, zone, day)) if (slot.at > instant) yield slot
+}
+
+export const nextSlot = (schedule: Schedule, instant: number): Slot => slotsAfter(schedule, instant).next().value
+
+/** Where the windows of two days meet. */
+function edge(schedule: Schedule, zone: IANAZone, day: number): number {
+  const moments = momentsOf(zone, localTime(schedule, day))
+  if (isNoDate(moments)) return edge(schedule, zone, day - 1)
+  return (schedule.on_dst_overlap === 'both' ? moments.at.at(-1) : moments.at[0])!
+}
+
+/** What the slot's file covers, [from, to): back to the same time on the date `days` before. */
+export const windowOf = (schedule: Schedule, days: number, { at, day, opens }: Slot): { from: number; to: number } => ({
+  from: opens ?? edge(schedule, IANAZone.create(schedule.timezone), day - days),
+  to: at,
+})

@@ -1,0 +1,29 @@
+import { passTime } from './domain/subscriptions/pass.ts'
+import { SUBSCRIPTION_DUE } from './domain/subscriptions/store.ts'
+import type { Pool } from './store/connect.ts'
+import type { FileStorage } from './store/files/storage.ts'
+import type { Consumer } from './workers/consume.ts'
+import type { Timer } from './workers/timers.ts'
+import { type AtCrashPoint, NOWHERE } from './workflows/engine/crash-point.ts'
+import { workflowPerformers } from './workflows/engine/execute.ts'
+import type { Performer } from './workflows/engine/performer.ts'
+import type { Policies } from './workflows/engine/policy.ts'
+import { eraseExport } from './workflows/export/erase.ts'
+import { exportWorkflow } from './workflows/export/export.ts'
+import { exportRetention } from './workflows/export/retention.ts'
+
+export type PromisesDeps = { pool: Pool; storage: FileStorage; partRows: number; policies: Policies; at?: AtCrashPoint }
+
+/** Everything that the service promises to do over time, and who does it: what a worker process turns. */
+export function promises({ pool, storage, partRows, policies, at = NOWHERE }: PromisesDeps): {
+  performers: Performer[]
+  timers: Timer[]
+  consumers: Consumer[]
+} {
+  const workflows = [exportWorkflow({ pool, storage, partRows }), exportRetention({ storage }), eraseExport({ pool, storage })]
+  return {
+    performers: workflowPerformers(workflows, { pool, policies, at }),
+    timers: [{ kind: SUBSCRIPTION_DUE, fire: id => passTime(pool, id) }],
+    consumers: [],
+  }
+}

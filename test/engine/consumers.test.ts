@@ -1,0 +1,144 @@
+import { pino } from 'pino'
+import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
+import { type Consumer, consumeBatch } from '../../domain/log/consume.ts'
+import { holdConsumer } from '../../domain/log/consumer.ts'
+import type { Tx } from '../../store/connect.ts'
+import { transaction } from '../../store/transaction.ts'
+import { startConsumers } from '../../workers/consume.ts'
+import { startListener } from '../../workers/listener.ts'
+import { startApi, type TestApi } from '../harness/api.ts'
+import { item } from '../harness/events.ts'
+import { until } from '../harness/until.ts'
+
+// A consumer whose effect is a row per event, so that what was lost or doubled can be counted.
+let api: TestApi
+let environment: number
+beforeAll(async () => {
+  api = await startApi()
+  await api.pool.query('create table effects (consumer text, event_id text, partition int, log_offset bigint, n bigserial)')
+  const { rows } = await api.pool.query(`select id from environments where project = $1 and kind = 'production'`, [api.project.id])
+  environment = rows[0].id
+  await transaction(api.pool, tx => holdConsumer(tx, 'automations', environment))
+})
+afterAll(() => api.stop())
+afterEach(async () => {
+  await consumeBatch(api.pool, recording(), environment, { partitions: 64, perPartition: 1000 })
+  await api.pool.query('delete from effects')
+})
+
+const log = pino({ level: 'silent' })
+type Extra = (tx: Tx, ids: string[]) => Promise<void>
+const recording = (extra: Extra = async () => {}): Consumer => ({
+  name: 'automations',
+  async handle(tx, _environment, events) {
+    const ids = events.map(event => event.id)
+    await tx.query(
+      'insert into effects (consumer, event_id, partition, log_offset) select $1, * from unnest($2::text[], $3::int[], $4::bigint[])',
+      ['automations', ids, events.map(event => event.partition), events.map(event => event.log_offset)],
+    )
+    await extra(tx, ids)
+  },
+})
+
+async function post(count: number, people = count): Promise<string[]> {
+  const events = Array.from({ length: count }, (_, i) => item({ identity_id: `p${i % people}` }))
+  const { body } = await api.call('POST', '/v4/events', { body: { events } })
+  expect(body.created).toBe(count)
+  return body.results.map((result: { id: string }) => result.id)
+}
+const effects = async (): Promise<string[]> =>
+  (await api.pool.query('select event_id from effects order by n')).rows.map(row => row.event_id)
+const isLevel = async () =>
+  (
+    await api.pool.query(
+      `select 1 from log_consumers c join log_positions l using (environment, partition) where c.environment = $1 and c.next_offset < l.next_offset`,
+      [environment],
+    )
+  ).rowCount === 0 || undefined
+
+test('three processes that read at once handle each event exactly once, and each partition in its order', async () => {
+  const readers = Array.from({ length: 3 }, () => startConsumers({ pool: api.pool, consumers: [recording()], log }))
+  const ids = await post(600, 150)
+  for (const reader of readers) reader.wakeAll()
+  await until('all is read', isLevel)
+  await Promise.all(readers.map(reader => reader.stop()))
+  expect((await effects()).sort()).toEqual(ids.sort())
+  const { rows } = await api.pool.query('select partition, array_agg(log_offset order by n) as offsets from effects group by partition')
+  for (const { offsets } of rows) expect(offsets).toEqual([...offsets].sort((a: number, b: number) => a - b))
+})
+
+test('an append is heard of at once, without waiting for the regular look', async () => {
+  const heard: number[] = []
+  let isConnected = false
+  const listener = startListener(api.databaseUrl, { log: payload => heard.push(Number(payload)) }, () => {
+    isConnected = true
+  })
+  await until('the listener', () => isConnected || undefined)
+  await post(1)
+  await until('the notice', () => (heard.includes(environment) ? true : undefined))
+  await listener.stop()
+})
+
+test('what dies before the commit has done nothing; the next one does all of it', async () => {
+  const ids = await post(40)
+  const dying = recording(async () => {
+    throw new Error('the process dies')
+  })
+  await expect(consumeBatch(api.pool, dying, environment, { partitions: 64, perPartition: 64 })).rejects.toThrow('dies')
+  expect(await effects()).toEqual([])
+  await consumeBatch(api.pool, recording(), environment, { partitions: 64, perPartition: 64 })
+  expect((await effects()).sort()).toEqual(ids.sort())
+})
+
+test('an event that cannot be handled is set aside by name; its partition goes on and the others never wait', async () => {
+  const ids = await post(60, 12)
+  const poison = ids[17]!
+  const reader = startConsumers({
+    pool: api.pool,
+    log,
+    consumers: [
+      recording(async (_tx, batch) => {
+        if (batch.includes(poison)) throw new TypeError('cannot read this one')
+      }),
+    ],
+  })
+  reader.wakeAll()
+  await until('all is read', isLevel)
+  await reader.stop()
+  expect((await effects()).sort()).toEqual(ids.filter(id => id !== poison).sort())
+  const { rows } = await api.pool.query('select event_id, error, replayed_at from set_aside_events where environment = $1', [environment])
+  expect(rows).toEqual([{ event_id: poison, error: 'cannot read this one', replayed_at: null }])
+})
+
+test('trouble of the database sets nothing aside: the same events are handled when it is over', async () => {
+  const ids = await post(10)
+  let troubles = 3
+  const reader = startConsumers({
+    pool: api.pool,
+    log,
+    consumers: [
+      recording(async () => {
+        if (troubles-- > 0) throw Object.assign(new Error('the server is shutting down'), { code: '57P01' })
+      }),
+    ],
+  })
+  reader.wakeAll()
+  await until('all is read', isLevel)
+  await reader.stop()
+  expect((await effects()).sort()).toEqual(ids.sort())
+  const { rowCount } = await api.pool.query('select 1 from set_aside_events where environment = $1 and event_id = any ($2)', [
+    environment,
+    ids,
+  ])
+  expect(rowCount).toBe(0)
+})
+
+test('offsets that an erased user left behind are stepped over', async () => {
+  const ids = await post(8, 2)
+  await api.pool.query('delete from events where id = any ($1)', [ids.slice(0, 6)])
+  const reader = startConsumers({ pool: api.pool, consumers: [recording()], log })
+  reader.wakeAll()
+  await until('all is read', isLevel)
+  await reader.stop()
+  expect((await effects()).sort()).toEqual(ids.slice(6).sort())
+})

@@ -1,0 +1,25 @@
+import { afterAll, beforeAll } from 'vitest'
+import { bullmqQueue } from '../../workers/bullmq.ts'
+import { pgBossQueue } from '../../workers/pg-boss.ts'
+import type { Queue } from '../../workers/queue.ts'
+import { startRedis, type TestRedis } from './redis.ts'
+
+let redis: TestRedis | undefined
+
+/** From here on the queues of this test file ring through a Redis of its own. */
+export function useBullmq(): () => TestRedis {
+  beforeAll(async () => {
+    redis = await startRedis()
+  })
+  afterAll(async () => {
+    await redis?.end()
+    redis = undefined
+  })
+  return () => redis!
+}
+
+/** A queue of the installation on that database: over pg-boss, or what the file has chosen. */
+export const testQueue = (databaseUrl: string): Promise<Queue> =>
+  redis
+    ? bullmqQueue({ url: redis.url, prefix: new URL(databaseUrl).pathname.slice(1), onError: () => {} })
+    : pgBossQueue({ url: databaseUrl, onError: () => {} })

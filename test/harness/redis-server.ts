@@ -1,0 +1,23 @@
+import { execFile } from 'node:child_process'
+import { promisify } from 'node:util'
+
+const run = promisify(execFile)
+
+const answers = (command: string, ...args: string[]) =>
+  run(command, args).then(
+    () => true,
+    () => false,
+  )
+
+/** Redis does not come from npm: where it is missing and we may, the system's own package is installed. */
+export default async function setup(): Promise<void> {
+  if (await answers('redis-server', '--version')) return
+  if (process.getuid?.() !== 0 || !(await answers('apt-get', '--version')))
+    throw new Error('the tests need redis-server on the PATH: install it (on Debian: apt-get install redis-server)')
+  const env = { ...process.env, DEBIAN_FRONTEND: 'noninteractive' }
+  const install = async () => {
+    await run('apt-get', ['-qq', 'update'], { env })
+    await run('apt-get', ['-qq', 'install', '-y', '--no-install-recommends', 'redis-server'], { env })
+  }
+  await install().catch(install)
+}

@@ -1,0 +1,87 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { createServer, type Socket, connect as tcp } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { until } from './until.ts'
+
+export type TestRedis = {
+  url: string
+  /** Again, after `stop` or `kill`, on the same port with what was on the disk. */
+  start(): Promise<void>
+  /** As a shutdown does; what is in memory is written. */
+  stop(): Promise<void>
+  kill(): Promise<void>
+  /** Lets it hang, as a machine does that has no memory left; and go on. */
+  freeze(): void
+  thaw(): void
+  /** One command; its answer as Redis sends it. */
+  ask(command: string): Promise<string>
+  flush(): Promise<void>
+  end(): Promise<void>
+}
+
+/** A port that nobody has just now. */
+export async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address() as { port: number }
+  server.close()
+  await once(server, 'close')
+  return port
+}
+
+/** A Redis of one's own. `running: false`: only its address is there. */
+export async function startRedis({ running = true } = {}): Promise<TestRedis> {
+  const folder = await mkdtemp(join(tmpdir(), 'perennial-redis-'))
+  const port = await freePort()
+  let child: ChildProcess | undefined
+  let ended: Promise<unknown> = Promise.resolve()
+
+  async function ask(command: string): Promise<string> {
+    const socket: Socket = tcp(port, '127.0.0.1')
+    try {
+      await once(socket, 'connect')
+      socket.write(`${command}\r\n`)
+      const [answer] = await once(socket, 'data')
+      return String(answer)
+    } finally {
+      socket.destroy()
+    }
+  }
+
+  async function end(signal: NodeJS.Signals): Promise<void> {
+    child?.kill('SIGCONT')
+    child?.kill(signal)
+    await ended
+    child = undefined
+  }
+
+  const redis: TestRedis = {
+    url: `redis://127.0.0.1:${port}`,
+    async start() {
+      const where = ['--bind', '127.0.0.1', '--port', String(port), '--dir', folder]
+      child = spawn('redis-server', [...where, '--save', '', '--appendonly', 'yes', '--appendfsync', 'everysec'], { stdio: 'ignore' })
+      ended = once(child, 'exit')
+      await until('Redis', () =>
+        ask('PING').then(
+          answer => (answer.startsWith('+PONG') ? true : undefined),
+          () => undefined,
+        ),
+      )
+    },
+    stop: () => end('SIGTERM'),
+    kill: () => end('SIGKILL'),
+    freeze: () => void child?.kill('SIGSTOP'),
+    thaw: () => void child?.kill('SIGCONT'),
+    ask,
+    flush: () => ask('FLUSHALL').then(() => {}),
+    async end() {
+      await end('SIGKILL')
+      await rm(folder, { recursive: true, force: true })
+    },
+  }
+  if (running) await redis.start()
+  return redis
+}

@@ -1,0 +1,88 @@
+import type { Logger } from 'pino'
+import type { Environment } from '../domain/environment.ts'
+import { type Batch, type Consumer, consumeBatch } from '../domain/log/consume.ts'
+import { laggingEnvironments } from '../domain/log/read.ts'
+import { consumeOne, laggingPlaces } from '../domain/log/set-aside.ts'
+import type { Pool } from '../store/connect.ts'
+import { isPassing } from '../store/failures.ts'
+import { type AtCrashPoint, NOWHERE } from '../workflows/engine/crash-point.ts'
+
+export type { Consumer }
+
+export type ConsumersOptions = { pool: Pool; consumers: Consumer[]; log: Logger; at?: AtCrashPoint }
+
+/** Lost notices are found this often. */
+const PERIOD_MS = 1_000
+/** Several workers share an environment by its partitions; a batch is some milliseconds of work. */
+const BATCH: Batch = { partitions: 16, perPartition: 64 }
+
+/** Reads the log for its consumers, environment by environment: at once when an append announces it, and every second anyway. */
+export function startConsumers({ pool, consumers, log, at = NOWHERE }: ConsumersOptions) {
+  let stopped = false
+  // Per consumer and environment: running, and whether to look again.
+  const running = new Map<string, Promise<void>>()
+  const again = new Set<string>()
+
+  /** One event at a time, so that one that cannot be handled is known by name. */
+  async function singly(consumer: Consumer, environment: Environment): Promise<void> {
+    for (const { partition } of await laggingPlaces(pool, consumer, environment)) {
+      for (let n = 0; n < BATCH.perPartition && !stopped; n++) {
+        const handled = await consumeOne(pool, consumer, environment, partition, isPassing)
+        if (!handled) break
+        if (handled.setAside !== null)
+          log.error({ consumer: consumer.name, environment, event: handled.event.id, why: handled.setAside }, 'an event was set aside')
+      }
+    }
+  }
+
+  async function read(consumer: Consumer, environment: Environment, key: string): Promise<void> {
+    do {
+      again.delete(key)
+      try {
+        while (!stopped && (await consumeBatch(pool, consumer, environment, BATCH)) > 0) at('consumed')
+      } catch (error) {
+        if (isPassing(error)) {
+          log.warn({ err: error, consumer: consumer.name }, 'reading the log failed')
+          return
+        }
+        await singly(consumer, environment).catch(second => log.warn({ err: second, consumer: consumer.name }, 'reading the log failed'))
+        again.add(key)
+      }
+    } while (again.has(key) && !stopped)
+  }
+
+  function wakeOne(consumer: Consumer, environment: Environment): void {
+    if (stopped) return
+    const key = `${consumer.name}:${environment}`
+    if (running.has(key)) again.add(key)
+    else
+      running.set(
+        key,
+        read(consumer, environment, key).finally(() => running.delete(key)),
+      )
+  }
+
+  const wake = (environment: Environment) => {
+    for (const consumer of consumers) wakeOne(consumer, environment)
+  }
+  const wakeAll = () => {
+    for (const consumer of consumers)
+      laggingEnvironments(pool, consumer.name).then(
+        environments => {
+          for (const environment of environments) wakeOne(consumer, environment)
+        },
+        error => log.warn({ err: error, consumer: consumer.name }, 'looking for unread events failed'),
+      )
+  }
+  const timer = setInterval(wakeAll, PERIOD_MS)
+
+  return {
+    wake,
+    wakeAll,
+    async stop(): Promise<void> {
+      stopped = true
+      clearInterval(timer)
+      await Promise.all(running.values())
+    },
+  }
+}

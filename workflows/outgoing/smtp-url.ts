@@ -1,0 +1,17 @@
+import type { MailServer } from './smtp.ts'
+
+/**
+ * `smtp://user:password@host:587` (STARTTLS where the server offers it) or `smtps://…` (TLS from the first byte on). With
+ * `?requireTLS=true` nothing is sent without TLS.
+ */
+export function smtpServer(url: string): MailServer {
+  const { protocol, hostname, port, username, password, searchParams } = new URL(url)
+  const secure = protocol === 'smtps:'
+  return {
+    host: hostname.replace(/^\[(.*)\]$/, '$1'),
+    port: Number(port) || (secure ? 465 : 587),
+    secure,
+    requireTls: searchParams.get('requireTLS') === 'true',
+    login: username ? { user: decodeURIComponent(username), pass: decodeURIComponent(password) } : null,
+  }
+}
