@@ -14,14 +14,14 @@ with old as materialized (
   order by r.number for update skip locked
 ), gone as (
   delete from automation_runs r using locked l where r.number = l.number
-  returning r.number, r.environment, r.automation_id, r.user_id, r.status, r.reason, r.created_at
+  returning r.number, r.environment, r.automation_id, r.user_id, r.replay_of, r.status, r.reason, r.created_at
 ), steps as (
   delete from automation_steps where run in (select number from gone)
 ), forgotten as (
   insert into forgotten_runs (environment, automation_id, user_id, started)
   select g.environment, g.automation_id, g.user_id, count(*) from gone g
     join automations a on a.environment = g.environment and a.id = g.automation_id
-  where g.user_id is not null and g.status <> 'skipped' group by 1, 2, 3 order by 1, 2, 3
+  where g.user_id is not null and g.status <> 'skipped' and g.replay_of is null group by 1, 2, 3 order by 1, 2, 3
   on conflict (environment, automation_id, user_id) do update set started = forgotten_runs.started + excluded.started
 ), remembered as (
   ${remember({ kind: 'automation_runs', from: 'gone', due: 'created_at', outcome: 'status', reason: 'reason' })}
