@@ -1,5 +1,4 @@
-import { passTime } from './domain/subscriptions/pass.ts'
-import { SUBSCRIPTION_DUE } from './domain/subscriptions/store.ts'
+import { TIMERS } from './domain/clock/timers.ts'
 import type { Pool } from './store/connect.ts'
 import type { FileStorage } from './store/files/storage.ts'
 import type { Consumer } from './workers/consume.ts'
@@ -23,7 +22,7 @@ export function promises({ pool, storage, partRows, policies, at = NOWHERE }: Pr
   const workflows = [exportWorkflow({ pool, storage, partRows }), exportRetention({ storage }), eraseExport({ pool, storage })]
   return {
     performers: workflowPerformers(workflows, { pool, policies, at }),
-    timers: [{ kind: SUBSCRIPTION_DUE, fire: id => passTime(pool, id) }],
+    timers: TIMERS.map(({ kind, fire }) => ({ kind, fire: id => fire(pool, id) })),
     consumers: [],
   }
 }
