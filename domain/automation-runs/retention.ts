@@ -10,13 +10,13 @@ with old as materialized (
     select number from automation_runs where environment = e.id and finished_at < now() + e.clock_offset - make_interval(days => $1)
     order by finished_at limit $2) r limit $2
 ), locked as materialized (
-  select r.number from automation_runs r where r.number in (select number from old) and r.finished_at is not null
+  select r.number from automation_runs r where r.number = any (array(select number from old)) and r.finished_at is not null
   order by r.number for update skip locked
 ), gone as (
   delete from automation_runs r using locked l where r.number = l.number
   returning r.number, r.environment, r.automation_id, r.user_id, r.replay_of, r.status, r.reason, r.created_at
 ), steps as (
-  delete from automation_steps where run in (select number from gone)
+  delete from automation_steps where run = any (array(select number from gone))
 ), forgotten as (
   insert into forgotten_runs (environment, automation_id, user_id, started)
   select g.environment, g.automation_id, g.user_id, count(*) from gone g

@@ -10,7 +10,7 @@ with old as materialized (
     select number from deliveries where environment = e.id and ended_at < now() + e.clock_offset - make_interval(days => $1)
     order by ended_at limit $2) d limit $2
 ), locked as materialized (
-  select d.number from deliveries d where d.number in (select number from old) and d.ended_at is not null and d.status in ('delivered', 'failed')
+  select d.number from deliveries d where d.number = any (array(select number from old)) and d.ended_at is not null and d.status in ('delivered', 'failed')
   order by d.number for update skip locked
 ), gone as (
   delete from deliveries d using locked l where d.number = l.number returning d.environment, d.status, d.reason, d.created_at

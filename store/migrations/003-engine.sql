@@ -225,6 +225,7 @@ create table forgotten_runs (
   started int not null,
   primary key (environment, automation_id, user_id)
 );
+create index forgotten_runs_of_user on forgotten_runs (environment, user_id);
 
 create table pending_screens (
   environment int not null,
