@@ -17,6 +17,8 @@ export type Config = {
   rateLimit: RateLimit
   projectRateLimit: RateLimit
   unverifiedPurchases: UnverifiedPurchases
+  /** Outgoing calls may reach private and loopback addresses, and `http`. */
+  allowPrivateNetwork: boolean
   leaseMs: number
   exportPartRows: number
   answerCheckShare: number
@@ -91,6 +93,7 @@ export function readConfig(env: Env): Config {
       burst: number('RATE_LIMIT_PROJECT_BURST', Math.max(1, Math.ceil(projectPerSecond * 2)), 1, 10_000_000),
     },
     unverifiedPurchases: oneOf('UNVERIFIED_PURCHASES', ['secret', 'all', 'none'], 'secret'),
+    allowPrivateNetwork: oneOf('ALLOW_PRIVATE_NETWORK', ['true', 'false'], 'false') === 'true',
     leaseMs: number('LEASE_SECONDS', 30, 1, 3600) * 1000,
     exportPartRows: number('EXPORT_PART_ROWS', 100_000, 1, 10_000_000),
     answerCheckShare: number('ANSWER_CHECK_SHARE', 0.001, 0, 1, false),

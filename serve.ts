@@ -5,6 +5,9 @@ import { type Listening, listen } from './api/server.ts'
 import type { Config } from './config.ts'
 import type { Ground } from './perennial.ts'
 import { connect } from './store/connect.ts'
+import { integrationProbe } from './workflows/destinations/probe.ts'
+import { eventDestinations } from './workflows/destinations/registry.ts'
+import { outgoing } from './workflows/outgoing/outgoing.ts'
 
 export type Served = Listening & { url: string; countOutcome: (kind: string, outcome: string) => void }
 
@@ -12,10 +15,11 @@ export type Served = Listening & { url: string; countOutcome: (kind: string, out
 export async function serve(config: Config, log: Logger, { url: databaseUrl, pool, secrets, storage }: Ground): Promise<Served> {
   const measured = metrics(pool)
   const checkAnswer = answerCheck({ share: config.answerCheckShare, onMismatch: 'log', log })
-  const { rateLimit, projectRateLimit } = config
+  const { rateLimit, projectRateLimit, allowPrivateNetwork } = config
   const listing = connect({ url: databaseUrl, name: 'perennial-listing', plansOnce: true })
   const stepping = connect({ url: databaseUrl, name: 'perennial-stepping', max: 2 })
-  const endPools = () => Promise.all([listing.end(), stepping.end()])
+  const out = outgoing({ allowPrivateNetwork })
+  const closeAll = () => Promise.all([listing.end(), stepping.end(), out.close()])
   const deps = {
     pool,
     listing,
@@ -30,9 +34,10 @@ export async function serve(config: Config, log: Logger, { url: databaseUrl, poo
     publicUrl: config.publicUrl ?? '',
     unverifiedPurchases: config.unverifiedPurchases,
     verifiers: {},
+    probe: integrationProbe({ outgoing: out, allowPrivateNetwork, destinations: eventDestinations }),
   }
   const server = await listen(deps, config.port).catch(async error => {
-    await endPools()
+    await closeAll()
     throw error
   })
   const url = `http://localhost:${server.port}`
@@ -44,7 +49,7 @@ export async function serve(config: Config, log: Logger, { url: databaseUrl, poo
     countOutcome: measured.outcome,
     async close() {
       await server.close()
-      await endPools()
+      await closeAll()
     },
   }
 }

@@ -7,21 +7,23 @@ import { startWorker } from './workers/main.ts'
 import { pgBossQueue } from './workers/pg-boss.ts'
 import type { AtCrashPoint } from './workflows/engine/crash-point.ts'
 import { POLICIES } from './workflows/engine/policy.ts'
+import { outgoing } from './workflows/outgoing/outgoing.ts'
 
 /** Turns all workflows in this process. Resolves to its end. */
 export async function work(
   config: Config,
   log: Logger,
-  { url, pool, storage }: Ground,
+  { url, pool, secrets, storage }: Ground,
   countOutcome?: (kind: string, outcome: string) => void,
   at?: AtCrashPoint,
 ): Promise<() => Promise<void>> {
   const queue = await pgBossQueue({ url, onError: error => log.warn({ err: error }, 'pg-boss') })
+  const out = outgoing({ allowPrivateNetwork: config.allowPrivateNetwork })
   const worker = await startWorker({
     pool,
     url,
     queue,
-    ...promises({ pool, storage, partRows: config.exportPartRows, policies: POLICIES, ...(at && { at }) }),
+    ...promises({ pool, secrets, storage, outgoing: out, partRows: config.exportPartRows, policies: POLICIES, ...(at && { at }) }),
     ...(at && { at }),
     leaseMs: config.leaseMs,
     log,
@@ -31,5 +33,6 @@ export async function work(
   return async () => {
     await housekeeping.stop()
     await worker.stop()
+    await out.close()
   }
 }

@@ -10,6 +10,10 @@ import * as experiments from './v4/experiments.ts'
 import * as experimentsSummary from './v4/experiments-summary.ts'
 import * as exports_ from './v4/exports.ts'
 import * as identities from './v4/identities.ts'
+import * as integrationConfig from './v4/integration-config.ts'
+import * as integrationDeliveries from './v4/integration-deliveries.ts'
+import * as integrationTest from './v4/integration-test.ts'
+import * as integrations from './v4/integrations.ts'
 import * as ledger from './v4/ledger.ts'
 import * as offerings from './v4/offerings.ts'
 import * as products from './v4/products.ts'
@@ -39,6 +43,10 @@ const operations: { [Id in OperationId]: Operation<Id> } = {
   ...experiments,
   ...exports_,
   ...identities,
+  ...integrationConfig,
+  ...integrationDeliveries,
+  ...integrationTest,
+  ...integrations,
   ...ledger,
   ...offerings,
   ...products,

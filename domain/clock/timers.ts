@@ -1,4 +1,6 @@
 import type { Pool } from '../../store/connect.ts'
+import { RELEASE_DUE, releaseMore } from '../deliveries/release.ts'
+import { PROBE_DUE, probeOldest } from '../integrations/probing.ts'
 import { passTime } from '../subscriptions/pass.ts'
 import { SUBSCRIPTION_DUE } from '../subscriptions/store.ts'
 
@@ -6,4 +8,8 @@ import { SUBSCRIPTION_DUE } from '../subscriptions/store.ts'
 export type DomainTimer = { kind: string; fire(pool: Pool, id: number): Promise<unknown> }
 
 /** All of them, in the order in which those of one instant are kept: what workers fire, the test clock fires by itself. */
-export const TIMERS: DomainTimer[] = [{ kind: SUBSCRIPTION_DUE, fire: passTime }]
+export const TIMERS: DomainTimer[] = [
+  { kind: PROBE_DUE, fire: probeOldest },
+  { kind: RELEASE_DUE, fire: releaseMore },
+  { kind: SUBSCRIPTION_DUE, fire: passTime },
+]

@@ -1,12 +1,10 @@
 import type { Tx } from '../../store/connect.ts'
 import { AUTOMATION_RUN_DUE } from '../automation-runs/wake.ts'
+import { DELIVERY_DUE } from '../deliveries/delivery.ts'
 import type { Environment } from '../environment.ts'
 import { partitionOf } from '../events/partition.ts'
 import { remember } from '../ledger/history.ts'
 import { USER_DELETED } from '../ledger/kinds.ts'
-
-/** Kind of the promises that deliveries go by; their id is the delivery's number. */
-const DELIVERY_DUE = 'delivery'
 
 const OPEN_RUN = `('pending', 'running', 'waiting')`
 const OPEN_DELIVERY = `('pending', 'retrying')`

@@ -27,7 +27,6 @@ const looksInsideOnlyWhenShort = (array: Schema) => {
   delete array.items
   delete array.uniqueItems
   array.if = { maxItems }
-  // biome-ignore lint/suspicious/noThenProperty: the word of JSON Schema
   array.then = { items, ...(uniqueItems === undefined ? {} : { uniqueItems }) }
 }
 

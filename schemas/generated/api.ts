@@ -1625,6 +1625,258 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v4/integrations": {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+                 * @example checkout-7f3a
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List integrations
+         * @description All integrations of the environment, newest first; deleted ones are left out.
+         */
+        get: operations["v4ListIntegrations"];
+        put?: never;
+        /**
+         * Create an integration
+         * @description Makes an integration, paused and without settings: give it some, then set its status to 1. 422 `integration_not_supported` when the provider does not know the platform.
+         */
+        post: operations["v4CreateIntegration"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v4/integrations/meta": {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+                 * @example checkout-7f3a
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get the providers
+         * @description Every provider with the platforms that it knows, by category.
+         */
+        get: operations["v4GetIntegrationsMeta"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v4/integrations/{integration_id}/status": {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+                 * @example checkout-7f3a
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path: {
+                /**
+                 * @description Id of the integration.
+                 * @example int_0mx4k2f8a00c7q1zt5bw
+                 */
+                integration_id: components["parameters"]["IntegrationId"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Start or pause an integration
+         * @description 1 starts it, 0 pauses it; from 2 (error) both are possible. Starting is 422 `integration_not_configured` without the required settings, 422 `integration_not_available` for a provider that this installation cannot deliver to, and for webhooks 422 `integration_test_failed` unless the address of the environment answers a probe with 200 within 10 seconds; the status then stays. What was held goes out, in order, when it is started again.
+         */
+        post: operations["v4UpdateIntegrationStatus"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v4/integrations/{integration_id}": {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+                 * @example checkout-7f3a
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path: {
+                /**
+                 * @description Id of the integration.
+                 * @example int_0mx4k2f8a00c7q1zt5bw
+                 */
+                integration_id: components["parameters"]["IntegrationId"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /**
+         * Delete an integration
+         * @description Ends the forwarding for good: what is still open fails as `integration_deleted`. 409 `conflict` while an active report goes to it, or an active or paused automation or a push names it.
+         */
+        delete: operations["v4DeleteIntegration"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v4/integrations/{integration_id}/config": {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+                 * @example checkout-7f3a
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path: {
+                /**
+                 * @description Id of the integration.
+                 * @example int_0mx4k2f8a00c7q1zt5bw
+                 */
+                integration_id: components["parameters"]["IntegrationId"];
+            };
+            cookie?: never;
+        };
+        /**
+         * Get the configuration
+         * @description Settings without their secrets, and which events go out under which name. Before the first update everything is unset or default.
+         */
+        get: operations["v4GetIntegrationConfig"];
+        /**
+         * Replace the configuration
+         * @description Replaces everything that is no secret: what is left out is unset or returns to its default. A secret that is left out stays, null removes it. When webhooks have no signing secret and none is sent, one is made and shown in this answer only. While the integration is active, a change with which it could not be started is 422 and changes nothing.
+         */
+        put: operations["v4UpdateIntegrationConfig"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v4/integrations/{integration_id}/test": {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+                 * @example checkout-7f3a
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path: {
+                /**
+                 * @description Id of the integration.
+                 * @example int_0mx4k2f8a00c7q1zt5bw
+                 */
+                integration_id: components["parameters"]["IntegrationId"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Test an integration
+         * @description Sends one sample to the provider at once, whatever the status; it is no delivery and moves no counter. A test that fails is 200 with `ok: false`. 422 `integration_not_configured` or `integration_not_available` when there is nothing to be tried; ten a minute, then 429.
+         */
+        post: operations["v4TestIntegration"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v4/integrations/{integration_id}/deliveries": {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+                 * @example checkout-7f3a
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path: {
+                /**
+                 * @description Id of the integration.
+                 * @example int_0mx4k2f8a00c7q1zt5bw
+                 */
+                integration_id: components["parameters"]["IntegrationId"];
+            };
+            cookie?: never;
+        };
+        /**
+         * List deliveries
+         * @description What was sent to the provider, or is to be, newest first. Values of one filter are alternatives; different filters must all hold.
+         */
+        get: operations["v4ListIntegrationDeliveries"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v4/integrations/{integration_id}/replay": {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+                 * @example checkout-7f3a
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path: {
+                /**
+                 * @description Id of the integration.
+                 * @example int_0mx4k2f8a00c7q1zt5bw
+                 */
+                integration_id: components["parameters"]["IntegrationId"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Replay deliveries
+         * @description Sends again what the window holds: delivered and failed deliveries under their own id and with fresh attempts; `missing` makes deliveries of events of the last 30 days that never had one. The order of each user's events is kept. 409 `conflict` unless the integration is active.
+         */
+        post: operations["v4ReplayIntegrationDeliveries"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v4/pushes": {
         parameters: {
             query?: never;
@@ -3283,6 +3535,389 @@ export interface components {
             id: string;
             url: string;
             user_id: string;
+        };
+        /**
+         * @description The provider, as `v4GetIntegrationsMeta` lists them.
+         * @example webhooks
+         * @enum {string}
+         */
+        ProviderSlug: "amplitude" | "appmetrica" | "facebook" | "firebase" | "mixpanel" | "posthog" | "segment" | "searchads" | "adjust" | "appsflyer" | "branch" | "kochava" | "singular" | "split_metrics" | "asapty" | "tenjin" | "amazon_s3" | "google_cloud_storage" | "slack" | "webhooks" | "braze" | "clevertap" | "mailchimp" | "onesignal" | "pushwoosh" | "email";
+        /**
+         * @description Whose events go out; `Stripe` also takes Paddle, and an event without platform goes to all.
+         * @enum {string}
+         */
+        IntegrationPlatform: "iOS" | "Android" | "Stripe";
+        /**
+         * @description 0 paused, 1 active, 2 error: the provider failed ten times in a row, or the address is gone.
+         * @enum {integer}
+         */
+        IntegrationActive: 0 | 1 | 2;
+        /**
+         * @example {
+         *       "object": "integration",
+         *       "id": "int_0mx4k2f8a00c7q1zt5bw",
+         *       "url": "/v4/integrations/int_0mx4k2f8a00c7q1zt5bw",
+         *       "title": "Billing service",
+         *       "integration": "Webhooks",
+         *       "target_platform": "iOS",
+         *       "active": 1,
+         *       "created_at": "2026-03-01T09:00:00Z",
+         *       "updated_at": "2026-03-01T09:05:00Z",
+         *       "last_delivery_at": "2026-03-01T10:00:00Z",
+         *       "last_error_at": null,
+         *       "last_error_message": null,
+         *       "delivery_error_count": 0
+         *     }
+         */
+        Integration: {
+            /** @enum {string} */
+            object: "integration";
+            id: string;
+            url: string;
+            title: string;
+            /** @description Title of the provider. */
+            integration: string;
+            target_platform: components["schemas"]["IntegrationPlatform"];
+            active: components["schemas"]["IntegrationActive"];
+            created_at: components["schemas"]["Time"];
+            updated_at: components["schemas"]["Time"];
+            last_delivery_at: components["schemas"]["NullableTime"];
+            last_error_at: components["schemas"]["NullableTime"];
+            /** @description What the last failed attempt died of. */
+            last_error_message: string | null;
+            /** @description Failed attempts since the last success. */
+            delivery_error_count: number;
+        };
+        /**
+         * @example {
+         *       "title": "Billing service",
+         *       "integration": "webhooks",
+         *       "target_platform": "iOS"
+         *     }
+         */
+        IntegrationInput: {
+            /**
+             * @description Your name for it.
+             * @example Billing service
+             */
+            title: string;
+            integration: components["schemas"]["ProviderSlug"];
+            target_platform: components["schemas"]["IntegrationPlatform"];
+        };
+        IntegrationList: {
+            object: components["schemas"]["ListObject"];
+            /** @enum {string} */
+            url: "/v4/integrations";
+            data: components["schemas"]["Integration"][];
+            has_more: components["schemas"]["HasNoMore"];
+        };
+        /**
+         * @example {
+         *       "object": "integrations_meta",
+         *       "url": "/v4/integrations/meta",
+         *       "data": [
+         *         {
+         *           "title": "Server",
+         *           "items": [
+         *             {
+         *               "title": "Webhooks",
+         *               "slug": "webhooks",
+         *               "allowedStores": [
+         *                 "iOS",
+         *                 "Android",
+         *                 "Stripe"
+         *               ]
+         *             }
+         *           ]
+         *         }
+         *       ]
+         *     }
+         */
+        IntegrationsMeta: {
+            /** @enum {string} */
+            object: "integrations_meta";
+            /** @enum {string} */
+            url: "/v4/integrations/meta";
+            data: components["schemas"]["ProviderCategory"][];
+        };
+        ProviderCategory: {
+            title: string;
+            items: {
+                title: string;
+                slug: components["schemas"]["ProviderSlug"];
+                allowedStores: components["schemas"]["IntegrationPlatform"][];
+            }[];
+        };
+        /**
+         * @example {
+         *       "status": 0
+         *     }
+         */
+        IntegrationStatusInput: {
+            /**
+             * @description 1 to start it, 0 to pause it.
+             * @enum {integer}
+             */
+            status: 0 | 1;
+        };
+        /**
+         * @description Uid or slug of an event of the catalogue, or the slug of a custom event.
+         * @example trial_started
+         */
+        EventTypeName: string;
+        /** @description By name. Which ones a provider knows, and which it needs, stands in the guide to integrations: texts of at most 2,048 characters unless it says otherwise, addresses with https. */
+        IntegrationSettings: {
+            [key: string]: unknown;
+        };
+        /** @description Event type and the name under which it goes out; without one it is the slug. */
+        EventMapping: {
+            [key: string]: string;
+        };
+        /** @description Event types that go out; null is the whole catalogue and no custom events, `*` as an item adds all custom events. */
+        SelectedEvents: string[] | null;
+        /**
+         * @example {
+         *       "settings": {
+         *         "url": "https://billing.example.org/events",
+         *         "signing_secret": "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"
+         *       },
+         *       "events": [
+         *         "trial_started",
+         *         "8"
+         *       ],
+         *       "event_mapping": {
+         *         "trial_started": "Trial"
+         *       },
+         *       "revenue": "proceeds"
+         *     }
+         */
+        IntegrationConfigInput: {
+            settings: components["schemas"]["IntegrationSettings"];
+            events?: components["schemas"]["SelectedEvents"];
+            event_mapping?: components["schemas"]["EventMapping"];
+            /**
+             * @description Which of the two goes out as the revenue of an event.
+             * @default price
+             * @enum {string}
+             */
+            revenue: "price" | "proceeds";
+        };
+        /**
+         * @example {
+         *       "object": "integration_config",
+         *       "url": "/v4/integrations/int_0mx4k2f8a00c7q1zt5bw/config",
+         *       "integration_id": "int_0mx4k2f8a00c7q1zt5bw",
+         *       "integration": "webhooks",
+         *       "settings": {
+         *         "url": "https://billing.example.org/events",
+         *         "sandbox_url": null,
+         *         "has_authorization_token": false,
+         *         "has_signing_secret": true
+         *       },
+         *       "events": [
+         *         "trial_started",
+         *         "8"
+         *       ],
+         *       "event_mapping": {
+         *         "trial_started": "Trial"
+         *       },
+         *       "revenue": "proceeds",
+         *       "updated_at": "2026-03-01T09:05:00Z"
+         *     }
+         */
+        IntegrationConfig: {
+            /** @enum {string} */
+            object: "integration_config";
+            url: string;
+            integration_id: string;
+            integration: components["schemas"]["ProviderSlug"];
+            /** @description Every setting of the provider, null when unset; of a secret only `has_{name}`. */
+            settings: {
+                [key: string]: unknown;
+            };
+            events: components["schemas"]["SelectedEvents"];
+            event_mapping: components["schemas"]["EventMapping"];
+            /** @enum {string} */
+            revenue: "price" | "proceeds";
+            updated_at: components["schemas"]["NullableTime"];
+            /** @description The secret that was made with this request; never shown again. */
+            generated_signing_secret?: string;
+        };
+        /**
+         * @example {
+         *       "event": "subscription_renewed"
+         *     }
+         */
+        IntegrationTestInput: {
+            /**
+             * @description Event type of the sample.
+             * @default trial_started
+             * @example subscription_renewed
+             */
+            event: string;
+        };
+        /**
+         * @example {
+         *       "object": "integration_test",
+         *       "url": "/v4/integrations/int_0mx4k2f8a00c7q1zt5bw/test",
+         *       "ok": true,
+         *       "http_status": 200,
+         *       "duration_ms": 84,
+         *       "error": null
+         *     }
+         */
+        IntegrationTest: {
+            /** @enum {string} */
+            object: "integration_test";
+            url: string;
+            ok: boolean;
+            /** @description null when no HTTP answer came. */
+            http_status: number | null;
+            duration_ms: number;
+            /** @description Why it failed, otherwise null. */
+            error: string | null;
+        };
+        /**
+         * @description `pending`: not tried yet; `retrying`: failed, another attempt is due; `held`: waits until the integration is active again; then `delivered` or `failed`.
+         * @enum {string}
+         */
+        IntegrationDeliveryStatus: "pending" | "retrying" | "held" | "delivered" | "failed";
+        /**
+         * @example {
+         *       "object": "integration_delivery",
+         *       "id": "dlv_0mx4k9s2t00b4h8w6r3e",
+         *       "url": "/v4/integrations/int_0mx4k2f8a00c7q1zt5bw/deliveries/dlv_0mx4k9s2t00b4h8w6r3e",
+         *       "integration_id": "int_0mx4k2f8a00c7q1zt5bw",
+         *       "event_id": "evt_4Jq8ZtW0bXc6RmYd2KpL",
+         *       "event_name": "trial_started",
+         *       "user_id": "QON_5f0c1d2e3b4a59687766554433221100",
+         *       "source": "event",
+         *       "run_id": null,
+         *       "status": "delivered",
+         *       "reason": null,
+         *       "attempt_count": 1,
+         *       "attempts": [
+         *         {
+         *           "number": 1,
+         *           "started_at": "2026-03-01T09:00:00Z",
+         *           "duration_ms": 84,
+         *           "http_status": 200,
+         *           "error": null,
+         *           "response": "ok"
+         *         }
+         *       ],
+         *       "next_attempt_at": null,
+         *       "delivered_at": "2026-03-01T09:00:00Z",
+         *       "created_at": "2026-03-01T09:00:00Z"
+         *     }
+         */
+        IntegrationDelivery: {
+            /** @enum {string} */
+            object: "integration_delivery";
+            /** @description The `webhook-id` of all its attempts. */
+            id: string;
+            /** @description A name only; there is no operation that reads one delivery. */
+            url: string;
+            integration_id: string;
+            event_id: string;
+            /** @description Slug of the event. */
+            event_name: string;
+            user_id: string | null;
+            /** @enum {string} */
+            source: "event" | "automation";
+            /** @description The automation run that sent it. */
+            run_id: string | null;
+            status: components["schemas"]["IntegrationDeliveryStatus"];
+            /**
+             * @description Only when failed. `exhausted`: all attempts failed; `gone`: the address answered 410; `rejected`: the provider will not take it; `expired`: held for 30 days.
+             * @enum {string|null}
+             */
+            reason: "exhausted" | "gone" | "rejected" | "expired" | "integration_deleted" | null;
+            attempt_count: number;
+            /** @description The last 20, oldest first. */
+            attempts: components["schemas"]["DeliveryAttempt"][];
+            next_attempt_at: components["schemas"]["NullableTime"];
+            delivered_at: components["schemas"]["NullableTime"];
+            created_at: components["schemas"]["Time"];
+        };
+        DeliveryAttempt: {
+            number: number;
+            started_at: components["schemas"]["Time"];
+            duration_ms: number;
+            http_status: number | null;
+            error: string | null;
+            /** @description The first 1,024 characters of the answer. */
+            response: string | null;
+        };
+        IntegrationDeliveryList: {
+            object: components["schemas"]["ListObject"];
+            url: string;
+            data: components["schemas"]["IntegrationDelivery"][];
+            has_more: components["schemas"]["HasMore"];
+            next_cursor?: components["schemas"]["NextCursor"];
+        };
+        /**
+         * @example {
+         *       "from": "2026-02-20T00:00:00Z",
+         *       "to": "2026-03-01T00:00:00Z",
+         *       "events": [
+         *         "trial_started"
+         *       ],
+         *       "status": [
+         *         "failed",
+         *         "missing"
+         *       ]
+         *     }
+         */
+        IntegrationReplayInput: {
+            /**
+             * Format: date-time
+             * @description Events received then or later.
+             * @example 2026-02-20T00:00:00Z
+             */
+            from: string;
+            /**
+             * Format: date-time
+             * @description Events received before; later than `from`, by at most 31 days.
+             * @example 2026-03-01T00:00:00Z
+             */
+            to: string;
+            /**
+             * @description Only these event types; all when left out.
+             * @example [
+             *       "trial_started"
+             *     ]
+             */
+            events?: components["schemas"]["EventTypeName"][];
+            /**
+             * @description What is sent again.
+             * @default [
+             *       "failed"
+             *     ]
+             * @example [
+             *       "failed",
+             *       "missing"
+             *     ]
+             */
+            status: ("delivered" | "failed" | "missing")[];
+        };
+        /**
+         * @example {
+         *       "object": "operation",
+         *       "url": "/v4/integrations/int_0mx4k2f8a00c7q1zt5bw/deliveries",
+         *       "message": "Replay queued",
+         *       "matched": 12
+         *     }
+         */
+        IntegrationReplay: {
+            /** @enum {string} */
+            object: "operation";
+            /** @description Where to watch it. */
+            url: string;
+            /** @enum {string} */
+            message: "Replay queued";
+            /** @description Deliveries that are sent again, or made. */
+            matched: number;
         };
         /**
          * @description What was promised.
@@ -5315,6 +5950,11 @@ export interface components {
          * @example customer-1042
          */
         IdentityId: string;
+        /**
+         * @description Id of the integration.
+         * @example int_0mx4k2f8a00c7q1zt5bw
+         */
+        IntegrationId: components["schemas"]["IdInPath"];
         /**
          * @description Offering id, percent-encoded.
          * @example spring_sale
@@ -9411,6 +10051,520 @@ export interface operations {
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             404: components["responses"]["NotFound"];
+            429: components["responses"]["TooManyRequests"];
+            502: components["responses"]["BadGateway"];
+            504: components["responses"]["GatewayTimeout"];
+            default: components["responses"]["Failure"];
+        };
+    };
+    v4ListIntegrations: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+                 * @example checkout-7f3a
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The integrations. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["IntegrationList"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            429: components["responses"]["TooManyRequests"];
+            502: components["responses"]["BadGateway"];
+            504: components["responses"]["GatewayTimeout"];
+            default: components["responses"]["Failure"];
+        };
+    };
+    v4CreateIntegration: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+                 * @example checkout-7f3a
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+                /**
+                 * @description Makes a repeat safe: within 24 hours the same key with the same request gives the stored answer and does nothing again. With another request it is 409 `idempotency_conflict`, while the first still runs 409 `idempotency_in_progress`.
+                 * @example 0b8c6a4e-create-1
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["IntegrationInput"];
+            };
+        };
+        responses: {
+            /** @description The new integration. */
+            201: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    Location: components["headers"]["Location"];
+                    "Idempotency-Replayed": components["headers"]["Idempotency-Replayed"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Integration"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            409: components["responses"]["Conflict"];
+            422: components["responses"]["Unprocessable"];
+            429: components["responses"]["TooManyRequests"];
+            502: components["responses"]["BadGateway"];
+            504: components["responses"]["GatewayTimeout"];
+            default: components["responses"]["Failure"];
+        };
+    };
+    v4GetIntegrationsMeta: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+                 * @example checkout-7f3a
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The providers. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["IntegrationsMeta"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            429: components["responses"]["TooManyRequests"];
+            502: components["responses"]["BadGateway"];
+            504: components["responses"]["GatewayTimeout"];
+            default: components["responses"]["Failure"];
+        };
+    };
+    v4UpdateIntegrationStatus: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+                 * @example checkout-7f3a
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+                /**
+                 * @description Makes a repeat safe: within 24 hours the same key with the same request gives the stored answer and does nothing again. With another request it is 409 `idempotency_conflict`, while the first still runs 409 `idempotency_in_progress`.
+                 * @example 0b8c6a4e-create-1
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path: {
+                /**
+                 * @description Id of the integration.
+                 * @example int_0mx4k2f8a00c7q1zt5bw
+                 */
+                integration_id: components["parameters"]["IntegrationId"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["IntegrationStatusInput"];
+            };
+        };
+        responses: {
+            /** @description The integration as it is now. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    "Idempotency-Replayed": components["headers"]["Idempotency-Replayed"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Integration"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            422: components["responses"]["Unprocessable"];
+            429: components["responses"]["TooManyRequests"];
+            502: components["responses"]["BadGateway"];
+            504: components["responses"]["GatewayTimeout"];
+            default: components["responses"]["Failure"];
+        };
+    };
+    v4DeleteIntegration: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+                 * @example checkout-7f3a
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path: {
+                /**
+                 * @description Id of the integration.
+                 * @example int_0mx4k2f8a00c7q1zt5bw
+                 */
+                integration_id: components["parameters"]["IntegrationId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Deleted. */
+            204: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            429: components["responses"]["TooManyRequests"];
+            502: components["responses"]["BadGateway"];
+            504: components["responses"]["GatewayTimeout"];
+            default: components["responses"]["Failure"];
+        };
+    };
+    v4GetIntegrationConfig: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+                 * @example checkout-7f3a
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path: {
+                /**
+                 * @description Id of the integration.
+                 * @example int_0mx4k2f8a00c7q1zt5bw
+                 */
+                integration_id: components["parameters"]["IntegrationId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The configuration. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["IntegrationConfig"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            404: components["responses"]["NotFound"];
+            429: components["responses"]["TooManyRequests"];
+            502: components["responses"]["BadGateway"];
+            504: components["responses"]["GatewayTimeout"];
+            default: components["responses"]["Failure"];
+        };
+    };
+    v4UpdateIntegrationConfig: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+                 * @example checkout-7f3a
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path: {
+                /**
+                 * @description Id of the integration.
+                 * @example int_0mx4k2f8a00c7q1zt5bw
+                 */
+                integration_id: components["parameters"]["IntegrationId"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["IntegrationConfigInput"];
+            };
+        };
+        responses: {
+            /** @description The configuration as it is now. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["IntegrationConfig"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            422: components["responses"]["Unprocessable"];
+            429: components["responses"]["TooManyRequests"];
+            502: components["responses"]["BadGateway"];
+            504: components["responses"]["GatewayTimeout"];
+            default: components["responses"]["Failure"];
+        };
+    };
+    v4TestIntegration: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+                 * @example checkout-7f3a
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+                /**
+                 * @description Makes a repeat safe: within 24 hours the same key with the same request gives the stored answer and does nothing again. With another request it is 409 `idempotency_conflict`, while the first still runs 409 `idempotency_in_progress`.
+                 * @example 0b8c6a4e-create-1
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path: {
+                /**
+                 * @description Id of the integration.
+                 * @example int_0mx4k2f8a00c7q1zt5bw
+                 */
+                integration_id: components["parameters"]["IntegrationId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["IntegrationTestInput"];
+            };
+        };
+        responses: {
+            /** @description How it went. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    "Idempotency-Replayed": components["headers"]["Idempotency-Replayed"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["IntegrationTest"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            422: components["responses"]["Unprocessable"];
+            429: components["responses"]["TooManyRequests"];
+            502: components["responses"]["BadGateway"];
+            504: components["responses"]["GatewayTimeout"];
+            default: components["responses"]["Failure"];
+        };
+    };
+    v4ListIntegrationDeliveries: {
+        parameters: {
+            query?: {
+                /**
+                 * @description Rows on the page.
+                 * @example 50
+                 */
+                limit?: components["parameters"]["Limit"];
+                /**
+                 * @description `next_cursor` of the page before, unchanged. A cursor whose row is gone gives the first page, with the header `X-Qon-Pagination-Restarted`.
+                 * @example 5kTq0eXhB9vWcRz2JmYp7LsDnGaUf3Ei
+                 */
+                starting_after?: components["parameters"]["StartingAfter"];
+                /**
+                 * @description Only deliveries with this status; repeat it for several.
+                 * @example [
+                 *       "failed"
+                 *     ]
+                 */
+                "filter[status][]"?: components["schemas"]["IntegrationDeliveryStatus"][];
+                /**
+                 * @description Only deliveries of this event, by slug; repeat it for several.
+                 * @example [
+                 *       "trial_started"
+                 *     ]
+                 */
+                "filter[event_name][]"?: string[];
+                /**
+                 * @description Only deliveries of this user's events.
+                 * @example QON_5f0c1d2e3b4a59687766554433221100
+                 */
+                "filter[user_id]"?: string;
+                /**
+                 * @description Only deliveries made then or later.
+                 * @example 2026-02-01T00:00:00Z
+                 */
+                from?: string;
+                /**
+                 * @description Only deliveries made before.
+                 * @example 2026-03-01T00:00:00Z
+                 */
+                to?: string;
+            };
+            header?: {
+                /**
+                 * @description Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+                 * @example checkout-7f3a
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path: {
+                /**
+                 * @description Id of the integration.
+                 * @example int_0mx4k2f8a00c7q1zt5bw
+                 */
+                integration_id: components["parameters"]["IntegrationId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description One page of deliveries. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    "X-Qon-Pagination-Restarted": components["headers"]["X-Qon-Pagination-Restarted"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["IntegrationDeliveryList"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            404: components["responses"]["NotFound"];
+            429: components["responses"]["TooManyRequests"];
+            502: components["responses"]["BadGateway"];
+            504: components["responses"]["GatewayTimeout"];
+            default: components["responses"]["Failure"];
+        };
+    };
+    v4ReplayIntegrationDeliveries: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+                 * @example checkout-7f3a
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+                /**
+                 * @description Makes a repeat safe: within 24 hours the same key with the same request gives the stored answer and does nothing again. With another request it is 409 `idempotency_conflict`, while the first still runs 409 `idempotency_in_progress`.
+                 * @example 0b8c6a4e-create-1
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path: {
+                /**
+                 * @description Id of the integration.
+                 * @example int_0mx4k2f8a00c7q1zt5bw
+                 */
+                integration_id: components["parameters"]["IntegrationId"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["IntegrationReplayInput"];
+            };
+        };
+        responses: {
+            /** @description What is sent again. */
+            202: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    Location: components["headers"]["Location"];
+                    "Idempotency-Replayed": components["headers"]["Idempotency-Replayed"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["IntegrationReplay"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
             429: components["responses"]["TooManyRequests"];
             502: components["responses"]["BadGateway"];
             504: components["responses"]["GatewayTimeout"];

@@ -25976,11 +25976,4076 @@ function validate197(data, { instancePath = "", parentData, parentDataProperty, 
   validate197.errors = vErrors;
   return errors === 0;
 }
-var answerPushList = validate198;
-var schema339 = { "type": "object", "required": ["object", "url", "data", "has_more"], "additionalProperties": false, "properties": { "object": { "$ref": "answer:ListObject" }, "url": { "type": "string", "enum": ["/v4/pushes"] }, "data": { "type": "array", "maxItems": 100, "items": { "$ref": "answer:Push" } }, "has_more": { "$ref": "answer:HasMore" }, "next_cursor": { "$ref": "answer:NextCursor" } }, "$id": "answer:PushList" };
-var schema341 = { "type": "object", "required": ["object", "id", "url", "name", "title", "body", "image_url", "deep_link", "data", "integration_id", "created_at", "updated_at"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["push"] }, "id": { "type": "string", "minLength": 1 }, "url": { "$ref": "answer:PushUrl" }, "name": { "$ref": "answer:PushName" }, "title": { "type": "string", "maxLength": 255 }, "body": { "$ref": "answer:PushBody" }, "image_url": { "type": ["string", "null"], "maxLength": 2048 }, "deep_link": { "type": ["string", "null"], "maxLength": 2048 }, "data": { "type": "object", "maxProperties": 20, "propertyNames": { "type": "string" }, "additionalProperties": { "type": "string", "maxLength": 1024 } }, "integration_id": { "type": ["string", "null"] }, "created_at": { "$ref": "answer:Time" }, "updated_at": { "$ref": "answer:Time" } }, "$id": "answer:Push" };
-var pattern136 = new RegExp("^/v4/pushes/.+$", "u");
+var answerIntegrationList = validate198;
+var schema339 = { "type": "object", "required": ["object", "url", "data", "has_more"], "additionalProperties": false, "properties": { "object": { "$ref": "answer:ListObject" }, "url": { "type": "string", "enum": ["/v4/integrations"] }, "data": { "type": "array", "items": { "$ref": "answer:Integration" } }, "has_more": { "$ref": "answer:HasNoMore" } }, "$id": "answer:IntegrationList" };
+var schema341 = { "type": "object", "required": ["object", "id", "url", "title", "integration", "target_platform", "active", "created_at", "updated_at", "last_delivery_at", "last_error_at", "last_error_message", "delivery_error_count"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["integration"] }, "id": { "type": "string", "minLength": 1 }, "url": { "type": "string", "pattern": "^/v4/integrations/.+$" }, "title": { "type": "string" }, "integration": { "type": "string" }, "target_platform": { "$ref": "answer:IntegrationPlatform" }, "active": { "$ref": "answer:IntegrationActive" }, "created_at": { "$ref": "answer:Time" }, "updated_at": { "$ref": "answer:Time" }, "last_delivery_at": { "$ref": "answer:NullableTime" }, "last_error_at": { "$ref": "answer:NullableTime" }, "last_error_message": { "type": ["string", "null"] }, "delivery_error_count": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 } }, "$id": "answer:Integration" };
+var schema342 = { "type": "string", "enum": ["iOS", "Android", "Stripe"], "$id": "answer:IntegrationPlatform" };
+var schema343 = { "type": "integer", "enum": [0, 1, 2], "minimum": -9007199254740991, "maximum": 9007199254740991, "$id": "answer:IntegrationActive" };
+var pattern136 = new RegExp("^/v4/integrations/.+$", "u");
 function validate199(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+  ;
+  let vErrors = null;
+  let errors = 0;
+  if (data && typeof data == "object" && !Array.isArray(data)) {
+    if (data.object === void 0) {
+      const err0 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "object" } };
+      if (vErrors === null) {
+        vErrors = [err0];
+      } else {
+        vErrors.push(err0);
+      }
+      errors++;
+    }
+    if (data.id === void 0) {
+      const err1 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "id" } };
+      if (vErrors === null) {
+        vErrors = [err1];
+      } else {
+        vErrors.push(err1);
+      }
+      errors++;
+    }
+    if (data.url === void 0) {
+      const err2 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "url" } };
+      if (vErrors === null) {
+        vErrors = [err2];
+      } else {
+        vErrors.push(err2);
+      }
+      errors++;
+    }
+    if (data.title === void 0) {
+      const err3 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "title" } };
+      if (vErrors === null) {
+        vErrors = [err3];
+      } else {
+        vErrors.push(err3);
+      }
+      errors++;
+    }
+    if (data.integration === void 0) {
+      const err4 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "integration" } };
+      if (vErrors === null) {
+        vErrors = [err4];
+      } else {
+        vErrors.push(err4);
+      }
+      errors++;
+    }
+    if (data.target_platform === void 0) {
+      const err5 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "target_platform" } };
+      if (vErrors === null) {
+        vErrors = [err5];
+      } else {
+        vErrors.push(err5);
+      }
+      errors++;
+    }
+    if (data.active === void 0) {
+      const err6 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "active" } };
+      if (vErrors === null) {
+        vErrors = [err6];
+      } else {
+        vErrors.push(err6);
+      }
+      errors++;
+    }
+    if (data.created_at === void 0) {
+      const err7 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "created_at" } };
+      if (vErrors === null) {
+        vErrors = [err7];
+      } else {
+        vErrors.push(err7);
+      }
+      errors++;
+    }
+    if (data.updated_at === void 0) {
+      const err8 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "updated_at" } };
+      if (vErrors === null) {
+        vErrors = [err8];
+      } else {
+        vErrors.push(err8);
+      }
+      errors++;
+    }
+    if (data.last_delivery_at === void 0) {
+      const err9 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "last_delivery_at" } };
+      if (vErrors === null) {
+        vErrors = [err9];
+      } else {
+        vErrors.push(err9);
+      }
+      errors++;
+    }
+    if (data.last_error_at === void 0) {
+      const err10 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "last_error_at" } };
+      if (vErrors === null) {
+        vErrors = [err10];
+      } else {
+        vErrors.push(err10);
+      }
+      errors++;
+    }
+    if (data.last_error_message === void 0) {
+      const err11 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "last_error_message" } };
+      if (vErrors === null) {
+        vErrors = [err11];
+      } else {
+        vErrors.push(err11);
+      }
+      errors++;
+    }
+    if (data.delivery_error_count === void 0) {
+      const err12 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "delivery_error_count" } };
+      if (vErrors === null) {
+        vErrors = [err12];
+      } else {
+        vErrors.push(err12);
+      }
+      errors++;
+    }
+    for (const key0 in data) {
+      if (!func36.call(schema341.properties, key0)) {
+        const err13 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
+        if (vErrors === null) {
+          vErrors = [err13];
+        } else {
+          vErrors.push(err13);
+        }
+        errors++;
+      }
+    }
+    if (data.object !== void 0) {
+      let data0 = data.object;
+      if (typeof data0 !== "string") {
+        const err14 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err14];
+        } else {
+          vErrors.push(err14);
+        }
+        errors++;
+      }
+      if (!(data0 === "integration")) {
+        const err15 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema341.properties.object.enum } };
+        if (vErrors === null) {
+          vErrors = [err15];
+        } else {
+          vErrors.push(err15);
+        }
+        errors++;
+      }
+    }
+    if (data.id !== void 0) {
+      let data1 = data.id;
+      if (typeof data1 === "string") {
+        if (func2(data1) < 1) {
+          const err16 = { instancePath: instancePath + "/id", schemaPath: "#/properties/id/minLength", keyword: "minLength", params: { limit: 1 } };
+          if (vErrors === null) {
+            vErrors = [err16];
+          } else {
+            vErrors.push(err16);
+          }
+          errors++;
+        }
+      } else {
+        const err17 = { instancePath: instancePath + "/id", schemaPath: "#/properties/id/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err17];
+        } else {
+          vErrors.push(err17);
+        }
+        errors++;
+      }
+    }
+    if (data.url !== void 0) {
+      let data2 = data.url;
+      if (typeof data2 === "string") {
+        if (!pattern136.test(data2)) {
+          const err18 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/pattern", keyword: "pattern", params: { pattern: "^/v4/integrations/.+$" } };
+          if (vErrors === null) {
+            vErrors = [err18];
+          } else {
+            vErrors.push(err18);
+          }
+          errors++;
+        }
+      } else {
+        const err19 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err19];
+        } else {
+          vErrors.push(err19);
+        }
+        errors++;
+      }
+    }
+    if (data.title !== void 0) {
+      if (typeof data.title !== "string") {
+        const err20 = { instancePath: instancePath + "/title", schemaPath: "#/properties/title/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err20];
+        } else {
+          vErrors.push(err20);
+        }
+        errors++;
+      }
+    }
+    if (data.integration !== void 0) {
+      if (typeof data.integration !== "string") {
+        const err21 = { instancePath: instancePath + "/integration", schemaPath: "#/properties/integration/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err21];
+        } else {
+          vErrors.push(err21);
+        }
+        errors++;
+      }
+    }
+    if (data.target_platform !== void 0) {
+      let data5 = data.target_platform;
+      if (typeof data5 !== "string") {
+        const err22 = { instancePath: instancePath + "/target_platform", schemaPath: "answer:IntegrationPlatform/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err22];
+        } else {
+          vErrors.push(err22);
+        }
+        errors++;
+      }
+      if (!(data5 === "iOS" || data5 === "Android" || data5 === "Stripe")) {
+        const err23 = { instancePath: instancePath + "/target_platform", schemaPath: "answer:IntegrationPlatform/enum", keyword: "enum", params: { allowedValues: schema342.enum } };
+        if (vErrors === null) {
+          vErrors = [err23];
+        } else {
+          vErrors.push(err23);
+        }
+        errors++;
+      }
+    }
+    if (data.active !== void 0) {
+      let data6 = data.active;
+      if (!(typeof data6 == "number" && (!(data6 % 1) && !isNaN(data6)) && isFinite(data6))) {
+        const err24 = { instancePath: instancePath + "/active", schemaPath: "answer:IntegrationActive/type", keyword: "type", params: { type: "integer" } };
+        if (vErrors === null) {
+          vErrors = [err24];
+        } else {
+          vErrors.push(err24);
+        }
+        errors++;
+      }
+      if (!(data6 === 0 || data6 === 1 || data6 === 2)) {
+        const err25 = { instancePath: instancePath + "/active", schemaPath: "answer:IntegrationActive/enum", keyword: "enum", params: { allowedValues: schema343.enum } };
+        if (vErrors === null) {
+          vErrors = [err25];
+        } else {
+          vErrors.push(err25);
+        }
+        errors++;
+      }
+      if (typeof data6 == "number" && isFinite(data6)) {
+        if (data6 > 9007199254740991 || isNaN(data6)) {
+          const err26 = { instancePath: instancePath + "/active", schemaPath: "answer:IntegrationActive/maximum", keyword: "maximum", params: { comparison: "<=", limit: 9007199254740991 } };
+          if (vErrors === null) {
+            vErrors = [err26];
+          } else {
+            vErrors.push(err26);
+          }
+          errors++;
+        }
+        if (data6 < -9007199254740991 || isNaN(data6)) {
+          const err27 = { instancePath: instancePath + "/active", schemaPath: "answer:IntegrationActive/minimum", keyword: "minimum", params: { comparison: ">=", limit: -9007199254740991 } };
+          if (vErrors === null) {
+            vErrors = [err27];
+          } else {
+            vErrors.push(err27);
+          }
+          errors++;
+        }
+      }
+    }
+    if (data.created_at !== void 0) {
+      let data7 = data.created_at;
+      if (typeof data7 === "string") {
+        if (!pattern1.test(data7)) {
+          const err28 = { instancePath: instancePath + "/created_at", schemaPath: "answer:Time/pattern", keyword: "pattern", params: { pattern: "^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z$" } };
+          if (vErrors === null) {
+            vErrors = [err28];
+          } else {
+            vErrors.push(err28);
+          }
+          errors++;
+        }
+        if (!formats0(data7)) {
+          const err29 = { instancePath: instancePath + "/created_at", schemaPath: "answer:Time/format", keyword: "format", params: { format: "date-time" } };
+          if (vErrors === null) {
+            vErrors = [err29];
+          } else {
+            vErrors.push(err29);
+          }
+          errors++;
+        }
+      } else {
+        const err30 = { instancePath: instancePath + "/created_at", schemaPath: "answer:Time/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err30];
+        } else {
+          vErrors.push(err30);
+        }
+        errors++;
+      }
+    }
+    if (data.updated_at !== void 0) {
+      let data8 = data.updated_at;
+      if (typeof data8 === "string") {
+        if (!pattern1.test(data8)) {
+          const err31 = { instancePath: instancePath + "/updated_at", schemaPath: "answer:Time/pattern", keyword: "pattern", params: { pattern: "^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z$" } };
+          if (vErrors === null) {
+            vErrors = [err31];
+          } else {
+            vErrors.push(err31);
+          }
+          errors++;
+        }
+        if (!formats0(data8)) {
+          const err32 = { instancePath: instancePath + "/updated_at", schemaPath: "answer:Time/format", keyword: "format", params: { format: "date-time" } };
+          if (vErrors === null) {
+            vErrors = [err32];
+          } else {
+            vErrors.push(err32);
+          }
+          errors++;
+        }
+      } else {
+        const err33 = { instancePath: instancePath + "/updated_at", schemaPath: "answer:Time/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err33];
+        } else {
+          vErrors.push(err33);
+        }
+        errors++;
+      }
+    }
+    if (data.last_delivery_at !== void 0) {
+      let data9 = data.last_delivery_at;
+      if (typeof data9 !== "string" && data9 !== null) {
+        const err34 = { instancePath: instancePath + "/last_delivery_at", schemaPath: "answer:NullableTime/type", keyword: "type", params: { type: schema51.type } };
+        if (vErrors === null) {
+          vErrors = [err34];
+        } else {
+          vErrors.push(err34);
+        }
+        errors++;
+      }
+      if (typeof data9 === "string") {
+        if (!pattern1.test(data9)) {
+          const err35 = { instancePath: instancePath + "/last_delivery_at", schemaPath: "answer:NullableTime/pattern", keyword: "pattern", params: { pattern: "^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z$" } };
+          if (vErrors === null) {
+            vErrors = [err35];
+          } else {
+            vErrors.push(err35);
+          }
+          errors++;
+        }
+        if (!formats0(data9)) {
+          const err36 = { instancePath: instancePath + "/last_delivery_at", schemaPath: "answer:NullableTime/format", keyword: "format", params: { format: "date-time" } };
+          if (vErrors === null) {
+            vErrors = [err36];
+          } else {
+            vErrors.push(err36);
+          }
+          errors++;
+        }
+      }
+    }
+    if (data.last_error_at !== void 0) {
+      let data10 = data.last_error_at;
+      if (typeof data10 !== "string" && data10 !== null) {
+        const err37 = { instancePath: instancePath + "/last_error_at", schemaPath: "answer:NullableTime/type", keyword: "type", params: { type: schema51.type } };
+        if (vErrors === null) {
+          vErrors = [err37];
+        } else {
+          vErrors.push(err37);
+        }
+        errors++;
+      }
+      if (typeof data10 === "string") {
+        if (!pattern1.test(data10)) {
+          const err38 = { instancePath: instancePath + "/last_error_at", schemaPath: "answer:NullableTime/pattern", keyword: "pattern", params: { pattern: "^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z$" } };
+          if (vErrors === null) {
+            vErrors = [err38];
+          } else {
+            vErrors.push(err38);
+          }
+          errors++;
+        }
+        if (!formats0(data10)) {
+          const err39 = { instancePath: instancePath + "/last_error_at", schemaPath: "answer:NullableTime/format", keyword: "format", params: { format: "date-time" } };
+          if (vErrors === null) {
+            vErrors = [err39];
+          } else {
+            vErrors.push(err39);
+          }
+          errors++;
+        }
+      }
+    }
+    if (data.last_error_message !== void 0) {
+      let data11 = data.last_error_message;
+      if (typeof data11 !== "string" && data11 !== null) {
+        const err40 = { instancePath: instancePath + "/last_error_message", schemaPath: "#/properties/last_error_message/type", keyword: "type", params: { type: schema341.properties.last_error_message.type } };
+        if (vErrors === null) {
+          vErrors = [err40];
+        } else {
+          vErrors.push(err40);
+        }
+        errors++;
+      }
+    }
+    if (data.delivery_error_count !== void 0) {
+      let data12 = data.delivery_error_count;
+      if (!(typeof data12 == "number" && (!(data12 % 1) && !isNaN(data12)) && isFinite(data12))) {
+        const err41 = { instancePath: instancePath + "/delivery_error_count", schemaPath: "#/properties/delivery_error_count/type", keyword: "type", params: { type: "integer" } };
+        if (vErrors === null) {
+          vErrors = [err41];
+        } else {
+          vErrors.push(err41);
+        }
+        errors++;
+      }
+      if (typeof data12 == "number" && isFinite(data12)) {
+        if (data12 > 9007199254740991 || isNaN(data12)) {
+          const err42 = { instancePath: instancePath + "/delivery_error_count", schemaPath: "#/properties/delivery_error_count/maximum", keyword: "maximum", params: { comparison: "<=", limit: 9007199254740991 } };
+          if (vErrors === null) {
+            vErrors = [err42];
+          } else {
+            vErrors.push(err42);
+          }
+          errors++;
+        }
+        if (data12 < 0 || isNaN(data12)) {
+          const err43 = { instancePath: instancePath + "/delivery_error_count", schemaPath: "#/properties/delivery_error_count/minimum", keyword: "minimum", params: { comparison: ">=", limit: 0 } };
+          if (vErrors === null) {
+            vErrors = [err43];
+          } else {
+            vErrors.push(err43);
+          }
+          errors++;
+        }
+      }
+    }
+  } else {
+    const err44 = { instancePath, schemaPath: "#/type", keyword: "type", params: { type: "object" } };
+    if (vErrors === null) {
+      vErrors = [err44];
+    } else {
+      vErrors.push(err44);
+    }
+    errors++;
+  }
+  validate199.errors = vErrors;
+  return errors === 0;
+}
+function validate198(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+  ;
+  let vErrors = null;
+  let errors = 0;
+  if (data && typeof data == "object" && !Array.isArray(data)) {
+    if (data.object === void 0) {
+      const err0 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "object" } };
+      if (vErrors === null) {
+        vErrors = [err0];
+      } else {
+        vErrors.push(err0);
+      }
+      errors++;
+    }
+    if (data.url === void 0) {
+      const err1 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "url" } };
+      if (vErrors === null) {
+        vErrors = [err1];
+      } else {
+        vErrors.push(err1);
+      }
+      errors++;
+    }
+    if (data.data === void 0) {
+      const err2 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "data" } };
+      if (vErrors === null) {
+        vErrors = [err2];
+      } else {
+        vErrors.push(err2);
+      }
+      errors++;
+    }
+    if (data.has_more === void 0) {
+      const err3 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "has_more" } };
+      if (vErrors === null) {
+        vErrors = [err3];
+      } else {
+        vErrors.push(err3);
+      }
+      errors++;
+    }
+    for (const key0 in data) {
+      if (!(key0 === "object" || key0 === "url" || key0 === "data" || key0 === "has_more")) {
+        const err4 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
+        if (vErrors === null) {
+          vErrors = [err4];
+        } else {
+          vErrors.push(err4);
+        }
+        errors++;
+      }
+    }
+    if (data.object !== void 0) {
+      let data0 = data.object;
+      if (typeof data0 !== "string") {
+        const err5 = { instancePath: instancePath + "/object", schemaPath: "answer:ListObject/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err5];
+        } else {
+          vErrors.push(err5);
+        }
+        errors++;
+      }
+      if (!(data0 === "list")) {
+        const err6 = { instancePath: instancePath + "/object", schemaPath: "answer:ListObject/enum", keyword: "enum", params: { allowedValues: schema22.enum } };
+        if (vErrors === null) {
+          vErrors = [err6];
+        } else {
+          vErrors.push(err6);
+        }
+        errors++;
+      }
+    }
+    if (data.url !== void 0) {
+      let data1 = data.url;
+      if (typeof data1 !== "string") {
+        const err7 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err7];
+        } else {
+          vErrors.push(err7);
+        }
+        errors++;
+      }
+      if (!(data1 === "/v4/integrations")) {
+        const err8 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema339.properties.url.enum } };
+        if (vErrors === null) {
+          vErrors = [err8];
+        } else {
+          vErrors.push(err8);
+        }
+        errors++;
+      }
+    }
+    if (data.data !== void 0) {
+      let data2 = data.data;
+      if (Array.isArray(data2)) {
+        const len0 = data2.length;
+        for (let i0 = 0; i0 < len0; i0++) {
+          if (!validate199(data2[i0], { instancePath: instancePath + "/data/" + i0, parentData: data2, parentDataProperty: i0, rootData })) {
+            vErrors = vErrors === null ? validate199.errors : vErrors.concat(validate199.errors);
+            errors = vErrors.length;
+          }
+        }
+      } else {
+        const err9 = { instancePath: instancePath + "/data", schemaPath: "#/properties/data/type", keyword: "type", params: { type: "array" } };
+        if (vErrors === null) {
+          vErrors = [err9];
+        } else {
+          vErrors.push(err9);
+        }
+        errors++;
+      }
+    }
+    if (data.has_more !== void 0) {
+      let data4 = data.has_more;
+      if (typeof data4 !== "boolean") {
+        const err10 = { instancePath: instancePath + "/has_more", schemaPath: "answer:HasNoMore/type", keyword: "type", params: { type: "boolean" } };
+        if (vErrors === null) {
+          vErrors = [err10];
+        } else {
+          vErrors.push(err10);
+        }
+        errors++;
+      }
+      if (!(data4 === false)) {
+        const err11 = { instancePath: instancePath + "/has_more", schemaPath: "answer:HasNoMore/enum", keyword: "enum", params: { allowedValues: schema24.enum } };
+        if (vErrors === null) {
+          vErrors = [err11];
+        } else {
+          vErrors.push(err11);
+        }
+        errors++;
+      }
+    }
+  } else {
+    const err12 = { instancePath, schemaPath: "#/type", keyword: "type", params: { type: "object" } };
+    if (vErrors === null) {
+      vErrors = [err12];
+    } else {
+      vErrors.push(err12);
+    }
+    errors++;
+  }
+  validate198.errors = vErrors;
+  return errors === 0;
+}
+var answerIntegration = validate199;
+var v4CreateIntegrationBody = validate201;
+var schema351 = { "type": "string", "enum": ["amplitude", "appmetrica", "facebook", "firebase", "mixpanel", "posthog", "segment", "searchads", "adjust", "appsflyer", "branch", "kochava", "singular", "split_metrics", "asapty", "tenjin", "amazon_s3", "google_cloud_storage", "slack", "webhooks", "braze", "clevertap", "mailchimp", "onesignal", "pushwoosh", "email"], "$id": "input:ProviderSlug" };
+var schema352 = { "type": "string", "enum": ["iOS", "Android", "Stripe"], "$id": "input:IntegrationPlatform" };
+function validate202(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+  ;
+  let vErrors = null;
+  let errors = 0;
+  if (data && typeof data == "object" && !Array.isArray(data)) {
+    if (data.title === void 0) {
+      const err0 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "title" } };
+      if (vErrors === null) {
+        vErrors = [err0];
+      } else {
+        vErrors.push(err0);
+      }
+      errors++;
+    }
+    if (data.integration === void 0) {
+      const err1 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "integration" } };
+      if (vErrors === null) {
+        vErrors = [err1];
+      } else {
+        vErrors.push(err1);
+      }
+      errors++;
+    }
+    if (data.target_platform === void 0) {
+      const err2 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "target_platform" } };
+      if (vErrors === null) {
+        vErrors = [err2];
+      } else {
+        vErrors.push(err2);
+      }
+      errors++;
+    }
+    for (const key0 in data) {
+      if (!(key0 === "title" || key0 === "integration" || key0 === "target_platform")) {
+        const err3 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
+        if (vErrors === null) {
+          vErrors = [err3];
+        } else {
+          vErrors.push(err3);
+        }
+        errors++;
+      }
+    }
+    if (data.title !== void 0) {
+      let data0 = data.title;
+      if (typeof data0 === "string") {
+        if (func2(data0) > 255) {
+          const err4 = { instancePath: instancePath + "/title", schemaPath: "#/properties/title/maxLength", keyword: "maxLength", params: { limit: 255 } };
+          if (vErrors === null) {
+            vErrors = [err4];
+          } else {
+            vErrors.push(err4);
+          }
+          errors++;
+        }
+        if (func2(data0) < 1) {
+          const err5 = { instancePath: instancePath + "/title", schemaPath: "#/properties/title/minLength", keyword: "minLength", params: { limit: 1 } };
+          if (vErrors === null) {
+            vErrors = [err5];
+          } else {
+            vErrors.push(err5);
+          }
+          errors++;
+        }
+        if (!formats2(data0)) {
+          const err6 = { instancePath: instancePath + "/title", schemaPath: "#/properties/title/format", keyword: "format", params: { format: "text" } };
+          if (vErrors === null) {
+            vErrors = [err6];
+          } else {
+            vErrors.push(err6);
+          }
+          errors++;
+        }
+      } else {
+        const err7 = { instancePath: instancePath + "/title", schemaPath: "#/properties/title/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err7];
+        } else {
+          vErrors.push(err7);
+        }
+        errors++;
+      }
+    }
+    if (data.integration !== void 0) {
+      let data1 = data.integration;
+      if (typeof data1 !== "string") {
+        const err8 = { instancePath: instancePath + "/integration", schemaPath: "input:ProviderSlug/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err8];
+        } else {
+          vErrors.push(err8);
+        }
+        errors++;
+      }
+      if (!(data1 === "amplitude" || data1 === "appmetrica" || data1 === "facebook" || data1 === "firebase" || data1 === "mixpanel" || data1 === "posthog" || data1 === "segment" || data1 === "searchads" || data1 === "adjust" || data1 === "appsflyer" || data1 === "branch" || data1 === "kochava" || data1 === "singular" || data1 === "split_metrics" || data1 === "asapty" || data1 === "tenjin" || data1 === "amazon_s3" || data1 === "google_cloud_storage" || data1 === "slack" || data1 === "webhooks" || data1 === "braze" || data1 === "clevertap" || data1 === "mailchimp" || data1 === "onesignal" || data1 === "pushwoosh" || data1 === "email")) {
+        const err9 = { instancePath: instancePath + "/integration", schemaPath: "input:ProviderSlug/enum", keyword: "enum", params: { allowedValues: schema351.enum } };
+        if (vErrors === null) {
+          vErrors = [err9];
+        } else {
+          vErrors.push(err9);
+        }
+        errors++;
+      }
+    }
+    if (data.target_platform !== void 0) {
+      let data2 = data.target_platform;
+      if (typeof data2 !== "string") {
+        const err10 = { instancePath: instancePath + "/target_platform", schemaPath: "input:IntegrationPlatform/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err10];
+        } else {
+          vErrors.push(err10);
+        }
+        errors++;
+      }
+      if (!(data2 === "iOS" || data2 === "Android" || data2 === "Stripe")) {
+        const err11 = { instancePath: instancePath + "/target_platform", schemaPath: "input:IntegrationPlatform/enum", keyword: "enum", params: { allowedValues: schema352.enum } };
+        if (vErrors === null) {
+          vErrors = [err11];
+        } else {
+          vErrors.push(err11);
+        }
+        errors++;
+      }
+    }
+  } else {
+    const err12 = { instancePath, schemaPath: "#/type", keyword: "type", params: { type: "object" } };
+    if (vErrors === null) {
+      vErrors = [err12];
+    } else {
+      vErrors.push(err12);
+    }
+    errors++;
+  }
+  validate202.errors = vErrors;
+  return errors === 0;
+}
+function validate201(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+  ;
+  let vErrors = null;
+  let errors = 0;
+  if (!validate202(data, { instancePath, parentData, parentDataProperty, rootData })) {
+    vErrors = vErrors === null ? validate202.errors : vErrors.concat(validate202.errors);
+    errors = vErrors.length;
+  }
+  validate201.errors = vErrors;
+  return errors === 0;
+}
+var answerIntegrationsMeta = validate204;
+var schema353 = { "type": "object", "required": ["object", "url", "data"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["integrations_meta"] }, "url": { "type": "string", "enum": ["/v4/integrations/meta"] }, "data": { "type": "array", "items": { "$ref": "answer:ProviderCategory" } } }, "$id": "answer:IntegrationsMeta" };
+var schema355 = { "type": "string", "enum": ["amplitude", "appmetrica", "facebook", "firebase", "mixpanel", "posthog", "segment", "searchads", "adjust", "appsflyer", "branch", "kochava", "singular", "split_metrics", "asapty", "tenjin", "amazon_s3", "google_cloud_storage", "slack", "webhooks", "braze", "clevertap", "mailchimp", "onesignal", "pushwoosh", "email"], "$id": "answer:ProviderSlug" };
+function validate205(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+  ;
+  let vErrors = null;
+  let errors = 0;
+  if (data && typeof data == "object" && !Array.isArray(data)) {
+    if (data.title === void 0) {
+      const err0 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "title" } };
+      if (vErrors === null) {
+        vErrors = [err0];
+      } else {
+        vErrors.push(err0);
+      }
+      errors++;
+    }
+    if (data.items === void 0) {
+      const err1 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "items" } };
+      if (vErrors === null) {
+        vErrors = [err1];
+      } else {
+        vErrors.push(err1);
+      }
+      errors++;
+    }
+    for (const key0 in data) {
+      if (!(key0 === "title" || key0 === "items")) {
+        const err2 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
+        if (vErrors === null) {
+          vErrors = [err2];
+        } else {
+          vErrors.push(err2);
+        }
+        errors++;
+      }
+    }
+    if (data.title !== void 0) {
+      if (typeof data.title !== "string") {
+        const err3 = { instancePath: instancePath + "/title", schemaPath: "#/properties/title/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err3];
+        } else {
+          vErrors.push(err3);
+        }
+        errors++;
+      }
+    }
+    if (data.items !== void 0) {
+      let data1 = data.items;
+      if (Array.isArray(data1)) {
+        const len0 = data1.length;
+        for (let i0 = 0; i0 < len0; i0++) {
+          let data2 = data1[i0];
+          if (data2 && typeof data2 == "object" && !Array.isArray(data2)) {
+            if (data2.title === void 0) {
+              const err4 = { instancePath: instancePath + "/items/" + i0, schemaPath: "#/properties/items/items/required", keyword: "required", params: { missingProperty: "title" } };
+              if (vErrors === null) {
+                vErrors = [err4];
+              } else {
+                vErrors.push(err4);
+              }
+              errors++;
+            }
+            if (data2.slug === void 0) {
+              const err5 = { instancePath: instancePath + "/items/" + i0, schemaPath: "#/properties/items/items/required", keyword: "required", params: { missingProperty: "slug" } };
+              if (vErrors === null) {
+                vErrors = [err5];
+              } else {
+                vErrors.push(err5);
+              }
+              errors++;
+            }
+            if (data2.allowedStores === void 0) {
+              const err6 = { instancePath: instancePath + "/items/" + i0, schemaPath: "#/properties/items/items/required", keyword: "required", params: { missingProperty: "allowedStores" } };
+              if (vErrors === null) {
+                vErrors = [err6];
+              } else {
+                vErrors.push(err6);
+              }
+              errors++;
+            }
+            for (const key1 in data2) {
+              if (!(key1 === "title" || key1 === "slug" || key1 === "allowedStores")) {
+                const err7 = { instancePath: instancePath + "/items/" + i0, schemaPath: "#/properties/items/items/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key1 } };
+                if (vErrors === null) {
+                  vErrors = [err7];
+                } else {
+                  vErrors.push(err7);
+                }
+                errors++;
+              }
+            }
+            if (data2.title !== void 0) {
+              if (typeof data2.title !== "string") {
+                const err8 = { instancePath: instancePath + "/items/" + i0 + "/title", schemaPath: "#/properties/items/items/properties/title/type", keyword: "type", params: { type: "string" } };
+                if (vErrors === null) {
+                  vErrors = [err8];
+                } else {
+                  vErrors.push(err8);
+                }
+                errors++;
+              }
+            }
+            if (data2.slug !== void 0) {
+              let data4 = data2.slug;
+              if (typeof data4 !== "string") {
+                const err9 = { instancePath: instancePath + "/items/" + i0 + "/slug", schemaPath: "answer:ProviderSlug/type", keyword: "type", params: { type: "string" } };
+                if (vErrors === null) {
+                  vErrors = [err9];
+                } else {
+                  vErrors.push(err9);
+                }
+                errors++;
+              }
+              if (!(data4 === "amplitude" || data4 === "appmetrica" || data4 === "facebook" || data4 === "firebase" || data4 === "mixpanel" || data4 === "posthog" || data4 === "segment" || data4 === "searchads" || data4 === "adjust" || data4 === "appsflyer" || data4 === "branch" || data4 === "kochava" || data4 === "singular" || data4 === "split_metrics" || data4 === "asapty" || data4 === "tenjin" || data4 === "amazon_s3" || data4 === "google_cloud_storage" || data4 === "slack" || data4 === "webhooks" || data4 === "braze" || data4 === "clevertap" || data4 === "mailchimp" || data4 === "onesignal" || data4 === "pushwoosh" || data4 === "email")) {
+                const err10 = { instancePath: instancePath + "/items/" + i0 + "/slug", schemaPath: "answer:ProviderSlug/enum", keyword: "enum", params: { allowedValues: schema355.enum } };
+                if (vErrors === null) {
+                  vErrors = [err10];
+                } else {
+                  vErrors.push(err10);
+                }
+                errors++;
+              }
+            }
+            if (data2.allowedStores !== void 0) {
+              let data5 = data2.allowedStores;
+              if (Array.isArray(data5)) {
+                const len1 = data5.length;
+                for (let i1 = 0; i1 < len1; i1++) {
+                  let data6 = data5[i1];
+                  if (typeof data6 !== "string") {
+                    const err11 = { instancePath: instancePath + "/items/" + i0 + "/allowedStores/" + i1, schemaPath: "answer:IntegrationPlatform/type", keyword: "type", params: { type: "string" } };
+                    if (vErrors === null) {
+                      vErrors = [err11];
+                    } else {
+                      vErrors.push(err11);
+                    }
+                    errors++;
+                  }
+                  if (!(data6 === "iOS" || data6 === "Android" || data6 === "Stripe")) {
+                    const err12 = { instancePath: instancePath + "/items/" + i0 + "/allowedStores/" + i1, schemaPath: "answer:IntegrationPlatform/enum", keyword: "enum", params: { allowedValues: schema342.enum } };
+                    if (vErrors === null) {
+                      vErrors = [err12];
+                    } else {
+                      vErrors.push(err12);
+                    }
+                    errors++;
+                  }
+                }
+              } else {
+                const err13 = { instancePath: instancePath + "/items/" + i0 + "/allowedStores", schemaPath: "#/properties/items/items/properties/allowedStores/type", keyword: "type", params: { type: "array" } };
+                if (vErrors === null) {
+                  vErrors = [err13];
+                } else {
+                  vErrors.push(err13);
+                }
+                errors++;
+              }
+            }
+          } else {
+            const err14 = { instancePath: instancePath + "/items/" + i0, schemaPath: "#/properties/items/items/type", keyword: "type", params: { type: "object" } };
+            if (vErrors === null) {
+              vErrors = [err14];
+            } else {
+              vErrors.push(err14);
+            }
+            errors++;
+          }
+        }
+      } else {
+        const err15 = { instancePath: instancePath + "/items", schemaPath: "#/properties/items/type", keyword: "type", params: { type: "array" } };
+        if (vErrors === null) {
+          vErrors = [err15];
+        } else {
+          vErrors.push(err15);
+        }
+        errors++;
+      }
+    }
+  } else {
+    const err16 = { instancePath, schemaPath: "#/type", keyword: "type", params: { type: "object" } };
+    if (vErrors === null) {
+      vErrors = [err16];
+    } else {
+      vErrors.push(err16);
+    }
+    errors++;
+  }
+  validate205.errors = vErrors;
+  return errors === 0;
+}
+function validate204(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+  ;
+  let vErrors = null;
+  let errors = 0;
+  if (data && typeof data == "object" && !Array.isArray(data)) {
+    if (data.object === void 0) {
+      const err0 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "object" } };
+      if (vErrors === null) {
+        vErrors = [err0];
+      } else {
+        vErrors.push(err0);
+      }
+      errors++;
+    }
+    if (data.url === void 0) {
+      const err1 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "url" } };
+      if (vErrors === null) {
+        vErrors = [err1];
+      } else {
+        vErrors.push(err1);
+      }
+      errors++;
+    }
+    if (data.data === void 0) {
+      const err2 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "data" } };
+      if (vErrors === null) {
+        vErrors = [err2];
+      } else {
+        vErrors.push(err2);
+      }
+      errors++;
+    }
+    for (const key0 in data) {
+      if (!(key0 === "object" || key0 === "url" || key0 === "data")) {
+        const err3 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
+        if (vErrors === null) {
+          vErrors = [err3];
+        } else {
+          vErrors.push(err3);
+        }
+        errors++;
+      }
+    }
+    if (data.object !== void 0) {
+      let data0 = data.object;
+      if (typeof data0 !== "string") {
+        const err4 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err4];
+        } else {
+          vErrors.push(err4);
+        }
+        errors++;
+      }
+      if (!(data0 === "integrations_meta")) {
+        const err5 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema353.properties.object.enum } };
+        if (vErrors === null) {
+          vErrors = [err5];
+        } else {
+          vErrors.push(err5);
+        }
+        errors++;
+      }
+    }
+    if (data.url !== void 0) {
+      let data1 = data.url;
+      if (typeof data1 !== "string") {
+        const err6 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err6];
+        } else {
+          vErrors.push(err6);
+        }
+        errors++;
+      }
+      if (!(data1 === "/v4/integrations/meta")) {
+        const err7 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema353.properties.url.enum } };
+        if (vErrors === null) {
+          vErrors = [err7];
+        } else {
+          vErrors.push(err7);
+        }
+        errors++;
+      }
+    }
+    if (data.data !== void 0) {
+      let data2 = data.data;
+      if (Array.isArray(data2)) {
+        const len0 = data2.length;
+        for (let i0 = 0; i0 < len0; i0++) {
+          if (!validate205(data2[i0], { instancePath: instancePath + "/data/" + i0, parentData: data2, parentDataProperty: i0, rootData })) {
+            vErrors = vErrors === null ? validate205.errors : vErrors.concat(validate205.errors);
+            errors = vErrors.length;
+          }
+        }
+      } else {
+        const err8 = { instancePath: instancePath + "/data", schemaPath: "#/properties/data/type", keyword: "type", params: { type: "array" } };
+        if (vErrors === null) {
+          vErrors = [err8];
+        } else {
+          vErrors.push(err8);
+        }
+        errors++;
+      }
+    }
+  } else {
+    const err9 = { instancePath, schemaPath: "#/type", keyword: "type", params: { type: "object" } };
+    if (vErrors === null) {
+      vErrors = [err9];
+    } else {
+      vErrors.push(err9);
+    }
+    errors++;
+  }
+  validate204.errors = vErrors;
+  return errors === 0;
+}
+var v4UpdateIntegrationStatusPath = validate207;
+function validate207(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+  ;
+  let vErrors = null;
+  let errors = 0;
+  if (data && typeof data == "object" && !Array.isArray(data)) {
+    if (data.integration_id === void 0) {
+      const err0 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "integration_id" } };
+      if (vErrors === null) {
+        vErrors = [err0];
+      } else {
+        vErrors.push(err0);
+      }
+      errors++;
+    }
+    for (const key0 in data) {
+      if (!(key0 === "integration_id")) {
+        const err1 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
+        if (vErrors === null) {
+          vErrors = [err1];
+        } else {
+          vErrors.push(err1);
+        }
+        errors++;
+      }
+    }
+    if (data.integration_id !== void 0) {
+      let data0 = data.integration_id;
+      if (typeof data0 === "string") {
+        if (func2(data0) > 256) {
+          const err2 = { instancePath: instancePath + "/integration_id", schemaPath: "input:IdInPath/maxLength", keyword: "maxLength", params: { limit: 256 } };
+          if (vErrors === null) {
+            vErrors = [err2];
+          } else {
+            vErrors.push(err2);
+          }
+          errors++;
+        }
+        if (func2(data0) < 1) {
+          const err3 = { instancePath: instancePath + "/integration_id", schemaPath: "input:IdInPath/minLength", keyword: "minLength", params: { limit: 1 } };
+          if (vErrors === null) {
+            vErrors = [err3];
+          } else {
+            vErrors.push(err3);
+          }
+          errors++;
+        }
+        if (!pattern3.test(data0)) {
+          const err4 = { instancePath: instancePath + "/integration_id", schemaPath: "input:IdInPath/pattern", keyword: "pattern", params: { pattern: "^[a-zA-Z0-9._-]+$" } };
+          if (vErrors === null) {
+            vErrors = [err4];
+          } else {
+            vErrors.push(err4);
+          }
+          errors++;
+        }
+        if (!formats2(data0)) {
+          const err5 = { instancePath: instancePath + "/integration_id", schemaPath: "input:IdInPath/format", keyword: "format", params: { format: "text" } };
+          if (vErrors === null) {
+            vErrors = [err5];
+          } else {
+            vErrors.push(err5);
+          }
+          errors++;
+        }
+      } else {
+        const err6 = { instancePath: instancePath + "/integration_id", schemaPath: "input:IdInPath/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err6];
+        } else {
+          vErrors.push(err6);
+        }
+        errors++;
+      }
+    }
+  } else {
+    const err7 = { instancePath, schemaPath: "#/type", keyword: "type", params: { type: "object" } };
+    if (vErrors === null) {
+      vErrors = [err7];
+    } else {
+      vErrors.push(err7);
+    }
+    errors++;
+  }
+  validate207.errors = vErrors;
+  return errors === 0;
+}
+var v4UpdateIntegrationStatusBody = validate208;
+var schema360 = { "type": "object", "required": ["status"], "additionalProperties": false, "properties": { "status": { "type": "integer", "enum": [0, 1], "minimum": -9007199254740991, "maximum": 9007199254740991 } }, "$id": "input:IntegrationStatusInput" };
+function validate208(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+  ;
+  let vErrors = null;
+  let errors = 0;
+  if (data && typeof data == "object" && !Array.isArray(data)) {
+    if (data.status === void 0) {
+      const err0 = { instancePath, schemaPath: "input:IntegrationStatusInput/required", keyword: "required", params: { missingProperty: "status" } };
+      if (vErrors === null) {
+        vErrors = [err0];
+      } else {
+        vErrors.push(err0);
+      }
+      errors++;
+    }
+    for (const key0 in data) {
+      if (!(key0 === "status")) {
+        const err1 = { instancePath, schemaPath: "input:IntegrationStatusInput/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
+        if (vErrors === null) {
+          vErrors = [err1];
+        } else {
+          vErrors.push(err1);
+        }
+        errors++;
+      }
+    }
+    if (data.status !== void 0) {
+      let data0 = data.status;
+      if (!(typeof data0 == "number" && (!(data0 % 1) && !isNaN(data0)) && isFinite(data0))) {
+        const err2 = { instancePath: instancePath + "/status", schemaPath: "input:IntegrationStatusInput/properties/status/type", keyword: "type", params: { type: "integer" } };
+        if (vErrors === null) {
+          vErrors = [err2];
+        } else {
+          vErrors.push(err2);
+        }
+        errors++;
+      }
+      if (!(data0 === 0 || data0 === 1)) {
+        const err3 = { instancePath: instancePath + "/status", schemaPath: "input:IntegrationStatusInput/properties/status/enum", keyword: "enum", params: { allowedValues: schema360.properties.status.enum } };
+        if (vErrors === null) {
+          vErrors = [err3];
+        } else {
+          vErrors.push(err3);
+        }
+        errors++;
+      }
+      if (typeof data0 == "number" && isFinite(data0)) {
+        if (data0 > 9007199254740991 || isNaN(data0)) {
+          const err4 = { instancePath: instancePath + "/status", schemaPath: "input:IntegrationStatusInput/properties/status/maximum", keyword: "maximum", params: { comparison: "<=", limit: 9007199254740991 } };
+          if (vErrors === null) {
+            vErrors = [err4];
+          } else {
+            vErrors.push(err4);
+          }
+          errors++;
+        }
+        if (data0 < -9007199254740991 || isNaN(data0)) {
+          const err5 = { instancePath: instancePath + "/status", schemaPath: "input:IntegrationStatusInput/properties/status/minimum", keyword: "minimum", params: { comparison: ">=", limit: -9007199254740991 } };
+          if (vErrors === null) {
+            vErrors = [err5];
+          } else {
+            vErrors.push(err5);
+          }
+          errors++;
+        }
+      }
+    }
+  } else {
+    const err6 = { instancePath, schemaPath: "input:IntegrationStatusInput/type", keyword: "type", params: { type: "object" } };
+    if (vErrors === null) {
+      vErrors = [err6];
+    } else {
+      vErrors.push(err6);
+    }
+    errors++;
+  }
+  validate208.errors = vErrors;
+  return errors === 0;
+}
+var answerIntegrationConfig = validate209;
+var schema361 = { "type": "object", "required": ["object", "url", "integration_id", "integration", "settings", "events", "event_mapping", "revenue", "updated_at"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["integration_config"] }, "url": { "type": "string", "pattern": "^/v4/integrations/.+/config$" }, "integration_id": { "type": "string", "minLength": 1 }, "integration": { "$ref": "answer:ProviderSlug" }, "settings": { "type": "object", "additionalProperties": {}, "propertyNames": { "type": "string" } }, "events": { "$ref": "answer:SelectedEvents" }, "event_mapping": { "$ref": "answer:EventMapping" }, "revenue": { "type": "string", "enum": ["price", "proceeds"] }, "updated_at": { "$ref": "answer:NullableTime" }, "generated_signing_secret": { "type": "string", "pattern": "^whsec_" } }, "$id": "answer:IntegrationConfig" };
+var schema363 = { "type": ["array", "null"], "maxItems": 500, "items": { "type": "string", "pattern": "^(\\*|[a-z0-9][a-z0-9_.-]{0,99})$" }, "$id": "answer:SelectedEvents" };
+var pattern142 = new RegExp("^/v4/integrations/.+/config$", "u");
+var pattern143 = new RegExp("^(\\*|[a-z0-9][a-z0-9_.-]{0,99})$", "u");
+var pattern144 = new RegExp("^[a-z0-9][a-z0-9_.-]{0,99}$", "u");
+var pattern146 = new RegExp("^whsec_", "u");
+function validate209(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+  ;
+  let vErrors = null;
+  let errors = 0;
+  if (data && typeof data == "object" && !Array.isArray(data)) {
+    if (data.object === void 0) {
+      const err0 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "object" } };
+      if (vErrors === null) {
+        vErrors = [err0];
+      } else {
+        vErrors.push(err0);
+      }
+      errors++;
+    }
+    if (data.url === void 0) {
+      const err1 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "url" } };
+      if (vErrors === null) {
+        vErrors = [err1];
+      } else {
+        vErrors.push(err1);
+      }
+      errors++;
+    }
+    if (data.integration_id === void 0) {
+      const err2 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "integration_id" } };
+      if (vErrors === null) {
+        vErrors = [err2];
+      } else {
+        vErrors.push(err2);
+      }
+      errors++;
+    }
+    if (data.integration === void 0) {
+      const err3 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "integration" } };
+      if (vErrors === null) {
+        vErrors = [err3];
+      } else {
+        vErrors.push(err3);
+      }
+      errors++;
+    }
+    if (data.settings === void 0) {
+      const err4 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "settings" } };
+      if (vErrors === null) {
+        vErrors = [err4];
+      } else {
+        vErrors.push(err4);
+      }
+      errors++;
+    }
+    if (data.events === void 0) {
+      const err5 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "events" } };
+      if (vErrors === null) {
+        vErrors = [err5];
+      } else {
+        vErrors.push(err5);
+      }
+      errors++;
+    }
+    if (data.event_mapping === void 0) {
+      const err6 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "event_mapping" } };
+      if (vErrors === null) {
+        vErrors = [err6];
+      } else {
+        vErrors.push(err6);
+      }
+      errors++;
+    }
+    if (data.revenue === void 0) {
+      const err7 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "revenue" } };
+      if (vErrors === null) {
+        vErrors = [err7];
+      } else {
+        vErrors.push(err7);
+      }
+      errors++;
+    }
+    if (data.updated_at === void 0) {
+      const err8 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "updated_at" } };
+      if (vErrors === null) {
+        vErrors = [err8];
+      } else {
+        vErrors.push(err8);
+      }
+      errors++;
+    }
+    for (const key0 in data) {
+      if (!func36.call(schema361.properties, key0)) {
+        const err9 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
+        if (vErrors === null) {
+          vErrors = [err9];
+        } else {
+          vErrors.push(err9);
+        }
+        errors++;
+      }
+    }
+    if (data.object !== void 0) {
+      let data0 = data.object;
+      if (typeof data0 !== "string") {
+        const err10 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err10];
+        } else {
+          vErrors.push(err10);
+        }
+        errors++;
+      }
+      if (!(data0 === "integration_config")) {
+        const err11 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema361.properties.object.enum } };
+        if (vErrors === null) {
+          vErrors = [err11];
+        } else {
+          vErrors.push(err11);
+        }
+        errors++;
+      }
+    }
+    if (data.url !== void 0) {
+      let data1 = data.url;
+      if (typeof data1 === "string") {
+        if (!pattern142.test(data1)) {
+          const err12 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/pattern", keyword: "pattern", params: { pattern: "^/v4/integrations/.+/config$" } };
+          if (vErrors === null) {
+            vErrors = [err12];
+          } else {
+            vErrors.push(err12);
+          }
+          errors++;
+        }
+      } else {
+        const err13 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err13];
+        } else {
+          vErrors.push(err13);
+        }
+        errors++;
+      }
+    }
+    if (data.integration_id !== void 0) {
+      let data2 = data.integration_id;
+      if (typeof data2 === "string") {
+        if (func2(data2) < 1) {
+          const err14 = { instancePath: instancePath + "/integration_id", schemaPath: "#/properties/integration_id/minLength", keyword: "minLength", params: { limit: 1 } };
+          if (vErrors === null) {
+            vErrors = [err14];
+          } else {
+            vErrors.push(err14);
+          }
+          errors++;
+        }
+      } else {
+        const err15 = { instancePath: instancePath + "/integration_id", schemaPath: "#/properties/integration_id/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err15];
+        } else {
+          vErrors.push(err15);
+        }
+        errors++;
+      }
+    }
+    if (data.integration !== void 0) {
+      let data3 = data.integration;
+      if (typeof data3 !== "string") {
+        const err16 = { instancePath: instancePath + "/integration", schemaPath: "answer:ProviderSlug/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err16];
+        } else {
+          vErrors.push(err16);
+        }
+        errors++;
+      }
+      if (!(data3 === "amplitude" || data3 === "appmetrica" || data3 === "facebook" || data3 === "firebase" || data3 === "mixpanel" || data3 === "posthog" || data3 === "segment" || data3 === "searchads" || data3 === "adjust" || data3 === "appsflyer" || data3 === "branch" || data3 === "kochava" || data3 === "singular" || data3 === "split_metrics" || data3 === "asapty" || data3 === "tenjin" || data3 === "amazon_s3" || data3 === "google_cloud_storage" || data3 === "slack" || data3 === "webhooks" || data3 === "braze" || data3 === "clevertap" || data3 === "mailchimp" || data3 === "onesignal" || data3 === "pushwoosh" || data3 === "email")) {
+        const err17 = { instancePath: instancePath + "/integration", schemaPath: "answer:ProviderSlug/enum", keyword: "enum", params: { allowedValues: schema355.enum } };
+        if (vErrors === null) {
+          vErrors = [err17];
+        } else {
+          vErrors.push(err17);
+        }
+        errors++;
+      }
+    }
+    if (data.settings !== void 0) {
+      let data4 = data.settings;
+      if (data4 && typeof data4 == "object" && !Array.isArray(data4)) {
+        for (const key1 in data4) {
+          const _errs13 = errors;
+          if (typeof key1 !== "string") {
+            const err18 = { instancePath: instancePath + "/settings", schemaPath: "#/properties/settings/propertyNames/type", keyword: "type", params: { type: "string" }, propertyName: key1 };
+            if (vErrors === null) {
+              vErrors = [err18];
+            } else {
+              vErrors.push(err18);
+            }
+            errors++;
+          }
+          var valid2 = _errs13 === errors;
+          if (!valid2) {
+            const err19 = { instancePath: instancePath + "/settings", schemaPath: "#/properties/settings/propertyNames", keyword: "propertyNames", params: { propertyName: key1 } };
+            if (vErrors === null) {
+              vErrors = [err19];
+            } else {
+              vErrors.push(err19);
+            }
+            errors++;
+          }
+        }
+      } else {
+        const err20 = { instancePath: instancePath + "/settings", schemaPath: "#/properties/settings/type", keyword: "type", params: { type: "object" } };
+        if (vErrors === null) {
+          vErrors = [err20];
+        } else {
+          vErrors.push(err20);
+        }
+        errors++;
+      }
+    }
+    if (data.events !== void 0) {
+      let data5 = data.events;
+      if (!Array.isArray(data5) && data5 !== null) {
+        const err21 = { instancePath: instancePath + "/events", schemaPath: "answer:SelectedEvents/type", keyword: "type", params: { type: schema363.type } };
+        if (vErrors === null) {
+          vErrors = [err21];
+        } else {
+          vErrors.push(err21);
+        }
+        errors++;
+      }
+      if (Array.isArray(data5)) {
+        if (data5.length > 500) {
+          const err22 = { instancePath: instancePath + "/events", schemaPath: "answer:SelectedEvents/maxItems", keyword: "maxItems", params: { limit: 500 } };
+          if (vErrors === null) {
+            vErrors = [err22];
+          } else {
+            vErrors.push(err22);
+          }
+          errors++;
+        }
+        const len0 = data5.length;
+        for (let i0 = 0; i0 < len0; i0++) {
+          let data6 = data5[i0];
+          if (typeof data6 === "string") {
+            if (!pattern143.test(data6)) {
+              const err23 = { instancePath: instancePath + "/events/" + i0, schemaPath: "answer:SelectedEvents/items/pattern", keyword: "pattern", params: { pattern: "^(\\*|[a-z0-9][a-z0-9_.-]{0,99})$" } };
+              if (vErrors === null) {
+                vErrors = [err23];
+              } else {
+                vErrors.push(err23);
+              }
+              errors++;
+            }
+          } else {
+            const err24 = { instancePath: instancePath + "/events/" + i0, schemaPath: "answer:SelectedEvents/items/type", keyword: "type", params: { type: "string" } };
+            if (vErrors === null) {
+              vErrors = [err24];
+            } else {
+              vErrors.push(err24);
+            }
+            errors++;
+          }
+        }
+      }
+    }
+    if (data.event_mapping !== void 0) {
+      let data7 = data.event_mapping;
+      if (data7 && typeof data7 == "object" && !Array.isArray(data7)) {
+        if (Object.keys(data7).length > 500) {
+          const err25 = { instancePath: instancePath + "/event_mapping", schemaPath: "answer:EventMapping/maxProperties", keyword: "maxProperties", params: { limit: 500 } };
+          if (vErrors === null) {
+            vErrors = [err25];
+          } else {
+            vErrors.push(err25);
+          }
+          errors++;
+        }
+        for (const key2 in data7) {
+          const _errs24 = errors;
+          if (typeof key2 === "string") {
+            if (!pattern144.test(key2)) {
+              const err26 = { instancePath: instancePath + "/event_mapping", schemaPath: "answer:EventMapping/propertyNames/pattern", keyword: "pattern", params: { pattern: "^[a-z0-9][a-z0-9_.-]{0,99}$" }, propertyName: key2 };
+              if (vErrors === null) {
+                vErrors = [err26];
+              } else {
+                vErrors.push(err26);
+              }
+              errors++;
+            }
+          } else {
+            const err27 = { instancePath: instancePath + "/event_mapping", schemaPath: "answer:EventMapping/propertyNames/type", keyword: "type", params: { type: "string" }, propertyName: key2 };
+            if (vErrors === null) {
+              vErrors = [err27];
+            } else {
+              vErrors.push(err27);
+            }
+            errors++;
+          }
+          var valid7 = _errs24 === errors;
+          if (!valid7) {
+            const err28 = { instancePath: instancePath + "/event_mapping", schemaPath: "answer:EventMapping/propertyNames", keyword: "propertyNames", params: { propertyName: key2 } };
+            if (vErrors === null) {
+              vErrors = [err28];
+            } else {
+              vErrors.push(err28);
+            }
+            errors++;
+          }
+        }
+        for (const key3 in data7) {
+          let data8 = data7[key3];
+          if (typeof data8 === "string") {
+            if (func2(data8) > 255) {
+              const err29 = { instancePath: instancePath + "/event_mapping/" + key3.replace(/~/g, "~0").replace(/\//g, "~1"), schemaPath: "answer:EventMapping/additionalProperties/maxLength", keyword: "maxLength", params: { limit: 255 } };
+              if (vErrors === null) {
+                vErrors = [err29];
+              } else {
+                vErrors.push(err29);
+              }
+              errors++;
+            }
+            if (func2(data8) < 1) {
+              const err30 = { instancePath: instancePath + "/event_mapping/" + key3.replace(/~/g, "~0").replace(/\//g, "~1"), schemaPath: "answer:EventMapping/additionalProperties/minLength", keyword: "minLength", params: { limit: 1 } };
+              if (vErrors === null) {
+                vErrors = [err30];
+              } else {
+                vErrors.push(err30);
+              }
+              errors++;
+            }
+          } else {
+            const err31 = { instancePath: instancePath + "/event_mapping/" + key3.replace(/~/g, "~0").replace(/\//g, "~1"), schemaPath: "answer:EventMapping/additionalProperties/type", keyword: "type", params: { type: "string" } };
+            if (vErrors === null) {
+              vErrors = [err31];
+            } else {
+              vErrors.push(err31);
+            }
+            errors++;
+          }
+        }
+      } else {
+        const err32 = { instancePath: instancePath + "/event_mapping", schemaPath: "answer:EventMapping/type", keyword: "type", params: { type: "object" } };
+        if (vErrors === null) {
+          vErrors = [err32];
+        } else {
+          vErrors.push(err32);
+        }
+        errors++;
+      }
+    }
+    if (data.revenue !== void 0) {
+      let data9 = data.revenue;
+      if (typeof data9 !== "string") {
+        const err33 = { instancePath: instancePath + "/revenue", schemaPath: "#/properties/revenue/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err33];
+        } else {
+          vErrors.push(err33);
+        }
+        errors++;
+      }
+      if (!(data9 === "price" || data9 === "proceeds")) {
+        const err34 = { instancePath: instancePath + "/revenue", schemaPath: "#/properties/revenue/enum", keyword: "enum", params: { allowedValues: schema361.properties.revenue.enum } };
+        if (vErrors === null) {
+          vErrors = [err34];
+        } else {
+          vErrors.push(err34);
+        }
+        errors++;
+      }
+    }
+    if (data.updated_at !== void 0) {
+      let data10 = data.updated_at;
+      if (typeof data10 !== "string" && data10 !== null) {
+        const err35 = { instancePath: instancePath + "/updated_at", schemaPath: "answer:NullableTime/type", keyword: "type", params: { type: schema51.type } };
+        if (vErrors === null) {
+          vErrors = [err35];
+        } else {
+          vErrors.push(err35);
+        }
+        errors++;
+      }
+      if (typeof data10 === "string") {
+        if (!pattern1.test(data10)) {
+          const err36 = { instancePath: instancePath + "/updated_at", schemaPath: "answer:NullableTime/pattern", keyword: "pattern", params: { pattern: "^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z$" } };
+          if (vErrors === null) {
+            vErrors = [err36];
+          } else {
+            vErrors.push(err36);
+          }
+          errors++;
+        }
+        if (!formats0(data10)) {
+          const err37 = { instancePath: instancePath + "/updated_at", schemaPath: "answer:NullableTime/format", keyword: "format", params: { format: "date-time" } };
+          if (vErrors === null) {
+            vErrors = [err37];
+          } else {
+            vErrors.push(err37);
+          }
+          errors++;
+        }
+      }
+    }
+    if (data.generated_signing_secret !== void 0) {
+      let data11 = data.generated_signing_secret;
+      if (typeof data11 === "string") {
+        if (!pattern146.test(data11)) {
+          const err38 = { instancePath: instancePath + "/generated_signing_secret", schemaPath: "#/properties/generated_signing_secret/pattern", keyword: "pattern", params: { pattern: "^whsec_" } };
+          if (vErrors === null) {
+            vErrors = [err38];
+          } else {
+            vErrors.push(err38);
+          }
+          errors++;
+        }
+      } else {
+        const err39 = { instancePath: instancePath + "/generated_signing_secret", schemaPath: "#/properties/generated_signing_secret/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err39];
+        } else {
+          vErrors.push(err39);
+        }
+        errors++;
+      }
+    }
+  } else {
+    const err40 = { instancePath, schemaPath: "#/type", keyword: "type", params: { type: "object" } };
+    if (vErrors === null) {
+      vErrors = [err40];
+    } else {
+      vErrors.push(err40);
+    }
+    errors++;
+  }
+  validate209.errors = vErrors;
+  return errors === 0;
+}
+var v4UpdateIntegrationConfigBody = validate210;
+var schema367 = { "type": "object", "required": ["settings"], "additionalProperties": false, "properties": { "settings": { "$ref": "input:IntegrationSettings" }, "events": { "$ref": "input:SelectedEvents" }, "event_mapping": { "$ref": "input:EventMapping" }, "revenue": { "type": "string", "enum": ["price", "proceeds"], "default": "price" } }, "$id": "input:IntegrationConfigInput" };
+var schema369 = { "type": ["array", "null"], "maxItems": 500, "if": { "maxItems": 500 }, "then": { "items": { "type": "string", "pattern": "^(\\*|[a-z0-9][a-z0-9_.-]{0,99})$", "format": "text" } }, "$id": "input:SelectedEvents" };
+function validate211(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+  ;
+  let vErrors = null;
+  let errors = 0;
+  if (data && typeof data == "object" && !Array.isArray(data)) {
+    if (data.revenue === void 0) {
+      data.revenue = "price";
+    }
+    if (data.settings === void 0) {
+      const err0 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "settings" } };
+      if (vErrors === null) {
+        vErrors = [err0];
+      } else {
+        vErrors.push(err0);
+      }
+      errors++;
+    }
+    for (const key0 in data) {
+      if (!(key0 === "settings" || key0 === "events" || key0 === "event_mapping" || key0 === "revenue")) {
+        const err1 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
+        if (vErrors === null) {
+          vErrors = [err1];
+        } else {
+          vErrors.push(err1);
+        }
+        errors++;
+      }
+    }
+    if (data.settings !== void 0) {
+      let data0 = data.settings;
+      if (data0 && typeof data0 == "object" && !Array.isArray(data0)) {
+        for (const key1 in data0) {
+          const _errs5 = errors;
+          if (typeof key1 === "string") {
+            if (!formats2(key1)) {
+              const err2 = { instancePath: instancePath + "/settings", schemaPath: "input:IntegrationSettings/propertyNames/format", keyword: "format", params: { format: "text" }, propertyName: key1 };
+              if (vErrors === null) {
+                vErrors = [err2];
+              } else {
+                vErrors.push(err2);
+              }
+              errors++;
+            }
+          } else {
+            const err3 = { instancePath: instancePath + "/settings", schemaPath: "input:IntegrationSettings/propertyNames/type", keyword: "type", params: { type: "string" }, propertyName: key1 };
+            if (vErrors === null) {
+              vErrors = [err3];
+            } else {
+              vErrors.push(err3);
+            }
+            errors++;
+          }
+          var valid2 = _errs5 === errors;
+          if (!valid2) {
+            const err4 = { instancePath: instancePath + "/settings", schemaPath: "input:IntegrationSettings/propertyNames", keyword: "propertyNames", params: { propertyName: key1 } };
+            if (vErrors === null) {
+              vErrors = [err4];
+            } else {
+              vErrors.push(err4);
+            }
+            errors++;
+          }
+        }
+      } else {
+        const err5 = { instancePath: instancePath + "/settings", schemaPath: "input:IntegrationSettings/type", keyword: "type", params: { type: "object" } };
+        if (vErrors === null) {
+          vErrors = [err5];
+        } else {
+          vErrors.push(err5);
+        }
+        errors++;
+      }
+    }
+    if (data.events !== void 0) {
+      let data1 = data.events;
+      if (!Array.isArray(data1) && data1 !== null) {
+        const err6 = { instancePath: instancePath + "/events", schemaPath: "input:SelectedEvents/type", keyword: "type", params: { type: schema369.type } };
+        if (vErrors === null) {
+          vErrors = [err6];
+        } else {
+          vErrors.push(err6);
+        }
+        errors++;
+      }
+      const _errs11 = errors;
+      let valid4 = true;
+      const _errs12 = errors;
+      if (Array.isArray(data1)) {
+        if (data1.length > 500) {
+          const err7 = {};
+          if (vErrors === null) {
+            vErrors = [err7];
+          } else {
+            vErrors.push(err7);
+          }
+          errors++;
+        }
+      }
+      var _valid0 = _errs12 === errors;
+      errors = _errs11;
+      if (vErrors !== null) {
+        if (_errs11) {
+          vErrors.length = _errs11;
+        } else {
+          vErrors = null;
+        }
+      }
+      if (_valid0) {
+        const _errs13 = errors;
+        if (Array.isArray(data1)) {
+          const len0 = data1.length;
+          for (let i0 = 0; i0 < len0; i0++) {
+            let data2 = data1[i0];
+            if (typeof data2 === "string") {
+              if (!pattern143.test(data2)) {
+                const err8 = { instancePath: instancePath + "/events/" + i0, schemaPath: "input:SelectedEvents/then/items/pattern", keyword: "pattern", params: { pattern: "^(\\*|[a-z0-9][a-z0-9_.-]{0,99})$" } };
+                if (vErrors === null) {
+                  vErrors = [err8];
+                } else {
+                  vErrors.push(err8);
+                }
+                errors++;
+              }
+              if (!formats2(data2)) {
+                const err9 = { instancePath: instancePath + "/events/" + i0, schemaPath: "input:SelectedEvents/then/items/format", keyword: "format", params: { format: "text" } };
+                if (vErrors === null) {
+                  vErrors = [err9];
+                } else {
+                  vErrors.push(err9);
+                }
+                errors++;
+              }
+            } else {
+              const err10 = { instancePath: instancePath + "/events/" + i0, schemaPath: "input:SelectedEvents/then/items/type", keyword: "type", params: { type: "string" } };
+              if (vErrors === null) {
+                vErrors = [err10];
+              } else {
+                vErrors.push(err10);
+              }
+              errors++;
+            }
+          }
+        }
+        var _valid0 = _errs13 === errors;
+        valid4 = _valid0;
+      }
+      if (!valid4) {
+        const err11 = { instancePath: instancePath + "/events", schemaPath: "input:SelectedEvents/if", keyword: "if", params: { failingKeyword: "then" } };
+        if (vErrors === null) {
+          vErrors = [err11];
+        } else {
+          vErrors.push(err11);
+        }
+        errors++;
+      }
+      if (Array.isArray(data1)) {
+        if (data1.length > 500) {
+          const err12 = { instancePath: instancePath + "/events", schemaPath: "input:SelectedEvents/maxItems", keyword: "maxItems", params: { limit: 500 } };
+          if (vErrors === null) {
+            vErrors = [err12];
+          } else {
+            vErrors.push(err12);
+          }
+          errors++;
+        }
+      }
+    }
+    if (data.event_mapping !== void 0) {
+      let data3 = data.event_mapping;
+      if (data3 && typeof data3 == "object" && !Array.isArray(data3)) {
+        if (Object.keys(data3).length > 500) {
+          const err13 = { instancePath: instancePath + "/event_mapping", schemaPath: "input:EventMapping/maxProperties", keyword: "maxProperties", params: { limit: 500 } };
+          if (vErrors === null) {
+            vErrors = [err13];
+          } else {
+            vErrors.push(err13);
+          }
+          errors++;
+        }
+        for (const key2 in data3) {
+          const _errs19 = errors;
+          if (typeof key2 === "string") {
+            if (!pattern144.test(key2)) {
+              const err14 = { instancePath: instancePath + "/event_mapping", schemaPath: "input:EventMapping/propertyNames/pattern", keyword: "pattern", params: { pattern: "^[a-z0-9][a-z0-9_.-]{0,99}$" }, propertyName: key2 };
+              if (vErrors === null) {
+                vErrors = [err14];
+              } else {
+                vErrors.push(err14);
+              }
+              errors++;
+            }
+            if (!formats2(key2)) {
+              const err15 = { instancePath: instancePath + "/event_mapping", schemaPath: "input:EventMapping/propertyNames/format", keyword: "format", params: { format: "text" }, propertyName: key2 };
+              if (vErrors === null) {
+                vErrors = [err15];
+              } else {
+                vErrors.push(err15);
+              }
+              errors++;
+            }
+          } else {
+            const err16 = { instancePath: instancePath + "/event_mapping", schemaPath: "input:EventMapping/propertyNames/type", keyword: "type", params: { type: "string" }, propertyName: key2 };
+            if (vErrors === null) {
+              vErrors = [err16];
+            } else {
+              vErrors.push(err16);
+            }
+            errors++;
+          }
+          var valid8 = _errs19 === errors;
+          if (!valid8) {
+            const err17 = { instancePath: instancePath + "/event_mapping", schemaPath: "input:EventMapping/propertyNames", keyword: "propertyNames", params: { propertyName: key2 } };
+            if (vErrors === null) {
+              vErrors = [err17];
+            } else {
+              vErrors.push(err17);
+            }
+            errors++;
+          }
+        }
+        for (const key3 in data3) {
+          let data4 = data3[key3];
+          if (typeof data4 === "string") {
+            if (func2(data4) > 255) {
+              const err18 = { instancePath: instancePath + "/event_mapping/" + key3.replace(/~/g, "~0").replace(/\//g, "~1"), schemaPath: "input:EventMapping/additionalProperties/maxLength", keyword: "maxLength", params: { limit: 255 } };
+              if (vErrors === null) {
+                vErrors = [err18];
+              } else {
+                vErrors.push(err18);
+              }
+              errors++;
+            }
+            if (func2(data4) < 1) {
+              const err19 = { instancePath: instancePath + "/event_mapping/" + key3.replace(/~/g, "~0").replace(/\//g, "~1"), schemaPath: "input:EventMapping/additionalProperties/minLength", keyword: "minLength", params: { limit: 1 } };
+              if (vErrors === null) {
+                vErrors = [err19];
+              } else {
+                vErrors.push(err19);
+              }
+              errors++;
+            }
+            if (!formats2(data4)) {
+              const err20 = { instancePath: instancePath + "/event_mapping/" + key3.replace(/~/g, "~0").replace(/\//g, "~1"), schemaPath: "input:EventMapping/additionalProperties/format", keyword: "format", params: { format: "text" } };
+              if (vErrors === null) {
+                vErrors = [err20];
+              } else {
+                vErrors.push(err20);
+              }
+              errors++;
+            }
+          } else {
+            const err21 = { instancePath: instancePath + "/event_mapping/" + key3.replace(/~/g, "~0").replace(/\//g, "~1"), schemaPath: "input:EventMapping/additionalProperties/type", keyword: "type", params: { type: "string" } };
+            if (vErrors === null) {
+              vErrors = [err21];
+            } else {
+              vErrors.push(err21);
+            }
+            errors++;
+          }
+        }
+      } else {
+        const err22 = { instancePath: instancePath + "/event_mapping", schemaPath: "input:EventMapping/type", keyword: "type", params: { type: "object" } };
+        if (vErrors === null) {
+          vErrors = [err22];
+        } else {
+          vErrors.push(err22);
+        }
+        errors++;
+      }
+    }
+    let data5 = data.revenue;
+    if (typeof data5 !== "string") {
+      const err23 = { instancePath: instancePath + "/revenue", schemaPath: "#/properties/revenue/type", keyword: "type", params: { type: "string" } };
+      if (vErrors === null) {
+        vErrors = [err23];
+      } else {
+        vErrors.push(err23);
+      }
+      errors++;
+    }
+    if (!(data5 === "price" || data5 === "proceeds")) {
+      const err24 = { instancePath: instancePath + "/revenue", schemaPath: "#/properties/revenue/enum", keyword: "enum", params: { allowedValues: schema367.properties.revenue.enum } };
+      if (vErrors === null) {
+        vErrors = [err24];
+      } else {
+        vErrors.push(err24);
+      }
+      errors++;
+    }
+  } else {
+    const err25 = { instancePath, schemaPath: "#/type", keyword: "type", params: { type: "object" } };
+    if (vErrors === null) {
+      vErrors = [err25];
+    } else {
+      vErrors.push(err25);
+    }
+    errors++;
+  }
+  validate211.errors = vErrors;
+  return errors === 0;
+}
+function validate210(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+  ;
+  let vErrors = null;
+  let errors = 0;
+  if (!validate211(data, { instancePath, parentData, parentDataProperty, rootData })) {
+    vErrors = vErrors === null ? validate211.errors : vErrors.concat(validate211.errors);
+    errors = vErrors.length;
+  }
+  validate210.errors = vErrors;
+  return errors === 0;
+}
+var answerIntegrationTest = validate213;
+var schema371 = { "type": "object", "required": ["object", "url", "ok", "http_status", "duration_ms", "error"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["integration_test"] }, "url": { "type": "string", "pattern": "^/v4/integrations/.+/test$" }, "ok": { "type": "boolean" }, "http_status": { "type": ["integer", "null"], "minimum": -9007199254740991, "maximum": 9007199254740991 }, "duration_ms": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "error": { "type": ["string", "null"] } }, "$id": "answer:IntegrationTest" };
+var pattern149 = new RegExp("^/v4/integrations/.+/test$", "u");
+function validate213(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+  ;
+  let vErrors = null;
+  let errors = 0;
+  if (data && typeof data == "object" && !Array.isArray(data)) {
+    if (data.object === void 0) {
+      const err0 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "object" } };
+      if (vErrors === null) {
+        vErrors = [err0];
+      } else {
+        vErrors.push(err0);
+      }
+      errors++;
+    }
+    if (data.url === void 0) {
+      const err1 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "url" } };
+      if (vErrors === null) {
+        vErrors = [err1];
+      } else {
+        vErrors.push(err1);
+      }
+      errors++;
+    }
+    if (data.ok === void 0) {
+      const err2 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "ok" } };
+      if (vErrors === null) {
+        vErrors = [err2];
+      } else {
+        vErrors.push(err2);
+      }
+      errors++;
+    }
+    if (data.http_status === void 0) {
+      const err3 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "http_status" } };
+      if (vErrors === null) {
+        vErrors = [err3];
+      } else {
+        vErrors.push(err3);
+      }
+      errors++;
+    }
+    if (data.duration_ms === void 0) {
+      const err4 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "duration_ms" } };
+      if (vErrors === null) {
+        vErrors = [err4];
+      } else {
+        vErrors.push(err4);
+      }
+      errors++;
+    }
+    if (data.error === void 0) {
+      const err5 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "error" } };
+      if (vErrors === null) {
+        vErrors = [err5];
+      } else {
+        vErrors.push(err5);
+      }
+      errors++;
+    }
+    for (const key0 in data) {
+      if (!(key0 === "object" || key0 === "url" || key0 === "ok" || key0 === "http_status" || key0 === "duration_ms" || key0 === "error")) {
+        const err6 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
+        if (vErrors === null) {
+          vErrors = [err6];
+        } else {
+          vErrors.push(err6);
+        }
+        errors++;
+      }
+    }
+    if (data.object !== void 0) {
+      let data0 = data.object;
+      if (typeof data0 !== "string") {
+        const err7 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err7];
+        } else {
+          vErrors.push(err7);
+        }
+        errors++;
+      }
+      if (!(data0 === "integration_test")) {
+        const err8 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema371.properties.object.enum } };
+        if (vErrors === null) {
+          vErrors = [err8];
+        } else {
+          vErrors.push(err8);
+        }
+        errors++;
+      }
+    }
+    if (data.url !== void 0) {
+      let data1 = data.url;
+      if (typeof data1 === "string") {
+        if (!pattern149.test(data1)) {
+          const err9 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/pattern", keyword: "pattern", params: { pattern: "^/v4/integrations/.+/test$" } };
+          if (vErrors === null) {
+            vErrors = [err9];
+          } else {
+            vErrors.push(err9);
+          }
+          errors++;
+        }
+      } else {
+        const err10 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err10];
+        } else {
+          vErrors.push(err10);
+        }
+        errors++;
+      }
+    }
+    if (data.ok !== void 0) {
+      if (typeof data.ok !== "boolean") {
+        const err11 = { instancePath: instancePath + "/ok", schemaPath: "#/properties/ok/type", keyword: "type", params: { type: "boolean" } };
+        if (vErrors === null) {
+          vErrors = [err11];
+        } else {
+          vErrors.push(err11);
+        }
+        errors++;
+      }
+    }
+    if (data.http_status !== void 0) {
+      let data3 = data.http_status;
+      if (!(typeof data3 == "number" && (!(data3 % 1) && !isNaN(data3)) && isFinite(data3)) && data3 !== null) {
+        const err12 = { instancePath: instancePath + "/http_status", schemaPath: "#/properties/http_status/type", keyword: "type", params: { type: schema371.properties.http_status.type } };
+        if (vErrors === null) {
+          vErrors = [err12];
+        } else {
+          vErrors.push(err12);
+        }
+        errors++;
+      }
+      if (typeof data3 == "number" && isFinite(data3)) {
+        if (data3 > 9007199254740991 || isNaN(data3)) {
+          const err13 = { instancePath: instancePath + "/http_status", schemaPath: "#/properties/http_status/maximum", keyword: "maximum", params: { comparison: "<=", limit: 9007199254740991 } };
+          if (vErrors === null) {
+            vErrors = [err13];
+          } else {
+            vErrors.push(err13);
+          }
+          errors++;
+        }
+        if (data3 < -9007199254740991 || isNaN(data3)) {
+          const err14 = { instancePath: instancePath + "/http_status", schemaPath: "#/properties/http_status/minimum", keyword: "minimum", params: { comparison: ">=", limit: -9007199254740991 } };
+          if (vErrors === null) {
+            vErrors = [err14];
+          } else {
+            vErrors.push(err14);
+          }
+          errors++;
+        }
+      }
+    }
+    if (data.duration_ms !== void 0) {
+      let data4 = data.duration_ms;
+      if (!(typeof data4 == "number" && (!(data4 % 1) && !isNaN(data4)) && isFinite(data4))) {
+        const err15 = { instancePath: instancePath + "/duration_ms", schemaPath: "#/properties/duration_ms/type", keyword: "type", params: { type: "integer" } };
+        if (vErrors === null) {
+          vErrors = [err15];
+        } else {
+          vErrors.push(err15);
+        }
+        errors++;
+      }
+      if (typeof data4 == "number" && isFinite(data4)) {
+        if (data4 > 9007199254740991 || isNaN(data4)) {
+          const err16 = { instancePath: instancePath + "/duration_ms", schemaPath: "#/properties/duration_ms/maximum", keyword: "maximum", params: { comparison: "<=", limit: 9007199254740991 } };
+          if (vErrors === null) {
+            vErrors = [err16];
+          } else {
+            vErrors.push(err16);
+          }
+          errors++;
+        }
+        if (data4 < 0 || isNaN(data4)) {
+          const err17 = { instancePath: instancePath + "/duration_ms", schemaPath: "#/properties/duration_ms/minimum", keyword: "minimum", params: { comparison: ">=", limit: 0 } };
+          if (vErrors === null) {
+            vErrors = [err17];
+          } else {
+            vErrors.push(err17);
+          }
+          errors++;
+        }
+      }
+    }
+    if (data.error !== void 0) {
+      let data5 = data.error;
+      if (typeof data5 !== "string" && data5 !== null) {
+        const err18 = { instancePath: instancePath + "/error", schemaPath: "#/properties/error/type", keyword: "type", params: { type: schema371.properties.error.type } };
+        if (vErrors === null) {
+          vErrors = [err18];
+        } else {
+          vErrors.push(err18);
+        }
+        errors++;
+      }
+    }
+  } else {
+    const err19 = { instancePath, schemaPath: "#/type", keyword: "type", params: { type: "object" } };
+    if (vErrors === null) {
+      vErrors = [err19];
+    } else {
+      vErrors.push(err19);
+    }
+    errors++;
+  }
+  validate213.errors = vErrors;
+  return errors === 0;
+}
+var v4TestIntegrationBody = validate214;
+function validate214(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+  ;
+  let vErrors = null;
+  let errors = 0;
+  if (data && typeof data == "object" && !Array.isArray(data)) {
+    if (data.event === void 0) {
+      data.event = "trial_started";
+    }
+    for (const key0 in data) {
+      if (!(key0 === "event")) {
+        const err0 = { instancePath, schemaPath: "input:IntegrationTestInput/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
+        if (vErrors === null) {
+          vErrors = [err0];
+        } else {
+          vErrors.push(err0);
+        }
+        errors++;
+      }
+    }
+    let data0 = data.event;
+    if (typeof data0 === "string") {
+      if (!pattern144.test(data0)) {
+        const err1 = { instancePath: instancePath + "/event", schemaPath: "input:IntegrationTestInput/properties/event/pattern", keyword: "pattern", params: { pattern: "^[a-z0-9][a-z0-9_.-]{0,99}$" } };
+        if (vErrors === null) {
+          vErrors = [err1];
+        } else {
+          vErrors.push(err1);
+        }
+        errors++;
+      }
+      if (!formats2(data0)) {
+        const err2 = { instancePath: instancePath + "/event", schemaPath: "input:IntegrationTestInput/properties/event/format", keyword: "format", params: { format: "text" } };
+        if (vErrors === null) {
+          vErrors = [err2];
+        } else {
+          vErrors.push(err2);
+        }
+        errors++;
+      }
+    } else {
+      const err3 = { instancePath: instancePath + "/event", schemaPath: "input:IntegrationTestInput/properties/event/type", keyword: "type", params: { type: "string" } };
+      if (vErrors === null) {
+        vErrors = [err3];
+      } else {
+        vErrors.push(err3);
+      }
+      errors++;
+    }
+  } else {
+    const err4 = { instancePath, schemaPath: "input:IntegrationTestInput/type", keyword: "type", params: { type: "object" } };
+    if (vErrors === null) {
+      vErrors = [err4];
+    } else {
+      vErrors.push(err4);
+    }
+    errors++;
+  }
+  validate214.errors = vErrors;
+  return errors === 0;
+}
+var answerIntegrationDeliveryList = validate215;
+var pattern151 = new RegExp("^/v4/integrations/.+/deliveries$", "u");
+var schema376 = { "type": "object", "required": ["object", "id", "url", "integration_id", "event_id", "event_name", "user_id", "source", "run_id", "status", "reason", "attempt_count", "attempts", "next_attempt_at", "delivered_at", "created_at"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["integration_delivery"] }, "id": { "type": "string", "minLength": 1 }, "url": { "type": "string", "pattern": "^/v4/integrations/.+/deliveries/.+$" }, "integration_id": { "type": "string", "minLength": 1 }, "event_id": { "type": "string", "minLength": 1 }, "event_name": { "type": "string", "minLength": 1 }, "user_id": { "type": ["string", "null"] }, "source": { "type": "string", "enum": ["event", "automation"] }, "run_id": { "type": ["string", "null"] }, "status": { "$ref": "answer:IntegrationDeliveryStatus" }, "reason": { "type": ["string", "null"], "enum": ["exhausted", "gone", "rejected", "expired", "integration_deleted", null] }, "attempt_count": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "attempts": { "type": "array", "maxItems": 20, "items": { "$ref": "answer:DeliveryAttempt" } }, "next_attempt_at": { "$ref": "answer:NullableTime" }, "delivered_at": { "$ref": "answer:NullableTime" }, "created_at": { "$ref": "answer:Time" } }, "$id": "answer:IntegrationDelivery" };
+var schema377 = { "type": "string", "enum": ["pending", "retrying", "held", "delivered", "failed"], "$id": "answer:IntegrationDeliveryStatus" };
+var pattern152 = new RegExp("^/v4/integrations/.+/deliveries/.+$", "u");
+var schema378 = { "type": "object", "required": ["number", "started_at", "duration_ms", "http_status", "error", "response"], "additionalProperties": false, "properties": { "number": { "type": "integer", "minimum": 1, "maximum": 9007199254740991 }, "started_at": { "$ref": "answer:Time" }, "duration_ms": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "http_status": { "type": ["integer", "null"], "minimum": -9007199254740991, "maximum": 9007199254740991 }, "error": { "type": ["string", "null"] }, "response": { "type": ["string", "null"] } }, "$id": "answer:DeliveryAttempt" };
+function validate217(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+  ;
+  let vErrors = null;
+  let errors = 0;
+  if (data && typeof data == "object" && !Array.isArray(data)) {
+    if (data.number === void 0) {
+      const err0 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "number" } };
+      if (vErrors === null) {
+        vErrors = [err0];
+      } else {
+        vErrors.push(err0);
+      }
+      errors++;
+    }
+    if (data.started_at === void 0) {
+      const err1 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "started_at" } };
+      if (vErrors === null) {
+        vErrors = [err1];
+      } else {
+        vErrors.push(err1);
+      }
+      errors++;
+    }
+    if (data.duration_ms === void 0) {
+      const err2 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "duration_ms" } };
+      if (vErrors === null) {
+        vErrors = [err2];
+      } else {
+        vErrors.push(err2);
+      }
+      errors++;
+    }
+    if (data.http_status === void 0) {
+      const err3 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "http_status" } };
+      if (vErrors === null) {
+        vErrors = [err3];
+      } else {
+        vErrors.push(err3);
+      }
+      errors++;
+    }
+    if (data.error === void 0) {
+      const err4 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "error" } };
+      if (vErrors === null) {
+        vErrors = [err4];
+      } else {
+        vErrors.push(err4);
+      }
+      errors++;
+    }
+    if (data.response === void 0) {
+      const err5 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "response" } };
+      if (vErrors === null) {
+        vErrors = [err5];
+      } else {
+        vErrors.push(err5);
+      }
+      errors++;
+    }
+    for (const key0 in data) {
+      if (!(key0 === "number" || key0 === "started_at" || key0 === "duration_ms" || key0 === "http_status" || key0 === "error" || key0 === "response")) {
+        const err6 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
+        if (vErrors === null) {
+          vErrors = [err6];
+        } else {
+          vErrors.push(err6);
+        }
+        errors++;
+      }
+    }
+    if (data.number !== void 0) {
+      let data0 = data.number;
+      if (!(typeof data0 == "number" && (!(data0 % 1) && !isNaN(data0)) && isFinite(data0))) {
+        const err7 = { instancePath: instancePath + "/number", schemaPath: "#/properties/number/type", keyword: "type", params: { type: "integer" } };
+        if (vErrors === null) {
+          vErrors = [err7];
+        } else {
+          vErrors.push(err7);
+        }
+        errors++;
+      }
+      if (typeof data0 == "number" && isFinite(data0)) {
+        if (data0 > 9007199254740991 || isNaN(data0)) {
+          const err8 = { instancePath: instancePath + "/number", schemaPath: "#/properties/number/maximum", keyword: "maximum", params: { comparison: "<=", limit: 9007199254740991 } };
+          if (vErrors === null) {
+            vErrors = [err8];
+          } else {
+            vErrors.push(err8);
+          }
+          errors++;
+        }
+        if (data0 < 1 || isNaN(data0)) {
+          const err9 = { instancePath: instancePath + "/number", schemaPath: "#/properties/number/minimum", keyword: "minimum", params: { comparison: ">=", limit: 1 } };
+          if (vErrors === null) {
+            vErrors = [err9];
+          } else {
+            vErrors.push(err9);
+          }
+          errors++;
+        }
+      }
+    }
+    if (data.started_at !== void 0) {
+      let data1 = data.started_at;
+      if (typeof data1 === "string") {
+        if (!pattern1.test(data1)) {
+          const err10 = { instancePath: instancePath + "/started_at", schemaPath: "answer:Time/pattern", keyword: "pattern", params: { pattern: "^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z$" } };
+          if (vErrors === null) {
+            vErrors = [err10];
+          } else {
+            vErrors.push(err10);
+          }
+          errors++;
+        }
+        if (!formats0(data1)) {
+          const err11 = { instancePath: instancePath + "/started_at", schemaPath: "answer:Time/format", keyword: "format", params: { format: "date-time" } };
+          if (vErrors === null) {
+            vErrors = [err11];
+          } else {
+            vErrors.push(err11);
+          }
+          errors++;
+        }
+      } else {
+        const err12 = { instancePath: instancePath + "/started_at", schemaPath: "answer:Time/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err12];
+        } else {
+          vErrors.push(err12);
+        }
+        errors++;
+      }
+    }
+    if (data.duration_ms !== void 0) {
+      let data2 = data.duration_ms;
+      if (!(typeof data2 == "number" && (!(data2 % 1) && !isNaN(data2)) && isFinite(data2))) {
+        const err13 = { instancePath: instancePath + "/duration_ms", schemaPath: "#/properties/duration_ms/type", keyword: "type", params: { type: "integer" } };
+        if (vErrors === null) {
+          vErrors = [err13];
+        } else {
+          vErrors.push(err13);
+        }
+        errors++;
+      }
+      if (typeof data2 == "number" && isFinite(data2)) {
+        if (data2 > 9007199254740991 || isNaN(data2)) {
+          const err14 = { instancePath: instancePath + "/duration_ms", schemaPath: "#/properties/duration_ms/maximum", keyword: "maximum", params: { comparison: "<=", limit: 9007199254740991 } };
+          if (vErrors === null) {
+            vErrors = [err14];
+          } else {
+            vErrors.push(err14);
+          }
+          errors++;
+        }
+        if (data2 < 0 || isNaN(data2)) {
+          const err15 = { instancePath: instancePath + "/duration_ms", schemaPath: "#/properties/duration_ms/minimum", keyword: "minimum", params: { comparison: ">=", limit: 0 } };
+          if (vErrors === null) {
+            vErrors = [err15];
+          } else {
+            vErrors.push(err15);
+          }
+          errors++;
+        }
+      }
+    }
+    if (data.http_status !== void 0) {
+      let data3 = data.http_status;
+      if (!(typeof data3 == "number" && (!(data3 % 1) && !isNaN(data3)) && isFinite(data3)) && data3 !== null) {
+        const err16 = { instancePath: instancePath + "/http_status", schemaPath: "#/properties/http_status/type", keyword: "type", params: { type: schema378.properties.http_status.type } };
+        if (vErrors === null) {
+          vErrors = [err16];
+        } else {
+          vErrors.push(err16);
+        }
+        errors++;
+      }
+      if (typeof data3 == "number" && isFinite(data3)) {
+        if (data3 > 9007199254740991 || isNaN(data3)) {
+          const err17 = { instancePath: instancePath + "/http_status", schemaPath: "#/properties/http_status/maximum", keyword: "maximum", params: { comparison: "<=", limit: 9007199254740991 } };
+          if (vErrors === null) {
+            vErrors = [err17];
+          } else {
+            vErrors.push(err17);
+          }
+          errors++;
+        }
+        if (data3 < -9007199254740991 || isNaN(data3)) {
+          const err18 = { instancePath: instancePath + "/http_status", schemaPath: "#/properties/http_status/minimum", keyword: "minimum", params: { comparison: ">=", limit: -9007199254740991 } };
+          if (vErrors === null) {
+            vErrors = [err18];
+          } else {
+            vErrors.push(err18);
+          }
+          errors++;
+        }
+      }
+    }
+    if (data.error !== void 0) {
+      let data4 = data.error;
+      if (typeof data4 !== "string" && data4 !== null) {
+        const err19 = { instancePath: instancePath + "/error", schemaPath: "#/properties/error/type", keyword: "type", params: { type: schema378.properties.error.type } };
+        if (vErrors === null) {
+          vErrors = [err19];
+        } else {
+          vErrors.push(err19);
+        }
+        errors++;
+      }
+    }
+    if (data.response !== void 0) {
+      let data5 = data.response;
+      if (typeof data5 !== "string" && data5 !== null) {
+        const err20 = { instancePath: instancePath + "/response", schemaPath: "#/properties/response/type", keyword: "type", params: { type: schema378.properties.response.type } };
+        if (vErrors === null) {
+          vErrors = [err20];
+        } else {
+          vErrors.push(err20);
+        }
+        errors++;
+      }
+    }
+  } else {
+    const err21 = { instancePath, schemaPath: "#/type", keyword: "type", params: { type: "object" } };
+    if (vErrors === null) {
+      vErrors = [err21];
+    } else {
+      vErrors.push(err21);
+    }
+    errors++;
+  }
+  validate217.errors = vErrors;
+  return errors === 0;
+}
+function validate216(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+  ;
+  let vErrors = null;
+  let errors = 0;
+  if (data && typeof data == "object" && !Array.isArray(data)) {
+    if (data.object === void 0) {
+      const err0 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "object" } };
+      if (vErrors === null) {
+        vErrors = [err0];
+      } else {
+        vErrors.push(err0);
+      }
+      errors++;
+    }
+    if (data.id === void 0) {
+      const err1 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "id" } };
+      if (vErrors === null) {
+        vErrors = [err1];
+      } else {
+        vErrors.push(err1);
+      }
+      errors++;
+    }
+    if (data.url === void 0) {
+      const err2 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "url" } };
+      if (vErrors === null) {
+        vErrors = [err2];
+      } else {
+        vErrors.push(err2);
+      }
+      errors++;
+    }
+    if (data.integration_id === void 0) {
+      const err3 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "integration_id" } };
+      if (vErrors === null) {
+        vErrors = [err3];
+      } else {
+        vErrors.push(err3);
+      }
+      errors++;
+    }
+    if (data.event_id === void 0) {
+      const err4 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "event_id" } };
+      if (vErrors === null) {
+        vErrors = [err4];
+      } else {
+        vErrors.push(err4);
+      }
+      errors++;
+    }
+    if (data.event_name === void 0) {
+      const err5 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "event_name" } };
+      if (vErrors === null) {
+        vErrors = [err5];
+      } else {
+        vErrors.push(err5);
+      }
+      errors++;
+    }
+    if (data.user_id === void 0) {
+      const err6 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "user_id" } };
+      if (vErrors === null) {
+        vErrors = [err6];
+      } else {
+        vErrors.push(err6);
+      }
+      errors++;
+    }
+    if (data.source === void 0) {
+      const err7 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "source" } };
+      if (vErrors === null) {
+        vErrors = [err7];
+      } else {
+        vErrors.push(err7);
+      }
+      errors++;
+    }
+    if (data.run_id === void 0) {
+      const err8 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "run_id" } };
+      if (vErrors === null) {
+        vErrors = [err8];
+      } else {
+        vErrors.push(err8);
+      }
+      errors++;
+    }
+    if (data.status === void 0) {
+      const err9 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "status" } };
+      if (vErrors === null) {
+        vErrors = [err9];
+      } else {
+        vErrors.push(err9);
+      }
+      errors++;
+    }
+    if (data.reason === void 0) {
+      const err10 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "reason" } };
+      if (vErrors === null) {
+        vErrors = [err10];
+      } else {
+        vErrors.push(err10);
+      }
+      errors++;
+    }
+    if (data.attempt_count === void 0) {
+      const err11 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "attempt_count" } };
+      if (vErrors === null) {
+        vErrors = [err11];
+      } else {
+        vErrors.push(err11);
+      }
+      errors++;
+    }
+    if (data.attempts === void 0) {
+      const err12 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "attempts" } };
+      if (vErrors === null) {
+        vErrors = [err12];
+      } else {
+        vErrors.push(err12);
+      }
+      errors++;
+    }
+    if (data.next_attempt_at === void 0) {
+      const err13 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "next_attempt_at" } };
+      if (vErrors === null) {
+        vErrors = [err13];
+      } else {
+        vErrors.push(err13);
+      }
+      errors++;
+    }
+    if (data.delivered_at === void 0) {
+      const err14 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "delivered_at" } };
+      if (vErrors === null) {
+        vErrors = [err14];
+      } else {
+        vErrors.push(err14);
+      }
+      errors++;
+    }
+    if (data.created_at === void 0) {
+      const err15 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "created_at" } };
+      if (vErrors === null) {
+        vErrors = [err15];
+      } else {
+        vErrors.push(err15);
+      }
+      errors++;
+    }
+    for (const key0 in data) {
+      if (!func36.call(schema376.properties, key0)) {
+        const err16 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
+        if (vErrors === null) {
+          vErrors = [err16];
+        } else {
+          vErrors.push(err16);
+        }
+        errors++;
+      }
+    }
+    if (data.object !== void 0) {
+      let data0 = data.object;
+      if (typeof data0 !== "string") {
+        const err17 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err17];
+        } else {
+          vErrors.push(err17);
+        }
+        errors++;
+      }
+      if (!(data0 === "integration_delivery")) {
+        const err18 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema376.properties.object.enum } };
+        if (vErrors === null) {
+          vErrors = [err18];
+        } else {
+          vErrors.push(err18);
+        }
+        errors++;
+      }
+    }
+    if (data.id !== void 0) {
+      let data1 = data.id;
+      if (typeof data1 === "string") {
+        if (func2(data1) < 1) {
+          const err19 = { instancePath: instancePath + "/id", schemaPath: "#/properties/id/minLength", keyword: "minLength", params: { limit: 1 } };
+          if (vErrors === null) {
+            vErrors = [err19];
+          } else {
+            vErrors.push(err19);
+          }
+          errors++;
+        }
+      } else {
+        const err20 = { instancePath: instancePath + "/id", schemaPath: "#/properties/id/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err20];
+        } else {
+          vErrors.push(err20);
+        }
+        errors++;
+      }
+    }
+    if (data.url !== void 0) {
+      let data2 = data.url;
+      if (typeof data2 === "string") {
+        if (!pattern152.test(data2)) {
+          const err21 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/pattern", keyword: "pattern", params: { pattern: "^/v4/integrations/.+/deliveries/.+$" } };
+          if (vErrors === null) {
+            vErrors = [err21];
+          } else {
+            vErrors.push(err21);
+          }
+          errors++;
+        }
+      } else {
+        const err22 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err22];
+        } else {
+          vErrors.push(err22);
+        }
+        errors++;
+      }
+    }
+    if (data.integration_id !== void 0) {
+      let data3 = data.integration_id;
+      if (typeof data3 === "string") {
+        if (func2(data3) < 1) {
+          const err23 = { instancePath: instancePath + "/integration_id", schemaPath: "#/properties/integration_id/minLength", keyword: "minLength", params: { limit: 1 } };
+          if (vErrors === null) {
+            vErrors = [err23];
+          } else {
+            vErrors.push(err23);
+          }
+          errors++;
+        }
+      } else {
+        const err24 = { instancePath: instancePath + "/integration_id", schemaPath: "#/properties/integration_id/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err24];
+        } else {
+          vErrors.push(err24);
+        }
+        errors++;
+      }
+    }
+    if (data.event_id !== void 0) {
+      let data4 = data.event_id;
+      if (typeof data4 === "string") {
+        if (func2(data4) < 1) {
+          const err25 = { instancePath: instancePath + "/event_id", schemaPath: "#/properties/event_id/minLength", keyword: "minLength", params: { limit: 1 } };
+          if (vErrors === null) {
+            vErrors = [err25];
+          } else {
+            vErrors.push(err25);
+          }
+          errors++;
+        }
+      } else {
+        const err26 = { instancePath: instancePath + "/event_id", schemaPath: "#/properties/event_id/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err26];
+        } else {
+          vErrors.push(err26);
+        }
+        errors++;
+      }
+    }
+    if (data.event_name !== void 0) {
+      let data5 = data.event_name;
+      if (typeof data5 === "string") {
+        if (func2(data5) < 1) {
+          const err27 = { instancePath: instancePath + "/event_name", schemaPath: "#/properties/event_name/minLength", keyword: "minLength", params: { limit: 1 } };
+          if (vErrors === null) {
+            vErrors = [err27];
+          } else {
+            vErrors.push(err27);
+          }
+          errors++;
+        }
+      } else {
+        const err28 = { instancePath: instancePath + "/event_name", schemaPath: "#/properties/event_name/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err28];
+        } else {
+          vErrors.push(err28);
+        }
+        errors++;
+      }
+    }
+    if (data.user_id !== void 0) {
+      let data6 = data.user_id;
+      if (typeof data6 !== "string" && data6 !== null) {
+        const err29 = { instancePath: instancePath + "/user_id", schemaPath: "#/properties/user_id/type", keyword: "type", params: { type: schema376.properties.user_id.type } };
+        if (vErrors === null) {
+          vErrors = [err29];
+        } else {
+          vErrors.push(err29);
+        }
+        errors++;
+      }
+    }
+    if (data.source !== void 0) {
+      let data7 = data.source;
+      if (typeof data7 !== "string") {
+        const err30 = { instancePath: instancePath + "/source", schemaPath: "#/properties/source/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err30];
+        } else {
+          vErrors.push(err30);
+        }
+        errors++;
+      }
+      if (!(data7 === "event" || data7 === "automation")) {
+        const err31 = { instancePath: instancePath + "/source", schemaPath: "#/properties/source/enum", keyword: "enum", params: { allowedValues: schema376.properties.source.enum } };
+        if (vErrors === null) {
+          vErrors = [err31];
+        } else {
+          vErrors.push(err31);
+        }
+        errors++;
+      }
+    }
+    if (data.run_id !== void 0) {
+      let data8 = data.run_id;
+      if (typeof data8 !== "string" && data8 !== null) {
+        const err32 = { instancePath: instancePath + "/run_id", schemaPath: "#/properties/run_id/type", keyword: "type", params: { type: schema376.properties.run_id.type } };
+        if (vErrors === null) {
+          vErrors = [err32];
+        } else {
+          vErrors.push(err32);
+        }
+        errors++;
+      }
+    }
+    if (data.status !== void 0) {
+      let data9 = data.status;
+      if (typeof data9 !== "string") {
+        const err33 = { instancePath: instancePath + "/status", schemaPath: "answer:IntegrationDeliveryStatus/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err33];
+        } else {
+          vErrors.push(err33);
+        }
+        errors++;
+      }
+      if (!(data9 === "pending" || data9 === "retrying" || data9 === "held" || data9 === "delivered" || data9 === "failed")) {
+        const err34 = { instancePath: instancePath + "/status", schemaPath: "answer:IntegrationDeliveryStatus/enum", keyword: "enum", params: { allowedValues: schema377.enum } };
+        if (vErrors === null) {
+          vErrors = [err34];
+        } else {
+          vErrors.push(err34);
+        }
+        errors++;
+      }
+    }
+    if (data.reason !== void 0) {
+      let data10 = data.reason;
+      if (typeof data10 !== "string" && data10 !== null) {
+        const err35 = { instancePath: instancePath + "/reason", schemaPath: "#/properties/reason/type", keyword: "type", params: { type: schema376.properties.reason.type } };
+        if (vErrors === null) {
+          vErrors = [err35];
+        } else {
+          vErrors.push(err35);
+        }
+        errors++;
+      }
+      if (!(data10 === "exhausted" || data10 === "gone" || data10 === "rejected" || data10 === "expired" || data10 === "integration_deleted" || data10 === null)) {
+        const err36 = { instancePath: instancePath + "/reason", schemaPath: "#/properties/reason/enum", keyword: "enum", params: { allowedValues: schema376.properties.reason.enum } };
+        if (vErrors === null) {
+          vErrors = [err36];
+        } else {
+          vErrors.push(err36);
+        }
+        errors++;
+      }
+    }
+    if (data.attempt_count !== void 0) {
+      let data11 = data.attempt_count;
+      if (!(typeof data11 == "number" && (!(data11 % 1) && !isNaN(data11)) && isFinite(data11))) {
+        const err37 = { instancePath: instancePath + "/attempt_count", schemaPath: "#/properties/attempt_count/type", keyword: "type", params: { type: "integer" } };
+        if (vErrors === null) {
+          vErrors = [err37];
+        } else {
+          vErrors.push(err37);
+        }
+        errors++;
+      }
+      if (typeof data11 == "number" && isFinite(data11)) {
+        if (data11 > 9007199254740991 || isNaN(data11)) {
+          const err38 = { instancePath: instancePath + "/attempt_count", schemaPath: "#/properties/attempt_count/maximum", keyword: "maximum", params: { comparison: "<=", limit: 9007199254740991 } };
+          if (vErrors === null) {
+            vErrors = [err38];
+          } else {
+            vErrors.push(err38);
+          }
+          errors++;
+        }
+        if (data11 < 0 || isNaN(data11)) {
+          const err39 = { instancePath: instancePath + "/attempt_count", schemaPath: "#/properties/attempt_count/minimum", keyword: "minimum", params: { comparison: ">=", limit: 0 } };
+          if (vErrors === null) {
+            vErrors = [err39];
+          } else {
+            vErrors.push(err39);
+          }
+          errors++;
+        }
+      }
+    }
+    if (data.attempts !== void 0) {
+      let data12 = data.attempts;
+      if (Array.isArray(data12)) {
+        if (data12.length > 20) {
+          const err40 = { instancePath: instancePath + "/attempts", schemaPath: "#/properties/attempts/maxItems", keyword: "maxItems", params: { limit: 20 } };
+          if (vErrors === null) {
+            vErrors = [err40];
+          } else {
+            vErrors.push(err40);
+          }
+          errors++;
+        }
+        const len0 = data12.length;
+        for (let i0 = 0; i0 < len0; i0++) {
+          if (!validate217(data12[i0], { instancePath: instancePath + "/attempts/" + i0, parentData: data12, parentDataProperty: i0, rootData })) {
+            vErrors = vErrors === null ? validate217.errors : vErrors.concat(validate217.errors);
+            errors = vErrors.length;
+          }
+        }
+      } else {
+        const err41 = { instancePath: instancePath + "/attempts", schemaPath: "#/properties/attempts/type", keyword: "type", params: { type: "array" } };
+        if (vErrors === null) {
+          vErrors = [err41];
+        } else {
+          vErrors.push(err41);
+        }
+        errors++;
+      }
+    }
+    if (data.next_attempt_at !== void 0) {
+      let data14 = data.next_attempt_at;
+      if (typeof data14 !== "string" && data14 !== null) {
+        const err42 = { instancePath: instancePath + "/next_attempt_at", schemaPath: "answer:NullableTime/type", keyword: "type", params: { type: schema51.type } };
+        if (vErrors === null) {
+          vErrors = [err42];
+        } else {
+          vErrors.push(err42);
+        }
+        errors++;
+      }
+      if (typeof data14 === "string") {
+        if (!pattern1.test(data14)) {
+          const err43 = { instancePath: instancePath + "/next_attempt_at", schemaPath: "answer:NullableTime/pattern", keyword: "pattern", params: { pattern: "^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z$" } };
+          if (vErrors === null) {
+            vErrors = [err43];
+          } else {
+            vErrors.push(err43);
+          }
+          errors++;
+        }
+        if (!formats0(data14)) {
+          const err44 = { instancePath: instancePath + "/next_attempt_at", schemaPath: "answer:NullableTime/format", keyword: "format", params: { format: "date-time" } };
+          if (vErrors === null) {
+            vErrors = [err44];
+          } else {
+            vErrors.push(err44);
+          }
+          errors++;
+        }
+      }
+    }
+    if (data.delivered_at !== void 0) {
+      let data15 = data.delivered_at;
+      if (typeof data15 !== "string" && data15 !== null) {
+        const err45 = { instancePath: instancePath + "/delivered_at", schemaPath: "answer:NullableTime/type", keyword: "type", params: { type: schema51.type } };
+        if (vErrors === null) {
+          vErrors = [err45];
+        } else {
+          vErrors.push(err45);
+        }
+        errors++;
+      }
+      if (typeof data15 === "string") {
+        if (!pattern1.test(data15)) {
+          const err46 = { instancePath: instancePath + "/delivered_at", schemaPath: "answer:NullableTime/pattern", keyword: "pattern", params: { pattern: "^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z$" } };
+          if (vErrors === null) {
+            vErrors = [err46];
+          } else {
+            vErrors.push(err46);
+          }
+          errors++;
+        }
+        if (!formats0(data15)) {
+          const err47 = { instancePath: instancePath + "/delivered_at", schemaPath: "answer:NullableTime/format", keyword: "format", params: { format: "date-time" } };
+          if (vErrors === null) {
+            vErrors = [err47];
+          } else {
+            vErrors.push(err47);
+          }
+          errors++;
+        }
+      }
+    }
+    if (data.created_at !== void 0) {
+      let data16 = data.created_at;
+      if (typeof data16 === "string") {
+        if (!pattern1.test(data16)) {
+          const err48 = { instancePath: instancePath + "/created_at", schemaPath: "answer:Time/pattern", keyword: "pattern", params: { pattern: "^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z$" } };
+          if (vErrors === null) {
+            vErrors = [err48];
+          } else {
+            vErrors.push(err48);
+          }
+          errors++;
+        }
+        if (!formats0(data16)) {
+          const err49 = { instancePath: instancePath + "/created_at", schemaPath: "answer:Time/format", keyword: "format", params: { format: "date-time" } };
+          if (vErrors === null) {
+            vErrors = [err49];
+          } else {
+            vErrors.push(err49);
+          }
+          errors++;
+        }
+      } else {
+        const err50 = { instancePath: instancePath + "/created_at", schemaPath: "answer:Time/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err50];
+        } else {
+          vErrors.push(err50);
+        }
+        errors++;
+      }
+    }
+  } else {
+    const err51 = { instancePath, schemaPath: "#/type", keyword: "type", params: { type: "object" } };
+    if (vErrors === null) {
+      vErrors = [err51];
+    } else {
+      vErrors.push(err51);
+    }
+    errors++;
+  }
+  validate216.errors = vErrors;
+  return errors === 0;
+}
+function validate215(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+  ;
+  let vErrors = null;
+  let errors = 0;
+  if (data && typeof data == "object" && !Array.isArray(data)) {
+    if (data.object === void 0) {
+      const err0 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "object" } };
+      if (vErrors === null) {
+        vErrors = [err0];
+      } else {
+        vErrors.push(err0);
+      }
+      errors++;
+    }
+    if (data.url === void 0) {
+      const err1 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "url" } };
+      if (vErrors === null) {
+        vErrors = [err1];
+      } else {
+        vErrors.push(err1);
+      }
+      errors++;
+    }
+    if (data.data === void 0) {
+      const err2 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "data" } };
+      if (vErrors === null) {
+        vErrors = [err2];
+      } else {
+        vErrors.push(err2);
+      }
+      errors++;
+    }
+    if (data.has_more === void 0) {
+      const err3 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "has_more" } };
+      if (vErrors === null) {
+        vErrors = [err3];
+      } else {
+        vErrors.push(err3);
+      }
+      errors++;
+    }
+    for (const key0 in data) {
+      if (!(key0 === "object" || key0 === "url" || key0 === "data" || key0 === "has_more" || key0 === "next_cursor")) {
+        const err4 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
+        if (vErrors === null) {
+          vErrors = [err4];
+        } else {
+          vErrors.push(err4);
+        }
+        errors++;
+      }
+    }
+    if (data.object !== void 0) {
+      let data0 = data.object;
+      if (typeof data0 !== "string") {
+        const err5 = { instancePath: instancePath + "/object", schemaPath: "answer:ListObject/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err5];
+        } else {
+          vErrors.push(err5);
+        }
+        errors++;
+      }
+      if (!(data0 === "list")) {
+        const err6 = { instancePath: instancePath + "/object", schemaPath: "answer:ListObject/enum", keyword: "enum", params: { allowedValues: schema22.enum } };
+        if (vErrors === null) {
+          vErrors = [err6];
+        } else {
+          vErrors.push(err6);
+        }
+        errors++;
+      }
+    }
+    if (data.url !== void 0) {
+      let data1 = data.url;
+      if (typeof data1 === "string") {
+        if (!pattern151.test(data1)) {
+          const err7 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/pattern", keyword: "pattern", params: { pattern: "^/v4/integrations/.+/deliveries$" } };
+          if (vErrors === null) {
+            vErrors = [err7];
+          } else {
+            vErrors.push(err7);
+          }
+          errors++;
+        }
+      } else {
+        const err8 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err8];
+        } else {
+          vErrors.push(err8);
+        }
+        errors++;
+      }
+    }
+    if (data.data !== void 0) {
+      let data2 = data.data;
+      if (Array.isArray(data2)) {
+        if (data2.length > 100) {
+          const err9 = { instancePath: instancePath + "/data", schemaPath: "#/properties/data/maxItems", keyword: "maxItems", params: { limit: 100 } };
+          if (vErrors === null) {
+            vErrors = [err9];
+          } else {
+            vErrors.push(err9);
+          }
+          errors++;
+        }
+        const len0 = data2.length;
+        for (let i0 = 0; i0 < len0; i0++) {
+          if (!validate216(data2[i0], { instancePath: instancePath + "/data/" + i0, parentData: data2, parentDataProperty: i0, rootData })) {
+            vErrors = vErrors === null ? validate216.errors : vErrors.concat(validate216.errors);
+            errors = vErrors.length;
+          }
+        }
+      } else {
+        const err10 = { instancePath: instancePath + "/data", schemaPath: "#/properties/data/type", keyword: "type", params: { type: "array" } };
+        if (vErrors === null) {
+          vErrors = [err10];
+        } else {
+          vErrors.push(err10);
+        }
+        errors++;
+      }
+    }
+    if (data.has_more !== void 0) {
+      if (typeof data.has_more !== "boolean") {
+        const err11 = { instancePath: instancePath + "/has_more", schemaPath: "answer:HasMore/type", keyword: "type", params: { type: "boolean" } };
+        if (vErrors === null) {
+          vErrors = [err11];
+        } else {
+          vErrors.push(err11);
+        }
+        errors++;
+      }
+    }
+    if (data.next_cursor !== void 0) {
+      let data5 = data.next_cursor;
+      if (typeof data5 === "string") {
+        if (func2(data5) > 256) {
+          const err12 = { instancePath: instancePath + "/next_cursor", schemaPath: "answer:NextCursor/maxLength", keyword: "maxLength", params: { limit: 256 } };
+          if (vErrors === null) {
+            vErrors = [err12];
+          } else {
+            vErrors.push(err12);
+          }
+          errors++;
+        }
+        if (func2(data5) < 1) {
+          const err13 = { instancePath: instancePath + "/next_cursor", schemaPath: "answer:NextCursor/minLength", keyword: "minLength", params: { limit: 1 } };
+          if (vErrors === null) {
+            vErrors = [err13];
+          } else {
+            vErrors.push(err13);
+          }
+          errors++;
+        }
+      } else {
+        const err14 = { instancePath: instancePath + "/next_cursor", schemaPath: "answer:NextCursor/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err14];
+        } else {
+          vErrors.push(err14);
+        }
+        errors++;
+      }
+    }
+  } else {
+    const err15 = { instancePath, schemaPath: "#/type", keyword: "type", params: { type: "object" } };
+    if (vErrors === null) {
+      vErrors = [err15];
+    } else {
+      vErrors.push(err15);
+    }
+    errors++;
+  }
+  validate215.errors = vErrors;
+  return errors === 0;
+}
+var v4ListIntegrationDeliveriesQuery = validate220;
+var schema386 = { "type": "string", "enum": ["pending", "retrying", "held", "delivered", "failed"], "$id": "input:IntegrationDeliveryStatus" };
+function validate220(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+  ;
+  let vErrors = null;
+  let errors = 0;
+  if (data && typeof data == "object" && !Array.isArray(data)) {
+    if (data.limit === void 0) {
+      data.limit = 20;
+    }
+    for (const key0 in data) {
+      if (!(key0 === "limit" || key0 === "starting_after" || key0 === "filter[status][]" || key0 === "filter[event_name][]" || key0 === "filter[user_id]" || key0 === "from" || key0 === "to")) {
+        const err0 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
+        if (vErrors === null) {
+          vErrors = [err0];
+        } else {
+          vErrors.push(err0);
+        }
+        errors++;
+      }
+    }
+    let data0 = data.limit;
+    if (!(typeof data0 == "number" && (!(data0 % 1) && !isNaN(data0)) && isFinite(data0))) {
+      const err1 = { instancePath: instancePath + "/limit", schemaPath: "#/properties/limit/type", keyword: "type", params: { type: "integer" } };
+      if (vErrors === null) {
+        vErrors = [err1];
+      } else {
+        vErrors.push(err1);
+      }
+      errors++;
+    }
+    if (typeof data0 == "number" && isFinite(data0)) {
+      if (data0 > 100 || isNaN(data0)) {
+        const err2 = { instancePath: instancePath + "/limit", schemaPath: "#/properties/limit/maximum", keyword: "maximum", params: { comparison: "<=", limit: 100 } };
+        if (vErrors === null) {
+          vErrors = [err2];
+        } else {
+          vErrors.push(err2);
+        }
+        errors++;
+      }
+      if (data0 < 1 || isNaN(data0)) {
+        const err3 = { instancePath: instancePath + "/limit", schemaPath: "#/properties/limit/minimum", keyword: "minimum", params: { comparison: ">=", limit: 1 } };
+        if (vErrors === null) {
+          vErrors = [err3];
+        } else {
+          vErrors.push(err3);
+        }
+        errors++;
+      }
+    }
+    if (data.starting_after !== void 0) {
+      let data1 = data.starting_after;
+      if (typeof data1 === "string") {
+        if (func2(data1) > 256) {
+          const err4 = { instancePath: instancePath + "/starting_after", schemaPath: "#/properties/starting_after/maxLength", keyword: "maxLength", params: { limit: 256 } };
+          if (vErrors === null) {
+            vErrors = [err4];
+          } else {
+            vErrors.push(err4);
+          }
+          errors++;
+        }
+        if (func2(data1) < 1) {
+          const err5 = { instancePath: instancePath + "/starting_after", schemaPath: "#/properties/starting_after/minLength", keyword: "minLength", params: { limit: 1 } };
+          if (vErrors === null) {
+            vErrors = [err5];
+          } else {
+            vErrors.push(err5);
+          }
+          errors++;
+        }
+        if (!pattern3.test(data1)) {
+          const err6 = { instancePath: instancePath + "/starting_after", schemaPath: "#/properties/starting_after/pattern", keyword: "pattern", params: { pattern: "^[a-zA-Z0-9._-]+$" } };
+          if (vErrors === null) {
+            vErrors = [err6];
+          } else {
+            vErrors.push(err6);
+          }
+          errors++;
+        }
+        if (!formats2(data1)) {
+          const err7 = { instancePath: instancePath + "/starting_after", schemaPath: "#/properties/starting_after/format", keyword: "format", params: { format: "text" } };
+          if (vErrors === null) {
+            vErrors = [err7];
+          } else {
+            vErrors.push(err7);
+          }
+          errors++;
+        }
+      } else {
+        const err8 = { instancePath: instancePath + "/starting_after", schemaPath: "#/properties/starting_after/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err8];
+        } else {
+          vErrors.push(err8);
+        }
+        errors++;
+      }
+    }
+    if (data["filter[status][]"] !== void 0) {
+      let data2 = data["filter[status][]"];
+      const _errs8 = errors;
+      let valid1 = true;
+      const _errs9 = errors;
+      if (Array.isArray(data2)) {
+        if (data2.length > 50) {
+          const err9 = {};
+          if (vErrors === null) {
+            vErrors = [err9];
+          } else {
+            vErrors.push(err9);
+          }
+          errors++;
+        }
+      }
+      var _valid0 = _errs9 === errors;
+      errors = _errs8;
+      if (vErrors !== null) {
+        if (_errs8) {
+          vErrors.length = _errs8;
+        } else {
+          vErrors = null;
+        }
+      }
+      if (_valid0) {
+        const _errs10 = errors;
+        if (Array.isArray(data2)) {
+          const len0 = data2.length;
+          for (let i0 = 0; i0 < len0; i0++) {
+            let data3 = data2[i0];
+            if (typeof data3 !== "string") {
+              const err10 = { instancePath: instancePath + "/filter[status][]/" + i0, schemaPath: "input:IntegrationDeliveryStatus/type", keyword: "type", params: { type: "string" } };
+              if (vErrors === null) {
+                vErrors = [err10];
+              } else {
+                vErrors.push(err10);
+              }
+              errors++;
+            }
+            if (!(data3 === "pending" || data3 === "retrying" || data3 === "held" || data3 === "delivered" || data3 === "failed")) {
+              const err11 = { instancePath: instancePath + "/filter[status][]/" + i0, schemaPath: "input:IntegrationDeliveryStatus/enum", keyword: "enum", params: { allowedValues: schema386.enum } };
+              if (vErrors === null) {
+                vErrors = [err11];
+              } else {
+                vErrors.push(err11);
+              }
+              errors++;
+            }
+          }
+        }
+        var _valid0 = _errs10 === errors;
+        valid1 = _valid0;
+      }
+      if (!valid1) {
+        const err12 = { instancePath: instancePath + "/filter[status][]", schemaPath: "#/properties/filter%5Bstatus%5D%5B%5D/if", keyword: "if", params: { failingKeyword: "then" } };
+        if (vErrors === null) {
+          vErrors = [err12];
+        } else {
+          vErrors.push(err12);
+        }
+        errors++;
+      }
+      if (Array.isArray(data2)) {
+        if (data2.length > 50) {
+          const err13 = { instancePath: instancePath + "/filter[status][]", schemaPath: "#/properties/filter%5Bstatus%5D%5B%5D/maxItems", keyword: "maxItems", params: { limit: 50 } };
+          if (vErrors === null) {
+            vErrors = [err13];
+          } else {
+            vErrors.push(err13);
+          }
+          errors++;
+        }
+      } else {
+        const err14 = { instancePath: instancePath + "/filter[status][]", schemaPath: "#/properties/filter%5Bstatus%5D%5B%5D/type", keyword: "type", params: { type: "array" } };
+        if (vErrors === null) {
+          vErrors = [err14];
+        } else {
+          vErrors.push(err14);
+        }
+        errors++;
+      }
+    }
+    if (data["filter[event_name][]"] !== void 0) {
+      let data4 = data["filter[event_name][]"];
+      const _errs16 = errors;
+      let valid5 = true;
+      const _errs17 = errors;
+      if (Array.isArray(data4)) {
+        if (data4.length > 50) {
+          const err15 = {};
+          if (vErrors === null) {
+            vErrors = [err15];
+          } else {
+            vErrors.push(err15);
+          }
+          errors++;
+        }
+      }
+      var _valid1 = _errs17 === errors;
+      errors = _errs16;
+      if (vErrors !== null) {
+        if (_errs16) {
+          vErrors.length = _errs16;
+        } else {
+          vErrors = null;
+        }
+      }
+      if (_valid1) {
+        const _errs18 = errors;
+        if (Array.isArray(data4)) {
+          const len1 = data4.length;
+          for (let i1 = 0; i1 < len1; i1++) {
+            let data5 = data4[i1];
+            if (typeof data5 === "string") {
+              if (func2(data5) > 100) {
+                const err16 = { instancePath: instancePath + "/filter[event_name][]/" + i1, schemaPath: "#/properties/filter%5Bevent_name%5D%5B%5D/then/items/maxLength", keyword: "maxLength", params: { limit: 100 } };
+                if (vErrors === null) {
+                  vErrors = [err16];
+                } else {
+                  vErrors.push(err16);
+                }
+                errors++;
+              }
+              if (func2(data5) < 1) {
+                const err17 = { instancePath: instancePath + "/filter[event_name][]/" + i1, schemaPath: "#/properties/filter%5Bevent_name%5D%5B%5D/then/items/minLength", keyword: "minLength", params: { limit: 1 } };
+                if (vErrors === null) {
+                  vErrors = [err17];
+                } else {
+                  vErrors.push(err17);
+                }
+                errors++;
+              }
+              if (!formats2(data5)) {
+                const err18 = { instancePath: instancePath + "/filter[event_name][]/" + i1, schemaPath: "#/properties/filter%5Bevent_name%5D%5B%5D/then/items/format", keyword: "format", params: { format: "text" } };
+                if (vErrors === null) {
+                  vErrors = [err18];
+                } else {
+                  vErrors.push(err18);
+                }
+                errors++;
+              }
+            } else {
+              const err19 = { instancePath: instancePath + "/filter[event_name][]/" + i1, schemaPath: "#/properties/filter%5Bevent_name%5D%5B%5D/then/items/type", keyword: "type", params: { type: "string" } };
+              if (vErrors === null) {
+                vErrors = [err19];
+              } else {
+                vErrors.push(err19);
+              }
+              errors++;
+            }
+          }
+        }
+        var _valid1 = _errs18 === errors;
+        valid5 = _valid1;
+      }
+      if (!valid5) {
+        const err20 = { instancePath: instancePath + "/filter[event_name][]", schemaPath: "#/properties/filter%5Bevent_name%5D%5B%5D/if", keyword: "if", params: { failingKeyword: "then" } };
+        if (vErrors === null) {
+          vErrors = [err20];
+        } else {
+          vErrors.push(err20);
+        }
+        errors++;
+      }
+      if (Array.isArray(data4)) {
+        if (data4.length > 50) {
+          const err21 = { instancePath: instancePath + "/filter[event_name][]", schemaPath: "#/properties/filter%5Bevent_name%5D%5B%5D/maxItems", keyword: "maxItems", params: { limit: 50 } };
+          if (vErrors === null) {
+            vErrors = [err21];
+          } else {
+            vErrors.push(err21);
+          }
+          errors++;
+        }
+      } else {
+        const err22 = { instancePath: instancePath + "/filter[event_name][]", schemaPath: "#/properties/filter%5Bevent_name%5D%5B%5D/type", keyword: "type", params: { type: "array" } };
+        if (vErrors === null) {
+          vErrors = [err22];
+        } else {
+          vErrors.push(err22);
+        }
+        errors++;
+      }
+    }
+    if (data["filter[user_id]"] !== void 0) {
+      let data6 = data["filter[user_id]"];
+      if (typeof data6 === "string") {
+        if (func2(data6) > 256) {
+          const err23 = { instancePath: instancePath + "/filter[user_id]", schemaPath: "#/properties/filter%5Buser_id%5D/maxLength", keyword: "maxLength", params: { limit: 256 } };
+          if (vErrors === null) {
+            vErrors = [err23];
+          } else {
+            vErrors.push(err23);
+          }
+          errors++;
+        }
+        if (func2(data6) < 1) {
+          const err24 = { instancePath: instancePath + "/filter[user_id]", schemaPath: "#/properties/filter%5Buser_id%5D/minLength", keyword: "minLength", params: { limit: 1 } };
+          if (vErrors === null) {
+            vErrors = [err24];
+          } else {
+            vErrors.push(err24);
+          }
+          errors++;
+        }
+        if (!formats2(data6)) {
+          const err25 = { instancePath: instancePath + "/filter[user_id]", schemaPath: "#/properties/filter%5Buser_id%5D/format", keyword: "format", params: { format: "text" } };
+          if (vErrors === null) {
+            vErrors = [err25];
+          } else {
+            vErrors.push(err25);
+          }
+          errors++;
+        }
+      } else {
+        const err26 = { instancePath: instancePath + "/filter[user_id]", schemaPath: "#/properties/filter%5Buser_id%5D/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err26];
+        } else {
+          vErrors.push(err26);
+        }
+        errors++;
+      }
+    }
+    if (data.from !== void 0) {
+      let data7 = data.from;
+      if (typeof data7 === "string") {
+        if (!formats0(data7)) {
+          const err27 = { instancePath: instancePath + "/from", schemaPath: "#/properties/from/format", keyword: "format", params: { format: "date-time" } };
+          if (vErrors === null) {
+            vErrors = [err27];
+          } else {
+            vErrors.push(err27);
+          }
+          errors++;
+        }
+      } else {
+        const err28 = { instancePath: instancePath + "/from", schemaPath: "#/properties/from/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err28];
+        } else {
+          vErrors.push(err28);
+        }
+        errors++;
+      }
+    }
+    if (data.to !== void 0) {
+      let data8 = data.to;
+      if (typeof data8 === "string") {
+        if (!formats0(data8)) {
+          const err29 = { instancePath: instancePath + "/to", schemaPath: "#/properties/to/format", keyword: "format", params: { format: "date-time" } };
+          if (vErrors === null) {
+            vErrors = [err29];
+          } else {
+            vErrors.push(err29);
+          }
+          errors++;
+        }
+      } else {
+        const err30 = { instancePath: instancePath + "/to", schemaPath: "#/properties/to/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err30];
+        } else {
+          vErrors.push(err30);
+        }
+        errors++;
+      }
+    }
+  } else {
+    const err31 = { instancePath, schemaPath: "#/type", keyword: "type", params: { type: "object" } };
+    if (vErrors === null) {
+      vErrors = [err31];
+    } else {
+      vErrors.push(err31);
+    }
+    errors++;
+  }
+  validate220.errors = vErrors;
+  return errors === 0;
+}
+var answerIntegrationReplay = validate221;
+var schema387 = { "type": "object", "required": ["object", "url", "message", "matched"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["operation"] }, "url": { "type": "string", "pattern": "^/v4/integrations/.+/deliveries$" }, "message": { "type": "string", "enum": ["Replay queued"] }, "matched": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 } }, "$id": "answer:IntegrationReplay" };
+function validate221(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+  ;
+  let vErrors = null;
+  let errors = 0;
+  if (data && typeof data == "object" && !Array.isArray(data)) {
+    if (data.object === void 0) {
+      const err0 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "object" } };
+      if (vErrors === null) {
+        vErrors = [err0];
+      } else {
+        vErrors.push(err0);
+      }
+      errors++;
+    }
+    if (data.url === void 0) {
+      const err1 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "url" } };
+      if (vErrors === null) {
+        vErrors = [err1];
+      } else {
+        vErrors.push(err1);
+      }
+      errors++;
+    }
+    if (data.message === void 0) {
+      const err2 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "message" } };
+      if (vErrors === null) {
+        vErrors = [err2];
+      } else {
+        vErrors.push(err2);
+      }
+      errors++;
+    }
+    if (data.matched === void 0) {
+      const err3 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "matched" } };
+      if (vErrors === null) {
+        vErrors = [err3];
+      } else {
+        vErrors.push(err3);
+      }
+      errors++;
+    }
+    for (const key0 in data) {
+      if (!(key0 === "object" || key0 === "url" || key0 === "message" || key0 === "matched")) {
+        const err4 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
+        if (vErrors === null) {
+          vErrors = [err4];
+        } else {
+          vErrors.push(err4);
+        }
+        errors++;
+      }
+    }
+    if (data.object !== void 0) {
+      let data0 = data.object;
+      if (typeof data0 !== "string") {
+        const err5 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err5];
+        } else {
+          vErrors.push(err5);
+        }
+        errors++;
+      }
+      if (!(data0 === "operation")) {
+        const err6 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema387.properties.object.enum } };
+        if (vErrors === null) {
+          vErrors = [err6];
+        } else {
+          vErrors.push(err6);
+        }
+        errors++;
+      }
+    }
+    if (data.url !== void 0) {
+      let data1 = data.url;
+      if (typeof data1 === "string") {
+        if (!pattern151.test(data1)) {
+          const err7 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/pattern", keyword: "pattern", params: { pattern: "^/v4/integrations/.+/deliveries$" } };
+          if (vErrors === null) {
+            vErrors = [err7];
+          } else {
+            vErrors.push(err7);
+          }
+          errors++;
+        }
+      } else {
+        const err8 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err8];
+        } else {
+          vErrors.push(err8);
+        }
+        errors++;
+      }
+    }
+    if (data.message !== void 0) {
+      let data2 = data.message;
+      if (typeof data2 !== "string") {
+        const err9 = { instancePath: instancePath + "/message", schemaPath: "#/properties/message/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err9];
+        } else {
+          vErrors.push(err9);
+        }
+        errors++;
+      }
+      if (!(data2 === "Replay queued")) {
+        const err10 = { instancePath: instancePath + "/message", schemaPath: "#/properties/message/enum", keyword: "enum", params: { allowedValues: schema387.properties.message.enum } };
+        if (vErrors === null) {
+          vErrors = [err10];
+        } else {
+          vErrors.push(err10);
+        }
+        errors++;
+      }
+    }
+    if (data.matched !== void 0) {
+      let data3 = data.matched;
+      if (!(typeof data3 == "number" && (!(data3 % 1) && !isNaN(data3)) && isFinite(data3))) {
+        const err11 = { instancePath: instancePath + "/matched", schemaPath: "#/properties/matched/type", keyword: "type", params: { type: "integer" } };
+        if (vErrors === null) {
+          vErrors = [err11];
+        } else {
+          vErrors.push(err11);
+        }
+        errors++;
+      }
+      if (typeof data3 == "number" && isFinite(data3)) {
+        if (data3 > 9007199254740991 || isNaN(data3)) {
+          const err12 = { instancePath: instancePath + "/matched", schemaPath: "#/properties/matched/maximum", keyword: "maximum", params: { comparison: "<=", limit: 9007199254740991 } };
+          if (vErrors === null) {
+            vErrors = [err12];
+          } else {
+            vErrors.push(err12);
+          }
+          errors++;
+        }
+        if (data3 < 0 || isNaN(data3)) {
+          const err13 = { instancePath: instancePath + "/matched", schemaPath: "#/properties/matched/minimum", keyword: "minimum", params: { comparison: ">=", limit: 0 } };
+          if (vErrors === null) {
+            vErrors = [err13];
+          } else {
+            vErrors.push(err13);
+          }
+          errors++;
+        }
+      }
+    }
+  } else {
+    const err14 = { instancePath, schemaPath: "#/type", keyword: "type", params: { type: "object" } };
+    if (vErrors === null) {
+      vErrors = [err14];
+    } else {
+      vErrors.push(err14);
+    }
+    errors++;
+  }
+  validate221.errors = vErrors;
+  return errors === 0;
+}
+var v4ReplayIntegrationDeliveriesBody = validate222;
+var schema389 = { "type": "object", "required": ["from", "to"], "additionalProperties": false, "properties": { "from": { "type": "string", "format": "date-time" }, "to": { "type": "string", "format": "date-time" }, "events": { "type": "array", "maxItems": 500, "if": { "maxItems": 500 }, "then": { "items": { "$ref": "input:EventTypeName" } } }, "status": { "type": "array", "maxItems": 3, "default": ["failed"], "if": { "maxItems": 3 }, "then": { "items": { "type": "string", "enum": ["delivered", "failed", "missing"] } } } }, "$id": "input:IntegrationReplayInput" };
+function validate223(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+  ;
+  let vErrors = null;
+  let errors = 0;
+  if (data && typeof data == "object" && !Array.isArray(data)) {
+    if (data.status === void 0) {
+      data.status = ["failed"];
+    }
+    if (data.from === void 0) {
+      const err0 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "from" } };
+      if (vErrors === null) {
+        vErrors = [err0];
+      } else {
+        vErrors.push(err0);
+      }
+      errors++;
+    }
+    if (data.to === void 0) {
+      const err1 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "to" } };
+      if (vErrors === null) {
+        vErrors = [err1];
+      } else {
+        vErrors.push(err1);
+      }
+      errors++;
+    }
+    for (const key0 in data) {
+      if (!(key0 === "from" || key0 === "to" || key0 === "events" || key0 === "status")) {
+        const err2 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
+        if (vErrors === null) {
+          vErrors = [err2];
+        } else {
+          vErrors.push(err2);
+        }
+        errors++;
+      }
+    }
+    if (data.from !== void 0) {
+      let data0 = data.from;
+      if (typeof data0 === "string") {
+        if (!formats0(data0)) {
+          const err3 = { instancePath: instancePath + "/from", schemaPath: "#/properties/from/format", keyword: "format", params: { format: "date-time" } };
+          if (vErrors === null) {
+            vErrors = [err3];
+          } else {
+            vErrors.push(err3);
+          }
+          errors++;
+        }
+      } else {
+        const err4 = { instancePath: instancePath + "/from", schemaPath: "#/properties/from/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err4];
+        } else {
+          vErrors.push(err4);
+        }
+        errors++;
+      }
+    }
+    if (data.to !== void 0) {
+      let data1 = data.to;
+      if (typeof data1 === "string") {
+        if (!formats0(data1)) {
+          const err5 = { instancePath: instancePath + "/to", schemaPath: "#/properties/to/format", keyword: "format", params: { format: "date-time" } };
+          if (vErrors === null) {
+            vErrors = [err5];
+          } else {
+            vErrors.push(err5);
+          }
+          errors++;
+        }
+      } else {
+        const err6 = { instancePath: instancePath + "/to", schemaPath: "#/properties/to/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err6];
+        } else {
+          vErrors.push(err6);
+        }
+        errors++;
+      }
+    }
+    if (data.events !== void 0) {
+      let data2 = data.events;
+      const _errs8 = errors;
+      let valid1 = true;
+      const _errs9 = errors;
+      if (Array.isArray(data2)) {
+        if (data2.length > 500) {
+          const err7 = {};
+          if (vErrors === null) {
+            vErrors = [err7];
+          } else {
+            vErrors.push(err7);
+          }
+          errors++;
+        }
+      }
+      var _valid0 = _errs9 === errors;
+      errors = _errs8;
+      if (vErrors !== null) {
+        if (_errs8) {
+          vErrors.length = _errs8;
+        } else {
+          vErrors = null;
+        }
+      }
+      if (_valid0) {
+        const _errs10 = errors;
+        if (Array.isArray(data2)) {
+          const len0 = data2.length;
+          for (let i0 = 0; i0 < len0; i0++) {
+            let data3 = data2[i0];
+            if (typeof data3 === "string") {
+              if (!pattern144.test(data3)) {
+                const err8 = { instancePath: instancePath + "/events/" + i0, schemaPath: "input:EventTypeName/pattern", keyword: "pattern", params: { pattern: "^[a-z0-9][a-z0-9_.-]{0,99}$" } };
+                if (vErrors === null) {
+                  vErrors = [err8];
+                } else {
+                  vErrors.push(err8);
+                }
+                errors++;
+              }
+              if (!formats2(data3)) {
+                const err9 = { instancePath: instancePath + "/events/" + i0, schemaPath: "input:EventTypeName/format", keyword: "format", params: { format: "text" } };
+                if (vErrors === null) {
+                  vErrors = [err9];
+                } else {
+                  vErrors.push(err9);
+                }
+                errors++;
+              }
+            } else {
+              const err10 = { instancePath: instancePath + "/events/" + i0, schemaPath: "input:EventTypeName/type", keyword: "type", params: { type: "string" } };
+              if (vErrors === null) {
+                vErrors = [err10];
+              } else {
+                vErrors.push(err10);
+              }
+              errors++;
+            }
+          }
+        }
+        var _valid0 = _errs10 === errors;
+        valid1 = _valid0;
+      }
+      if (!valid1) {
+        const err11 = { instancePath: instancePath + "/events", schemaPath: "#/properties/events/if", keyword: "if", params: { failingKeyword: "then" } };
+        if (vErrors === null) {
+          vErrors = [err11];
+        } else {
+          vErrors.push(err11);
+        }
+        errors++;
+      }
+      if (Array.isArray(data2)) {
+        if (data2.length > 500) {
+          const err12 = { instancePath: instancePath + "/events", schemaPath: "#/properties/events/maxItems", keyword: "maxItems", params: { limit: 500 } };
+          if (vErrors === null) {
+            vErrors = [err12];
+          } else {
+            vErrors.push(err12);
+          }
+          errors++;
+        }
+      } else {
+        const err13 = { instancePath: instancePath + "/events", schemaPath: "#/properties/events/type", keyword: "type", params: { type: "array" } };
+        if (vErrors === null) {
+          vErrors = [err13];
+        } else {
+          vErrors.push(err13);
+        }
+        errors++;
+      }
+    }
+    let data4 = data.status;
+    const _errs16 = errors;
+    let valid5 = true;
+    const _errs17 = errors;
+    if (Array.isArray(data4)) {
+      if (data4.length > 3) {
+        const err14 = {};
+        if (vErrors === null) {
+          vErrors = [err14];
+        } else {
+          vErrors.push(err14);
+        }
+        errors++;
+      }
+    }
+    var _valid1 = _errs17 === errors;
+    errors = _errs16;
+    if (vErrors !== null) {
+      if (_errs16) {
+        vErrors.length = _errs16;
+      } else {
+        vErrors = null;
+      }
+    }
+    if (_valid1) {
+      const _errs18 = errors;
+      if (Array.isArray(data4)) {
+        const len1 = data4.length;
+        for (let i1 = 0; i1 < len1; i1++) {
+          let data5 = data4[i1];
+          if (typeof data5 !== "string") {
+            const err15 = { instancePath: instancePath + "/status/" + i1, schemaPath: "#/properties/status/then/items/type", keyword: "type", params: { type: "string" } };
+            if (vErrors === null) {
+              vErrors = [err15];
+            } else {
+              vErrors.push(err15);
+            }
+            errors++;
+          }
+          if (!(data5 === "delivered" || data5 === "failed" || data5 === "missing")) {
+            const err16 = { instancePath: instancePath + "/status/" + i1, schemaPath: "#/properties/status/then/items/enum", keyword: "enum", params: { allowedValues: schema389.properties.status.then.items.enum } };
+            if (vErrors === null) {
+              vErrors = [err16];
+            } else {
+              vErrors.push(err16);
+            }
+            errors++;
+          }
+        }
+      }
+      var _valid1 = _errs18 === errors;
+      valid5 = _valid1;
+    }
+    if (!valid5) {
+      const err17 = { instancePath: instancePath + "/status", schemaPath: "#/properties/status/if", keyword: "if", params: { failingKeyword: "then" } };
+      if (vErrors === null) {
+        vErrors = [err17];
+      } else {
+        vErrors.push(err17);
+      }
+      errors++;
+    }
+    if (Array.isArray(data4)) {
+      if (data4.length > 3) {
+        const err18 = { instancePath: instancePath + "/status", schemaPath: "#/properties/status/maxItems", keyword: "maxItems", params: { limit: 3 } };
+        if (vErrors === null) {
+          vErrors = [err18];
+        } else {
+          vErrors.push(err18);
+        }
+        errors++;
+      }
+    } else {
+      const err19 = { instancePath: instancePath + "/status", schemaPath: "#/properties/status/type", keyword: "type", params: { type: "array" } };
+      if (vErrors === null) {
+        vErrors = [err19];
+      } else {
+        vErrors.push(err19);
+      }
+      errors++;
+    }
+  } else {
+    const err20 = { instancePath, schemaPath: "#/type", keyword: "type", params: { type: "object" } };
+    if (vErrors === null) {
+      vErrors = [err20];
+    } else {
+      vErrors.push(err20);
+    }
+    errors++;
+  }
+  validate223.errors = vErrors;
+  return errors === 0;
+}
+function validate222(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+  ;
+  let vErrors = null;
+  let errors = 0;
+  if (!validate223(data, { instancePath, parentData, parentDataProperty, rootData })) {
+    vErrors = vErrors === null ? validate223.errors : vErrors.concat(validate223.errors);
+    errors = vErrors.length;
+  }
+  validate222.errors = vErrors;
+  return errors === 0;
+}
+var answerPushList = validate225;
+var schema391 = { "type": "object", "required": ["object", "url", "data", "has_more"], "additionalProperties": false, "properties": { "object": { "$ref": "answer:ListObject" }, "url": { "type": "string", "enum": ["/v4/pushes"] }, "data": { "type": "array", "maxItems": 100, "items": { "$ref": "answer:Push" } }, "has_more": { "$ref": "answer:HasMore" }, "next_cursor": { "$ref": "answer:NextCursor" } }, "$id": "answer:PushList" };
+var schema393 = { "type": "object", "required": ["object", "id", "url", "name", "title", "body", "image_url", "deep_link", "data", "integration_id", "created_at", "updated_at"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["push"] }, "id": { "type": "string", "minLength": 1 }, "url": { "$ref": "answer:PushUrl" }, "name": { "$ref": "answer:PushName" }, "title": { "type": "string", "maxLength": 255 }, "body": { "$ref": "answer:PushBody" }, "image_url": { "type": ["string", "null"], "maxLength": 2048 }, "deep_link": { "type": ["string", "null"], "maxLength": 2048 }, "data": { "type": "object", "maxProperties": 20, "propertyNames": { "type": "string" }, "additionalProperties": { "type": "string", "maxLength": 1024 } }, "integration_id": { "type": ["string", "null"] }, "created_at": { "$ref": "answer:Time" }, "updated_at": { "$ref": "answer:Time" } }, "$id": "answer:Push" };
+var pattern160 = new RegExp("^/v4/pushes/.+$", "u");
+function validate226(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -26094,7 +30159,7 @@ function validate199(data, { instancePath = "", parentData, parentDataProperty, 
       errors++;
     }
     for (const key0 in data) {
-      if (!func36.call(schema341.properties, key0)) {
+      if (!func36.call(schema393.properties, key0)) {
         const err12 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
         if (vErrors === null) {
           vErrors = [err12];
@@ -26116,7 +30181,7 @@ function validate199(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data0 === "push")) {
-        const err14 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema341.properties.object.enum } };
+        const err14 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema393.properties.object.enum } };
         if (vErrors === null) {
           vErrors = [err14];
         } else {
@@ -26150,7 +30215,7 @@ function validate199(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.url !== void 0) {
       let data2 = data.url;
       if (typeof data2 === "string") {
-        if (!pattern136.test(data2)) {
+        if (!pattern160.test(data2)) {
           const err17 = { instancePath: instancePath + "/url", schemaPath: "answer:PushUrl/pattern", keyword: "pattern", params: { pattern: "^/v4/pushes/.+$" } };
           if (vErrors === null) {
             vErrors = [err17];
@@ -26256,7 +30321,7 @@ function validate199(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.image_url !== void 0) {
       let data6 = data.image_url;
       if (typeof data6 !== "string" && data6 !== null) {
-        const err27 = { instancePath: instancePath + "/image_url", schemaPath: "#/properties/image_url/type", keyword: "type", params: { type: schema341.properties.image_url.type } };
+        const err27 = { instancePath: instancePath + "/image_url", schemaPath: "#/properties/image_url/type", keyword: "type", params: { type: schema393.properties.image_url.type } };
         if (vErrors === null) {
           vErrors = [err27];
         } else {
@@ -26279,7 +30344,7 @@ function validate199(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.deep_link !== void 0) {
       let data7 = data.deep_link;
       if (typeof data7 !== "string" && data7 !== null) {
-        const err29 = { instancePath: instancePath + "/deep_link", schemaPath: "#/properties/deep_link/type", keyword: "type", params: { type: schema341.properties.deep_link.type } };
+        const err29 = { instancePath: instancePath + "/deep_link", schemaPath: "#/properties/deep_link/type", keyword: "type", params: { type: schema393.properties.deep_link.type } };
         if (vErrors === null) {
           vErrors = [err29];
         } else {
@@ -26368,7 +30433,7 @@ function validate199(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.integration_id !== void 0) {
       let data10 = data.integration_id;
       if (typeof data10 !== "string" && data10 !== null) {
-        const err37 = { instancePath: instancePath + "/integration_id", schemaPath: "#/properties/integration_id/type", keyword: "type", params: { type: schema341.properties.integration_id.type } };
+        const err37 = { instancePath: instancePath + "/integration_id", schemaPath: "#/properties/integration_id/type", keyword: "type", params: { type: schema393.properties.integration_id.type } };
         if (vErrors === null) {
           vErrors = [err37];
         } else {
@@ -26448,10 +30513,10 @@ function validate199(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate199.errors = vErrors;
+  validate226.errors = vErrors;
   return errors === 0;
 }
-function validate198(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate225(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -26536,7 +30601,7 @@ function validate198(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "/v4/pushes")) {
-        const err8 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema339.properties.url.enum } };
+        const err8 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema391.properties.url.enum } };
         if (vErrors === null) {
           vErrors = [err8];
         } else {
@@ -26559,8 +30624,8 @@ function validate198(data, { instancePath = "", parentData, parentDataProperty, 
         }
         const len0 = data2.length;
         for (let i0 = 0; i0 < len0; i0++) {
-          if (!validate199(data2[i0], { instancePath: instancePath + "/data/" + i0, parentData: data2, parentDataProperty: i0, rootData })) {
-            vErrors = vErrors === null ? validate199.errors : vErrors.concat(validate199.errors);
+          if (!validate226(data2[i0], { instancePath: instancePath + "/data/" + i0, parentData: data2, parentDataProperty: i0, rootData })) {
+            vErrors = vErrors === null ? validate226.errors : vErrors.concat(validate226.errors);
             errors = vErrors.length;
           }
         }
@@ -26625,13 +30690,13 @@ function validate198(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate198.errors = vErrors;
+  validate225.errors = vErrors;
   return errors === 0;
 }
-var answerPush = validate199;
-var v4CreatePushBody = validate201;
-var schema350 = { "type": "object", "required": ["name", "body"], "additionalProperties": false, "properties": { "name": { "$ref": "input:PushName" }, "body": { "$ref": "input:PushBody" }, "title": { "type": "string", "maxLength": 255, "default": "", "format": "text" }, "image_url": { "type": ["string", "null"], "maxLength": 2048, "default": null, "format": "text" }, "deep_link": { "type": ["string", "null"], "maxLength": 2048, "default": null, "format": "text" }, "data": { "type": "object", "maxProperties": 20, "default": {}, "propertyNames": { "type": "string", "format": "text" }, "additionalProperties": { "type": "string", "maxLength": 1024, "format": "text" } }, "integration_id": { "type": ["string", "null"], "default": null, "format": "text" } }, "$id": "input:PushInput" };
-function validate202(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var answerPush = validate226;
+var v4CreatePushBody = validate228;
+var schema402 = { "type": "object", "required": ["name", "body"], "additionalProperties": false, "properties": { "name": { "$ref": "input:PushName" }, "body": { "$ref": "input:PushBody" }, "title": { "type": "string", "maxLength": 255, "default": "", "format": "text" }, "image_url": { "type": ["string", "null"], "maxLength": 2048, "default": null, "format": "text" }, "deep_link": { "type": ["string", "null"], "maxLength": 2048, "default": null, "format": "text" }, "data": { "type": "object", "maxProperties": 20, "default": {}, "propertyNames": { "type": "string", "format": "text" }, "additionalProperties": { "type": "string", "maxLength": 1024, "format": "text" } }, "integration_id": { "type": ["string", "null"], "default": null, "format": "text" } }, "$id": "input:PushInput" };
+function validate229(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -26791,7 +30856,7 @@ function validate202(data, { instancePath = "", parentData, parentDataProperty, 
     }
     let data3 = data.image_url;
     if (typeof data3 !== "string" && data3 !== null) {
-      const err14 = { instancePath: instancePath + "/image_url", schemaPath: "#/properties/image_url/type", keyword: "type", params: { type: schema350.properties.image_url.type } };
+      const err14 = { instancePath: instancePath + "/image_url", schemaPath: "#/properties/image_url/type", keyword: "type", params: { type: schema402.properties.image_url.type } };
       if (vErrors === null) {
         vErrors = [err14];
       } else {
@@ -26821,7 +30886,7 @@ function validate202(data, { instancePath = "", parentData, parentDataProperty, 
     }
     let data4 = data.deep_link;
     if (typeof data4 !== "string" && data4 !== null) {
-      const err17 = { instancePath: instancePath + "/deep_link", schemaPath: "#/properties/deep_link/type", keyword: "type", params: { type: schema350.properties.deep_link.type } };
+      const err17 = { instancePath: instancePath + "/deep_link", schemaPath: "#/properties/deep_link/type", keyword: "type", params: { type: schema402.properties.deep_link.type } };
       if (vErrors === null) {
         vErrors = [err17];
       } else {
@@ -26934,7 +30999,7 @@ function validate202(data, { instancePath = "", parentData, parentDataProperty, 
     }
     let data7 = data.integration_id;
     if (typeof data7 !== "string" && data7 !== null) {
-      const err28 = { instancePath: instancePath + "/integration_id", schemaPath: "#/properties/integration_id/type", keyword: "type", params: { type: schema350.properties.integration_id.type } };
+      const err28 = { instancePath: instancePath + "/integration_id", schemaPath: "#/properties/integration_id/type", keyword: "type", params: { type: schema402.properties.integration_id.type } };
       if (vErrors === null) {
         vErrors = [err28];
       } else {
@@ -26962,22 +31027,22 @@ function validate202(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate202.errors = vErrors;
+  validate229.errors = vErrors;
   return errors === 0;
 }
-function validate201(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate228(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
-  if (!validate202(data, { instancePath, parentData, parentDataProperty, rootData })) {
-    vErrors = vErrors === null ? validate202.errors : vErrors.concat(validate202.errors);
+  if (!validate229(data, { instancePath, parentData, parentDataProperty, rootData })) {
+    vErrors = vErrors === null ? validate229.errors : vErrors.concat(validate229.errors);
     errors = vErrors.length;
   }
-  validate201.errors = vErrors;
+  validate228.errors = vErrors;
   return errors === 0;
 }
-var v4GetPushPath = validate204;
-function validate204(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var v4GetPushPath = validate231;
+function validate231(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -27060,15 +31125,15 @@ function validate204(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate204.errors = vErrors;
+  validate231.errors = vErrors;
   return errors === 0;
 }
-var answerProjectSettings = validate205;
-var schema355 = { "type": "object", "required": ["object", "url", "project_name", "access_token", "api_key", "secret_key", "proxy_url", "rtdn_proxy_url"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["project_settings"] }, "url": { "type": "string", "enum": ["/v4/project-settings"] }, "project_name": { "type": "string", "minLength": 1, "maxLength": 255 }, "access_token": { "type": "string", "pattern": "^[A-Za-z0-9_-]{32}$" }, "api_key": { "type": "string", "pattern": "^[A-Za-z0-9_-]{32}$" }, "secret_key": { "type": "string", "pattern": "^sk_[A-Za-z0-9_-]{16,128}$" }, "proxy_url": { "$ref": "answer:ProxyUrl" }, "rtdn_proxy_url": { "$ref": "answer:ProxyUrl" } }, "$id": "answer:ProjectSettings" };
-var schema356 = { "type": ["string", "null"], "maxLength": 2048, "pattern": "^https://\\S+$", "$id": "answer:ProxyUrl" };
-var pattern142 = new RegExp("^sk_[A-Za-z0-9_-]{16,128}$", "u");
-var pattern143 = new RegExp("^https://\\S+$", "u");
-function validate205(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var answerProjectSettings = validate232;
+var schema407 = { "type": "object", "required": ["object", "url", "project_name", "access_token", "api_key", "secret_key", "proxy_url", "rtdn_proxy_url"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["project_settings"] }, "url": { "type": "string", "enum": ["/v4/project-settings"] }, "project_name": { "type": "string", "minLength": 1, "maxLength": 255 }, "access_token": { "type": "string", "pattern": "^[A-Za-z0-9_-]{32}$" }, "api_key": { "type": "string", "pattern": "^[A-Za-z0-9_-]{32}$" }, "secret_key": { "type": "string", "pattern": "^sk_[A-Za-z0-9_-]{16,128}$" }, "proxy_url": { "$ref": "answer:ProxyUrl" }, "rtdn_proxy_url": { "$ref": "answer:ProxyUrl" } }, "$id": "answer:ProjectSettings" };
+var schema408 = { "type": ["string", "null"], "maxLength": 2048, "pattern": "^https://\\S+$", "$id": "answer:ProxyUrl" };
+var pattern166 = new RegExp("^sk_[A-Za-z0-9_-]{16,128}$", "u");
+var pattern167 = new RegExp("^https://\\S+$", "u");
+function validate232(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -27168,7 +31233,7 @@ function validate205(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data0 === "project_settings")) {
-        const err10 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema355.properties.object.enum } };
+        const err10 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema407.properties.object.enum } };
         if (vErrors === null) {
           vErrors = [err10];
         } else {
@@ -27189,7 +31254,7 @@ function validate205(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "/v4/project-settings")) {
-        const err12 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema355.properties.url.enum } };
+        const err12 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema407.properties.url.enum } };
         if (vErrors === null) {
           vErrors = [err12];
         } else {
@@ -27276,7 +31341,7 @@ function validate205(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.secret_key !== void 0) {
       let data5 = data.secret_key;
       if (typeof data5 === "string") {
-        if (!pattern142.test(data5)) {
+        if (!pattern166.test(data5)) {
           const err20 = { instancePath: instancePath + "/secret_key", schemaPath: "#/properties/secret_key/pattern", keyword: "pattern", params: { pattern: "^sk_[A-Za-z0-9_-]{16,128}$" } };
           if (vErrors === null) {
             vErrors = [err20];
@@ -27298,7 +31363,7 @@ function validate205(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.proxy_url !== void 0) {
       let data6 = data.proxy_url;
       if (typeof data6 !== "string" && data6 !== null) {
-        const err22 = { instancePath: instancePath + "/proxy_url", schemaPath: "answer:ProxyUrl/type", keyword: "type", params: { type: schema356.type } };
+        const err22 = { instancePath: instancePath + "/proxy_url", schemaPath: "answer:ProxyUrl/type", keyword: "type", params: { type: schema408.type } };
         if (vErrors === null) {
           vErrors = [err22];
         } else {
@@ -27316,7 +31381,7 @@ function validate205(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern143.test(data6)) {
+        if (!pattern167.test(data6)) {
           const err24 = { instancePath: instancePath + "/proxy_url", schemaPath: "answer:ProxyUrl/pattern", keyword: "pattern", params: { pattern: "^https://\\S+$" } };
           if (vErrors === null) {
             vErrors = [err24];
@@ -27330,7 +31395,7 @@ function validate205(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.rtdn_proxy_url !== void 0) {
       let data7 = data.rtdn_proxy_url;
       if (typeof data7 !== "string" && data7 !== null) {
-        const err25 = { instancePath: instancePath + "/rtdn_proxy_url", schemaPath: "answer:ProxyUrl/type", keyword: "type", params: { type: schema356.type } };
+        const err25 = { instancePath: instancePath + "/rtdn_proxy_url", schemaPath: "answer:ProxyUrl/type", keyword: "type", params: { type: schema408.type } };
         if (vErrors === null) {
           vErrors = [err25];
         } else {
@@ -27348,7 +31413,7 @@ function validate205(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern143.test(data7)) {
+        if (!pattern167.test(data7)) {
           const err27 = { instancePath: instancePath + "/rtdn_proxy_url", schemaPath: "answer:ProxyUrl/pattern", keyword: "pattern", params: { pattern: "^https://\\S+$" } };
           if (vErrors === null) {
             vErrors = [err27];
@@ -27368,12 +31433,12 @@ function validate205(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate205.errors = vErrors;
+  validate232.errors = vErrors;
   return errors === 0;
 }
-var v4UpdateProjectSettingsBody = validate206;
-var schema360 = { "type": ["string", "null"], "maxLength": 2048, "pattern": "^https://\\S+$", "format": "text", "$id": "input:ProxyUrl" };
-function validate207(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var v4UpdateProjectSettingsBody = validate233;
+var schema412 = { "type": ["string", "null"], "maxLength": 2048, "pattern": "^https://\\S+$", "format": "text", "$id": "input:ProxyUrl" };
+function validate234(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -27432,7 +31497,7 @@ function validate207(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.proxy_url !== void 0) {
       let data1 = data.proxy_url;
       if (typeof data1 !== "string" && data1 !== null) {
-        const err5 = { instancePath: instancePath + "/proxy_url", schemaPath: "input:ProxyUrl/type", keyword: "type", params: { type: schema360.type } };
+        const err5 = { instancePath: instancePath + "/proxy_url", schemaPath: "input:ProxyUrl/type", keyword: "type", params: { type: schema412.type } };
         if (vErrors === null) {
           vErrors = [err5];
         } else {
@@ -27450,7 +31515,7 @@ function validate207(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern143.test(data1)) {
+        if (!pattern167.test(data1)) {
           const err7 = { instancePath: instancePath + "/proxy_url", schemaPath: "input:ProxyUrl/pattern", keyword: "pattern", params: { pattern: "^https://\\S+$" } };
           if (vErrors === null) {
             vErrors = [err7];
@@ -27473,7 +31538,7 @@ function validate207(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.rtdn_proxy_url !== void 0) {
       let data2 = data.rtdn_proxy_url;
       if (typeof data2 !== "string" && data2 !== null) {
-        const err9 = { instancePath: instancePath + "/rtdn_proxy_url", schemaPath: "input:ProxyUrl/type", keyword: "type", params: { type: schema360.type } };
+        const err9 = { instancePath: instancePath + "/rtdn_proxy_url", schemaPath: "input:ProxyUrl/type", keyword: "type", params: { type: schema412.type } };
         if (vErrors === null) {
           vErrors = [err9];
         } else {
@@ -27491,7 +31556,7 @@ function validate207(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern143.test(data2)) {
+        if (!pattern167.test(data2)) {
           const err11 = { instancePath: instancePath + "/rtdn_proxy_url", schemaPath: "input:ProxyUrl/pattern", keyword: "pattern", params: { pattern: "^https://\\S+$" } };
           if (vErrors === null) {
             vErrors = [err11];
@@ -27520,24 +31585,24 @@ function validate207(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate207.errors = vErrors;
+  validate234.errors = vErrors;
   return errors === 0;
 }
-function validate206(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate233(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
-  if (!validate207(data, { instancePath, parentData, parentDataProperty, rootData })) {
-    vErrors = vErrors === null ? validate207.errors : vErrors.concat(validate207.errors);
+  if (!validate234(data, { instancePath, parentData, parentDataProperty, rootData })) {
+    vErrors = vErrors === null ? validate234.errors : vErrors.concat(validate234.errors);
     errors = vErrors.length;
   }
-  validate206.errors = vErrors;
+  validate233.errors = vErrors;
   return errors === 0;
 }
-var answerRegeneratedSecret = validate209;
-var schema362 = { "type": "object", "required": ["object", "url", "secret_key"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["project_settings"] }, "url": { "type": "string", "enum": ["/v4/project-settings"] }, "secret_key": { "type": "string", "pattern": "^sk_[A-Za-z0-9_-]{40}$" } }, "$id": "answer:RegeneratedSecret" };
-var pattern147 = new RegExp("^sk_[A-Za-z0-9_-]{40}$", "u");
-function validate209(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var answerRegeneratedSecret = validate236;
+var schema414 = { "type": "object", "required": ["object", "url", "secret_key"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["project_settings"] }, "url": { "type": "string", "enum": ["/v4/project-settings"] }, "secret_key": { "type": "string", "pattern": "^sk_[A-Za-z0-9_-]{40}$" } }, "$id": "answer:RegeneratedSecret" };
+var pattern171 = new RegExp("^sk_[A-Za-z0-9_-]{40}$", "u");
+function validate236(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -27592,7 +31657,7 @@ function validate209(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data0 === "project_settings")) {
-        const err5 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema362.properties.object.enum } };
+        const err5 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema414.properties.object.enum } };
         if (vErrors === null) {
           vErrors = [err5];
         } else {
@@ -27613,7 +31678,7 @@ function validate209(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "/v4/project-settings")) {
-        const err7 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema362.properties.url.enum } };
+        const err7 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema414.properties.url.enum } };
         if (vErrors === null) {
           vErrors = [err7];
         } else {
@@ -27625,7 +31690,7 @@ function validate209(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.secret_key !== void 0) {
       let data2 = data.secret_key;
       if (typeof data2 === "string") {
-        if (!pattern147.test(data2)) {
+        if (!pattern171.test(data2)) {
           const err8 = { instancePath: instancePath + "/secret_key", schemaPath: "#/properties/secret_key/pattern", keyword: "pattern", params: { pattern: "^sk_[A-Za-z0-9_-]{40}$" } };
           if (vErrors === null) {
             vErrors = [err8];
@@ -27653,14 +31718,14 @@ function validate209(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate209.errors = vErrors;
+  validate236.errors = vErrors;
   return errors === 0;
 }
-var answerStoreConfig = validate210;
-var schema373 = { "type": "object", "required": ["object", "url", "platform", "enabled", "has_api_key", "has_webhook_secret"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["store_config"] }, "url": { "type": "string", "enum": ["/v4/project-settings/stores/stripe", "/v4/project-settings/stores/paddle"] }, "platform": { "type": "string", "enum": ["stripe", "paddle"] }, "enabled": { "type": "boolean" }, "has_api_key": { "type": "boolean" }, "has_webhook_secret": { "type": "boolean" } }, "$id": "answer:WebStoreConfig" };
-var schema364 = { "type": "object", "required": ["object", "url", "platform", "enabled", "has_shared_secret", "has_connect_private_key", "has_iap_private_key", "app_id", "bundle_id", "connect_key_identifier", "connect_issuer_id", "iap_key_identifier", "iap_issuer_id"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["store_config"] }, "url": { "type": "string", "enum": ["/v4/project-settings/stores/apple"] }, "platform": { "type": "string", "enum": ["apple"] }, "enabled": { "type": "boolean" }, "has_shared_secret": { "type": "boolean" }, "has_connect_private_key": { "type": "boolean" }, "has_iap_private_key": { "type": "boolean" }, "app_id": { "$ref": "answer:ShownStoreField" }, "bundle_id": { "$ref": "answer:ShownStoreField" }, "connect_key_identifier": { "$ref": "answer:ShownStoreField" }, "connect_issuer_id": { "$ref": "answer:ShownStoreField" }, "iap_key_identifier": { "$ref": "answer:ShownStoreField" }, "iap_issuer_id": { "$ref": "answer:ShownStoreField" } }, "$id": "answer:AppleStoreConfig" };
-var schema365 = { "type": ["string", "null"], "$id": "answer:ShownStoreField" };
-function validate211(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var answerStoreConfig = validate237;
+var schema425 = { "type": "object", "required": ["object", "url", "platform", "enabled", "has_api_key", "has_webhook_secret"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["store_config"] }, "url": { "type": "string", "enum": ["/v4/project-settings/stores/stripe", "/v4/project-settings/stores/paddle"] }, "platform": { "type": "string", "enum": ["stripe", "paddle"] }, "enabled": { "type": "boolean" }, "has_api_key": { "type": "boolean" }, "has_webhook_secret": { "type": "boolean" } }, "$id": "answer:WebStoreConfig" };
+var schema416 = { "type": "object", "required": ["object", "url", "platform", "enabled", "has_shared_secret", "has_connect_private_key", "has_iap_private_key", "app_id", "bundle_id", "connect_key_identifier", "connect_issuer_id", "iap_key_identifier", "iap_issuer_id"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["store_config"] }, "url": { "type": "string", "enum": ["/v4/project-settings/stores/apple"] }, "platform": { "type": "string", "enum": ["apple"] }, "enabled": { "type": "boolean" }, "has_shared_secret": { "type": "boolean" }, "has_connect_private_key": { "type": "boolean" }, "has_iap_private_key": { "type": "boolean" }, "app_id": { "$ref": "answer:ShownStoreField" }, "bundle_id": { "$ref": "answer:ShownStoreField" }, "connect_key_identifier": { "$ref": "answer:ShownStoreField" }, "connect_issuer_id": { "$ref": "answer:ShownStoreField" }, "iap_key_identifier": { "$ref": "answer:ShownStoreField" }, "iap_issuer_id": { "$ref": "answer:ShownStoreField" } }, "$id": "answer:AppleStoreConfig" };
+var schema417 = { "type": ["string", "null"], "$id": "answer:ShownStoreField" };
+function validate238(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -27783,7 +31848,7 @@ function validate211(data, { instancePath = "", parentData, parentDataProperty, 
       errors++;
     }
     for (const key0 in data) {
-      if (!func36.call(schema364.properties, key0)) {
+      if (!func36.call(schema416.properties, key0)) {
         const err13 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
         if (vErrors === null) {
           vErrors = [err13];
@@ -27805,7 +31870,7 @@ function validate211(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data0 === "store_config")) {
-        const err15 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema364.properties.object.enum } };
+        const err15 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema416.properties.object.enum } };
         if (vErrors === null) {
           vErrors = [err15];
         } else {
@@ -27826,7 +31891,7 @@ function validate211(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "/v4/project-settings/stores/apple")) {
-        const err17 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema364.properties.url.enum } };
+        const err17 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema416.properties.url.enum } };
         if (vErrors === null) {
           vErrors = [err17];
         } else {
@@ -27847,7 +31912,7 @@ function validate211(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data2 === "apple")) {
-        const err19 = { instancePath: instancePath + "/platform", schemaPath: "#/properties/platform/enum", keyword: "enum", params: { allowedValues: schema364.properties.platform.enum } };
+        const err19 = { instancePath: instancePath + "/platform", schemaPath: "#/properties/platform/enum", keyword: "enum", params: { allowedValues: schema416.properties.platform.enum } };
         if (vErrors === null) {
           vErrors = [err19];
         } else {
@@ -27903,7 +31968,7 @@ function validate211(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.app_id !== void 0) {
       let data7 = data.app_id;
       if (typeof data7 !== "string" && data7 !== null) {
-        const err24 = { instancePath: instancePath + "/app_id", schemaPath: "answer:ShownStoreField/type", keyword: "type", params: { type: schema365.type } };
+        const err24 = { instancePath: instancePath + "/app_id", schemaPath: "answer:ShownStoreField/type", keyword: "type", params: { type: schema417.type } };
         if (vErrors === null) {
           vErrors = [err24];
         } else {
@@ -27915,7 +31980,7 @@ function validate211(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.bundle_id !== void 0) {
       let data8 = data.bundle_id;
       if (typeof data8 !== "string" && data8 !== null) {
-        const err25 = { instancePath: instancePath + "/bundle_id", schemaPath: "answer:ShownStoreField/type", keyword: "type", params: { type: schema365.type } };
+        const err25 = { instancePath: instancePath + "/bundle_id", schemaPath: "answer:ShownStoreField/type", keyword: "type", params: { type: schema417.type } };
         if (vErrors === null) {
           vErrors = [err25];
         } else {
@@ -27927,7 +31992,7 @@ function validate211(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.connect_key_identifier !== void 0) {
       let data9 = data.connect_key_identifier;
       if (typeof data9 !== "string" && data9 !== null) {
-        const err26 = { instancePath: instancePath + "/connect_key_identifier", schemaPath: "answer:ShownStoreField/type", keyword: "type", params: { type: schema365.type } };
+        const err26 = { instancePath: instancePath + "/connect_key_identifier", schemaPath: "answer:ShownStoreField/type", keyword: "type", params: { type: schema417.type } };
         if (vErrors === null) {
           vErrors = [err26];
         } else {
@@ -27939,7 +32004,7 @@ function validate211(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.connect_issuer_id !== void 0) {
       let data10 = data.connect_issuer_id;
       if (typeof data10 !== "string" && data10 !== null) {
-        const err27 = { instancePath: instancePath + "/connect_issuer_id", schemaPath: "answer:ShownStoreField/type", keyword: "type", params: { type: schema365.type } };
+        const err27 = { instancePath: instancePath + "/connect_issuer_id", schemaPath: "answer:ShownStoreField/type", keyword: "type", params: { type: schema417.type } };
         if (vErrors === null) {
           vErrors = [err27];
         } else {
@@ -27951,7 +32016,7 @@ function validate211(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.iap_key_identifier !== void 0) {
       let data11 = data.iap_key_identifier;
       if (typeof data11 !== "string" && data11 !== null) {
-        const err28 = { instancePath: instancePath + "/iap_key_identifier", schemaPath: "answer:ShownStoreField/type", keyword: "type", params: { type: schema365.type } };
+        const err28 = { instancePath: instancePath + "/iap_key_identifier", schemaPath: "answer:ShownStoreField/type", keyword: "type", params: { type: schema417.type } };
         if (vErrors === null) {
           vErrors = [err28];
         } else {
@@ -27963,7 +32028,7 @@ function validate211(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.iap_issuer_id !== void 0) {
       let data12 = data.iap_issuer_id;
       if (typeof data12 !== "string" && data12 !== null) {
-        const err29 = { instancePath: instancePath + "/iap_issuer_id", schemaPath: "answer:ShownStoreField/type", keyword: "type", params: { type: schema365.type } };
+        const err29 = { instancePath: instancePath + "/iap_issuer_id", schemaPath: "answer:ShownStoreField/type", keyword: "type", params: { type: schema417.type } };
         if (vErrors === null) {
           vErrors = [err29];
         } else {
@@ -27981,11 +32046,11 @@ function validate211(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate211.errors = vErrors;
+  validate238.errors = vErrors;
   return errors === 0;
 }
-var schema371 = { "type": "object", "required": ["object", "url", "platform", "enabled", "has_service_account_key", "package_name"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["store_config"] }, "url": { "type": "string", "enum": ["/v4/project-settings/stores/google"] }, "platform": { "type": "string", "enum": ["google"] }, "enabled": { "type": "boolean" }, "has_service_account_key": { "type": "boolean" }, "package_name": { "$ref": "answer:ShownStoreField" } }, "$id": "answer:GoogleStoreConfig" };
-function validate213(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var schema423 = { "type": "object", "required": ["object", "url", "platform", "enabled", "has_service_account_key", "package_name"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["store_config"] }, "url": { "type": "string", "enum": ["/v4/project-settings/stores/google"] }, "platform": { "type": "string", "enum": ["google"] }, "enabled": { "type": "boolean" }, "has_service_account_key": { "type": "boolean" }, "package_name": { "$ref": "answer:ShownStoreField" } }, "$id": "answer:GoogleStoreConfig" };
+function validate240(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -28067,7 +32132,7 @@ function validate213(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data0 === "store_config")) {
-        const err8 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema371.properties.object.enum } };
+        const err8 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema423.properties.object.enum } };
         if (vErrors === null) {
           vErrors = [err8];
         } else {
@@ -28088,7 +32153,7 @@ function validate213(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "/v4/project-settings/stores/google")) {
-        const err10 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema371.properties.url.enum } };
+        const err10 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema423.properties.url.enum } };
         if (vErrors === null) {
           vErrors = [err10];
         } else {
@@ -28109,7 +32174,7 @@ function validate213(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data2 === "google")) {
-        const err12 = { instancePath: instancePath + "/platform", schemaPath: "#/properties/platform/enum", keyword: "enum", params: { allowedValues: schema371.properties.platform.enum } };
+        const err12 = { instancePath: instancePath + "/platform", schemaPath: "#/properties/platform/enum", keyword: "enum", params: { allowedValues: schema423.properties.platform.enum } };
         if (vErrors === null) {
           vErrors = [err12];
         } else {
@@ -28143,7 +32208,7 @@ function validate213(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.package_name !== void 0) {
       let data5 = data.package_name;
       if (typeof data5 !== "string" && data5 !== null) {
-        const err15 = { instancePath: instancePath + "/package_name", schemaPath: "answer:ShownStoreField/type", keyword: "type", params: { type: schema365.type } };
+        const err15 = { instancePath: instancePath + "/package_name", schemaPath: "answer:ShownStoreField/type", keyword: "type", params: { type: schema417.type } };
         if (vErrors === null) {
           vErrors = [err15];
         } else {
@@ -28161,10 +32226,10 @@ function validate213(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate213.errors = vErrors;
+  validate240.errors = vErrors;
   return errors === 0;
 }
-function validate210(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate237(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -28172,8 +32237,8 @@ function validate210(data, { instancePath = "", parentData, parentDataProperty, 
   let valid0 = false;
   let passing0 = null;
   const _errs1 = errors;
-  if (!validate211(data, { instancePath, parentData, parentDataProperty, rootData })) {
-    vErrors = vErrors === null ? validate211.errors : vErrors.concat(validate211.errors);
+  if (!validate238(data, { instancePath, parentData, parentDataProperty, rootData })) {
+    vErrors = vErrors === null ? validate238.errors : vErrors.concat(validate238.errors);
     errors = vErrors.length;
   }
   var _valid0 = _errs1 === errors;
@@ -28182,8 +32247,8 @@ function validate210(data, { instancePath = "", parentData, parentDataProperty, 
     passing0 = 0;
   }
   const _errs2 = errors;
-  if (!validate213(data, { instancePath, parentData, parentDataProperty, rootData })) {
-    vErrors = vErrors === null ? validate213.errors : vErrors.concat(validate213.errors);
+  if (!validate240(data, { instancePath, parentData, parentDataProperty, rootData })) {
+    vErrors = vErrors === null ? validate240.errors : vErrors.concat(validate240.errors);
     errors = vErrors.length;
   }
   var _valid0 = _errs2 === errors;
@@ -28274,7 +32339,7 @@ function validate210(data, { instancePath = "", parentData, parentDataProperty, 
           errors++;
         }
         if (!(data0 === "store_config")) {
-          const err8 = { instancePath: instancePath + "/object", schemaPath: "answer:WebStoreConfig/properties/object/enum", keyword: "enum", params: { allowedValues: schema373.properties.object.enum } };
+          const err8 = { instancePath: instancePath + "/object", schemaPath: "answer:WebStoreConfig/properties/object/enum", keyword: "enum", params: { allowedValues: schema425.properties.object.enum } };
           if (vErrors === null) {
             vErrors = [err8];
           } else {
@@ -28295,7 +32360,7 @@ function validate210(data, { instancePath = "", parentData, parentDataProperty, 
           errors++;
         }
         if (!(data1 === "/v4/project-settings/stores/stripe" || data1 === "/v4/project-settings/stores/paddle")) {
-          const err10 = { instancePath: instancePath + "/url", schemaPath: "answer:WebStoreConfig/properties/url/enum", keyword: "enum", params: { allowedValues: schema373.properties.url.enum } };
+          const err10 = { instancePath: instancePath + "/url", schemaPath: "answer:WebStoreConfig/properties/url/enum", keyword: "enum", params: { allowedValues: schema425.properties.url.enum } };
           if (vErrors === null) {
             vErrors = [err10];
           } else {
@@ -28316,7 +32381,7 @@ function validate210(data, { instancePath = "", parentData, parentDataProperty, 
           errors++;
         }
         if (!(data2 === "stripe" || data2 === "paddle")) {
-          const err12 = { instancePath: instancePath + "/platform", schemaPath: "answer:WebStoreConfig/properties/platform/enum", keyword: "enum", params: { allowedValues: schema373.properties.platform.enum } };
+          const err12 = { instancePath: instancePath + "/platform", schemaPath: "answer:WebStoreConfig/properties/platform/enum", keyword: "enum", params: { allowedValues: schema425.properties.platform.enum } };
           if (vErrors === null) {
             vErrors = [err12];
           } else {
@@ -28396,12 +32461,12 @@ function validate210(data, { instancePath = "", parentData, parentDataProperty, 
       }
     }
   }
-  validate210.errors = vErrors;
+  validate237.errors = vErrors;
   return errors === 0;
 }
-var v4GetStoreConfigPath = validate215;
-var schema374 = { "type": "object", "additionalProperties": false, "required": ["platform"], "properties": { "platform": { "type": "string", "enum": ["apple", "google", "stripe", "paddle"] } }, "$id": "input:v4GetStoreConfigPath" };
-function validate215(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var v4GetStoreConfigPath = validate242;
+var schema426 = { "type": "object", "additionalProperties": false, "required": ["platform"], "properties": { "platform": { "type": "string", "enum": ["apple", "google", "stripe", "paddle"] } }, "$id": "input:v4GetStoreConfigPath" };
+function validate242(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -28438,7 +32503,7 @@ function validate215(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data0 === "apple" || data0 === "google" || data0 === "stripe" || data0 === "paddle")) {
-        const err3 = { instancePath: instancePath + "/platform", schemaPath: "#/properties/platform/enum", keyword: "enum", params: { allowedValues: schema374.properties.platform.enum } };
+        const err3 = { instancePath: instancePath + "/platform", schemaPath: "#/properties/platform/enum", keyword: "enum", params: { allowedValues: schema426.properties.platform.enum } };
         if (vErrors === null) {
           vErrors = [err3];
         } else {
@@ -28456,21 +32521,21 @@ function validate215(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate215.errors = vErrors;
+  validate242.errors = vErrors;
   return errors === 0;
 }
-var v4UpdateStoreConfigBody = validate216;
-var schema376 = { "type": "object", "additionalProperties": false, "properties": { "enabled": { "type": "boolean" }, "app_id": { "$ref": "input:StoreField" }, "bundle_id": { "$ref": "input:StoreField" }, "shared_secret": { "$ref": "input:StoreSecret" }, "connect_key_identifier": { "$ref": "input:StoreField" }, "connect_private_key": { "$ref": "input:StoreSecret" }, "connect_issuer_id": { "$ref": "input:StoreField" }, "iap_key_identifier": { "$ref": "input:StoreField" }, "iap_private_key": { "$ref": "input:StoreSecret" }, "iap_issuer_id": { "$ref": "input:StoreField" }, "package_name": { "$ref": "input:StoreField" }, "service_account_key": { "$ref": "input:StoreSecret" }, "api_key": { "$ref": "input:ExtensionStoreSecret" }, "webhook_secret": { "$ref": "input:ExtensionStoreSecret" } }, "$id": "input:StoreConfigInput" };
-var schema377 = { "type": ["string", "null"], "minLength": 1, "maxLength": 255, "format": "text", "$id": "input:StoreField" };
-var schema379 = { "type": ["string", "null"], "minLength": 1, "maxLength": 16384, "format": "text", "$id": "input:StoreSecret" };
-var schema388 = { "type": ["string", "null"], "minLength": 1, "maxLength": 16384, "format": "text", "$id": "input:ExtensionStoreSecret" };
-function validate217(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var v4UpdateStoreConfigBody = validate243;
+var schema428 = { "type": "object", "additionalProperties": false, "properties": { "enabled": { "type": "boolean" }, "app_id": { "$ref": "input:StoreField" }, "bundle_id": { "$ref": "input:StoreField" }, "shared_secret": { "$ref": "input:StoreSecret" }, "connect_key_identifier": { "$ref": "input:StoreField" }, "connect_private_key": { "$ref": "input:StoreSecret" }, "connect_issuer_id": { "$ref": "input:StoreField" }, "iap_key_identifier": { "$ref": "input:StoreField" }, "iap_private_key": { "$ref": "input:StoreSecret" }, "iap_issuer_id": { "$ref": "input:StoreField" }, "package_name": { "$ref": "input:StoreField" }, "service_account_key": { "$ref": "input:StoreSecret" }, "api_key": { "$ref": "input:ExtensionStoreSecret" }, "webhook_secret": { "$ref": "input:ExtensionStoreSecret" } }, "$id": "input:StoreConfigInput" };
+var schema429 = { "type": ["string", "null"], "minLength": 1, "maxLength": 255, "format": "text", "$id": "input:StoreField" };
+var schema431 = { "type": ["string", "null"], "minLength": 1, "maxLength": 16384, "format": "text", "$id": "input:StoreSecret" };
+var schema440 = { "type": ["string", "null"], "minLength": 1, "maxLength": 16384, "format": "text", "$id": "input:ExtensionStoreSecret" };
+function validate244(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
   if (data && typeof data == "object" && !Array.isArray(data)) {
     for (const key0 in data) {
-      if (!func36.call(schema376.properties, key0)) {
+      if (!func36.call(schema428.properties, key0)) {
         const err0 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
         if (vErrors === null) {
           vErrors = [err0];
@@ -28494,7 +32559,7 @@ function validate217(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.app_id !== void 0) {
       let data1 = data.app_id;
       if (typeof data1 !== "string" && data1 !== null) {
-        const err2 = { instancePath: instancePath + "/app_id", schemaPath: "input:StoreField/type", keyword: "type", params: { type: schema377.type } };
+        const err2 = { instancePath: instancePath + "/app_id", schemaPath: "input:StoreField/type", keyword: "type", params: { type: schema429.type } };
         if (vErrors === null) {
           vErrors = [err2];
         } else {
@@ -28535,7 +32600,7 @@ function validate217(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.bundle_id !== void 0) {
       let data2 = data.bundle_id;
       if (typeof data2 !== "string" && data2 !== null) {
-        const err6 = { instancePath: instancePath + "/bundle_id", schemaPath: "input:StoreField/type", keyword: "type", params: { type: schema377.type } };
+        const err6 = { instancePath: instancePath + "/bundle_id", schemaPath: "input:StoreField/type", keyword: "type", params: { type: schema429.type } };
         if (vErrors === null) {
           vErrors = [err6];
         } else {
@@ -28576,7 +32641,7 @@ function validate217(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.shared_secret !== void 0) {
       let data3 = data.shared_secret;
       if (typeof data3 !== "string" && data3 !== null) {
-        const err10 = { instancePath: instancePath + "/shared_secret", schemaPath: "input:StoreSecret/type", keyword: "type", params: { type: schema379.type } };
+        const err10 = { instancePath: instancePath + "/shared_secret", schemaPath: "input:StoreSecret/type", keyword: "type", params: { type: schema431.type } };
         if (vErrors === null) {
           vErrors = [err10];
         } else {
@@ -28617,7 +32682,7 @@ function validate217(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.connect_key_identifier !== void 0) {
       let data4 = data.connect_key_identifier;
       if (typeof data4 !== "string" && data4 !== null) {
-        const err14 = { instancePath: instancePath + "/connect_key_identifier", schemaPath: "input:StoreField/type", keyword: "type", params: { type: schema377.type } };
+        const err14 = { instancePath: instancePath + "/connect_key_identifier", schemaPath: "input:StoreField/type", keyword: "type", params: { type: schema429.type } };
         if (vErrors === null) {
           vErrors = [err14];
         } else {
@@ -28658,7 +32723,7 @@ function validate217(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.connect_private_key !== void 0) {
       let data5 = data.connect_private_key;
       if (typeof data5 !== "string" && data5 !== null) {
-        const err18 = { instancePath: instancePath + "/connect_private_key", schemaPath: "input:StoreSecret/type", keyword: "type", params: { type: schema379.type } };
+        const err18 = { instancePath: instancePath + "/connect_private_key", schemaPath: "input:StoreSecret/type", keyword: "type", params: { type: schema431.type } };
         if (vErrors === null) {
           vErrors = [err18];
         } else {
@@ -28699,7 +32764,7 @@ function validate217(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.connect_issuer_id !== void 0) {
       let data6 = data.connect_issuer_id;
       if (typeof data6 !== "string" && data6 !== null) {
-        const err22 = { instancePath: instancePath + "/connect_issuer_id", schemaPath: "input:StoreField/type", keyword: "type", params: { type: schema377.type } };
+        const err22 = { instancePath: instancePath + "/connect_issuer_id", schemaPath: "input:StoreField/type", keyword: "type", params: { type: schema429.type } };
         if (vErrors === null) {
           vErrors = [err22];
         } else {
@@ -28740,7 +32805,7 @@ function validate217(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.iap_key_identifier !== void 0) {
       let data7 = data.iap_key_identifier;
       if (typeof data7 !== "string" && data7 !== null) {
-        const err26 = { instancePath: instancePath + "/iap_key_identifier", schemaPath: "input:StoreField/type", keyword: "type", params: { type: schema377.type } };
+        const err26 = { instancePath: instancePath + "/iap_key_identifier", schemaPath: "input:StoreField/type", keyword: "type", params: { type: schema429.type } };
         if (vErrors === null) {
           vErrors = [err26];
         } else {
@@ -28781,7 +32846,7 @@ function validate217(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.iap_private_key !== void 0) {
       let data8 = data.iap_private_key;
       if (typeof data8 !== "string" && data8 !== null) {
-        const err30 = { instancePath: instancePath + "/iap_private_key", schemaPath: "input:StoreSecret/type", keyword: "type", params: { type: schema379.type } };
+        const err30 = { instancePath: instancePath + "/iap_private_key", schemaPath: "input:StoreSecret/type", keyword: "type", params: { type: schema431.type } };
         if (vErrors === null) {
           vErrors = [err30];
         } else {
@@ -28822,7 +32887,7 @@ function validate217(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.iap_issuer_id !== void 0) {
       let data9 = data.iap_issuer_id;
       if (typeof data9 !== "string" && data9 !== null) {
-        const err34 = { instancePath: instancePath + "/iap_issuer_id", schemaPath: "input:StoreField/type", keyword: "type", params: { type: schema377.type } };
+        const err34 = { instancePath: instancePath + "/iap_issuer_id", schemaPath: "input:StoreField/type", keyword: "type", params: { type: schema429.type } };
         if (vErrors === null) {
           vErrors = [err34];
         } else {
@@ -28863,7 +32928,7 @@ function validate217(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.package_name !== void 0) {
       let data10 = data.package_name;
       if (typeof data10 !== "string" && data10 !== null) {
-        const err38 = { instancePath: instancePath + "/package_name", schemaPath: "input:StoreField/type", keyword: "type", params: { type: schema377.type } };
+        const err38 = { instancePath: instancePath + "/package_name", schemaPath: "input:StoreField/type", keyword: "type", params: { type: schema429.type } };
         if (vErrors === null) {
           vErrors = [err38];
         } else {
@@ -28904,7 +32969,7 @@ function validate217(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.service_account_key !== void 0) {
       let data11 = data.service_account_key;
       if (typeof data11 !== "string" && data11 !== null) {
-        const err42 = { instancePath: instancePath + "/service_account_key", schemaPath: "input:StoreSecret/type", keyword: "type", params: { type: schema379.type } };
+        const err42 = { instancePath: instancePath + "/service_account_key", schemaPath: "input:StoreSecret/type", keyword: "type", params: { type: schema431.type } };
         if (vErrors === null) {
           vErrors = [err42];
         } else {
@@ -28945,7 +33010,7 @@ function validate217(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.api_key !== void 0) {
       let data12 = data.api_key;
       if (typeof data12 !== "string" && data12 !== null) {
-        const err46 = { instancePath: instancePath + "/api_key", schemaPath: "input:ExtensionStoreSecret/type", keyword: "type", params: { type: schema388.type } };
+        const err46 = { instancePath: instancePath + "/api_key", schemaPath: "input:ExtensionStoreSecret/type", keyword: "type", params: { type: schema440.type } };
         if (vErrors === null) {
           vErrors = [err46];
         } else {
@@ -28986,7 +33051,7 @@ function validate217(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.webhook_secret !== void 0) {
       let data13 = data.webhook_secret;
       if (typeof data13 !== "string" && data13 !== null) {
-        const err50 = { instancePath: instancePath + "/webhook_secret", schemaPath: "input:ExtensionStoreSecret/type", keyword: "type", params: { type: schema388.type } };
+        const err50 = { instancePath: instancePath + "/webhook_secret", schemaPath: "input:ExtensionStoreSecret/type", keyword: "type", params: { type: schema440.type } };
         if (vErrors === null) {
           vErrors = [err50];
         } else {
@@ -29033,25 +33098,25 @@ function validate217(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate217.errors = vErrors;
+  validate244.errors = vErrors;
   return errors === 0;
 }
-function validate216(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate243(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
-  if (!validate217(data, { instancePath, parentData, parentDataProperty, rootData })) {
-    vErrors = vErrors === null ? validate217.errors : vErrors.concat(validate217.errors);
+  if (!validate244(data, { instancePath, parentData, parentDataProperty, rootData })) {
+    vErrors = vErrors === null ? validate244.errors : vErrors.concat(validate244.errors);
     errors = vErrors.length;
   }
-  validate216.errors = vErrors;
+  validate243.errors = vErrors;
   return errors === 0;
 }
-var answerLedger = validate219;
-var schema390 = { "type": "object", "required": ["object", "url", "from", "to", "generated_at", "data"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["ledger"] }, "url": { "type": "string", "enum": ["/v4/ledger"] }, "from": { "$ref": "answer:Time" }, "to": { "$ref": "answer:Time" }, "generated_at": { "$ref": "answer:Time" }, "data": { "type": "array", "items": { "$ref": "answer:LedgerEntry" } } }, "$id": "answer:Ledger" };
-var schema394 = { "type": "object", "required": ["kind", "promised", "kept", "declined", "broken", "outstanding", "outcomes", "reasons", "overdue", "oldest_overdue_at", "oldest_overdue_id"], "additionalProperties": false, "properties": { "kind": { "$ref": "answer:LedgerKind" }, "promised": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "kept": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "declined": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "broken": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "outstanding": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "outcomes": { "type": "object", "additionalProperties": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 } }, "reasons": { "type": "object", "additionalProperties": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 } }, "overdue": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "oldest_overdue_at": { "$ref": "answer:NullableTime" }, "oldest_overdue_id": { "type": ["string", "null"] } }, "$id": "answer:LedgerEntry" };
-var schema395 = { "type": "string", "enum": ["report_slots", "automation_runs", "deliveries", "exports"], "$id": "answer:LedgerKind" };
-function validate220(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var answerLedger = validate246;
+var schema442 = { "type": "object", "required": ["object", "url", "from", "to", "generated_at", "data"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["ledger"] }, "url": { "type": "string", "enum": ["/v4/ledger"] }, "from": { "$ref": "answer:Time" }, "to": { "$ref": "answer:Time" }, "generated_at": { "$ref": "answer:Time" }, "data": { "type": "array", "items": { "$ref": "answer:LedgerEntry" } } }, "$id": "answer:Ledger" };
+var schema446 = { "type": "object", "required": ["kind", "promised", "kept", "declined", "broken", "outstanding", "outcomes", "reasons", "overdue", "oldest_overdue_at", "oldest_overdue_id"], "additionalProperties": false, "properties": { "kind": { "$ref": "answer:LedgerKind" }, "promised": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "kept": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "declined": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "broken": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "outstanding": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "outcomes": { "type": "object", "additionalProperties": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 } }, "reasons": { "type": "object", "additionalProperties": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 } }, "overdue": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "oldest_overdue_at": { "$ref": "answer:NullableTime" }, "oldest_overdue_id": { "type": ["string", "null"] } }, "$id": "answer:LedgerEntry" };
+var schema447 = { "type": "string", "enum": ["report_slots", "automation_runs", "deliveries", "exports"], "$id": "answer:LedgerKind" };
+function validate247(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -29156,7 +33221,7 @@ function validate220(data, { instancePath = "", parentData, parentDataProperty, 
       errors++;
     }
     for (const key0 in data) {
-      if (!func36.call(schema394.properties, key0)) {
+      if (!func36.call(schema446.properties, key0)) {
         const err11 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
         if (vErrors === null) {
           vErrors = [err11];
@@ -29178,7 +33243,7 @@ function validate220(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data0 === "report_slots" || data0 === "automation_runs" || data0 === "deliveries" || data0 === "exports")) {
-        const err13 = { instancePath: instancePath + "/kind", schemaPath: "answer:LedgerKind/enum", keyword: "enum", params: { allowedValues: schema395.enum } };
+        const err13 = { instancePath: instancePath + "/kind", schemaPath: "answer:LedgerKind/enum", keyword: "enum", params: { allowedValues: schema447.enum } };
         if (vErrors === null) {
           vErrors = [err13];
         } else {
@@ -29504,7 +33569,7 @@ function validate220(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.oldest_overdue_id !== void 0) {
       let data12 = data.oldest_overdue_id;
       if (typeof data12 !== "string" && data12 !== null) {
-        const err43 = { instancePath: instancePath + "/oldest_overdue_id", schemaPath: "#/properties/oldest_overdue_id/type", keyword: "type", params: { type: schema394.properties.oldest_overdue_id.type } };
+        const err43 = { instancePath: instancePath + "/oldest_overdue_id", schemaPath: "#/properties/oldest_overdue_id/type", keyword: "type", params: { type: schema446.properties.oldest_overdue_id.type } };
         if (vErrors === null) {
           vErrors = [err43];
         } else {
@@ -29522,10 +33587,10 @@ function validate220(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate220.errors = vErrors;
+  validate247.errors = vErrors;
   return errors === 0;
 }
-function validate219(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate246(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -29607,7 +33672,7 @@ function validate219(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data0 === "ledger")) {
-        const err8 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema390.properties.object.enum } };
+        const err8 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema442.properties.object.enum } };
         if (vErrors === null) {
           vErrors = [err8];
         } else {
@@ -29628,7 +33693,7 @@ function validate219(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "/v4/ledger")) {
-        const err10 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema390.properties.url.enum } };
+        const err10 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema442.properties.url.enum } };
         if (vErrors === null) {
           vErrors = [err10];
         } else {
@@ -29735,8 +33800,8 @@ function validate219(data, { instancePath = "", parentData, parentDataProperty, 
       if (Array.isArray(data5)) {
         const len0 = data5.length;
         for (let i0 = 0; i0 < len0; i0++) {
-          if (!validate220(data5[i0], { instancePath: instancePath + "/data/" + i0, parentData: data5, parentDataProperty: i0, rootData })) {
-            vErrors = vErrors === null ? validate220.errors : vErrors.concat(validate220.errors);
+          if (!validate247(data5[i0], { instancePath: instancePath + "/data/" + i0, parentData: data5, parentDataProperty: i0, rootData })) {
+            vErrors = vErrors === null ? validate247.errors : vErrors.concat(validate247.errors);
             errors = vErrors.length;
           }
         }
@@ -29759,12 +33824,12 @@ function validate219(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate219.errors = vErrors;
+  validate246.errors = vErrors;
   return errors === 0;
 }
-var v4GetLedgerQuery = validate222;
-var schema398 = { "type": "string", "enum": ["report_slots", "automation_runs", "deliveries", "exports"], "$id": "input:LedgerKind" };
-function validate222(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var v4GetLedgerQuery = validate249;
+var schema450 = { "type": "string", "enum": ["report_slots", "automation_runs", "deliveries", "exports"], "$id": "input:LedgerKind" };
+function validate249(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -29836,7 +33901,7 @@ function validate222(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data2 === "report_slots" || data2 === "automation_runs" || data2 === "deliveries" || data2 === "exports")) {
-        const err6 = { instancePath: instancePath + "/kind", schemaPath: "input:LedgerKind/enum", keyword: "enum", params: { allowedValues: schema398.enum } };
+        const err6 = { instancePath: instancePath + "/kind", schemaPath: "input:LedgerKind/enum", keyword: "enum", params: { allowedValues: schema450.enum } };
         if (vErrors === null) {
           vErrors = [err6];
         } else {
@@ -29854,12 +33919,12 @@ function validate222(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate222.errors = vErrors;
+  validate249.errors = vErrors;
   return errors === 0;
 }
-var answerTestClock = validate223;
-var schema399 = { "type": "object", "required": ["object", "url", "now", "offset_seconds", "outstanding"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["test_clock"] }, "url": { "type": "string", "enum": ["/v4/test-clock"] }, "now": { "$ref": "answer:Time" }, "offset_seconds": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "outstanding": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 } }, "$id": "answer:TestClock" };
-function validate223(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var answerTestClock = validate250;
+var schema451 = { "type": "object", "required": ["object", "url", "now", "offset_seconds", "outstanding"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["test_clock"] }, "url": { "type": "string", "enum": ["/v4/test-clock"] }, "now": { "$ref": "answer:Time" }, "offset_seconds": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "outstanding": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 } }, "$id": "answer:TestClock" };
+function validate250(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -29932,7 +33997,7 @@ function validate223(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data0 === "test_clock")) {
-        const err7 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema399.properties.object.enum } };
+        const err7 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema451.properties.object.enum } };
         if (vErrors === null) {
           vErrors = [err7];
         } else {
@@ -29953,7 +34018,7 @@ function validate223(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "/v4/test-clock")) {
-        const err9 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema399.properties.url.enum } };
+        const err9 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema451.properties.url.enum } };
         if (vErrors === null) {
           vErrors = [err9];
         } else {
@@ -30066,12 +34131,12 @@ function validate223(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate223.errors = vErrors;
+  validate250.errors = vErrors;
   return errors === 0;
 }
-var answerAdvancedTestClock = validate224;
-var schema401 = { "type": "object", "required": ["object", "url", "now", "offset_seconds", "outstanding", "drained"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["test_clock"] }, "url": { "type": "string", "enum": ["/v4/test-clock"] }, "now": { "$ref": "answer:Time" }, "offset_seconds": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "outstanding": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "drained": { "type": "object", "required": ["report_slots", "automation_runs", "deliveries", "exports"], "additionalProperties": false, "properties": { "report_slots": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "automation_runs": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "deliveries": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "exports": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 } } } }, "$id": "answer:AdvancedTestClock" };
-function validate224(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var answerAdvancedTestClock = validate251;
+var schema453 = { "type": "object", "required": ["object", "url", "now", "offset_seconds", "outstanding", "drained"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["test_clock"] }, "url": { "type": "string", "enum": ["/v4/test-clock"] }, "now": { "$ref": "answer:Time" }, "offset_seconds": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "outstanding": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "drained": { "type": "object", "required": ["report_slots", "automation_runs", "deliveries", "exports"], "additionalProperties": false, "properties": { "report_slots": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "automation_runs": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "deliveries": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "exports": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 } } } }, "$id": "answer:AdvancedTestClock" };
+function validate251(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -30153,7 +34218,7 @@ function validate224(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data0 === "test_clock")) {
-        const err8 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema401.properties.object.enum } };
+        const err8 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema453.properties.object.enum } };
         if (vErrors === null) {
           vErrors = [err8];
         } else {
@@ -30174,7 +34239,7 @@ function validate224(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "/v4/test-clock")) {
-        const err10 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema401.properties.url.enum } };
+        const err10 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema453.properties.url.enum } };
         if (vErrors === null) {
           vErrors = [err10];
         } else {
@@ -30475,12 +34540,12 @@ function validate224(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate224.errors = vErrors;
+  validate251.errors = vErrors;
   return errors === 0;
 }
-var v4AdvanceTestClockBody = validate225;
-var pattern154 = new RegExp("^P(?=.)([0-9]{1,5}W|([0-9]{1,3}Y)?([0-9]{1,4}M)?([0-9]{1,6}D)?(T(?=.)([0-9]{1,7}H)?([0-9]{1,8}M)?([0-9]{1,9}S)?)?)$", "u");
-function validate225(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var v4AdvanceTestClockBody = validate252;
+var pattern178 = new RegExp("^P(?=.)([0-9]{1,5}W|([0-9]{1,3}Y)?([0-9]{1,4}M)?([0-9]{1,6}D)?(T(?=.)([0-9]{1,7}H)?([0-9]{1,8}M)?([0-9]{1,9}S)?)?)$", "u");
+function validate252(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -30508,7 +34573,7 @@ function validate225(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern154.test(data0)) {
+        if (!pattern178.test(data0)) {
           const err2 = { instancePath: instancePath + "/by", schemaPath: "input:TestClockAdvance/properties/by/pattern", keyword: "pattern", params: { pattern: "^P(?=.)([0-9]{1,5}W|([0-9]{1,3}Y)?([0-9]{1,4}M)?([0-9]{1,6}D)?(T(?=.)([0-9]{1,7}H)?([0-9]{1,8}M)?([0-9]{1,9}S)?)?)$" } };
           if (vErrors === null) {
             vErrors = [err2];
@@ -30567,16 +34632,16 @@ function validate225(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate225.errors = vErrors;
+  validate252.errors = vErrors;
   return errors === 0;
 }
-var answerAuditEntryList = validate226;
-var schema405 = { "type": "object", "required": ["object", "url", "data", "has_more"], "additionalProperties": false, "properties": { "object": { "$ref": "answer:ListObject" }, "url": { "type": "string", "enum": ["/v4/audit-log"] }, "data": { "type": "array", "maxItems": 100, "items": { "$ref": "answer:AuditEntry" } }, "has_more": { "$ref": "answer:HasMore" }, "next_cursor": { "$ref": "answer:NextCursor" } }, "$id": "answer:AuditEntryList" };
-var schema407 = { "type": "object", "required": ["object", "id", "url", "created_at", "actor", "operation", "resource", "resource_id", "request_id", "before", "after", "reason"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["audit_entry"] }, "id": { "type": "string", "minLength": 1 }, "url": { "type": "string", "pattern": "^/v4/audit-log/.+$" }, "created_at": { "$ref": "answer:Time" }, "actor": { "$ref": "answer:Actor" }, "operation": { "type": "string", "minLength": 1 }, "resource": { "type": "string", "minLength": 1 }, "resource_id": { "type": ["string", "null"] }, "request_id": { "type": ["string", "null"] }, "before": { "type": ["object", "null"], "additionalProperties": {} }, "after": { "type": ["object", "null"], "additionalProperties": {} }, "reason": { "type": ["string", "null"] } }, "$id": "answer:AuditEntry" };
-var pattern155 = new RegExp("^/v4/audit-log/.+$", "u");
-var schema409 = { "type": "object", "required": ["kind", "id"], "additionalProperties": false, "properties": { "kind": { "$ref": "answer:ActorKind" }, "id": { "type": ["string", "null"] } }, "$id": "answer:Actor" };
-var schema410 = { "type": "string", "enum": ["secret_key", "project_key", "mcp", "cli", "system"], "$id": "answer:ActorKind" };
-function validate228(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var answerAuditEntryList = validate253;
+var schema457 = { "type": "object", "required": ["object", "url", "data", "has_more"], "additionalProperties": false, "properties": { "object": { "$ref": "answer:ListObject" }, "url": { "type": "string", "enum": ["/v4/audit-log"] }, "data": { "type": "array", "maxItems": 100, "items": { "$ref": "answer:AuditEntry" } }, "has_more": { "$ref": "answer:HasMore" }, "next_cursor": { "$ref": "answer:NextCursor" } }, "$id": "answer:AuditEntryList" };
+var schema459 = { "type": "object", "required": ["object", "id", "url", "created_at", "actor", "operation", "resource", "resource_id", "request_id", "before", "after", "reason"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["audit_entry"] }, "id": { "type": "string", "minLength": 1 }, "url": { "type": "string", "pattern": "^/v4/audit-log/.+$" }, "created_at": { "$ref": "answer:Time" }, "actor": { "$ref": "answer:Actor" }, "operation": { "type": "string", "minLength": 1 }, "resource": { "type": "string", "minLength": 1 }, "resource_id": { "type": ["string", "null"] }, "request_id": { "type": ["string", "null"] }, "before": { "type": ["object", "null"], "additionalProperties": {} }, "after": { "type": ["object", "null"], "additionalProperties": {} }, "reason": { "type": ["string", "null"] } }, "$id": "answer:AuditEntry" };
+var pattern179 = new RegExp("^/v4/audit-log/.+$", "u");
+var schema461 = { "type": "object", "required": ["kind", "id"], "additionalProperties": false, "properties": { "kind": { "$ref": "answer:ActorKind" }, "id": { "type": ["string", "null"] } }, "$id": "answer:Actor" };
+var schema462 = { "type": "string", "enum": ["secret_key", "project_key", "mcp", "cli", "system"], "$id": "answer:ActorKind" };
+function validate255(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -30622,7 +34687,7 @@ function validate228(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data0 === "secret_key" || data0 === "project_key" || data0 === "mcp" || data0 === "cli" || data0 === "system")) {
-        const err4 = { instancePath: instancePath + "/kind", schemaPath: "answer:ActorKind/enum", keyword: "enum", params: { allowedValues: schema410.enum } };
+        const err4 = { instancePath: instancePath + "/kind", schemaPath: "answer:ActorKind/enum", keyword: "enum", params: { allowedValues: schema462.enum } };
         if (vErrors === null) {
           vErrors = [err4];
         } else {
@@ -30634,7 +34699,7 @@ function validate228(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.id !== void 0) {
       let data1 = data.id;
       if (typeof data1 !== "string" && data1 !== null) {
-        const err5 = { instancePath: instancePath + "/id", schemaPath: "#/properties/id/type", keyword: "type", params: { type: schema409.properties.id.type } };
+        const err5 = { instancePath: instancePath + "/id", schemaPath: "#/properties/id/type", keyword: "type", params: { type: schema461.properties.id.type } };
         if (vErrors === null) {
           vErrors = [err5];
         } else {
@@ -30652,10 +34717,10 @@ function validate228(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate228.errors = vErrors;
+  validate255.errors = vErrors;
   return errors === 0;
 }
-function validate227(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate254(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -30769,7 +34834,7 @@ function validate227(data, { instancePath = "", parentData, parentDataProperty, 
       errors++;
     }
     for (const key0 in data) {
-      if (!func36.call(schema407.properties, key0)) {
+      if (!func36.call(schema459.properties, key0)) {
         const err12 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
         if (vErrors === null) {
           vErrors = [err12];
@@ -30791,7 +34856,7 @@ function validate227(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data0 === "audit_entry")) {
-        const err14 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema407.properties.object.enum } };
+        const err14 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema459.properties.object.enum } };
         if (vErrors === null) {
           vErrors = [err14];
         } else {
@@ -30825,7 +34890,7 @@ function validate227(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.url !== void 0) {
       let data2 = data.url;
       if (typeof data2 === "string") {
-        if (!pattern155.test(data2)) {
+        if (!pattern179.test(data2)) {
           const err17 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/pattern", keyword: "pattern", params: { pattern: "^/v4/audit-log/.+$" } };
           if (vErrors === null) {
             vErrors = [err17];
@@ -30876,8 +34941,8 @@ function validate227(data, { instancePath = "", parentData, parentDataProperty, 
       }
     }
     if (data.actor !== void 0) {
-      if (!validate228(data.actor, { instancePath: instancePath + "/actor", parentData: data, parentDataProperty: "actor", rootData })) {
-        vErrors = vErrors === null ? validate228.errors : vErrors.concat(validate228.errors);
+      if (!validate255(data.actor, { instancePath: instancePath + "/actor", parentData: data, parentDataProperty: "actor", rootData })) {
+        vErrors = vErrors === null ? validate255.errors : vErrors.concat(validate255.errors);
         errors = vErrors.length;
       }
     }
@@ -30928,7 +34993,7 @@ function validate227(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.resource_id !== void 0) {
       let data7 = data.resource_id;
       if (typeof data7 !== "string" && data7 !== null) {
-        const err26 = { instancePath: instancePath + "/resource_id", schemaPath: "#/properties/resource_id/type", keyword: "type", params: { type: schema407.properties.resource_id.type } };
+        const err26 = { instancePath: instancePath + "/resource_id", schemaPath: "#/properties/resource_id/type", keyword: "type", params: { type: schema459.properties.resource_id.type } };
         if (vErrors === null) {
           vErrors = [err26];
         } else {
@@ -30940,7 +35005,7 @@ function validate227(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.request_id !== void 0) {
       let data8 = data.request_id;
       if (typeof data8 !== "string" && data8 !== null) {
-        const err27 = { instancePath: instancePath + "/request_id", schemaPath: "#/properties/request_id/type", keyword: "type", params: { type: schema407.properties.request_id.type } };
+        const err27 = { instancePath: instancePath + "/request_id", schemaPath: "#/properties/request_id/type", keyword: "type", params: { type: schema459.properties.request_id.type } };
         if (vErrors === null) {
           vErrors = [err27];
         } else {
@@ -30952,7 +35017,7 @@ function validate227(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.before !== void 0) {
       let data9 = data.before;
       if (!(data9 && typeof data9 == "object" && !Array.isArray(data9)) && data9 !== null) {
-        const err28 = { instancePath: instancePath + "/before", schemaPath: "#/properties/before/type", keyword: "type", params: { type: schema407.properties.before.type } };
+        const err28 = { instancePath: instancePath + "/before", schemaPath: "#/properties/before/type", keyword: "type", params: { type: schema459.properties.before.type } };
         if (vErrors === null) {
           vErrors = [err28];
         } else {
@@ -30964,7 +35029,7 @@ function validate227(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.after !== void 0) {
       let data10 = data.after;
       if (!(data10 && typeof data10 == "object" && !Array.isArray(data10)) && data10 !== null) {
-        const err29 = { instancePath: instancePath + "/after", schemaPath: "#/properties/after/type", keyword: "type", params: { type: schema407.properties.after.type } };
+        const err29 = { instancePath: instancePath + "/after", schemaPath: "#/properties/after/type", keyword: "type", params: { type: schema459.properties.after.type } };
         if (vErrors === null) {
           vErrors = [err29];
         } else {
@@ -30976,7 +35041,7 @@ function validate227(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.reason !== void 0) {
       let data11 = data.reason;
       if (typeof data11 !== "string" && data11 !== null) {
-        const err30 = { instancePath: instancePath + "/reason", schemaPath: "#/properties/reason/type", keyword: "type", params: { type: schema407.properties.reason.type } };
+        const err30 = { instancePath: instancePath + "/reason", schemaPath: "#/properties/reason/type", keyword: "type", params: { type: schema459.properties.reason.type } };
         if (vErrors === null) {
           vErrors = [err30];
         } else {
@@ -30994,10 +35059,10 @@ function validate227(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate227.errors = vErrors;
+  validate254.errors = vErrors;
   return errors === 0;
 }
-function validate226(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate253(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -31082,7 +35147,7 @@ function validate226(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "/v4/audit-log")) {
-        const err8 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema405.properties.url.enum } };
+        const err8 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema457.properties.url.enum } };
         if (vErrors === null) {
           vErrors = [err8];
         } else {
@@ -31105,8 +35170,8 @@ function validate226(data, { instancePath = "", parentData, parentDataProperty, 
         }
         const len0 = data2.length;
         for (let i0 = 0; i0 < len0; i0++) {
-          if (!validate227(data2[i0], { instancePath: instancePath + "/data/" + i0, parentData: data2, parentDataProperty: i0, rootData })) {
-            vErrors = vErrors === null ? validate227.errors : vErrors.concat(validate227.errors);
+          if (!validate254(data2[i0], { instancePath: instancePath + "/data/" + i0, parentData: data2, parentDataProperty: i0, rootData })) {
+            vErrors = vErrors === null ? validate254.errors : vErrors.concat(validate254.errors);
             errors = vErrors.length;
           }
         }
@@ -31171,12 +35236,12 @@ function validate226(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate226.errors = vErrors;
+  validate253.errors = vErrors;
   return errors === 0;
 }
-var v4ListAuditLogQuery = validate231;
-var schema414 = { "type": "string", "enum": ["secret_key", "project_key", "mcp", "cli", "system"], "$id": "input:ActorKind" };
-function validate231(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var v4ListAuditLogQuery = validate258;
+var schema466 = { "type": "string", "enum": ["secret_key", "project_key", "mcp", "cli", "system"], "$id": "input:ActorKind" };
+function validate258(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -31519,7 +35584,7 @@ function validate231(data, { instancePath = "", parentData, parentDataProperty, 
               errors++;
             }
             if (!(data7 === "secret_key" || data7 === "project_key" || data7 === "mcp" || data7 === "cli" || data7 === "system")) {
-              const err27 = { instancePath: instancePath + "/filter[actor][]/" + i2, schemaPath: "input:ActorKind/enum", keyword: "enum", params: { allowedValues: schema414.enum } };
+              const err27 = { instancePath: instancePath + "/filter[actor][]/" + i2, schemaPath: "input:ActorKind/enum", keyword: "enum", params: { allowedValues: schema466.enum } };
               if (vErrors === null) {
                 vErrors = [err27];
               } else {
@@ -31654,15 +35719,15 @@ function validate231(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate231.errors = vErrors;
+  validate258.errors = vErrors;
   return errors === 0;
 }
-var validateEventInput = validate232;
-var schema415 = { "type": "object", "required": ["event_id", "event_name", "happened_at"], "additionalProperties": false, "properties": { "event_id": { "type": "string", "minLength": 1, "maxLength": 128, "pattern": "^[A-Za-z0-9._:-]+$", "format": "text" }, "event_name": { "type": "string", "minLength": 1, "maxLength": 100, "pattern": "^(?=.*[a-z])[a-z0-9][a-z0-9_.-]*$", "format": "text" }, "customer_uid": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" }, "identity_id": { "type": "string", "minLength": 1, "maxLength": 255, "pattern": "^(?!\\.{1,2}$)[a-zA-Z0-9._-]+$", "format": "text" }, "happened_at": { "type": "string", "format": "date-time" }, "platform": { "type": "string", "enum": ["iOS", "Android", "Stripe", "Paddle"] }, "product_id": { "type": "string", "maxLength": 255, "format": "text" }, "old_product_id": { "type": "string", "maxLength": 255, "format": "text" }, "new_product_id": { "type": "string", "maxLength": 255, "format": "text" }, "subscription_group": { "type": "string", "maxLength": 255, "format": "text" }, "screen_id": { "type": "string", "maxLength": 256, "format": "text" }, "transaction": { "$ref": "input:EventTransactionInput" }, "price": { "type": "string", "pattern": "^-?[0-9]{1,12}(\\.[0-9]{1,6})?$", "format": "text" }, "currency": { "type": "string", "pattern": "^[A-Za-z]{3}$", "format": "text" }, "proceeds": { "type": "string", "pattern": "^-?[0-9]{1,12}(\\.[0-9]{1,6})?$", "format": "text" }, "price_usd": { "type": "string", "pattern": "^-?[0-9]{1,12}(\\.[0-9]{1,6})?$", "format": "text" }, "proceeds_usd": { "type": "string", "pattern": "^-?[0-9]{1,12}(\\.[0-9]{1,6})?$", "format": "text" }, "device": { "$ref": "input:EventDeviceInput" }, "app": { "$ref": "input:EventAppInput" }, "attribution": { "$ref": "input:EventAttributionInput" }, "properties": { "type": "object", "maxProperties": 100, "propertyNames": { "type": "string", "minLength": 1, "maxLength": 80, "format": "text" }, "additionalProperties": { "type": ["string", "number", "boolean"], "maxLength": 1024, "format": "text" } } }, "$id": "input:EventInput" };
-var pattern158 = new RegExp("^[A-Za-z0-9._:-]+$", "u");
-var pattern159 = new RegExp("^(?=.*[a-z])[a-z0-9][a-z0-9_.-]*$", "u");
-var pattern161 = new RegExp("^-?[0-9]{1,12}(\\.[0-9]{1,6})?$", "u");
-function validate232(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var validateEventInput = validate259;
+var schema467 = { "type": "object", "required": ["event_id", "event_name", "happened_at"], "additionalProperties": false, "properties": { "event_id": { "type": "string", "minLength": 1, "maxLength": 128, "pattern": "^[A-Za-z0-9._:-]+$", "format": "text" }, "event_name": { "type": "string", "minLength": 1, "maxLength": 100, "pattern": "^(?=.*[a-z])[a-z0-9][a-z0-9_.-]*$", "format": "text" }, "customer_uid": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" }, "identity_id": { "type": "string", "minLength": 1, "maxLength": 255, "pattern": "^(?!\\.{1,2}$)[a-zA-Z0-9._-]+$", "format": "text" }, "happened_at": { "type": "string", "format": "date-time" }, "platform": { "type": "string", "enum": ["iOS", "Android", "Stripe", "Paddle"] }, "product_id": { "type": "string", "maxLength": 255, "format": "text" }, "old_product_id": { "type": "string", "maxLength": 255, "format": "text" }, "new_product_id": { "type": "string", "maxLength": 255, "format": "text" }, "subscription_group": { "type": "string", "maxLength": 255, "format": "text" }, "screen_id": { "type": "string", "maxLength": 256, "format": "text" }, "transaction": { "$ref": "input:EventTransactionInput" }, "price": { "type": "string", "pattern": "^-?[0-9]{1,12}(\\.[0-9]{1,6})?$", "format": "text" }, "currency": { "type": "string", "pattern": "^[A-Za-z]{3}$", "format": "text" }, "proceeds": { "type": "string", "pattern": "^-?[0-9]{1,12}(\\.[0-9]{1,6})?$", "format": "text" }, "price_usd": { "type": "string", "pattern": "^-?[0-9]{1,12}(\\.[0-9]{1,6})?$", "format": "text" }, "proceeds_usd": { "type": "string", "pattern": "^-?[0-9]{1,12}(\\.[0-9]{1,6})?$", "format": "text" }, "device": { "$ref": "input:EventDeviceInput" }, "app": { "$ref": "input:EventAppInput" }, "attribution": { "$ref": "input:EventAttributionInput" }, "properties": { "type": "object", "maxProperties": 100, "propertyNames": { "type": "string", "minLength": 1, "maxLength": 80, "format": "text" }, "additionalProperties": { "type": ["string", "number", "boolean"], "maxLength": 1024, "format": "text" } } }, "$id": "input:EventInput" };
+var pattern182 = new RegExp("^[A-Za-z0-9._:-]+$", "u");
+var pattern183 = new RegExp("^(?=.*[a-z])[a-z0-9][a-z0-9_.-]*$", "u");
+var pattern185 = new RegExp("^-?[0-9]{1,12}(\\.[0-9]{1,6})?$", "u");
+function validate259(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -31695,7 +35760,7 @@ function validate232(data, { instancePath = "", parentData, parentDataProperty, 
       errors++;
     }
     for (const key0 in data) {
-      if (!func36.call(schema415.properties, key0)) {
+      if (!func36.call(schema467.properties, key0)) {
         const err3 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
         if (vErrors === null) {
           vErrors = [err3];
@@ -31726,7 +35791,7 @@ function validate232(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern158.test(data0)) {
+        if (!pattern182.test(data0)) {
           const err6 = { instancePath: instancePath + "/event_id", schemaPath: "#/properties/event_id/pattern", keyword: "pattern", params: { pattern: "^[A-Za-z0-9._:-]+$" } };
           if (vErrors === null) {
             vErrors = [err6];
@@ -31775,7 +35840,7 @@ function validate232(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern159.test(data1)) {
+        if (!pattern183.test(data1)) {
           const err11 = { instancePath: instancePath + "/event_name", schemaPath: "#/properties/event_name/pattern", keyword: "pattern", params: { pattern: "^(?=.*[a-z])[a-z0-9][a-z0-9_.-]*$" } };
           if (vErrors === null) {
             vErrors = [err11];
@@ -31926,7 +35991,7 @@ function validate232(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data5 === "iOS" || data5 === "Android" || data5 === "Stripe" || data5 === "Paddle")) {
-        const err26 = { instancePath: instancePath + "/platform", schemaPath: "#/properties/platform/enum", keyword: "enum", params: { allowedValues: schema415.properties.platform.enum } };
+        const err26 = { instancePath: instancePath + "/platform", schemaPath: "#/properties/platform/enum", keyword: "enum", params: { allowedValues: schema467.properties.platform.enum } };
         if (vErrors === null) {
           vErrors = [err26];
         } else {
@@ -32245,7 +36310,7 @@ function validate232(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.price !== void 0) {
       let data17 = data.price;
       if (typeof data17 === "string") {
-        if (!pattern161.test(data17)) {
+        if (!pattern185.test(data17)) {
           const err56 = { instancePath: instancePath + "/price", schemaPath: "#/properties/price/pattern", keyword: "pattern", params: { pattern: "^-?[0-9]{1,12}(\\.[0-9]{1,6})?$" } };
           if (vErrors === null) {
             vErrors = [err56];
@@ -32307,7 +36372,7 @@ function validate232(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.proceeds !== void 0) {
       let data19 = data.proceeds;
       if (typeof data19 === "string") {
-        if (!pattern161.test(data19)) {
+        if (!pattern185.test(data19)) {
           const err62 = { instancePath: instancePath + "/proceeds", schemaPath: "#/properties/proceeds/pattern", keyword: "pattern", params: { pattern: "^-?[0-9]{1,12}(\\.[0-9]{1,6})?$" } };
           if (vErrors === null) {
             vErrors = [err62];
@@ -32338,7 +36403,7 @@ function validate232(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.price_usd !== void 0) {
       let data20 = data.price_usd;
       if (typeof data20 === "string") {
-        if (!pattern161.test(data20)) {
+        if (!pattern185.test(data20)) {
           const err65 = { instancePath: instancePath + "/price_usd", schemaPath: "#/properties/price_usd/pattern", keyword: "pattern", params: { pattern: "^-?[0-9]{1,12}(\\.[0-9]{1,6})?$" } };
           if (vErrors === null) {
             vErrors = [err65];
@@ -32369,7 +36434,7 @@ function validate232(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.proceeds_usd !== void 0) {
       let data21 = data.proceeds_usd;
       if (typeof data21 === "string") {
-        if (!pattern161.test(data21)) {
+        if (!pattern185.test(data21)) {
           const err68 = { instancePath: instancePath + "/proceeds_usd", schemaPath: "#/properties/proceeds_usd/pattern", keyword: "pattern", params: { pattern: "^-?[0-9]{1,12}(\\.[0-9]{1,6})?$" } };
           if (vErrors === null) {
             vErrors = [err68];
@@ -32999,7 +37064,7 @@ function validate232(data, { instancePath = "", parentData, parentDataProperty, 
         for (const key6 in data40) {
           let data41 = data40[key6];
           if (typeof data41 !== "string" && !(typeof data41 == "number" && isFinite(data41)) && typeof data41 !== "boolean") {
-            const err128 = { instancePath: instancePath + "/properties/" + key6.replace(/~/g, "~0").replace(/\//g, "~1"), schemaPath: "#/properties/properties/additionalProperties/type", keyword: "type", params: { type: schema415.properties.properties.additionalProperties.type } };
+            const err128 = { instancePath: instancePath + "/properties/" + key6.replace(/~/g, "~0").replace(/\//g, "~1"), schemaPath: "#/properties/properties/additionalProperties/type", keyword: "type", params: { type: schema467.properties.properties.additionalProperties.type } };
             if (vErrors === null) {
               vErrors = [err128];
             } else {
@@ -33047,7 +37112,7 @@ function validate232(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate232.errors = vErrors;
+  validate259.errors = vErrors;
   return errors === 0;
 }
 export {
@@ -33072,6 +37137,13 @@ export {
   answerExport,
   answerExportList,
   answerIdentity,
+  answerIntegration,
+  answerIntegrationConfig,
+  answerIntegrationDeliveryList,
+  answerIntegrationList,
+  answerIntegrationReplay,
+  answerIntegrationTest,
+  answerIntegrationsMeta,
   answerLedger,
   answerOffering,
   answerOfferingList,
@@ -33116,6 +37188,7 @@ export {
   v4CreateExperimentGroupBody,
   v4CreateExportBody,
   v4CreateIdentityBody,
+  v4CreateIntegrationBody,
   v4CreateOfferingBody,
   v4CreateProductBody,
   v4CreatePurchaseBody,
@@ -33149,18 +37222,24 @@ export {
   v4ListCustomersQuery,
   v4ListEntitlementsQuery,
   v4ListEventsQuery,
+  v4ListIntegrationDeliveriesQuery,
   v4ListOfferingsQuery,
   v4ListProductsQuery,
   v4ListUserPurchasesQuery,
   v4ReplaceRemoteConfigurationPayloadBody,
+  v4ReplayIntegrationDeliveriesBody,
   v4RevokeCustomerPermissionPath,
   v4RevokeUserEntitlementPath,
   v4SetRemoteConfigurationPayloadMappingBody,
   v4SetUserPropertiesBody,
+  v4TestIntegrationBody,
   v4UpdateEntitlementBody,
   v4UpdateExperimentBody,
   v4UpdateExperimentGroupBody,
   v4UpdateExperimentGroupPath,
+  v4UpdateIntegrationConfigBody,
+  v4UpdateIntegrationStatusBody,
+  v4UpdateIntegrationStatusPath,
   v4UpdateOfferingBody,
   v4UpdateProductBody,
   v4UpdateProjectSettingsBody,

@@ -43,8 +43,11 @@ create table integrations (
   active smallint not null default 0 check (active in (0, 1, 2)),
   -- Since when open deliveries are held; null while active.
   held_since timestamptz,
-  -- In error: when the oldest open delivery is tried again; null: not probed (410, or nothing is open).
-  next_probe_at timestamptz,
+  -- In error: whether the oldest open delivery is tried every five minutes (not after a 410), and the one that is being tried.
+  is_probed boolean not null default false,
+  probing bigint,
+  -- Since the last activation: open deliveries up to this number are due again; the rest follows (kind 'integration-release').
+  released_to bigint,
   -- Log positions at the first activation, per partition; null before.
   from_offsets bigint[],
   settings jsonb not null default '{}',
@@ -53,6 +56,8 @@ create table integrations (
   -- The secret before the last change, sealed, good for 24 h of real time.
   former_signing_secret text,
   signing_secret_changed_at timestamptz,
+  -- Real times of the last ten tests, for ten a minute.
+  tested_at timestamptz[] not null default '{}',
   -- null = the whole catalogue, no custom events.
   events jsonb,
   event_mapping jsonb not null default '{}',
@@ -71,8 +76,8 @@ create table integrations (
 );
 create index integrations_by_creation on integrations (environment, created_at, id) where deleted_at is null;
 
--- Of the open deliveries of one integration and user (source event) the first alone has a `due` row (kind 'delivery', id = number);
--- each that ends promises the next. Whoever adds or ends one holds the lane's row.
+-- Of the open deliveries of one integration and user (source event) one alone has a `due` row (kind 'delivery', id = number): the first
+-- in the log; each that ends promises the next. Whoever adds or ends one holds the lane's row.
 create table delivery_lanes (
   environment int not null,
   integration int not null,
@@ -99,6 +104,8 @@ create table deliveries (
   -- Open: pending, retrying. `held` is not stored: it is an open one whose integration is not active.
   status text not null default 'pending' check (status in ('pending', 'retrying', 'delivered', 'failed')),
   reason text,
+  -- 1: sent again on request; goes after what happens just now.
+  priority smallint not null default 0,
   -- Attempts in all; of the present round (a replay begins anew).
   attempt_count int not null default 0,
   round_attempts int not null default 0,
@@ -114,7 +121,7 @@ create unique index deliveries_once_per_step on deliveries (environment, run_id,
 create index deliveries_by_creation on deliveries (environment, integration, created_at, id);
 create index deliveries_by_time on deliveries (environment, created_at);
 create index deliveries_open on deliveries (integration, number) where status in ('pending', 'retrying');
-create index deliveries_open_of_user on deliveries (integration, user_id, number) where status in ('pending', 'retrying') and source = 'event';
+create index deliveries_open_of_user on deliveries (integration, user_id, log_offset) where status in ('pending', 'retrying') and source = 'event';
 create index deliveries_of_user on deliveries (environment, user_id) where user_id is not null;
 create index deliveries_by_end on deliveries (environment, ended_at) where ended_at is not null;
 
@@ -166,7 +173,8 @@ create table automation_runs (
   received_at timestamptz not null,
   partition smallint not null,
   log_offset bigint not null,
-  -- The run's own place in the log: what it waits for comes after it. `log_offset` until a wait ends.
+  -- The last event that it met: its trigger's place, or that of the event that ended a wait. (Waits that ended by time stand in the
+  -- timeline: what is waited for after them was received from their deadline on.)
   position bigint not null,
   -- Written when the run comes to rest: while a worker has it for the first time it says pending (its `due` row knows better).
   status text not null default 'pending' check (status in ('pending', 'running', 'waiting', 'succeeded', 'failed', 'cancelled', 'skipped')),
@@ -210,7 +218,9 @@ create table event_waits (
   environment int not null,
   user_id text collate "C" not null,
   event_name text not null,
+  -- Only events after this place, received from `since` (null: whenever) until before the deadline.
   after_offset bigint not null,
+  since timestamptz,
   deadline timestamptz not null,
   event_id text collate "C",
   event_offset bigint

@@ -15,7 +15,10 @@ import { diskStorage } from '../../store/files/disk.ts'
 import type { FileStorage } from '../../store/files/storage.ts'
 import { transaction } from '../../store/transaction.ts'
 import { startWorker } from '../../workers/main.ts'
+import { integrationProbe } from '../../workflows/destinations/probe.ts'
+import { eventDestinations } from '../../workflows/destinations/registry.ts'
 import { POLICIES, type Policies } from '../../workflows/engine/policy.ts'
+import { outgoing } from '../../workflows/outgoing/outgoing.ts'
 import { type Client, client } from './client.ts'
 import { freshDatabase } from './database.ts'
 import { testQueue } from './queue.ts'
@@ -83,6 +86,7 @@ export async function startApi(options: TestApiOptions = {}): Promise<TestApi> {
   const off = { perSecond: 0, burst: 1 }
   const listing = connect({ url: database.url, plansOnce: true })
   const stepping = connect({ url: database.url, max: 2 })
+  const out = outgoing({ allowPrivateNetwork: true })
   const deps = {
     pool,
     listing,
@@ -97,6 +101,7 @@ export async function startApi(options: TestApiOptions = {}): Promise<TestApi> {
     publicUrl: '',
     unverifiedPurchases: options.unverifiedPurchases ?? ('secret' as const),
     verifiers: options.verifiers ?? {},
+    probe: integrationProbe({ outgoing: out, allowPrivateNetwork: true, destinations: eventDestinations }),
   }
   const server = await listen(deps, 0, '127.0.0.1')
   const url = `http://127.0.0.1:${server.port}`
@@ -106,7 +111,7 @@ export async function startApi(options: TestApiOptions = {}): Promise<TestApi> {
         pool,
         url: database.url,
         queue: await testQueue(database.url),
-        ...promises({ pool, storage, partRows: options.partRows ?? 1000, policies: options.policies ?? POLICIES }),
+        ...promises({ pool, secrets, storage, outgoing: out, partRows: options.partRows ?? 1000, policies: options.policies ?? POLICIES }),
         leaseMs: 1000,
         log,
       })
@@ -127,6 +132,7 @@ export async function startApi(options: TestApiOptions = {}): Promise<TestApi> {
       await listing.end()
       await stepping.end()
       await worker?.stop()
+      await out.close()
       await database.drop()
       await rm(files, { recursive: true, force: true })
     },

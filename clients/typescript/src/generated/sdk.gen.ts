@@ -2,7 +2,7 @@
 
 import { client } from './client.gen.ts';
 import type { Client, Options as Options2, TDataShape } from './client/index.ts';
-import type { V4AdvanceTestClockData, V4AdvanceTestClockErrors, V4AdvanceTestClockResponses, V4AttachUserToExperimentData, V4AttachUserToExperimentErrors, V4AttachUserToExperimentResponses, V4AttachUserToRemoteConfigurationData, V4AttachUserToRemoteConfigurationErrors, V4AttachUserToRemoteConfigurationResponses, V4ChangeExperimentStatusData, V4ChangeExperimentStatusErrors, V4ChangeExperimentStatusResponses, V4ChangeRemoteConfigurationStatusData, V4ChangeRemoteConfigurationStatusErrors, V4ChangeRemoteConfigurationStatusResponses, V4CopyScreenData, V4CopyScreenErrors, V4CopyScreenResponses, V4CreateEntitlementData, V4CreateEntitlementErrors, V4CreateEntitlementResponses, V4CreateEventsData, V4CreateEventsErrors, V4CreateEventsResponses, V4CreateExperimentData, V4CreateExperimentErrors, V4CreateExperimentGroupData, V4CreateExperimentGroupErrors, V4CreateExperimentGroupResponses, V4CreateExperimentResponses, V4CreateExportData, V4CreateExportErrors, V4CreateExportResponses, V4CreateIdentityData, V4CreateIdentityErrors, V4CreateIdentityResponses, V4CreateOfferingData, V4CreateOfferingErrors, V4CreateOfferingResponses, V4CreateProductData, V4CreateProductErrors, V4CreateProductResponses, V4CreatePurchaseData, V4CreatePurchaseErrors, V4CreatePurchaseResponses, V4CreatePushData, V4CreatePushErrors, V4CreatePushResponses, V4CreateRemoteConfigurationData, V4CreateRemoteConfigurationErrors, V4CreateRemoteConfigurationResponses, V4CreateScreenData, V4CreateScreenErrors, V4CreateScreenResponses, V4CreateSegmentData, V4CreateSegmentErrors, V4CreateSegmentResponses, V4CreateUserData, V4CreateUserErrors, V4CreateUserResponses, V4DeleteCustomerData, V4DeleteCustomerErrors, V4DeleteCustomerResponses, V4DeleteEntitlementData, V4DeleteEntitlementErrors, V4DeleteEntitlementResponses, V4DeleteExperimentData, V4DeleteExperimentErrors, V4DeleteExperimentGroupData, V4DeleteExperimentGroupErrors, V4DeleteExperimentGroupResponses, V4DeleteExperimentResponses, V4DeleteOfferingData, V4DeleteOfferingErrors, V4DeleteOfferingResponses, V4DeleteProductData, V4DeleteProductErrors, V4DeleteProductResponses, V4DeletePushData, V4DeletePushErrors, V4DeletePushResponses, V4DeleteRemoteConfigurationData, V4DeleteRemoteConfigurationErrors, V4DeleteRemoteConfigurationResponses, V4DeleteScreenData, V4DeleteScreenErrors, V4DeleteScreenResponses, V4DeleteSegmentData, V4DeleteSegmentErrors, V4DeleteSegmentResponses, V4DetachUserFromExperimentData, V4DetachUserFromExperimentErrors, V4DetachUserFromExperimentResponses, V4DetachUserFromRemoteConfigurationData, V4DetachUserFromRemoteConfigurationErrors, V4DetachUserFromRemoteConfigurationResponses, V4EvaluateUserRemoteConfigurationsData, V4EvaluateUserRemoteConfigurationsErrors, V4EvaluateUserRemoteConfigurationsResponses, V4GetCustomerData, V4GetCustomerErrors, V4GetCustomerMetricsData, V4GetCustomerMetricsErrors, V4GetCustomerMetricsResponses, V4GetCustomerResponses, V4GetEntitlementData, V4GetEntitlementErrors, V4GetEntitlementResponses, V4GetExperimentData, V4GetExperimentErrors, V4GetExperimentResponses, V4GetExperimentsSummaryData, V4GetExperimentsSummaryErrors, V4GetExperimentsSummaryResponses, V4GetExportData, V4GetExportErrors, V4GetExportResponses, V4GetIdentityData, V4GetIdentityErrors, V4GetIdentityResponses, V4GetLedgerData, V4GetLedgerErrors, V4GetLedgerResponses, V4GetOfferingData, V4GetOfferingErrors, V4GetOfferingResponses, V4GetProductData, V4GetProductErrors, V4GetProductResponses, V4GetProjectSettingsData, V4GetProjectSettingsErrors, V4GetProjectSettingsResponses, V4GetPushData, V4GetPushErrors, V4GetPushResponses, V4GetRemoteConfigurationData, V4GetRemoteConfigurationErrors, V4GetRemoteConfigurationPayloadData, V4GetRemoteConfigurationPayloadErrors, V4GetRemoteConfigurationPayloadMappingData, V4GetRemoteConfigurationPayloadMappingErrors, V4GetRemoteConfigurationPayloadMappingResponses, V4GetRemoteConfigurationPayloadResponses, V4GetRemoteConfigurationResponses, V4GetScreenData, V4GetScreenErrors, V4GetScreenResponses, V4GetSegmentData, V4GetSegmentErrors, V4GetSegmentResponses, V4GetStoreConfigData, V4GetStoreConfigErrors, V4GetStoreConfigResponses, V4GetTestClockData, V4GetTestClockErrors, V4GetTestClockResponses, V4GetUserData, V4GetUserErrors, V4GetUserPurchaseData, V4GetUserPurchaseErrors, V4GetUserPurchaseResponses, V4GetUserResponses, V4GrantCustomerPermissionData, V4GrantCustomerPermissionErrors, V4GrantCustomerPermissionResponses, V4GrantUserEntitlementData, V4GrantUserEntitlementErrors, V4GrantUserEntitlementResponses, V4ListAuditLogData, V4ListAuditLogErrors, V4ListAuditLogResponses, V4ListCustomerPermissionsData, V4ListCustomerPermissionsErrors, V4ListCustomerPermissionsResponses, V4ListCustomersData, V4ListCustomersErrors, V4ListCustomersResponses, V4ListEntitlementsData, V4ListEntitlementsErrors, V4ListEntitlementsResponses, V4ListEventsData, V4ListEventsErrors, V4ListEventsResponses, V4ListExperimentGroupsData, V4ListExperimentGroupsErrors, V4ListExperimentGroupsResponses, V4ListExperimentsData, V4ListExperimentsErrors, V4ListExperimentsResponses, V4ListExportsData, V4ListExportsErrors, V4ListExportsResponses, V4ListOfferingsData, V4ListOfferingsErrors, V4ListOfferingsResponses, V4ListProductsData, V4ListProductsErrors, V4ListProductsResponses, V4ListPushesData, V4ListPushesErrors, V4ListPushesResponses, V4ListRemoteConfigurationsData, V4ListRemoteConfigurationsErrors, V4ListRemoteConfigurationsResponses, V4ListScreensData, V4ListScreensErrors, V4ListScreensResponses, V4ListSegmentsData, V4ListSegmentsErrors, V4ListSegmentsResponses, V4ListSystemSegmentsData, V4ListSystemSegmentsErrors, V4ListSystemSegmentsResponses, V4ListUserEntitlementsData, V4ListUserEntitlementsErrors, V4ListUserEntitlementsResponses, V4ListUserPropertiesData, V4ListUserPropertiesErrors, V4ListUserPropertiesResponses, V4ListUserPurchasesData, V4ListUserPurchasesErrors, V4ListUserPurchasesResponses, V4PublishScreenData, V4PublishScreenErrors, V4PublishScreenResponses, V4RegenerateProjectSecretData, V4RegenerateProjectSecretErrors, V4RegenerateProjectSecretResponses, V4ReplaceRemoteConfigurationPayloadData, V4ReplaceRemoteConfigurationPayloadErrors, V4ReplaceRemoteConfigurationPayloadResponses, V4RevokeCustomerPermissionData, V4RevokeCustomerPermissionErrors, V4RevokeCustomerPermissionResponses, V4RevokeUserEntitlementData, V4RevokeUserEntitlementErrors, V4RevokeUserEntitlementResponses, V4SetCustomerPropertiesData, V4SetCustomerPropertiesErrors, V4SetCustomerPropertiesResponses, V4SetMainOfferingData, V4SetMainOfferingErrors, V4SetMainOfferingResponses, V4SetRemoteConfigurationPayloadMappingData, V4SetRemoteConfigurationPayloadMappingErrors, V4SetRemoteConfigurationPayloadMappingResponses, V4SetUserPropertiesData, V4SetUserPropertiesErrors, V4SetUserPropertiesResponses, V4UpdateEntitlementData, V4UpdateEntitlementErrors, V4UpdateEntitlementResponses, V4UpdateExperimentData, V4UpdateExperimentErrors, V4UpdateExperimentGroupData, V4UpdateExperimentGroupErrors, V4UpdateExperimentGroupResponses, V4UpdateExperimentResponses, V4UpdateOfferingData, V4UpdateOfferingErrors, V4UpdateOfferingResponses, V4UpdateProductData, V4UpdateProductErrors, V4UpdateProductResponses, V4UpdateProjectSettingsData, V4UpdateProjectSettingsErrors, V4UpdateProjectSettingsResponses, V4UpdatePushData, V4UpdatePushErrors, V4UpdatePushResponses, V4UpdateRemoteConfigurationData, V4UpdateRemoteConfigurationErrors, V4UpdateRemoteConfigurationResponses, V4UpdateScreenData, V4UpdateScreenErrors, V4UpdateScreenResponses, V4UpdateSegmentData, V4UpdateSegmentErrors, V4UpdateSegmentResponses, V4UpdateStoreConfigData, V4UpdateStoreConfigErrors, V4UpdateStoreConfigResponses, V4UpdateUserPurchaseData, V4UpdateUserPurchaseErrors, V4UpdateUserPurchaseResponses } from './types.gen.ts';
+import type { V4AdvanceTestClockData, V4AdvanceTestClockErrors, V4AdvanceTestClockResponses, V4AttachUserToExperimentData, V4AttachUserToExperimentErrors, V4AttachUserToExperimentResponses, V4AttachUserToRemoteConfigurationData, V4AttachUserToRemoteConfigurationErrors, V4AttachUserToRemoteConfigurationResponses, V4ChangeExperimentStatusData, V4ChangeExperimentStatusErrors, V4ChangeExperimentStatusResponses, V4ChangeRemoteConfigurationStatusData, V4ChangeRemoteConfigurationStatusErrors, V4ChangeRemoteConfigurationStatusResponses, V4CopyScreenData, V4CopyScreenErrors, V4CopyScreenResponses, V4CreateEntitlementData, V4CreateEntitlementErrors, V4CreateEntitlementResponses, V4CreateEventsData, V4CreateEventsErrors, V4CreateEventsResponses, V4CreateExperimentData, V4CreateExperimentErrors, V4CreateExperimentGroupData, V4CreateExperimentGroupErrors, V4CreateExperimentGroupResponses, V4CreateExperimentResponses, V4CreateExportData, V4CreateExportErrors, V4CreateExportResponses, V4CreateIdentityData, V4CreateIdentityErrors, V4CreateIdentityResponses, V4CreateIntegrationData, V4CreateIntegrationErrors, V4CreateIntegrationResponses, V4CreateOfferingData, V4CreateOfferingErrors, V4CreateOfferingResponses, V4CreateProductData, V4CreateProductErrors, V4CreateProductResponses, V4CreatePurchaseData, V4CreatePurchaseErrors, V4CreatePurchaseResponses, V4CreatePushData, V4CreatePushErrors, V4CreatePushResponses, V4CreateRemoteConfigurationData, V4CreateRemoteConfigurationErrors, V4CreateRemoteConfigurationResponses, V4CreateScreenData, V4CreateScreenErrors, V4CreateScreenResponses, V4CreateSegmentData, V4CreateSegmentErrors, V4CreateSegmentResponses, V4CreateUserData, V4CreateUserErrors, V4CreateUserResponses, V4DeleteCustomerData, V4DeleteCustomerErrors, V4DeleteCustomerResponses, V4DeleteEntitlementData, V4DeleteEntitlementErrors, V4DeleteEntitlementResponses, V4DeleteExperimentData, V4DeleteExperimentErrors, V4DeleteExperimentGroupData, V4DeleteExperimentGroupErrors, V4DeleteExperimentGroupResponses, V4DeleteExperimentResponses, V4DeleteIntegrationData, V4DeleteIntegrationErrors, V4DeleteIntegrationResponses, V4DeleteOfferingData, V4DeleteOfferingErrors, V4DeleteOfferingResponses, V4DeleteProductData, V4DeleteProductErrors, V4DeleteProductResponses, V4DeletePushData, V4DeletePushErrors, V4DeletePushResponses, V4DeleteRemoteConfigurationData, V4DeleteRemoteConfigurationErrors, V4DeleteRemoteConfigurationResponses, V4DeleteScreenData, V4DeleteScreenErrors, V4DeleteScreenResponses, V4DeleteSegmentData, V4DeleteSegmentErrors, V4DeleteSegmentResponses, V4DetachUserFromExperimentData, V4DetachUserFromExperimentErrors, V4DetachUserFromExperimentResponses, V4DetachUserFromRemoteConfigurationData, V4DetachUserFromRemoteConfigurationErrors, V4DetachUserFromRemoteConfigurationResponses, V4EvaluateUserRemoteConfigurationsData, V4EvaluateUserRemoteConfigurationsErrors, V4EvaluateUserRemoteConfigurationsResponses, V4GetCustomerData, V4GetCustomerErrors, V4GetCustomerMetricsData, V4GetCustomerMetricsErrors, V4GetCustomerMetricsResponses, V4GetCustomerResponses, V4GetEntitlementData, V4GetEntitlementErrors, V4GetEntitlementResponses, V4GetExperimentData, V4GetExperimentErrors, V4GetExperimentResponses, V4GetExperimentsSummaryData, V4GetExperimentsSummaryErrors, V4GetExperimentsSummaryResponses, V4GetExportData, V4GetExportErrors, V4GetExportResponses, V4GetIdentityData, V4GetIdentityErrors, V4GetIdentityResponses, V4GetIntegrationConfigData, V4GetIntegrationConfigErrors, V4GetIntegrationConfigResponses, V4GetIntegrationsMetaData, V4GetIntegrationsMetaErrors, V4GetIntegrationsMetaResponses, V4GetLedgerData, V4GetLedgerErrors, V4GetLedgerResponses, V4GetOfferingData, V4GetOfferingErrors, V4GetOfferingResponses, V4GetProductData, V4GetProductErrors, V4GetProductResponses, V4GetProjectSettingsData, V4GetProjectSettingsErrors, V4GetProjectSettingsResponses, V4GetPushData, V4GetPushErrors, V4GetPushResponses, V4GetRemoteConfigurationData, V4GetRemoteConfigurationErrors, V4GetRemoteConfigurationPayloadData, V4GetRemoteConfigurationPayloadErrors, V4GetRemoteConfigurationPayloadMappingData, V4GetRemoteConfigurationPayloadMappingErrors, V4GetRemoteConfigurationPayloadMappingResponses, V4GetRemoteConfigurationPayloadResponses, V4GetRemoteConfigurationResponses, V4GetScreenData, V4GetScreenErrors, V4GetScreenResponses, V4GetSegmentData, V4GetSegmentErrors, V4GetSegmentResponses, V4GetStoreConfigData, V4GetStoreConfigErrors, V4GetStoreConfigResponses, V4GetTestClockData, V4GetTestClockErrors, V4GetTestClockResponses, V4GetUserData, V4GetUserErrors, V4GetUserPurchaseData, V4GetUserPurchaseErrors, V4GetUserPurchaseResponses, V4GetUserResponses, V4GrantCustomerPermissionData, V4GrantCustomerPermissionErrors, V4GrantCustomerPermissionResponses, V4GrantUserEntitlementData, V4GrantUserEntitlementErrors, V4GrantUserEntitlementResponses, V4ListAuditLogData, V4ListAuditLogErrors, V4ListAuditLogResponses, V4ListCustomerPermissionsData, V4ListCustomerPermissionsErrors, V4ListCustomerPermissionsResponses, V4ListCustomersData, V4ListCustomersErrors, V4ListCustomersResponses, V4ListEntitlementsData, V4ListEntitlementsErrors, V4ListEntitlementsResponses, V4ListEventsData, V4ListEventsErrors, V4ListEventsResponses, V4ListExperimentGroupsData, V4ListExperimentGroupsErrors, V4ListExperimentGroupsResponses, V4ListExperimentsData, V4ListExperimentsErrors, V4ListExperimentsResponses, V4ListExportsData, V4ListExportsErrors, V4ListExportsResponses, V4ListIntegrationDeliveriesData, V4ListIntegrationDeliveriesErrors, V4ListIntegrationDeliveriesResponses, V4ListIntegrationsData, V4ListIntegrationsErrors, V4ListIntegrationsResponses, V4ListOfferingsData, V4ListOfferingsErrors, V4ListOfferingsResponses, V4ListProductsData, V4ListProductsErrors, V4ListProductsResponses, V4ListPushesData, V4ListPushesErrors, V4ListPushesResponses, V4ListRemoteConfigurationsData, V4ListRemoteConfigurationsErrors, V4ListRemoteConfigurationsResponses, V4ListScreensData, V4ListScreensErrors, V4ListScreensResponses, V4ListSegmentsData, V4ListSegmentsErrors, V4ListSegmentsResponses, V4ListSystemSegmentsData, V4ListSystemSegmentsErrors, V4ListSystemSegmentsResponses, V4ListUserEntitlementsData, V4ListUserEntitlementsErrors, V4ListUserEntitlementsResponses, V4ListUserPropertiesData, V4ListUserPropertiesErrors, V4ListUserPropertiesResponses, V4ListUserPurchasesData, V4ListUserPurchasesErrors, V4ListUserPurchasesResponses, V4PublishScreenData, V4PublishScreenErrors, V4PublishScreenResponses, V4RegenerateProjectSecretData, V4RegenerateProjectSecretErrors, V4RegenerateProjectSecretResponses, V4ReplaceRemoteConfigurationPayloadData, V4ReplaceRemoteConfigurationPayloadErrors, V4ReplaceRemoteConfigurationPayloadResponses, V4ReplayIntegrationDeliveriesData, V4ReplayIntegrationDeliveriesErrors, V4ReplayIntegrationDeliveriesResponses, V4RevokeCustomerPermissionData, V4RevokeCustomerPermissionErrors, V4RevokeCustomerPermissionResponses, V4RevokeUserEntitlementData, V4RevokeUserEntitlementErrors, V4RevokeUserEntitlementResponses, V4SetCustomerPropertiesData, V4SetCustomerPropertiesErrors, V4SetCustomerPropertiesResponses, V4SetMainOfferingData, V4SetMainOfferingErrors, V4SetMainOfferingResponses, V4SetRemoteConfigurationPayloadMappingData, V4SetRemoteConfigurationPayloadMappingErrors, V4SetRemoteConfigurationPayloadMappingResponses, V4SetUserPropertiesData, V4SetUserPropertiesErrors, V4SetUserPropertiesResponses, V4TestIntegrationData, V4TestIntegrationErrors, V4TestIntegrationResponses, V4UpdateEntitlementData, V4UpdateEntitlementErrors, V4UpdateEntitlementResponses, V4UpdateExperimentData, V4UpdateExperimentErrors, V4UpdateExperimentGroupData, V4UpdateExperimentGroupErrors, V4UpdateExperimentGroupResponses, V4UpdateExperimentResponses, V4UpdateIntegrationConfigData, V4UpdateIntegrationConfigErrors, V4UpdateIntegrationConfigResponses, V4UpdateIntegrationStatusData, V4UpdateIntegrationStatusErrors, V4UpdateIntegrationStatusResponses, V4UpdateOfferingData, V4UpdateOfferingErrors, V4UpdateOfferingResponses, V4UpdateProductData, V4UpdateProductErrors, V4UpdateProductResponses, V4UpdateProjectSettingsData, V4UpdateProjectSettingsErrors, V4UpdateProjectSettingsResponses, V4UpdatePushData, V4UpdatePushErrors, V4UpdatePushResponses, V4UpdateRemoteConfigurationData, V4UpdateRemoteConfigurationErrors, V4UpdateRemoteConfigurationResponses, V4UpdateScreenData, V4UpdateScreenErrors, V4UpdateScreenResponses, V4UpdateSegmentData, V4UpdateSegmentErrors, V4UpdateSegmentResponses, V4UpdateStoreConfigData, V4UpdateStoreConfigErrors, V4UpdateStoreConfigResponses, V4UpdateUserPurchaseData, V4UpdateUserPurchaseErrors, V4UpdateUserPurchaseResponses } from './types.gen.ts';
 
 export type Options<TData extends TDataShape = TDataShape, ThrowOnError extends boolean = boolean, TResponse = unknown> = Options2<TData, ThrowOnError, TResponse> & {
     /**
@@ -1086,6 +1086,136 @@ export const v4GetExport = <ThrowOnError extends boolean = true>(options: Option
     security: [{ scheme: 'bearer', type: 'http' }],
     url: '/v4/exports/{export_id}',
     ...options
+});
+
+/**
+ * List integrations
+ *
+ * All integrations of the environment, newest first; deleted ones are left out.
+ */
+export const v4ListIntegrations = <ThrowOnError extends boolean = true>(options?: Options<V4ListIntegrationsData, ThrowOnError>) => (options?.client ?? client).get<V4ListIntegrationsResponses, V4ListIntegrationsErrors, ThrowOnError>({
+    security: [{ scheme: 'bearer', type: 'http' }],
+    url: '/v4/integrations',
+    ...options
+});
+
+/**
+ * Create an integration
+ *
+ * Makes an integration, paused and without settings: give it some, then set its status to 1. 422 `integration_not_supported` when the provider does not know the platform.
+ */
+export const v4CreateIntegration = <ThrowOnError extends boolean = true>(options: Options<V4CreateIntegrationData, ThrowOnError>) => (options.client ?? client).post<V4CreateIntegrationResponses, V4CreateIntegrationErrors, ThrowOnError>({
+    security: [{ scheme: 'bearer', type: 'http' }],
+    url: '/v4/integrations',
+    ...options,
+    headers: {
+        'Content-Type': 'application/json',
+        ...options.headers
+    }
+});
+
+/**
+ * Get the providers
+ *
+ * Every provider with the platforms that it knows, by category.
+ */
+export const v4GetIntegrationsMeta = <ThrowOnError extends boolean = true>(options?: Options<V4GetIntegrationsMetaData, ThrowOnError>) => (options?.client ?? client).get<V4GetIntegrationsMetaResponses, V4GetIntegrationsMetaErrors, ThrowOnError>({
+    security: [{ scheme: 'bearer', type: 'http' }],
+    url: '/v4/integrations/meta',
+    ...options
+});
+
+/**
+ * Start or pause an integration
+ *
+ * 1 starts it, 0 pauses it; from 2 (error) both are possible. Starting is 422 `integration_not_configured` without the required settings, 422 `integration_not_available` for a provider that this installation cannot deliver to, and for webhooks 422 `integration_test_failed` unless the address of the environment answers a probe with 200 within 10 seconds; the status then stays. What was held goes out, in order, when it is started again.
+ */
+export const v4UpdateIntegrationStatus = <ThrowOnError extends boolean = true>(options: Options<V4UpdateIntegrationStatusData, ThrowOnError>) => (options.client ?? client).post<V4UpdateIntegrationStatusResponses, V4UpdateIntegrationStatusErrors, ThrowOnError>({
+    security: [{ scheme: 'bearer', type: 'http' }],
+    url: '/v4/integrations/{integration_id}/status',
+    ...options,
+    headers: {
+        'Content-Type': 'application/json',
+        ...options.headers
+    }
+});
+
+/**
+ * Delete an integration
+ *
+ * Ends the forwarding for good: what is still open fails as `integration_deleted`. 409 `conflict` while an active report goes to it, or an active or paused automation or a push names it.
+ */
+export const v4DeleteIntegration = <ThrowOnError extends boolean = true>(options: Options<V4DeleteIntegrationData, ThrowOnError>) => (options.client ?? client).delete<V4DeleteIntegrationResponses, V4DeleteIntegrationErrors, ThrowOnError>({
+    security: [{ scheme: 'bearer', type: 'http' }],
+    url: '/v4/integrations/{integration_id}',
+    ...options
+});
+
+/**
+ * Get the configuration
+ *
+ * Settings without their secrets, and which events go out under which name. Before the first update everything is unset or default.
+ */
+export const v4GetIntegrationConfig = <ThrowOnError extends boolean = true>(options: Options<V4GetIntegrationConfigData, ThrowOnError>) => (options.client ?? client).get<V4GetIntegrationConfigResponses, V4GetIntegrationConfigErrors, ThrowOnError>({
+    security: [{ scheme: 'bearer', type: 'http' }],
+    url: '/v4/integrations/{integration_id}/config',
+    ...options
+});
+
+/**
+ * Replace the configuration
+ *
+ * Replaces everything that is no secret: what is left out is unset or returns to its default. A secret that is left out stays, null removes it. When webhooks have no signing secret and none is sent, one is made and shown in this answer only. While the integration is active, a change with which it could not be started is 422 and changes nothing.
+ */
+export const v4UpdateIntegrationConfig = <ThrowOnError extends boolean = true>(options: Options<V4UpdateIntegrationConfigData, ThrowOnError>) => (options.client ?? client).put<V4UpdateIntegrationConfigResponses, V4UpdateIntegrationConfigErrors, ThrowOnError>({
+    security: [{ scheme: 'bearer', type: 'http' }],
+    url: '/v4/integrations/{integration_id}/config',
+    ...options,
+    headers: {
+        'Content-Type': 'application/json',
+        ...options.headers
+    }
+});
+
+/**
+ * Test an integration
+ *
+ * Sends one sample to the provider at once, whatever the status; it is no delivery and moves no counter. A test that fails is 200 with `ok: false`. 422 `integration_not_configured` or `integration_not_available` when there is nothing to be tried; ten a minute, then 429.
+ */
+export const v4TestIntegration = <ThrowOnError extends boolean = true>(options: Options<V4TestIntegrationData, ThrowOnError>) => (options.client ?? client).post<V4TestIntegrationResponses, V4TestIntegrationErrors, ThrowOnError>({
+    security: [{ scheme: 'bearer', type: 'http' }],
+    url: '/v4/integrations/{integration_id}/test',
+    ...options,
+    headers: {
+        'Content-Type': 'application/json',
+        ...options.headers
+    }
+});
+
+/**
+ * List deliveries
+ *
+ * What was sent to the provider, or is to be, newest first. Values of one filter are alternatives; different filters must all hold.
+ */
+export const v4ListIntegrationDeliveries = <ThrowOnError extends boolean = true>(options: Options<V4ListIntegrationDeliveriesData, ThrowOnError>) => (options.client ?? client).get<V4ListIntegrationDeliveriesResponses, V4ListIntegrationDeliveriesErrors, ThrowOnError>({
+    security: [{ scheme: 'bearer', type: 'http' }],
+    url: '/v4/integrations/{integration_id}/deliveries',
+    ...options
+});
+
+/**
+ * Replay deliveries
+ *
+ * Sends again what the window holds: delivered and failed deliveries under their own id and with fresh attempts; `missing` makes deliveries of events of the last 30 days that never had one. The order of each user's events is kept. 409 `conflict` unless the integration is active.
+ */
+export const v4ReplayIntegrationDeliveries = <ThrowOnError extends boolean = true>(options: Options<V4ReplayIntegrationDeliveriesData, ThrowOnError>) => (options.client ?? client).post<V4ReplayIntegrationDeliveriesResponses, V4ReplayIntegrationDeliveriesErrors, ThrowOnError>({
+    security: [{ scheme: 'bearer', type: 'http' }],
+    url: '/v4/integrations/{integration_id}/replay',
+    ...options,
+    headers: {
+        'Content-Type': 'application/json',
+        ...options.headers
+    }
 });
 
 /**

@@ -1070,6 +1070,255 @@ export type Identity = {
 };
 
 /**
+ * The provider, as `v4GetIntegrationsMeta` lists them.
+ */
+export type ProviderSlug = 'amplitude' | 'appmetrica' | 'facebook' | 'firebase' | 'mixpanel' | 'posthog' | 'segment' | 'searchads' | 'adjust' | 'appsflyer' | 'branch' | 'kochava' | 'singular' | 'split_metrics' | 'asapty' | 'tenjin' | 'amazon_s3' | 'google_cloud_storage' | 'slack' | 'webhooks' | 'braze' | 'clevertap' | 'mailchimp' | 'onesignal' | 'pushwoosh' | 'email';
+
+/**
+ * Whose events go out; `Stripe` also takes Paddle, and an event without platform goes to all.
+ */
+export type IntegrationPlatform = 'iOS' | 'Android' | 'Stripe';
+
+/**
+ * 0 paused, 1 active, 2 error: the provider failed ten times in a row, or the address is gone.
+ */
+export type IntegrationActive = 0 | 1 | 2;
+
+export type Integration = {
+    object: 'integration';
+    id: string;
+    url: string;
+    title: string;
+    /**
+     * Title of the provider.
+     */
+    integration: string;
+    target_platform: IntegrationPlatform;
+    active: IntegrationActive;
+    created_at: Time;
+    updated_at: Time;
+    last_delivery_at: NullableTime;
+    last_error_at: NullableTime;
+    /**
+     * What the last failed attempt died of.
+     */
+    last_error_message: string | null;
+    /**
+     * Failed attempts since the last success.
+     */
+    delivery_error_count: number;
+};
+
+export type IntegrationInput = {
+    /**
+     * Your name for it.
+     */
+    title: string;
+    integration: ProviderSlug;
+    target_platform: IntegrationPlatform;
+};
+
+export type IntegrationList = {
+    object: ListObject;
+    url: '/v4/integrations';
+    data: Array<Integration>;
+    has_more: HasNoMore;
+};
+
+export type IntegrationsMeta = {
+    object: 'integrations_meta';
+    url: '/v4/integrations/meta';
+    data: Array<ProviderCategory>;
+};
+
+export type ProviderCategory = {
+    title: string;
+    items: Array<{
+        title: string;
+        slug: ProviderSlug;
+        allowedStores: Array<IntegrationPlatform>;
+    }>;
+};
+
+export type IntegrationStatusInput = {
+    /**
+     * 1 to start it, 0 to pause it.
+     */
+    status: 0 | 1;
+};
+
+/**
+ * Uid or slug of an event of the catalogue, or the slug of a custom event.
+ */
+export type EventTypeName = string;
+
+/**
+ * By name. Which ones a provider knows, and which it needs, stands in the guide to integrations: texts of at most 2,048 characters unless it says otherwise, addresses with https.
+ */
+export type IntegrationSettings = {
+    [key: string]: unknown;
+};
+
+/**
+ * Event type and the name under which it goes out; without one it is the slug.
+ */
+export type EventMapping = {
+    [key: string]: string;
+};
+
+/**
+ * Event types that go out; null is the whole catalogue and no custom events, `*` as an item adds all custom events.
+ */
+export type SelectedEvents = Array<string> | null;
+
+export type IntegrationConfigInput = {
+    settings: IntegrationSettings;
+    events?: SelectedEvents;
+    event_mapping?: EventMapping;
+    /**
+     * Which of the two goes out as the revenue of an event.
+     */
+    revenue?: 'price' | 'proceeds';
+};
+
+export type IntegrationConfig = {
+    object: 'integration_config';
+    url: string;
+    integration_id: string;
+    integration: ProviderSlug;
+    /**
+     * Every setting of the provider, null when unset; of a secret only `has_{name}`.
+     */
+    settings: {
+        [key: string]: unknown;
+    };
+    events: SelectedEvents;
+    event_mapping: EventMapping;
+    revenue: 'price' | 'proceeds';
+    updated_at: NullableTime;
+    /**
+     * The secret that was made with this request; never shown again.
+     */
+    generated_signing_secret?: string;
+};
+
+export type IntegrationTestInput = {
+    /**
+     * Event type of the sample.
+     */
+    event?: string;
+};
+
+export type IntegrationTest = {
+    object: 'integration_test';
+    url: string;
+    ok: boolean;
+    /**
+     * null when no HTTP answer came.
+     */
+    http_status: number | null;
+    duration_ms: number;
+    /**
+     * Why it failed, otherwise null.
+     */
+    error: string | null;
+};
+
+/**
+ * `pending`: not tried yet; `retrying`: failed, another attempt is due; `held`: waits until the integration is active again; then `delivered` or `failed`.
+ */
+export type IntegrationDeliveryStatus = 'pending' | 'retrying' | 'held' | 'delivered' | 'failed';
+
+export type IntegrationDelivery = {
+    object: 'integration_delivery';
+    /**
+     * The `webhook-id` of all its attempts.
+     */
+    id: string;
+    /**
+     * A name only; there is no operation that reads one delivery.
+     */
+    url: string;
+    integration_id: string;
+    event_id: string;
+    /**
+     * Slug of the event.
+     */
+    event_name: string;
+    user_id: string | null;
+    source: 'event' | 'automation';
+    /**
+     * The automation run that sent it.
+     */
+    run_id: string | null;
+    status: IntegrationDeliveryStatus;
+    /**
+     * Only when failed. `exhausted`: all attempts failed; `gone`: the address answered 410; `rejected`: the provider will not take it; `expired`: held for 30 days.
+     */
+    reason: 'exhausted' | 'gone' | 'rejected' | 'expired' | 'integration_deleted' | null;
+    attempt_count: number;
+    /**
+     * The last 20, oldest first.
+     */
+    attempts: Array<DeliveryAttempt>;
+    next_attempt_at: NullableTime;
+    delivered_at: NullableTime;
+    created_at: Time;
+};
+
+export type DeliveryAttempt = {
+    number: number;
+    started_at: Time;
+    duration_ms: number;
+    http_status: number | null;
+    error: string | null;
+    /**
+     * The first 1,024 characters of the answer.
+     */
+    response: string | null;
+};
+
+export type IntegrationDeliveryList = {
+    object: ListObject;
+    url: string;
+    data: Array<IntegrationDelivery>;
+    has_more: HasMore;
+    next_cursor?: NextCursor;
+};
+
+export type IntegrationReplayInput = {
+    /**
+     * Events received then or later.
+     */
+    from: string;
+    /**
+     * Events received before; later than `from`, by at most 31 days.
+     */
+    to: string;
+    /**
+     * Only these event types; all when left out.
+     */
+    events?: Array<EventTypeName>;
+    /**
+     * What is sent again.
+     */
+    status?: Array<'delivered' | 'failed' | 'missing'>;
+};
+
+export type IntegrationReplay = {
+    object: 'operation';
+    /**
+     * Where to watch it.
+     */
+    url: string;
+    message: 'Replay queued';
+    /**
+     * Deliveries that are sent again, or made.
+     */
+    matched: number;
+};
+
+/**
  * What was promised.
  */
 export type LedgerKind = 'report_slots' | 'automation_runs' | 'deliveries' | 'exports';
@@ -2342,6 +2591,11 @@ export type ExportId = IdInPath;
  * Your own id of the person.
  */
 export type IdentityId = string;
+
+/**
+ * Id of the integration.
+ */
+export type IntegrationId = IdInPath;
 
 /**
  * Offering id, percent-encoded.
@@ -7565,6 +7819,664 @@ export type V4GetExportResponses = {
 };
 
 export type V4GetExportResponse = V4GetExportResponses[keyof V4GetExportResponses];
+
+export type V4ListIntegrationsData = {
+    body?: never;
+    headers?: {
+        /**
+         * Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+         */
+        'X-Request-Id'?: string;
+    };
+    path?: never;
+    query?: never;
+    url: '/v4/integrations';
+};
+
+export type V4ListIntegrationsErrors = {
+    /**
+     * The request is not acceptable as sent. Validation failures are `invalid_data` and list every faulty field found in `details`.
+     */
+    400: Error;
+    /**
+     * No token, or one that opens nothing here.
+     */
+    401: Error;
+    /**
+     * The bucket of the key is empty, or a limit of this operation is reached.
+     */
+    429: Error;
+    /**
+     * The database, the file storage or a provider that was asked is down or refuses. May be repeated.
+     */
+    502: Error;
+    /**
+     * The statement, or what it waited for, took too long. May be repeated.
+     */
+    504: Error;
+    /**
+     * Every other failure, among them 405, 413 and 415 (`invalid_request`) and 500 (`unknown_error`).
+     */
+    default: Error;
+};
+
+export type V4ListIntegrationsError = V4ListIntegrationsErrors[keyof V4ListIntegrationsErrors];
+
+export type V4ListIntegrationsResponses = {
+    /**
+     * The integrations.
+     */
+    200: IntegrationList;
+};
+
+export type V4ListIntegrationsResponse = V4ListIntegrationsResponses[keyof V4ListIntegrationsResponses];
+
+export type V4CreateIntegrationData = {
+    body: IntegrationInput;
+    headers?: {
+        /**
+         * Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+         */
+        'X-Request-Id'?: string;
+        /**
+         * Makes a repeat safe: within 24 hours the same key with the same request gives the stored answer and does nothing again. With another request it is 409 `idempotency_conflict`, while the first still runs 409 `idempotency_in_progress`.
+         */
+        'Idempotency-Key'?: string;
+    };
+    path?: never;
+    query?: never;
+    url: '/v4/integrations';
+};
+
+export type V4CreateIntegrationErrors = {
+    /**
+     * The request is not acceptable as sent. Validation failures are `invalid_data` and list every faulty field found in `details`.
+     */
+    400: Error;
+    /**
+     * No token, or one that opens nothing here.
+     */
+    401: Error;
+    /**
+     * The object exists already or its state forbids the change (`already_exists`, `conflict`), or the `Idempotency-Key` was used for another request (`idempotency_conflict`) or is in use at this moment (`idempotency_in_progress`, with `Retry-After`).
+     */
+    409: Error;
+    /**
+     * Well-formed, but a rule of the domain forbids it; `code` says which.
+     */
+    422: Error;
+    /**
+     * The bucket of the key is empty, or a limit of this operation is reached.
+     */
+    429: Error;
+    /**
+     * The database, the file storage or a provider that was asked is down or refuses. May be repeated.
+     */
+    502: Error;
+    /**
+     * The statement, or what it waited for, took too long. May be repeated.
+     */
+    504: Error;
+    /**
+     * Every other failure, among them 405, 413 and 415 (`invalid_request`) and 500 (`unknown_error`).
+     */
+    default: Error;
+};
+
+export type V4CreateIntegrationError = V4CreateIntegrationErrors[keyof V4CreateIntegrationErrors];
+
+export type V4CreateIntegrationResponses = {
+    /**
+     * The new integration.
+     */
+    201: Integration;
+};
+
+export type V4CreateIntegrationResponse = V4CreateIntegrationResponses[keyof V4CreateIntegrationResponses];
+
+export type V4GetIntegrationsMetaData = {
+    body?: never;
+    headers?: {
+        /**
+         * Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+         */
+        'X-Request-Id'?: string;
+    };
+    path?: never;
+    query?: never;
+    url: '/v4/integrations/meta';
+};
+
+export type V4GetIntegrationsMetaErrors = {
+    /**
+     * The request is not acceptable as sent. Validation failures are `invalid_data` and list every faulty field found in `details`.
+     */
+    400: Error;
+    /**
+     * No token, or one that opens nothing here.
+     */
+    401: Error;
+    /**
+     * The bucket of the key is empty, or a limit of this operation is reached.
+     */
+    429: Error;
+    /**
+     * The database, the file storage or a provider that was asked is down or refuses. May be repeated.
+     */
+    502: Error;
+    /**
+     * The statement, or what it waited for, took too long. May be repeated.
+     */
+    504: Error;
+    /**
+     * Every other failure, among them 405, 413 and 415 (`invalid_request`) and 500 (`unknown_error`).
+     */
+    default: Error;
+};
+
+export type V4GetIntegrationsMetaError = V4GetIntegrationsMetaErrors[keyof V4GetIntegrationsMetaErrors];
+
+export type V4GetIntegrationsMetaResponses = {
+    /**
+     * The providers.
+     */
+    200: IntegrationsMeta;
+};
+
+export type V4GetIntegrationsMetaResponse = V4GetIntegrationsMetaResponses[keyof V4GetIntegrationsMetaResponses];
+
+export type V4UpdateIntegrationStatusData = {
+    body: IntegrationStatusInput;
+    headers?: {
+        /**
+         * Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+         */
+        'X-Request-Id'?: string;
+        /**
+         * Makes a repeat safe: within 24 hours the same key with the same request gives the stored answer and does nothing again. With another request it is 409 `idempotency_conflict`, while the first still runs 409 `idempotency_in_progress`.
+         */
+        'Idempotency-Key'?: string;
+    };
+    path: {
+        /**
+         * Id of the integration.
+         */
+        integration_id: IdInPath;
+    };
+    query?: never;
+    url: '/v4/integrations/{integration_id}/status';
+};
+
+export type V4UpdateIntegrationStatusErrors = {
+    /**
+     * The request is not acceptable as sent. Validation failures are `invalid_data` and list every faulty field found in `details`.
+     */
+    400: Error;
+    /**
+     * No token, or one that opens nothing here.
+     */
+    401: Error;
+    /**
+     * An id that names nothing in this environment.
+     */
+    404: Error;
+    /**
+     * The object exists already or its state forbids the change (`already_exists`, `conflict`), or the `Idempotency-Key` was used for another request (`idempotency_conflict`) or is in use at this moment (`idempotency_in_progress`, with `Retry-After`).
+     */
+    409: Error;
+    /**
+     * Well-formed, but a rule of the domain forbids it; `code` says which.
+     */
+    422: Error;
+    /**
+     * The bucket of the key is empty, or a limit of this operation is reached.
+     */
+    429: Error;
+    /**
+     * The database, the file storage or a provider that was asked is down or refuses. May be repeated.
+     */
+    502: Error;
+    /**
+     * The statement, or what it waited for, took too long. May be repeated.
+     */
+    504: Error;
+    /**
+     * Every other failure, among them 405, 413 and 415 (`invalid_request`) and 500 (`unknown_error`).
+     */
+    default: Error;
+};
+
+export type V4UpdateIntegrationStatusError = V4UpdateIntegrationStatusErrors[keyof V4UpdateIntegrationStatusErrors];
+
+export type V4UpdateIntegrationStatusResponses = {
+    /**
+     * The integration as it is now.
+     */
+    200: Integration;
+};
+
+export type V4UpdateIntegrationStatusResponse = V4UpdateIntegrationStatusResponses[keyof V4UpdateIntegrationStatusResponses];
+
+export type V4DeleteIntegrationData = {
+    body?: never;
+    headers?: {
+        /**
+         * Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+         */
+        'X-Request-Id'?: string;
+    };
+    path: {
+        /**
+         * Id of the integration.
+         */
+        integration_id: IdInPath;
+    };
+    query?: never;
+    url: '/v4/integrations/{integration_id}';
+};
+
+export type V4DeleteIntegrationErrors = {
+    /**
+     * The request is not acceptable as sent. Validation failures are `invalid_data` and list every faulty field found in `details`.
+     */
+    400: Error;
+    /**
+     * No token, or one that opens nothing here.
+     */
+    401: Error;
+    /**
+     * An id that names nothing in this environment.
+     */
+    404: Error;
+    /**
+     * The object exists already or its state forbids the change (`already_exists`, `conflict`), or the `Idempotency-Key` was used for another request (`idempotency_conflict`) or is in use at this moment (`idempotency_in_progress`, with `Retry-After`).
+     */
+    409: Error;
+    /**
+     * The bucket of the key is empty, or a limit of this operation is reached.
+     */
+    429: Error;
+    /**
+     * The database, the file storage or a provider that was asked is down or refuses. May be repeated.
+     */
+    502: Error;
+    /**
+     * The statement, or what it waited for, took too long. May be repeated.
+     */
+    504: Error;
+    /**
+     * Every other failure, among them 405, 413 and 415 (`invalid_request`) and 500 (`unknown_error`).
+     */
+    default: Error;
+};
+
+export type V4DeleteIntegrationError = V4DeleteIntegrationErrors[keyof V4DeleteIntegrationErrors];
+
+export type V4DeleteIntegrationResponses = {
+    /**
+     * Deleted.
+     */
+    204: void;
+};
+
+export type V4DeleteIntegrationResponse = V4DeleteIntegrationResponses[keyof V4DeleteIntegrationResponses];
+
+export type V4GetIntegrationConfigData = {
+    body?: never;
+    headers?: {
+        /**
+         * Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+         */
+        'X-Request-Id'?: string;
+    };
+    path: {
+        /**
+         * Id of the integration.
+         */
+        integration_id: IdInPath;
+    };
+    query?: never;
+    url: '/v4/integrations/{integration_id}/config';
+};
+
+export type V4GetIntegrationConfigErrors = {
+    /**
+     * The request is not acceptable as sent. Validation failures are `invalid_data` and list every faulty field found in `details`.
+     */
+    400: Error;
+    /**
+     * No token, or one that opens nothing here.
+     */
+    401: Error;
+    /**
+     * An id that names nothing in this environment.
+     */
+    404: Error;
+    /**
+     * The bucket of the key is empty, or a limit of this operation is reached.
+     */
+    429: Error;
+    /**
+     * The database, the file storage or a provider that was asked is down or refuses. May be repeated.
+     */
+    502: Error;
+    /**
+     * The statement, or what it waited for, took too long. May be repeated.
+     */
+    504: Error;
+    /**
+     * Every other failure, among them 405, 413 and 415 (`invalid_request`) and 500 (`unknown_error`).
+     */
+    default: Error;
+};
+
+export type V4GetIntegrationConfigError = V4GetIntegrationConfigErrors[keyof V4GetIntegrationConfigErrors];
+
+export type V4GetIntegrationConfigResponses = {
+    /**
+     * The configuration.
+     */
+    200: IntegrationConfig;
+};
+
+export type V4GetIntegrationConfigResponse = V4GetIntegrationConfigResponses[keyof V4GetIntegrationConfigResponses];
+
+export type V4UpdateIntegrationConfigData = {
+    body: IntegrationConfigInput;
+    headers?: {
+        /**
+         * Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+         */
+        'X-Request-Id'?: string;
+    };
+    path: {
+        /**
+         * Id of the integration.
+         */
+        integration_id: IdInPath;
+    };
+    query?: never;
+    url: '/v4/integrations/{integration_id}/config';
+};
+
+export type V4UpdateIntegrationConfigErrors = {
+    /**
+     * The request is not acceptable as sent. Validation failures are `invalid_data` and list every faulty field found in `details`.
+     */
+    400: Error;
+    /**
+     * No token, or one that opens nothing here.
+     */
+    401: Error;
+    /**
+     * An id that names nothing in this environment.
+     */
+    404: Error;
+    /**
+     * The object exists already or its state forbids the change (`already_exists`, `conflict`), or the `Idempotency-Key` was used for another request (`idempotency_conflict`) or is in use at this moment (`idempotency_in_progress`, with `Retry-After`).
+     */
+    409: Error;
+    /**
+     * Well-formed, but a rule of the domain forbids it; `code` says which.
+     */
+    422: Error;
+    /**
+     * The bucket of the key is empty, or a limit of this operation is reached.
+     */
+    429: Error;
+    /**
+     * The database, the file storage or a provider that was asked is down or refuses. May be repeated.
+     */
+    502: Error;
+    /**
+     * The statement, or what it waited for, took too long. May be repeated.
+     */
+    504: Error;
+    /**
+     * Every other failure, among them 405, 413 and 415 (`invalid_request`) and 500 (`unknown_error`).
+     */
+    default: Error;
+};
+
+export type V4UpdateIntegrationConfigError = V4UpdateIntegrationConfigErrors[keyof V4UpdateIntegrationConfigErrors];
+
+export type V4UpdateIntegrationConfigResponses = {
+    /**
+     * The configuration as it is now.
+     */
+    200: IntegrationConfig;
+};
+
+export type V4UpdateIntegrationConfigResponse = V4UpdateIntegrationConfigResponses[keyof V4UpdateIntegrationConfigResponses];
+
+export type V4TestIntegrationData = {
+    body?: IntegrationTestInput;
+    headers?: {
+        /**
+         * Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+         */
+        'X-Request-Id'?: string;
+        /**
+         * Makes a repeat safe: within 24 hours the same key with the same request gives the stored answer and does nothing again. With another request it is 409 `idempotency_conflict`, while the first still runs 409 `idempotency_in_progress`.
+         */
+        'Idempotency-Key'?: string;
+    };
+    path: {
+        /**
+         * Id of the integration.
+         */
+        integration_id: IdInPath;
+    };
+    query?: never;
+    url: '/v4/integrations/{integration_id}/test';
+};
+
+export type V4TestIntegrationErrors = {
+    /**
+     * The request is not acceptable as sent. Validation failures are `invalid_data` and list every faulty field found in `details`.
+     */
+    400: Error;
+    /**
+     * No token, or one that opens nothing here.
+     */
+    401: Error;
+    /**
+     * An id that names nothing in this environment.
+     */
+    404: Error;
+    /**
+     * The object exists already or its state forbids the change (`already_exists`, `conflict`), or the `Idempotency-Key` was used for another request (`idempotency_conflict`) or is in use at this moment (`idempotency_in_progress`, with `Retry-After`).
+     */
+    409: Error;
+    /**
+     * Well-formed, but a rule of the domain forbids it; `code` says which.
+     */
+    422: Error;
+    /**
+     * The bucket of the key is empty, or a limit of this operation is reached.
+     */
+    429: Error;
+    /**
+     * The database, the file storage or a provider that was asked is down or refuses. May be repeated.
+     */
+    502: Error;
+    /**
+     * The statement, or what it waited for, took too long. May be repeated.
+     */
+    504: Error;
+    /**
+     * Every other failure, among them 405, 413 and 415 (`invalid_request`) and 500 (`unknown_error`).
+     */
+    default: Error;
+};
+
+export type V4TestIntegrationError = V4TestIntegrationErrors[keyof V4TestIntegrationErrors];
+
+export type V4TestIntegrationResponses = {
+    /**
+     * How it went.
+     */
+    200: IntegrationTest;
+};
+
+export type V4TestIntegrationResponse = V4TestIntegrationResponses[keyof V4TestIntegrationResponses];
+
+export type V4ListIntegrationDeliveriesData = {
+    body?: never;
+    headers?: {
+        /**
+         * Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+         */
+        'X-Request-Id'?: string;
+    };
+    path: {
+        /**
+         * Id of the integration.
+         */
+        integration_id: IdInPath;
+    };
+    query?: {
+        /**
+         * Rows on the page.
+         */
+        limit?: number;
+        /**
+         * `next_cursor` of the page before, unchanged. A cursor whose row is gone gives the first page, with the header `X-Qon-Pagination-Restarted`.
+         */
+        starting_after?: string;
+        /**
+         * Only deliveries with this status; repeat it for several.
+         */
+        'filter[status][]'?: Array<IntegrationDeliveryStatus>;
+        /**
+         * Only deliveries of this event, by slug; repeat it for several.
+         */
+        'filter[event_name][]'?: Array<string>;
+        /**
+         * Only deliveries of this user's events.
+         */
+        'filter[user_id]'?: string;
+        /**
+         * Only deliveries made then or later.
+         */
+        from?: string;
+        /**
+         * Only deliveries made before.
+         */
+        to?: string;
+    };
+    url: '/v4/integrations/{integration_id}/deliveries';
+};
+
+export type V4ListIntegrationDeliveriesErrors = {
+    /**
+     * The request is not acceptable as sent. Validation failures are `invalid_data` and list every faulty field found in `details`.
+     */
+    400: Error;
+    /**
+     * No token, or one that opens nothing here.
+     */
+    401: Error;
+    /**
+     * An id that names nothing in this environment.
+     */
+    404: Error;
+    /**
+     * The bucket of the key is empty, or a limit of this operation is reached.
+     */
+    429: Error;
+    /**
+     * The database, the file storage or a provider that was asked is down or refuses. May be repeated.
+     */
+    502: Error;
+    /**
+     * The statement, or what it waited for, took too long. May be repeated.
+     */
+    504: Error;
+    /**
+     * Every other failure, among them 405, 413 and 415 (`invalid_request`) and 500 (`unknown_error`).
+     */
+    default: Error;
+};
+
+export type V4ListIntegrationDeliveriesError = V4ListIntegrationDeliveriesErrors[keyof V4ListIntegrationDeliveriesErrors];
+
+export type V4ListIntegrationDeliveriesResponses = {
+    /**
+     * One page of deliveries.
+     */
+    200: IntegrationDeliveryList;
+};
+
+export type V4ListIntegrationDeliveriesResponse = V4ListIntegrationDeliveriesResponses[keyof V4ListIntegrationDeliveriesResponses];
+
+export type V4ReplayIntegrationDeliveriesData = {
+    body: IntegrationReplayInput;
+    headers?: {
+        /**
+         * Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+         */
+        'X-Request-Id'?: string;
+        /**
+         * Makes a repeat safe: within 24 hours the same key with the same request gives the stored answer and does nothing again. With another request it is 409 `idempotency_conflict`, while the first still runs 409 `idempotency_in_progress`.
+         */
+        'Idempotency-Key'?: string;
+    };
+    path: {
+        /**
+         * Id of the integration.
+         */
+        integration_id: IdInPath;
+    };
+    query?: never;
+    url: '/v4/integrations/{integration_id}/replay';
+};
+
+export type V4ReplayIntegrationDeliveriesErrors = {
+    /**
+     * The request is not acceptable as sent. Validation failures are `invalid_data` and list every faulty field found in `details`.
+     */
+    400: Error;
+    /**
+     * No token, or one that opens nothing here.
+     */
+    401: Error;
+    /**
+     * An id that names nothing in this environment.
+     */
+    404: Error;
+    /**
+     * The object exists already or its state forbids the change (`already_exists`, `conflict`), or the `Idempotency-Key` was used for another request (`idempotency_conflict`) or is in use at this moment (`idempotency_in_progress`, with `Retry-After`).
+     */
+    409: Error;
+    /**
+     * The bucket of the key is empty, or a limit of this operation is reached.
+     */
+    429: Error;
+    /**
+     * The database, the file storage or a provider that was asked is down or refuses. May be repeated.
+     */
+    502: Error;
+    /**
+     * The statement, or what it waited for, took too long. May be repeated.
+     */
+    504: Error;
+    /**
+     * Every other failure, among them 405, 413 and 415 (`invalid_request`) and 500 (`unknown_error`).
+     */
+    default: Error;
+};
+
+export type V4ReplayIntegrationDeliveriesError = V4ReplayIntegrationDeliveriesErrors[keyof V4ReplayIntegrationDeliveriesErrors];
+
+export type V4ReplayIntegrationDeliveriesResponses = {
+    /**
+     * What is sent again.
+     */
+    202: IntegrationReplay;
+};
+
+export type V4ReplayIntegrationDeliveriesResponse = V4ReplayIntegrationDeliveriesResponses[keyof V4ReplayIntegrationDeliveriesResponses];
 
 export type V4ListPushesData = {
     body?: never;
