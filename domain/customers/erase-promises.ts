@@ -15,13 +15,15 @@ const lockPromises = (kind: string, table: string, open: string) => `
 const lockRows = (table: string) => `select 1 from ${table} where environment = $1 and user_id = $2 order by number for update`
 
 // Nothing of the user begins behind our back: what reads the log for automations and integrations has either been there, and what it
-// made is seen by the next statements, or comes when the user's events are gone. A worker that has a run or delivery in hand records
+// made is seen by the next statements, or comes when the user's events are gone; so with what is sent again or made up for, which holds
+// the integration before it looks at the events. A worker that has a run or delivery in hand records
 // before we have its promise, or finds none. In the order in which a delivery's end wakes its run: lane, delivery, run; and once more
 // the deliveries, because a run may have made one until we had its promise. Whoever makes a run or delivery anew of another one holds
 // that one's row.
 const HOLD = [
   `select 1 from log_consumers where consumer in ('automations', 'integrations') and environment = $1 and partition = $3 and $2::text is not null
    order by consumer for no key update`,
+  'select 1 from integrations where environment = $1 and $2::text is not null order by number for no key update',
   `select 1 from integrations i join delivery_lanes l on l.environment = $1 and l.integration = i.number and l.user_id = $2
    where i.environment = $1 order by i.number for update of l`,
   lockPromises(DELIVERY_DUE, 'deliveries', OPEN_DELIVERY),
