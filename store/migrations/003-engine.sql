@@ -346,3 +346,14 @@ create table ledger_history (
   count int not null,
   primary key (environment, kind, due_at, outcome, reason)
 );
+
+-- Promises that nothing would ever have moved: found and mended. One row, written by the worker that watches.
+create table watchdog (
+  one boolean primary key default true check (one),
+  looked_at timestamptz not null,
+  -- Found at the last look, and mended since the beginning.
+  orphans int not null,
+  repaired bigint not null
+);
+create index runs_unfinished on runs (id) where finished_at is null;
+create index report_runs_open on report_runs (environment, id) where status <> 'finished';
