@@ -1,3 +1,4 @@
+import { consumeForAutomations } from './domain/automations/consume.ts'
 import { TIMERS } from './domain/clock/timers.ts'
 import { consumeForIntegrations } from './domain/deliveries/consume.ts'
 import type { Secrets } from './domain/projects/seal.ts'
@@ -39,6 +40,9 @@ export function promises({ pool, secrets, storage, outgoing, partRows, policies,
       deliverPerformer({ pool, secrets, outgoing, destinations: eventDestinations, policy: policies.delivery, at }),
     ],
     timers: TIMERS.map(({ kind, fire }) => ({ kind, fire: id => fire(pool, id) })),
-    consumers: [{ name: 'integrations', handle: consumeForIntegrations }],
+    consumers: [
+      { name: 'automations', handle: consumeForAutomations },
+      { name: 'integrations', handle: consumeForIntegrations },
+    ],
   }
 }

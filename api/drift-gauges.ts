@@ -4,7 +4,8 @@ import type { Pool } from '../store/connect.ts'
 
 /** Gauges of what is not as it should be, set when they are asked for. */
 export function driftGauges(pool: Pool, registers: Registry[]) {
-  const gauge = <Label extends string>(name: string, help: string, labelNames: Label[] = []) => new Gauge({ name, help, labelNames, registers })
+  const gauge = <Label extends string>(name: string, help: string, labelNames: Label[] = []) =>
+    new Gauge({ name, help, labelNames, registers })
   const overdue = gauge('perennial_overdue', 'Promises due for more than 60 s that no worker holds', ['kind'])
   const oldest = gauge('perennial_oldest_overdue_seconds', 'How long the oldest of them has been due', ['kind'])
   const abandoned = gauge('perennial_abandoned', 'Promises whose holder let the lease run out and that nobody has taken up', ['kind'])
