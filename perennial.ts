@@ -46,7 +46,7 @@ export async function startPerennial(config: Config, log: Logger, at?: AtCrashPo
 
     const served = config.role === 'worker' ? undefined : await (await import('./serve.ts')).serve(config, log, ground)
     if (served) closing.push(() => served.close())
-    if (config.role !== 'api') closing.push(await (await import('./work.ts')).work(config, log, ground, served?.countOutcome, at))
+    if (config.role !== 'api') closing.push(await (await import('./work.ts')).work(config, log, ground, served, at))
     return { url: served?.url ?? null, keys, stop }
   } catch (error) {
     await stop()

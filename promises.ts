@@ -2,6 +2,8 @@ import { consumeForIntegrations } from './domain/deliveries/consume.ts'
 import { RELEASE_DUE, releaseMore } from './domain/deliveries/release.ts'
 import { PROBE_DUE, probeOldest } from './domain/integrations/probing.ts'
 import type { Secrets } from './domain/projects/seal.ts'
+import { REPORT_SLOT } from './domain/reports/report.ts'
+import { takeSlot } from './domain/reports/take-slot.ts'
 import { passTime } from './domain/subscriptions/pass.ts'
 import { SUBSCRIPTION_DUE } from './domain/subscriptions/store.ts'
 import type { Pool } from './store/connect.ts'
@@ -17,25 +19,50 @@ import { eraseExport } from './workflows/export/erase.ts'
 import { exportWorkflow } from './workflows/export/export.ts'
 import { exportRetention } from './workflows/export/retention.ts'
 import { deliverPerformer } from './workflows/integration-push/deliver.ts'
+import { googleTokens } from './workflows/outgoing/google-token.ts'
 import type { Outgoing } from './workflows/outgoing/request.ts'
+import { reportDestinations } from './workflows/report-destinations/registry.ts'
+import { reportDelivery } from './workflows/scheduled-report/delivery.ts'
+import { scheduledReport } from './workflows/scheduled-report/report.ts'
 
 export type PromisesDeps = {
   pool: Pool
   secrets: Secrets
   storage: FileStorage
   outgoing: Outgoing
+  /** For what goes out by other ways than `outgoing`. */
+  allowPrivateNetwork: boolean
+  /** The service's own address, which links to files begin with. */
+  publicUrl: string
   partRows: number
   policies: Policies
   at?: AtCrashPoint
 }
 
 /** Everything that the service promises to do over time, and who does it: what a worker process turns. */
-export function promises({ pool, secrets, storage, outgoing, partRows, policies, at = NOWHERE }: PromisesDeps): {
+export function promises({
+  pool,
+  secrets,
+  storage,
+  outgoing,
+  allowPrivateNetwork,
+  publicUrl,
+  partRows,
+  policies,
+  at = NOWHERE,
+}: PromisesDeps): {
   performers: Performer[]
   timers: Timer[]
   consumers: Consumer[]
 } {
-  const workflows = [exportWorkflow({ pool, storage, partRows }), exportRetention({ storage }), eraseExport({ pool, storage })]
+  const destinations = reportDestinations({ outgoing, guard: { allowPrivateNetwork }, tokens: googleTokens(outgoing) })
+  const workflows = [
+    exportWorkflow({ pool, storage, partRows }),
+    exportRetention({ storage }),
+    eraseExport({ pool, storage }),
+    scheduledReport({ pool, storage, partRows }),
+    reportDelivery({ pool, storage, secrets, publicUrl, destinations }),
+  ]
   return {
     performers: [
       ...workflowPerformers(workflows, { pool, policies, at }),
@@ -43,6 +70,7 @@ export function promises({ pool, secrets, storage, outgoing, partRows, policies,
     ],
     timers: [
       { kind: SUBSCRIPTION_DUE, fire: id => passTime(pool, id) },
+      { kind: REPORT_SLOT, fire: id => takeSlot(pool, id) },
       { kind: PROBE_DUE, fire: id => probeOldest(pool, id) },
       { kind: RELEASE_DUE, fire: id => releaseMore(pool, id) },
     ],

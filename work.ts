@@ -2,6 +2,7 @@ import type { Logger } from 'pino'
 import type { Config } from './config.ts'
 import type { Ground } from './perennial.ts'
 import { promises } from './promises.ts'
+import type { Served } from './serve.ts'
 import { startHousekeeping } from './workers/housekeeping.ts'
 import { startWorker } from './workers/main.ts'
 import { pgBossQueue } from './workers/pg-boss.ts'
@@ -14,7 +15,7 @@ export async function work(
   config: Config,
   log: Logger,
   { url, pool, secrets, storage }: Ground,
-  countOutcome?: (kind: string, outcome: string) => void,
+  served?: Pick<Served, 'url' | 'countOutcome'>,
   at?: AtCrashPoint,
 ): Promise<() => Promise<void>> {
   const queue = await pgBossQueue({ url, onError: error => log.warn({ err: error }, 'pg-boss') })
@@ -23,11 +24,22 @@ export async function work(
     pool,
     url,
     queue,
-    ...promises({ pool, secrets, storage, outgoing: out, partRows: config.exportPartRows, policies: POLICIES, ...(at && { at }) }),
+    ...promises({
+      pool,
+      secrets,
+      storage,
+      outgoing: out,
+      allowPrivateNetwork: config.allowPrivateNetwork,
+      // A worker without the API must be told where that answers, unless it is here.
+      publicUrl: config.publicUrl ?? served?.url ?? `http://localhost:${config.port}`,
+      partRows: config.exportPartRows,
+      policies: POLICIES,
+      ...(at && { at }),
+    }),
     ...(at && { at }),
     leaseMs: config.leaseMs,
     log,
-    ...(countOutcome && { onOutcome: countOutcome }),
+    ...(served && { onOutcome: served.countOutcome }),
   })
   const housekeeping = startHousekeeping(pool, log)
   return async () => {

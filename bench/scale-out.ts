@@ -23,5 +23,12 @@ export const bench = (): Promise<Result> =>
       ['worker processes', 'runs/s', '× one'],
       [...rates].map(([workers, rate]) => [String(workers), thousands(rate), (rate / one).toFixed(2)]),
     )
-    return { name: 'scale-out', ours: round(most), peer: round(one), ratio: round(most / one, 2), unit: 'runs/s', by_workers: Object.fromEntries(rates) }
+    return {
+      name: 'scale-out',
+      ours: round(most),
+      peer: round(one),
+      ratio: round(most / one, 2),
+      unit: 'runs/s',
+      by_workers: Object.fromEntries(rates),
+    }
   })

@@ -26,7 +26,11 @@ const open = async () => (await probe.query(`select 1 from dbos.workflow_status 
 
 async function inParallel(atOnce, work) {
   let next = 0
-  await Promise.all(Array.from({ length: atOnce }, async () => { while (next < count) await work(next++) }))
+  await Promise.all(
+    Array.from({ length: atOnce }, async () => {
+      while (next < count) await work(next++)
+    }),
+  )
 }
 
 const SETTINGS = {

@@ -111,7 +111,16 @@ export async function startApi(options: TestApiOptions = {}): Promise<TestApi> {
         pool,
         url: database.url,
         queue: await testQueue(database.url),
-        ...promises({ pool, secrets, storage, outgoing: out, partRows: options.partRows ?? 1000, policies: options.policies ?? POLICIES }),
+        ...promises({
+          pool,
+          secrets,
+          storage,
+          outgoing: out,
+          allowPrivateNetwork: true,
+          publicUrl: url,
+          partRows: options.partRows ?? 1000,
+          policies: options.policies ?? POLICIES,
+        }),
         leaseMs: 1000,
         log,
       })

@@ -19,7 +19,7 @@ export type DeliveryDeps = {
   storage: FileStorage
   secrets: Secrets
   /** The service's own address, which the links to files begin with. */
-  publicUrl: () => string
+  publicUrl: string
   destinations: Record<ReportSlug, ReportDestination>
 }
 
@@ -94,7 +94,7 @@ function deliveryOfFile({ storage, secrets, publicUrl }: DeliveryDeps, { report,
       bytes: manifest.bytes,
       sha256: manifest.sha256,
       format,
-      file_url: downloadUrl(secrets, publicUrl(), file),
+      file_url: downloadUrl(secrets, publicUrl, file),
       expires_at,
       manifest,
       openFile: () => storage.read(id, parts ?? []),
