@@ -16,7 +16,8 @@ afterAll(() => api.stop())
 const integration = (slug: string, active: 0 | 1 | 2 = 1, environment = api.project.sandboxEnvironment) =>
   storedIntegration(api.pool, environment, { slug, active })
 const entriesOf = async (id: string) => (await box.good('GET', `/v4/audit-log?filter[resource_id]=${id}`)).data
-const put = (id: string, fields: Record<string, unknown> = {}) => box.call('PUT', `/v4/scheduled-reports/${id}`, reportTo([webhooks], fields))
+const put = (id: string, fields: Record<string, unknown> = {}) =>
+  box.call('PUT', `/v4/scheduled-reports/${id}`, reportTo([webhooks], fields))
 const dueOf = async (id: string) => {
   const { rows } = await api.pool.query(
     `select d.due_at from due d join scheduled_reports r on r.number = d.id and d.kind = 'report-slot' where r.id = $1`,
@@ -213,7 +214,9 @@ describe('a test', () => {
     expect(run.destinations).toEqual([
       { id: webhooks, label: 'Webhooks: webhooks', status: 'pending', reason: null, attempts: 0, delivered_at: null },
     ])
-    expect(await entriesOf(run.id)).toMatchObject([{ operation: 'v4SendTestScheduledReport', resource: 'scheduled_report_run', after: run }])
+    expect(await entriesOf(run.id)).toMatchObject([
+      { operation: 'v4SendTestScheduledReport', resource: 'scheduled_report_run', after: run },
+    ])
     await api.pool.query(`update scheduled_reports set tested_at = tested_at - interval '61 seconds' where id = $1`, [id])
     expect((await box.call('POST', `/v4/scheduled-reports/${id}/send-test`)).status).toBe(202)
     expect((await box.good('GET', `/v4/scheduled-reports/${id}`)).runs).toBe(0)
