@@ -1,3 +1,4 @@
+import { consumeForAutomations } from './domain/automations/consume.ts'
 import { consumeForIntegrations } from './domain/deliveries/consume.ts'
 import { RELEASE_DUE, releaseMore } from './domain/deliveries/release.ts'
 import { PROBE_DUE, probeOldest } from './domain/integrations/probing.ts'
@@ -74,6 +75,9 @@ export function promises({
       { kind: PROBE_DUE, fire: id => probeOldest(pool, id) },
       { kind: RELEASE_DUE, fire: id => releaseMore(pool, id) },
     ],
-    consumers: [{ name: 'integrations', handle: consumeForIntegrations }],
+    consumers: [
+      { name: 'automations', handle: consumeForAutomations },
+      { name: 'integrations', handle: consumeForIntegrations },
+    ],
   }
 }

@@ -2,6 +2,9 @@ import { descriptions, type OperationId } from '../schemas/generated/operations.
 import type { Route } from './dispatch.ts'
 import type { Operation } from './operation.ts'
 import * as auditLog from './v4/audit-log.ts'
+import * as automationBacktest from './v4/automation-backtest.ts'
+import * as automationRuns from './v4/automation-runs.ts'
+import * as automations from './v4/automations.ts'
 import * as customers from './v4/customers.ts'
 import * as entitlements from './v4/entitlements.ts'
 import * as events from './v4/events.ts'
@@ -37,6 +40,9 @@ import * as users from './v4/users.ts'
 /** One handler for every operation of the description: a missing or ill-typed one fails the type check. */
 const operations: { [Id in OperationId]: Operation<Id> } = {
   ...auditLog,
+  ...automationBacktest,
+  ...automationRuns,
+  ...automations,
   ...customers,
   ...entitlements,
   ...events,
@@ -45,11 +51,11 @@ const operations: { [Id in OperationId]: Operation<Id> } = {
   ...experiments,
   ...exports_,
   ...identities,
-  ...ledger,
   ...integrationConfig,
   ...integrationDeliveries,
-  ...integrations,
   ...integrationTest,
+  ...integrations,
+  ...ledger,
   ...offerings,
   ...products,
   ...projectSettings,

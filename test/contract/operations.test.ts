@@ -24,17 +24,6 @@ const LATER = [
   'v4GetAppleAdsSeries',
   'v4GetAppleAdsConnection',
   'v4UpdateAppleAdsEntity',
-  'v4ListAutomations',
-  'v4CreateAutomation',
-  'v4GetAutomation',
-  'v4UpdateAutomation',
-  'v4DeleteAutomation',
-  'v4UpdateAutomationStatus',
-  'v4BacktestAutomation',
-  'v4ListAutomationRuns',
-  'v4GetAutomationRun',
-  'v4CancelAutomationRun',
-  'v4ReplayAutomationRun',
 ]
 
 type Row = Record<'operationId' | 'method' | 'path' | 'tag' | 'success_status' | 'pagination' | 'idempotency_key' | 'auth' | 'kind', string>
