@@ -2,6 +2,9 @@ import { resolve } from 'node:path'
 import type { RateLimit } from './api/rate-limit.ts'
 import { KEY_FORMS } from './domain/projects/create.ts'
 import type { UnverifiedPurchases } from './domain/purchases/verification.ts'
+import type { InstallationMail } from './workflows/actions/email.ts'
+import { hostOf } from './workflows/outgoing/mail-address.ts'
+import { smtpServer } from './workflows/outgoing/smtp-url.ts'
 
 export type Role = 'all' | 'api' | 'worker'
 
@@ -19,6 +22,8 @@ export type Config = {
   unverifiedPurchases: UnverifiedPurchases
   /** Outgoing calls may reach private and loopback addresses, and `http`. */
   allowPrivateNetwork: boolean
+  /** Sends the e-mails of environments that have no `email` integration. */
+  mail: InstallationMail | undefined
   leaseMs: number
   exportPartRows: number
   answerCheckShare: number
@@ -74,6 +79,11 @@ export function readConfig(env: Env): Config {
   if (appSecret && appSecret.length < 16) throw new ConfigError('APP_SECRET must have at least 16 characters')
   if (text('REDIS_URL')) throw new ConfigError('REDIS_URL is set, but this version rings its workers through Postgres only: unset it')
 
+  const smtpUrl = url('SMTP_URL', ['smtp:', 'smtps:'])
+  const smtpFrom = text('SMTP_FROM')
+  if (smtpUrl && !(smtpFrom && hostOf(smtpFrom)))
+    throw new ConfigError('SMTP_URL needs SMTP_FROM, whom e-mails are from: an address, or a name and <address>')
+
   const perSecond = number('RATE_LIMIT_PER_SECOND', 1000, 0, 1_000_000, false)
   const projectPerSecond = number('RATE_LIMIT_PROJECT_PER_SECOND', 0, 0, 1_000_000, false)
   return {
@@ -94,6 +104,7 @@ export function readConfig(env: Env): Config {
     },
     unverifiedPurchases: oneOf('UNVERIFIED_PURCHASES', ['secret', 'all', 'none'], 'secret'),
     allowPrivateNetwork: oneOf('ALLOW_PRIVATE_NETWORK', ['true', 'false'], 'false') === 'true',
+    mail: smtpUrl && smtpFrom ? { server: smtpServer(smtpUrl), from: smtpFrom } : undefined,
     leaseMs: number('LEASE_SECONDS', 30, 1, 3600) * 1000,
     exportPartRows: number('EXPORT_PART_ROWS', 100_000, 1, 10_000_000),
     answerCheckShare: number('ANSWER_CHECK_SHARE', 0.001, 0, 1, false),

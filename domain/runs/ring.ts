@@ -19,8 +19,8 @@ const GROUPS = `groups(kind, priority, environment) as (
 const SMALLEST_SHARE = 20
 
 // Per group only the first `share` promises that are due and free are looked at: those rung already count, so the window of outstanding
-// rings stays short and the backlog stays here. No environment has more than half of it; rn interleaves them: round robin. What makes
-// a row free is asked of the locked row once more: another sweep may have rung it since it was looked at.
+// rings stays short and the backlog stays here. No environment has more than half of it; rn interleaves them: round robin. Of
+// those rung already only the place counts; what makes a row free is asked of the locked row once more: another sweep may have rung it.
 const TAKE = `
 with recursive ${GROUPS}, shares as (
   select g.*, e.clock_offset, least($1 / 2, greatest(${SMALLEST_SHARE}, $1 / count(*) over (partition by g.kind, g.priority)))::int as share
@@ -34,7 +34,8 @@ with recursive ${GROUPS}, shares as (
     order by due_at, id limit g.share) d
 ), chosen as materialized (
   select d.kind, d.id, o.priority, o.rn from due d join open o on o.kind = d.kind and o.id = d.id
-  where (d.ring_until is null or d.ring_until < clock_timestamp()) and (d.lease_until is null or d.lease_until < clock_timestamp())
+  where (o.ring_until is null or o.ring_until < clock_timestamp())
+    and (d.ring_until is null or d.ring_until < clock_timestamp()) and (d.lease_until is null or d.lease_until < clock_timestamp())
   order by o.priority, o.rn, d.id limit $1 for no key update of d skip locked
 ), rung as (
   update due d set ring_until = clock_timestamp() + interval '${RING_SECONDS} seconds' from chosen c where d.kind = c.kind and d.id = c.id

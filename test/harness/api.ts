@@ -15,6 +15,7 @@ import { diskStorage } from '../../store/files/disk.ts'
 import type { FileStorage } from '../../store/files/storage.ts'
 import { transaction } from '../../store/transaction.ts'
 import { startWorker } from '../../workers/main.ts'
+import type { InstallationMail } from '../../workflows/actions/email.ts'
 import { integrationProbe } from '../../workflows/destinations/probe.ts'
 import { eventDestinations } from '../../workflows/destinations/registry.ts'
 import { POLICIES, type Policies } from '../../workflows/engine/policy.ts'
@@ -59,6 +60,8 @@ export type TestApiOptions = {
   partRows?: number
   unverifiedPurchases?: UnverifiedPurchases
   verifiers?: Verifiers
+  /** The installation's own mail server. */
+  mail?: InstallationMail
 }
 
 export async function newProject(pool: Pool, secrets: Secrets): Promise<TestProjectKeys> {
@@ -111,7 +114,17 @@ export async function startApi(options: TestApiOptions = {}): Promise<TestApi> {
         pool,
         url: database.url,
         queue: await testQueue(database.url),
-        ...promises({ pool, secrets, storage, outgoing: out, partRows: options.partRows ?? 1000, policies: options.policies ?? POLICIES }),
+        ...promises({
+          pool,
+          secrets,
+          storage,
+          outgoing: out,
+          allowPrivateNetwork: true,
+          mail: options.mail,
+          publicUrl: url,
+          partRows: options.partRows ?? 1000,
+          policies: options.policies ?? POLICIES,
+        }),
         leaseMs: 1000,
         log,
       })

@@ -1,11 +1,17 @@
 // How one of everything is made through the API, by the name of the path parameter that asks for its id.
 import { randomBytes } from 'node:crypto'
 import { type Receiver, receiver } from './receiver.ts'
+import { until } from './until.ts'
 
 /** Performs a request that must succeed; gives the body of the answer. */
 // biome-ignore lint/suspicious/noExplicitAny: answers of every shape
 export type Ask = (method: string, path: string, body?: unknown) => Promise<any>
-export type Place = { ask: Ask; environment: 'prod' | 'sandbox' }
+export type Place = {
+  ask: Ask
+  environment: 'prod' | 'sandbox'
+  /** Lets the automations see what has happened so far. */
+  readLog(): Promise<void>
+}
 /** Path parameters that are there already. */
 export type Given = Record<string, string>
 export type Make = (place: Place, given: Given) => Promise<string>
@@ -59,6 +65,26 @@ async function offering(place: Place): Promise<string> {
   return made(place, '/v4/offerings', { id: unique('offer'), product_ids: [await product(place, {})] })
 }
 
+/** Its runs come to rest. */
+async function automation(place: Place): Promise<string> {
+  const initiators = [{ uid: unique('e'), type: 'event' }]
+  const steps = [{ id: 'wait', type: 'delay', duration: 'P1Y' }]
+  return made(place, '/v4/automations', { name: unique('automation'), status: 'active', data: { initiators, steps } })
+}
+
+/** A run that nobody has taken up. */
+async function automationRun(place: Place): Promise<string> {
+  const id = await automation(place)
+  const { data } = await place.ask('GET', `/v4/automations/${id}`)
+  const event = { event_id: unique('event'), event_name: data.initiators[0].uid, happened_at: '2026-03-01T09:00:00Z' }
+  await place.ask('POST', '/v4/events', { events: [{ ...event, customer_uid: await user(place, {}) }] })
+  // Another test may have the log in hand at this moment.
+  return until('a run', async () => {
+    await place.readLog()
+    return (await place.ask('GET', `/v4/automations/${id}/runs`)).data[0]?.id
+  })
+}
+
 const WINDOW = { from_timestamp: '2026-02-01T00:00:00Z', to_timestamp: '2026-03-01T00:00:00Z' }
 
 let hook: Promise<Receiver> | undefined
@@ -89,5 +115,7 @@ export const makers: Record<string, Make> = {
   group_id: (place, { experiment_id }) => group(place, experiment_id!, false),
   integration_id: integration,
   push_id: place => made(place, '/v4/pushes', { name: unique('push'), body: 'Hello' }),
+  automation_id: automation,
+  run_id: automationRun,
   platform: async () => 'apple',
 }
