@@ -42,7 +42,8 @@ export async function startPerennial(config: Config, log: Logger, at?: AtCrashPo
     const keys = await bootstrap(pool, secrets, config.bootstrap)
     const files = join(config.dataDir, 'exports')
     await mkdir(files, { recursive: true, mode: 0o700 })
-    const ground: Ground = { url: opened.url, pool, secrets, storage: diskStorage(files) }
+    const storage = config.s3 ? (await import('./store/files/s3.ts')).s3Storage({ ...config.s3, folder: files }) : diskStorage(files)
+    const ground: Ground = { url: opened.url, pool, secrets, storage }
 
     const served = config.role === 'worker' ? undefined : await (await import('./serve.ts')).serve(config, log, ground)
     if (served) closing.push(() => served.close())

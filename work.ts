@@ -1,10 +1,10 @@
 import type { Logger } from 'pino'
 import type { Config } from './config.ts'
+import { openQueue } from './doorbell.ts'
 import type { Ground } from './perennial.ts'
 import { promises } from './promises.ts'
 import { startHousekeeping } from './workers/housekeeping.ts'
 import { startWorker } from './workers/main.ts'
-import { pgBossQueue } from './workers/pg-boss.ts'
 import type { AtCrashPoint } from './workflows/engine/crash-point.ts'
 import { POLICIES } from './workflows/engine/policy.ts'
 import { outgoing } from './workflows/outgoing/outgoing.ts'
@@ -20,11 +20,12 @@ export type WorkOptions = {
 export async function work(
   config: Config,
   log: Logger,
-  { url, pool, secrets, storage }: Ground,
+  ground: Ground,
   { publicUrl, countOutcome, at }: WorkOptions,
 ): Promise<() => Promise<void>> {
+  const { url, pool, secrets, storage } = ground
   const { allowPrivateNetwork, mail, exportPartRows: partRows } = config
-  const queue = await pgBossQueue({ url, onError: error => log.warn({ err: error }, 'pg-boss') })
+  const queue = await openQueue(config, log, ground)
   const out = outgoing({ allowPrivateNetwork })
   const ways = { outgoing: out, allowPrivateNetwork, mail, publicUrl }
   const worker = await startWorker({

@@ -49,7 +49,7 @@ export const unsendable = (error: string): Sent => ({
   durationMs: 0,
 })
 
-function objectIn(text: string): Record<string, unknown> {
+export function objectIn(text: string): Record<string, unknown> {
   try {
     const value: unknown = JSON.parse(text)
     return value !== null && typeof value === 'object' && !Array.isArray(value) ? (value as Record<string, unknown>) : {}
