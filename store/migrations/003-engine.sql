@@ -192,7 +192,7 @@ create unique index automation_runs_once on automation_runs (environment, automa
 create index automation_runs_by_creation on automation_runs (environment, automation_id, created_at, id);
 create index automation_runs_by_time on automation_runs (environment, created_at);
 create index automation_runs_of_user on automation_runs (environment, user_id, automation_id, received_at) where user_id is not null;
-create index automation_runs_open on automation_runs (environment, automation_id, number) where status in ('pending', 'running', 'waiting');
+create index automation_runs_open on automation_runs (environment, automation_id, user_id) where status in ('pending', 'running', 'waiting');
 create index automation_runs_by_end on automation_runs (environment, finished_at) where finished_at is not null;
 
 create table automation_steps (
