@@ -100,15 +100,7 @@ describe('a refusal', () => {
     expect(sent).toMatchObject({ outcome: 'retry', httpStatus: 503, error: 'SlowDown', retryAfterSeconds: 120 })
   })
 
-  test('of a part once is mended on the spot', async () => {
-    let refused = 0
-    s3.instead = ({ url }) => (url!.includes('partNumber=2') && refused++ === 0 ? { status: 503, code: 'SlowDown' } : undefined)
-    const content = randomBytes(20 * MB)
-    expect(await destination.deliver(reportOf({ content }), scope())).toMatchObject({ outcome: 'delivered' })
-    expect((await s3.get(`${name()}.csv`))!.content.equals(content)).toBe(true)
-  })
-
-  test('of a part for good leaves no object and removes the other parts', async () => {
+  test('of a part leaves no object and removes the other parts', async () => {
     refuse({ status: 403, code: 'AccessDenied' }, /partNumber=2/)
     const sent = await destination.deliver(reportOf({ content: randomBytes(20 * MB) }), scope())
     expect(sent.outcome).not.toBe('delivered')

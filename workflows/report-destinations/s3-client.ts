@@ -21,7 +21,7 @@ function checked(endpoint: string | undefined, guard: Guard): string | undefined
   return endpoint
 }
 
-/** Ends with the signal whatever is under way: an upload in parts gives none of its own to its requests, and repeats what was cut off. */
+/** Ends with the signal whatever is under way: an upload in parts gives its requests none of its own. */
 class EndingHandler extends NodeHttpHandler {
   readonly #end: AbortSignal
 
@@ -48,8 +48,8 @@ export function s3Client(settings: Settings, guard: Guard, end: AbortSignal): S3
     // Checksums in trailers are Amazon's own, too.
     requestChecksumCalculation: 'WHEN_REQUIRED',
     responseChecksumValidation: 'WHEN_REQUIRED',
-    // A part of a large file: a new attempt would send all the others again.
-    maxAttempts: 3,
+    // Attempts are counted, and waited between, by the delivery.
+    maxAttempts: 1,
     requestHandler: new EndingHandler(
       {
         httpAgent: new HttpAgent(agent),
