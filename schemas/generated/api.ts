@@ -4749,7 +4749,7 @@ export interface components {
         };
         /**
          * @example {
-         *       "status": 0
+         *       "status": 1
          *     }
          */
         IntegrationStatusInput: {
