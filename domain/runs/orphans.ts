@@ -34,11 +34,12 @@ const KINDS: Kind[] = [
   {
     kind: AUTOMATION_RUN_DUE,
     table: 'automation_runs',
-    start: [0, '', 0],
+    start: [0],
+    // All of them: no index tells which are open, because every run would have to be taken out of it again.
     look: look(
-      ['environment', 'automation_id', 'number'],
-      `automation_runs where ${OPEN_RUN} and (environment, automation_id, number) > ($2::int, $3::text, $4::bigint)`,
-      without(`'${AUTOMATION_RUN_DUE}'`, 's.number'),
+      ['number'],
+      'automation_runs where number > $2::bigint',
+      `s.${OPEN_RUN} and ${without(`'${AUTOMATION_RUN_DUE}'`, 's.number')}`,
       'number',
     ),
     mend: `select '${AUTOMATION_RUN_DUE}', number, environment, coalesce(due_at, environment_now(environment)), null::int
