@@ -11,6 +11,8 @@ export type Place = {
   environment: 'prod' | 'sandbox'
   /** Lets the automations see what has happened so far. */
   readLog(): Promise<void>
+  /** Ends a run of a report as if its file had been made and delivered. */
+  finishReport(run: string): Promise<void>
 }
 /** Path parameters that are there already. */
 export type Given = Record<string, string>
@@ -98,6 +100,23 @@ async function integration(place: Place): Promise<string> {
   return id
 }
 
+async function report(place: Place): Promise<string> {
+  const destinations = [{ type: 'target_integration', id: await integration(place) }]
+  const when = { send_at: '09:00', included_range_days: 1, status: 'active', environment: reportEnvironment(place) }
+  return made(place, '/v4/scheduled-reports', { report_name: unique('report'), ...when, destinations })
+}
+
+/** Reports have words of their own for it. */
+export const reportEnvironment = ({ environment }: Place) => (environment === 'prod' ? 'production' : 'sandbox')
+
+export async function finishedReportRun(place: Place): Promise<string> {
+  const id = await report(place)
+  await place.ask('POST', `/v4/scheduled-reports/${id}/send-test`)
+  const run: string = (await place.ask('GET', `/v4/scheduled-reports/${id}/runs`)).data[0].id
+  await place.finishReport(run)
+  return run
+}
+
 export const makers: Record<string, Make> = {
   user_id: user,
   customer_id: user,
@@ -114,6 +133,7 @@ export const makers: Record<string, Make> = {
   experiment_id: experiment,
   group_id: (place, { experiment_id }) => group(place, experiment_id!, false),
   integration_id: integration,
+  report_id: report,
   push_id: place => made(place, '/v4/pushes', { name: unique('push'), body: 'Hello' }),
   automation_id: automation,
   run_id: automationRun,
