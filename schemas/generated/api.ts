@@ -6385,7 +6385,13 @@ export interface components {
             attempts: number;
             delivered_at: components["schemas"]["NullableTime"];
         };
-        /** @example {} */
+        /**
+         * @example {
+         *       "destination_ids": [
+         *         "int_0mfz3k1q9000abcdefgh"
+         *       ]
+         *     }
+         */
         ScheduledReportResend: {
             /**
              * @description Destinations of the run; all of them when left out.

@@ -109,12 +109,17 @@ async function report(place: Place): Promise<string> {
 /** Reports have words of their own for it. */
 export const reportEnvironment = ({ environment }: Place) => (environment === 'prod' ? 'production' : 'sandbox')
 
+/** Where the runs made here go, by run. */
+const destinations = new Map<string, string>()
+export const destinationOf: Make = async (_place, { run_id }) => destinations.get(run_id!) ?? 'int_nowhere'
+
 export async function finishedReportRun(place: Place): Promise<string> {
   const id = await report(place)
   await place.ask('POST', `/v4/scheduled-reports/${id}/send-test`)
-  const run: string = (await place.ask('GET', `/v4/scheduled-reports/${id}/runs`)).data[0].id
-  await place.finishReport(run)
-  return run
+  const [run] = (await place.ask('GET', `/v4/scheduled-reports/${id}/runs`)).data
+  destinations.set(run.id, run.destinations[0].id)
+  await place.finishReport(run.id)
+  return run.id
 }
 
 export const makers: Record<string, Make> = {

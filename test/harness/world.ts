@@ -6,6 +6,7 @@ import { readForAutomations } from './consume.ts'
 import { addressOf, type Described, exampleOf, pathParameters } from './described.ts'
 import {
   definition,
+  destinationOf,
   finishedReportRun,
   type Given,
   type Make,
@@ -36,6 +37,7 @@ const REFERENCES: Record<string, Make> = {
   group_id: makers.group_id!,
   'filter[experiment_uid][]': makers.experiment_id!,
   'destinations.id': makers.integration_id!,
+  destination_ids: destinationOf,
 }
 export const isReference = (name: string) => Object.hasOwn(REFERENCES, name)
 /** Whether a body names something that must exist. */
