@@ -31,13 +31,10 @@ export async function must(call: Client, method: string, path: string, body?: un
   return answer.body
 }
 
-export type HookOptions = { config?: Record<string, unknown>; settings?: Record<string, unknown>; platform?: string; call?: Client }
+export type HookOptions = { config?: Record<string, unknown>; settings?: Record<string, unknown>; platform?: string; call: Client }
 
 /** An active webhook with a receiver of its own, that takes everything. */
-export async function hook(
-  api: TestApi,
-  { config = {}, settings = {}, platform = 'iOS', call = sandbox(api) }: HookOptions = {},
-): Promise<Hook> {
+export async function hook({ config = {}, settings = {}, platform = 'iOS', call }: HookOptions): Promise<Hook> {
   const received = await receiver()
   const { id } = await must(call, 'POST', '/v4/integrations', { title: 'Hook', integration: 'webhooks', target_platform: platform })
   const path = `/v4/integrations/${id}`

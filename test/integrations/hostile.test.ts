@@ -29,7 +29,7 @@ const retried = async () => {
 }
 
 test('a receiver that hangs up is tried again', async () => {
-  made = await hook(api, { call })
+  made = await hook({ call })
   made.receiver.script = [HANG_UP]
   await post(call, {})
   expect(await retried()).toMatchObject({ http_status: null, error: 'connection_failed', response: null })
@@ -38,7 +38,7 @@ test('a receiver that hangs up is tried again', async () => {
 })
 
 test('a redirect is a failure, and is not followed', async () => {
-  made = await hook(api, { call })
+  made = await hook({ call })
   const asked: string[] = []
   const inside = createServer((request, response) => {
     asked.push(request.url!)
@@ -54,7 +54,7 @@ test('a redirect is a failure, and is not followed', async () => {
 })
 
 test('of an endless answer only its beginning is read, and it counts as taken', async () => {
-  made = await hook(api, { call })
+  made = await hook({ call })
   made.receiver.script = [ENDLESS]
   await post(call, {})
   await made.become('delivered')
@@ -62,8 +62,8 @@ test('of an endless answer only its beginning is read, and it counts as taken', 
 })
 
 test('one that never answers fails when its time is over, and holds up nobody else', async () => {
-  made = await hook(api, { call })
-  const other = await hook(api, { call })
+  made = await hook({ call })
+  const other = await hook({ call })
   made.receiver.script = [HANG]
   await post(call, {})
   await other.become('delivered')

@@ -28,7 +28,7 @@ const CUSTOM = { config: { events: ['*'] } }
 const times = <T>(count: number, of: (i: number) => T): T[] => Array.from({ length: count }, (_, i) => of(i))
 
 test('the events of a user go out one after the other, those of others beside them', async () => {
-  made = await hook(api, { call, ...CUSTOM })
+  made = await hook({ call, ...CUSTOM })
   made.receiver.otherwise = { status: 200, afterMs: 30 }
   const letters = ['a', 'b', 'c', 'd', 'e']
   await post(call, ...letters.flatMap(letter => ['ada', 'bob', 'eve'].map(person => named(person, letter)[0]!)))
@@ -39,7 +39,7 @@ test('the events of a user go out one after the other, those of others beside th
 })
 
 test('one that must be tried again holds back those after it, of its user alone', async () => {
-  made = await hook(api, { call, ...CUSTOM })
+  made = await hook({ call, ...CUSTOM })
   made.receiver.script = [{ status: 500 }]
   await post(call, ...named('ada', 'a', 'b', 'c'))
   await made.become('retrying', 'pending', 'pending')
@@ -53,7 +53,7 @@ test('one that must be tried again holds back those after it, of its user alone'
 })
 
 test('many writers at one user at once: the order of the log, each once', async () => {
-  made = await hook(api, { call, ...CUSTOM })
+  made = await hook({ call, ...CUSTOM })
   await Promise.all(times(20, i => post(call, ...named('ada', `e${i}`), ...named('ada', `f${i}`))))
   await made.become(...times(40, () => 'delivered'))
   const listed = (await made.deliveries()).map(({ event_name }) => event_name)
@@ -63,7 +63,7 @@ test('many writers at one user at once: the order of the log, each once', async 
 })
 
 test('pausing and starting again under fire loses nothing, doubles nothing and keeps the order', async () => {
-  made = await hook(api, { call, ...CUSTOM })
+  made = await hook({ call, ...CUSTOM })
   made.receiver.otherwise = { status: 200, afterMs: 2 }
   const people = times(8, i => `p${i}`)
   const writing = (async () => {
@@ -77,7 +77,7 @@ test('pausing and starting again under fire loses nothing, doubles nothing and k
 })
 
 test('an integration takes what its configuration selects, from its first activation on', async () => {
-  made = await hook(api, { call, platform: 'Stripe', config: { events: ['trial_started', '8', '*'], event_mapping: { '1': 'Trial' } } })
+  made = await hook({ call, platform: 'Stripe', config: { events: ['trial_started', '8', '*'], event_mapping: { '1': 'Trial' } } })
   const plain = { price: undefined, currency: undefined }
   await post(
     call,

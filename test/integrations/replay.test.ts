@@ -28,7 +28,7 @@ const CUSTOM = { events: ['*'] }
 
 test('failed and delivered ones go out again under their ids, with fresh attempts, in the order of the log', async () => {
   await advance(call, 'P2D')
-  made = await hook(api, { call, config: CUSTOM })
+  made = await hook({ call, config: CUSTOM })
   await post(call, { event_name: 'a' }, { event_name: 'b' }, { event_name: 'c' })
   await made.become('delivered', 'delivered', 'delivered')
   const ids = (await made.deliveries()).map(({ id }) => id)
@@ -47,7 +47,7 @@ test('failed and delivered ones go out again under their ids, with fresh attempt
 
 test('one that is exhausted gets seven more attempts', async () => {
   await advance(call, 'P2D')
-  made = await hook(api, { call, config: CUSTOM })
+  made = await hook({ call, config: CUSTOM })
   made.receiver.otherwise = { status: 500 }
   await post(call, { event_name: 'a' })
   await made.become('retrying')
@@ -66,7 +66,7 @@ test('one that is exhausted gets seven more attempts', async () => {
 test('missing: events since the start that the configuration did not select then', async () => {
   await advance(call, 'P2D')
   await post(call, { event_name: 'before' })
-  made = await hook(api, { call, config: { events: ['b'] } })
+  made = await hook({ call, config: { events: ['b'] } })
   await post(call, { event_name: 'a' }, { event_name: 'b' }, { event_name: 'c' })
   await made.become('delivered')
   await must(call, 'PUT', `/v4/integrations/${made.id}/config`, {
@@ -84,7 +84,7 @@ test('missing: events since the start that the configuration did not select then
 
 test('what happens meanwhile waits for its turn', async () => {
   await advance(call, 'P2D')
-  made = await hook(api, { call, config: CUSTOM })
+  made = await hook({ call, config: CUSTOM })
   await post(call, { event_name: 'a' }, { event_name: 'b' })
   await made.become('delivered', 'delivered')
   made.receiver.script = [{ status: 500 }]
@@ -99,7 +99,7 @@ test('what happens meanwhile waits for its turn', async () => {
 })
 
 test('refused: not active, a window that is empty or too long, an event type that there is not', async () => {
-  made = await hook(api, { call, config: CUSTOM })
+  made = await hook({ call, config: CUSTOM })
   const from = '2026-03-01T00:00:00Z'
   expect((await replay({ from, to: from })).body.error).toMatchObject({ details: [{ field: 'to' }] })
   expect((await replay({ from, to: '2026-04-01T00:00:01Z' })).body.error).toMatchObject({ details: [{ field: 'to' }] })

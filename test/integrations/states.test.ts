@@ -7,8 +7,8 @@ import { OK, times } from '../harness/receiver.ts'
 let api: TestApi
 let call: Client
 const hooks: Hook[] = []
-const another = async (options: HookOptions = {}) => {
-  const made = await hook(api, { call, ...options })
+const another = async (options: Partial<HookOptions> = {}) => {
+  const made = await hook({ call, ...options })
   hooks.push(made)
   return made
 }

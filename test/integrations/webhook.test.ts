@@ -11,7 +11,7 @@ afterAll(() => api.stop())
 
 test('an event goes out once, signed, under the id of its delivery', async () => {
   const call = sandbox(api)
-  const made = await hook(api, { settings: { authorization_token: 'dG9rZW4=' } })
+  const made = await hook({ call, settings: { authorization_token: 'dG9rZW4=' } })
   const [event] = await post(call, { event_name: 'trial_started', price: undefined, currency: undefined })
   await made.become('delivered')
   const [delivery] = await made.deliveries()
