@@ -1702,7 +1702,7 @@ export interface paths {
         };
         /**
          * Get a scheduled report
-         * @description One report.
+         * @description The report with its schedule, its destinations and how many slots were started. What became of them `v4ListScheduledReportRuns` tells.
          */
         get: operations["v4GetScheduledReport"];
         /**

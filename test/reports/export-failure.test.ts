@@ -33,7 +33,7 @@ afterAll(async () => {
 /** A worker whose disk behaves so. */
 async function work(writePart: FileStorage['writePart']): Promise<void> {
   const { pool, secrets, storage } = api
-  const deps = { pool, secrets, outgoing: out, allowPrivateNetwork: true, publicUrl: api.url, partRows: 100, policies: QUICK }
+  const deps = { pool, secrets, outgoing: out, mail: undefined, allowPrivateNetwork: true, publicUrl: api.url, partRows: 100, policies: QUICK }
   worker = await startWorker({
     pool,
     url: api.databaseUrl,
