@@ -14,6 +14,7 @@ const BENCHES: Record<string, () => Promise<{ bench: () => Promise<Result> }>> =
   start: () => import('./start.ts'),
   lists: () => import('./lists.ts'),
   'durable-runs': () => import('./durable-runs.ts'),
+  reports: () => import('./reports.ts'),
   'scale-out': () => import('./scale-out.ts'),
 }
 
