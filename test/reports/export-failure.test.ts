@@ -33,7 +33,16 @@ afterAll(async () => {
 /** A worker whose disk behaves so. */
 async function work(writePart: FileStorage['writePart']): Promise<void> {
   const { pool, secrets, storage } = api
-  const deps = { pool, secrets, outgoing: out, mail: undefined, allowPrivateNetwork: true, publicUrl: api.url, partRows: 100, policies: QUICK }
+  const deps = {
+    pool,
+    secrets,
+    outgoing: out,
+    mail: undefined,
+    allowPrivateNetwork: true,
+    publicUrl: api.url,
+    partRows: 100,
+    policies: QUICK,
+  }
   worker = await startWorker({
     pool,
     url: api.databaseUrl,
@@ -52,7 +61,7 @@ async function stage() {
   await box.good('POST', '/v4/events', { events: [item()] })
   const left = async () => {
     const { rows } = await api.pool.query(
-      `select kind from due where environment = $1 and kind in ('scheduled-report', 'report-delivery', 'report-slot', 'export')`,
+      `select kind from due where environment = $1 and kind in ('scheduled-report', 'report-file', 'report-delivery', 'report-slot', 'export')`,
       [project.sandboxEnvironment],
     )
     return rows
@@ -100,7 +109,7 @@ test.each(['DELETE', 'PUT'])('%s while the file is being made ends the run, its 
   await box.good(method, report.url, method === 'PUT' ? reportTo([target], { status: 'draft' }) : undefined)
   const { rows } = await api.pool.query(
     `select r.status, r.outcome, r.reason, x.status as export, w.status as work
-     from report_runs r join exports x on x.id = r.export_id join runs w on w.subject = r.id where r.report_id = $1`,
+     from report_runs r join exports x on x.id = r.export_id join runs w on w.subject = r.id and w.workflow = 'report-file' where r.report_id = $1`,
     [report.id],
   )
   const reason = method === 'PUT' ? 'report_paused' : 'report_deleted'
