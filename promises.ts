@@ -21,7 +21,7 @@ import { googleTokens } from './workflows/outgoing/google-token.ts'
 import type { Outgoing } from './workflows/outgoing/request.ts'
 import { reportDestinations } from './workflows/report-destinations/registry.ts'
 import { reportDelivery } from './workflows/scheduled-report/delivery.ts'
-import { scheduledReport } from './workflows/scheduled-report/report.ts'
+import { reportFile, scheduledReport } from './workflows/scheduled-report/report.ts'
 
 export type PromisesDeps = {
   pool: Pool
@@ -50,7 +50,8 @@ export function promises(deps: PromisesDeps): Promises {
     exportWorkflow({ pool, storage, partRows }),
     exportRetention({ storage }),
     eraseExport({ pool, storage }),
-    scheduledReport({ pool, storage, partRows }),
+    scheduledReport,
+    reportFile({ pool, storage, partRows }),
     reportDelivery({ pool, storage, secrets, publicUrl, destinations }),
   ]
   const effects = {
