@@ -1,5 +1,6 @@
 import type { Tx } from '../../store/connect.ts'
 import { wakeRuns } from '../automation-runs/wake.ts'
+import { automationNaming } from '../automations/in-use.ts'
 import { DELIVERY_DUE } from '../deliveries/delivery.ts'
 import { RELEASE_DUE } from '../deliveries/release.ts'
 import type { Environment } from '../environment.ts'
@@ -16,7 +17,9 @@ async function holder(tx: Tx, environment: Environment, id: string): Promise<str
      limit 1`,
     [environment, id],
   )
-  return rows[0]?.holder ?? null
+  if (rows[0]) return rows[0].holder
+  const automation = await automationNaming(tx, environment, 'integration', id)
+  return automation === null ? null : `the automation ${automation}`
 }
 
 /** Fails everything that is open; gives the numbers of the automation runs that wait for any of it. */
