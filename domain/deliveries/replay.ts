@@ -13,7 +13,7 @@ export type Replay = { from: string; to: string; events: string[] | null; status
 
 type Integration = Selection & { number: number; active: number }
 
-// The window is one of arrival, so each partition's events in it stand together in the log; their offsets are found by halving.
+// A delivery is made when its event has arrived, or later: what was made before the window is not of it.
 const IN_WINDOW = `
   select v.number, v.user_id from deliveries v join events e on e.environment = v.environment and e.partition = v.partition
     and e.log_offset = v.log_offset
@@ -62,15 +62,19 @@ async function reopen(tx: Tx, environment: Environment, integration: number, { f
   return done[0]!.reopened
 }
 
-// 30 days back, from the start of the integration on: the log has what came before, but that was never its own.
+// 30 days back, and no further than the integration's start: the log has what came before, but that was never its own. Within a partition
+// arrival never goes back, so the window is a stretch of offsets.
 const MISSING = `
-  select e.partition, e.log_offset, e.id, e.name, e.user_id, e.platform
-  from generate_series(0, 63) p(partition) cross join lateral (
-    select partition, log_offset, id, name, user_id, platform, received_at, triggers from events
-    where environment = $1 and partition = p.partition and log_offset >= ($2::bigint[])[p.partition + 1]) e
-  where e.triggers and e.received_at >= greatest($3::timestamptz, environment_now($1) - interval '30 days') and e.received_at < $4
-    and ($5::text[] is null or e.name = any ($5))
-    and not exists (select 1 from deliveries v where v.integration = $6 and v.event_id = e.id and v.source = 'event')
+  select e.* from generate_series(0, 63) p(partition)
+  cross join lateral (select
+    greatest(($2::bigint[])[p.partition + 1],
+      offset_at($1, p.partition::smallint, greatest($3::timestamptz, environment_now($1) - interval '30 days'))) as first,
+    offset_at($1, p.partition::smallint, $4::timestamptz) as beyond) w
+  cross join lateral (
+    select partition, log_offset, id, name, user_id, platform from events
+    where environment = $1 and partition = p.partition and log_offset >= w.first and log_offset < w.beyond
+      and triggers and ($5::text[] is null or name = any ($5))) e
+  where not exists (select 1 from deliveries v where v.integration = $6 and v.event_id = e.id and v.source = 'event')
   order by e.partition, e.log_offset`
 
 type Found = { partition: number; log_offset: number; id: string; name: string; user_id: string | null; platform: string | null }
