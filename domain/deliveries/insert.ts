@@ -39,7 +39,8 @@ const INSERT = `
     from heads h join integrations i on i.number = h.integration order by h.number
     returning 1
   )
-  select (select count(*)::int from made) as made, (select count(*)::int from promised) as promised`
+  select m.made, case when p.promised > 0 then pg_notify('${DUE_CHANNEL}', '${DELIVERY_DUE}') end
+  from (select count(*)::int as made from made) m, (select count(*) as promised from promised) p`
 
 /**
  * One delivery per integration and event; those that were made before are passed over. The integrations are held: their state does not
@@ -51,7 +52,7 @@ export async function insertDeliveries(tx: Tx, environment: Environment, wanted:
     tx,
     wanted.flatMap(({ integration, user_id: user }) => (user === null ? [] : [{ environment, integration, user }])),
   )
-  const { rows } = await tx.query<{ made: number; promised: number }>({
+  const { rows } = await tx.query<{ made: number }>({
     name: 'insert-deliveries',
     text: INSERT,
     values: [
@@ -66,7 +67,5 @@ export async function insertDeliveries(tx: Tx, environment: Environment, wanted:
       priority,
     ],
   })
-  const { made, promised } = rows[0]!
-  if (promised > 0) await tx.query(`select pg_notify('${DUE_CHANNEL}', '${DELIVERY_DUE}')`)
-  return made
+  return rows[0]!.made
 }
