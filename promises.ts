@@ -1,12 +1,7 @@
 import { consumeForAutomations } from './domain/automations/consume.ts'
+import { TIMERS } from './domain/clock/timers.ts'
 import { consumeForIntegrations } from './domain/deliveries/consume.ts'
-import { RELEASE_DUE, releaseMore } from './domain/deliveries/release.ts'
-import { PROBE_DUE, probeOldest } from './domain/integrations/probing.ts'
 import type { Secrets } from './domain/projects/seal.ts'
-import { REPORT_SLOT } from './domain/reports/report.ts'
-import { takeSlot } from './domain/reports/take-slot.ts'
-import { passTime } from './domain/subscriptions/pass.ts'
-import { SUBSCRIPTION_DUE } from './domain/subscriptions/store.ts'
 import type { Pool } from './store/connect.ts'
 import type { FileStorage } from './store/files/storage.ts'
 import type { Consumer } from './workers/consume.ts'
@@ -69,12 +64,7 @@ export function promises(deps: PromisesDeps): Promises {
       automationPerformer({ pool, effects, policy: policies.step, at }),
       deliverPerformer({ pool, secrets, outgoing, destinations: eventDestinations, policy: policies.delivery, at }),
     ],
-    timers: [
-      { kind: SUBSCRIPTION_DUE, fire: id => passTime(pool, id) },
-      { kind: REPORT_SLOT, fire: id => takeSlot(pool, id) },
-      { kind: PROBE_DUE, fire: id => probeOldest(pool, id) },
-      { kind: RELEASE_DUE, fire: id => releaseMore(pool, id) },
-    ],
+    timers: TIMERS.map(({ kind, fire }) => ({ kind, fire: id => fire(pool, id) })),
     consumers: [
       { name: 'automations', handle: consumeForAutomations },
       { name: 'integrations', handle: consumeForIntegrations },

@@ -42,6 +42,8 @@ export async function deleteIntegration(tx: Tx, environment: Environment, id: st
   const row = await lockIntegration(tx, environment, id)
   const held = await holder(tx, environment, id)
   if (held !== null) throw conflict(`${held} names the integration`)
+  const naming = await automationNaming(tx, environment, 'integration', id)
+  if (naming !== null) throw conflict(`the automation ${naming} names the integration`)
   await tx.query(
     `update integrations set active = 0, held_since = null, is_probed = false, probing = null, secrets = '{}', former_signing_secret = null,
        deleted_at = environment_now($1) where environment = $1 and id = $2`,

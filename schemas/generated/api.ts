@@ -2588,7 +2588,7 @@ export interface paths {
         put?: never;
         /**
          * Advance the test clock
-         * @description Takes the sandbox forward to an instant, and does on the way, one promise at a time and in order, whatever falls due: ends of trials and subscriptions, exports, retention. Answers when nothing due is left; after 60 s of real time 504 `upstream_timeout`: what was done stays, and repeating with `to` goes on. One advance at a time, otherwise 409 `conflict`.
+         * @description Takes the sandbox forward to an instant, and does on the way, one instant after the other, whatever falls due: slots of reports, steps and waits of automations, deliveries and their further attempts, exports, ends of trials and subscriptions. Attempts go out for real. Answers when nothing due is left and the log is read; after 60 s of real time 504 `upstream_timeout`: what was done stays, and repeating with `to` goes on. One advance at a time, otherwise 409 `conflict`.
          */
         post: operations["v4AdvanceTestClock"];
         delete?: never;
@@ -5720,7 +5720,7 @@ export interface components {
          *       "data": {
          *         "campaign": "spring"
          *       },
-         *       "integration_id": null
+         *       "integration_id": "int_0mfa1k3p2000q7w2e8r1"
          *     }
          */
         PushInput: {
@@ -5780,7 +5780,7 @@ export interface components {
          *       "data": {
          *         "campaign": "spring"
          *       },
-         *       "integration_id": null,
+         *       "integration_id": "int_0mfa1k3p2000q7w2e8r1",
          *       "created_at": "2026-03-01T09:00:00Z",
          *       "updated_at": "2026-03-01T09:00:00Z"
          *     }
@@ -6740,7 +6740,7 @@ export interface components {
             now: components["schemas"]["Time"];
             /** @description How far the sandbox is ahead of real time. */
             offset_seconds: number;
-            /** @description Promises due by `now` that are neither final nor waiting for later. */
+            /** @description Promises due by `now` that are neither final nor waiting for later, and events that automations or integrations have not read yet. */
             outstanding: number;
         };
         AdvancedTestClock: {
@@ -6751,7 +6751,7 @@ export interface components {
             now: components["schemas"]["Time"];
             /** @description How far the sandbox is ahead of real time. */
             offset_seconds: number;
-            /** @description Promises due by `now` that are neither final nor waiting for later. */
+            /** @description Promises due by `now` that are neither final nor waiting for later, and events that automations or integrations have not read yet. */
             outstanding: number;
             /** @description Things that reached a final state on the way, by kind. */
             drained: {

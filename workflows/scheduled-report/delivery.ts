@@ -1,12 +1,12 @@
 import type { Environment } from '../../domain/environment.ts'
 import { downloadUrl } from '../../domain/exports/address.ts'
 import { manifestOf } from '../../domain/exports/manifest.ts'
+import { getConfig, openSettings } from '../../domain/integrations/config.ts'
 import type { Secrets } from '../../domain/projects/seal.ts'
 import { type LoadedDelivery, loadDelivery } from '../../domain/reports/load-delivery.ts'
 import type { Withheld } from '../../domain/reports/outcome.ts'
 import { DELIVERY_WORKFLOW, deliveryOf } from '../../domain/reports/run.ts'
 import { settle } from '../../domain/reports/settle.ts'
-import { openTarget } from '../../domain/reports/target.ts'
 import type { Pool } from '../../store/connect.ts'
 import type { FileStorage } from '../../store/files/storage.ts'
 import type { Sent } from '../destinations/destination.ts'
@@ -73,10 +73,11 @@ async function attempt(deps: DeliveryDeps, environment: Environment, subject: st
   if (!target || target.active === 0) return { status: 'withheld', reason: 'destination_inactive' }
   if (target.active === 2) throw new Error('the integration is in error')
   const delivery = deliveryOfFile(deps, loaded)
-  const sent = await deps.destinations[target.slug].deliver(delivery, {
+  const place = { secrets: deps.secrets, environment, integration: target.id }
+  const sent = await deps.destinations[target.slug as ReportSlug].deliver(delivery, {
     integration: { id: target.id },
     environment: loaded.environment,
-    settings: await openTarget(deps.pool, deps.secrets, environment, target.id),
+    settings: openSettings(place, await getConfig(deps.pool, environment, target.id)),
     signal,
   })
   return judge(sent)

@@ -1647,7 +1647,7 @@ export const v4GetTestClock = <ThrowOnError extends boolean = true>(options?: Op
 /**
  * Advance the test clock
  *
- * Takes the sandbox forward to an instant, and does on the way, one promise at a time and in order, whatever falls due: ends of trials and subscriptions, exports, retention. Answers when nothing due is left; after 60 s of real time 504 `upstream_timeout`: what was done stays, and repeating with `to` goes on. One advance at a time, otherwise 409 `conflict`.
+ * Takes the sandbox forward to an instant, and does on the way, one instant after the other, whatever falls due: slots of reports, steps and waits of automations, deliveries and their further attempts, exports, ends of trials and subscriptions. Attempts go out for real. Answers when nothing due is left and the log is read; after 60 s of real time 504 `upstream_timeout`: what was done stays, and repeating with `to` goes on. One advance at a time, otherwise 409 `conflict`.
  */
 export const v4AdvanceTestClock = <ThrowOnError extends boolean = true>(options: Options<V4AdvanceTestClockData, ThrowOnError>) => (options.client ?? client).post<V4AdvanceTestClockResponses, V4AdvanceTestClockErrors, ThrowOnError>({
     security: [{ scheme: 'bearer', type: 'http' }],
