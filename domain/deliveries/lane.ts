@@ -35,6 +35,19 @@ export async function openLanes(tx: Tx, lanes: readonly Lane[]): Promise<void> {
   await lockLanes(tx, lanes)
 }
 
+/** Those of the lanes in which nothing is open. They are locked. */
+export async function idleLanes(tx: Tx, lanes: readonly Lane[]): Promise<Lane[]> {
+  if (lanes.length === 0) return []
+  const { rows } = await tx.query<Lane>({
+    name: 'idle-delivery-lanes',
+    text: `select environment, integration, user_id as user from unnest($1::int[], $2::int[], $3::text[]) w(environment, integration, user_id)
+           where not exists (select 1 from deliveries v where v.integration = w.integration and v.user_id = w.user_id
+             and v.status in ('pending', 'retrying') and v.source = 'event')`,
+    values: columns(lanes),
+  })
+  return rows
+}
+
 /** The heads of these lanes have ended, in an earlier statement: the next of each is due. The lanes are locked. */
 export async function promiseNext(tx: Tx, lanes: readonly Lane[]): Promise<void> {
   if (lanes.length === 0) return
