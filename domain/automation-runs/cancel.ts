@@ -27,6 +27,12 @@ export async function cancelRunsOf(
   automation: string,
   reason: Exclude<CancelReason, 'cancelled_by_api'>,
 ): Promise<void> {
+  // Waits before promises, as whoever reads the log has them.
+  await tx.query(
+    `select 1 from event_waits w join automation_runs r on r.number = w.run
+     where r.environment = $1 and r.automation_id = $2 and r.status in ${UNFINISHED} order by w.run for update of w`,
+    [environment, automation],
+  )
   await tx.query(
     `select 1 from due d join automation_runs r on r.number = d.id
      where d.kind = '${AUTOMATION_RUN_DUE}' and r.environment = $1 and r.automation_id = $2 and r.status in ${UNFINISHED}
