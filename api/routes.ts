@@ -27,6 +27,8 @@ import * as evaluation from './v4/remote-configuration-evaluation.ts'
 import * as remoteConfigurationPayloads from './v4/remote-configuration-payloads.ts'
 import * as remoteConfigurationUsers from './v4/remote-configuration-users.ts'
 import * as remoteConfigurations from './v4/remote-configurations.ts'
+import * as reportRuns from './v4/scheduled-report-runs.ts'
+import * as scheduledReports from './v4/scheduled-reports.ts'
 import * as screens from './v4/screens.ts'
 import * as segments from './v4/segments.ts'
 import * as storeConfigs from './v4/store-configs.ts'
@@ -63,6 +65,8 @@ const operations: { [Id in OperationId]: Operation<Id> } = {
   ...remoteConfigurationPayloads,
   ...remoteConfigurationUsers,
   ...remoteConfigurations,
+  ...reportRuns,
+  ...scheduledReports,
   ...screens,
   ...segments,
   ...storeConfigs,

@@ -42,12 +42,8 @@ export async function findRun(db: Db, environment: Environment, id: string): Pro
   return rows[0]
 }
 
-/** Holds a run until the transaction ends: its wait and its promise first, as workers do, and what it is then. Throws `not_found`. */
+/** Holds a run until the transaction ends: its promise first, as workers do, and what it is then. Throws `not_found`. */
 export async function lockRun(tx: Tx, environment: Environment, id: string): Promise<RunRow> {
-  await tx.query(
-    'select 1 from event_waits where run = (select number from automation_runs where environment = $1 and id = $2) for update',
-    [environment, id],
-  )
   await tx.query(
     `select 1 from due where kind = '${AUTOMATION_RUN_DUE}' and id = (select number from automation_runs where environment = $1 and id = $2)
      for update`,

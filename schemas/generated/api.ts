@@ -1625,6 +1625,198 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v4/scheduled-reports": {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+                 * @example checkout-7f3a
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List scheduled reports
+         * @description Reports of the environment, newest first.
+         */
+        get: operations["v4ListScheduledReports"];
+        put?: never;
+        /**
+         * Create a scheduled report
+         * @description Event data, as the events export has it, delivered to integrations at a time of day in a zone: daily, weekly or monthly. A draft has no slots; an active report has its first slot after now. 404 when a destination is none of `v4ListScheduledReportDestinations`.
+         */
+        post: operations["v4CreateScheduledReport"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v4/scheduled-reports/destinations": {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+                 * @example checkout-7f3a
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List report destinations
+         * @description Integrations that can take report files, whatever their state, by creation.
+         */
+        get: operations["v4ListScheduledReportDestinations"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v4/scheduled-reports/{report_id}": {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+                 * @example checkout-7f3a
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path: {
+                /**
+                 * @description Report id.
+                 * @example rep_0mfz3k1q9000abcdefgh
+                 */
+                report_id: components["parameters"]["ReportId"];
+            };
+            cookie?: never;
+        };
+        /**
+         * Get a scheduled report
+         * @description One report.
+         */
+        get: operations["v4GetScheduledReport"];
+        /**
+         * Replace a scheduled report
+         * @description Full replacement: fields that are left out return to their defaults. A changed schedule begins after the last slot that was taken. An active report set to draft has no further slots, and its unfinished runs end as withheld, `report_paused`. 404 when the report or a destination does not exist.
+         */
+        put: operations["v4UpdateScheduledReport"];
+        post?: never;
+        /**
+         * Delete a scheduled report
+         * @description Its unfinished runs end as withheld, `report_deleted`, and its runs can no longer be listed; the ledger keeps them.
+         */
+        delete: operations["v4DeleteScheduledReport"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v4/scheduled-reports/{report_id}/send-test": {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+                 * @example checkout-7f3a
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path: {
+                /**
+                 * @description Report id.
+                 * @example rep_0mfz3k1q9000abcdefgh
+                 */
+                report_id: components["parameters"]["ReportId"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Send a test report
+         * @description Makes a run of kind `test` over the last N × 24 hours and delivers it to all destinations of the report, a draft or not. Once a minute per report, otherwise 429 with `Retry-After`.
+         */
+        post: operations["v4SendTestScheduledReport"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v4/scheduled-reports/{report_id}/runs": {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+                 * @example checkout-7f3a
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path: {
+                /**
+                 * @description Report id.
+                 * @example rep_0mfz3k1q9000abcdefgh
+                 */
+                report_id: components["parameters"]["ReportId"];
+            };
+            cookie?: never;
+        };
+        /**
+         * List runs of a scheduled report
+         * @description Slots and tests of the report and what became of them, newest first. Every slot of an active report has exactly one run. Runs are kept for 400 days.
+         */
+        get: operations["v4ListScheduledReportRuns"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v4/scheduled-report-runs/{run_id}/resend": {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+                 * @example checkout-7f3a
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path: {
+                /**
+                 * @description Run id.
+                 * @example rrn_0mfz3k1q9000abcdefgh
+                 */
+                run_id: components["parameters"]["ReportRunId"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Resend a scheduled report run
+         * @description Sends the stored file of a finished run again, byte for byte and with the same manifest, to all or some of its destinations. The run is running again until the new result is there. 409 `conflict` when the run is unfinished, skipped or without file, the file has expired, or the report is deleted.
+         */
+        post: operations["v4ResendScheduledReportRun"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v4/integrations": {
         parameters: {
             query?: never;
@@ -2396,7 +2588,7 @@ export interface paths {
         put?: never;
         /**
          * Advance the test clock
-         * @description Takes the sandbox forward to an instant, and does on the way, one promise at a time and in order, whatever falls due: ends of trials and subscriptions, exports, retention. Answers when nothing due is left; after 60 s of real time 504 `upstream_timeout`: what was done stays, and repeating with `to` goes on. One advance at a time, otherwise 409 `conflict`.
+         * @description Takes the sandbox forward to an instant, and does on the way, one instant after the other, whatever falls due: slots of reports, steps and waits of automations, deliveries and their further attempts, exports, ends of trials and subscriptions. Attempts go out for real. Answers when nothing due is left and the log is read; after 60 s of real time 504 `upstream_timeout`: what was done stays, and repeating with `to` goes on. One advance at a time, otherwise 409 `conflict`.
          */
         post: operations["v4AdvanceTestClock"];
         delete?: never;
@@ -4557,7 +4749,7 @@ export interface components {
         };
         /**
          * @example {
-         *       "status": 0
+         *       "status": 1
          *     }
          */
         IntegrationStatusInput: {
@@ -5923,6 +6115,322 @@ export interface components {
         };
         /**
          * @example {
+         *       "report_name": "Daily events",
+         *       "send_at": "09:00",
+         *       "included_range_days": 1,
+         *       "status": "active",
+         *       "environment": "production",
+         *       "destinations": [
+         *         {
+         *           "type": "target_integration",
+         *           "id": "int_0mfz3k1q9000abcdefgh"
+         *         }
+         *       ],
+         *       "timezone": "Europe/Berlin"
+         *     }
+         */
+        ScheduledReportInput: {
+            /** @example Daily events */
+            report_name: string;
+            /**
+             * @description Time of day on the clocks of `timezone`, to the half hour.
+             * @example 09:00
+             */
+            send_at: string;
+            /**
+             * @description Days that a file covers, back from its slot.
+             * @example 1
+             * @enum {integer}
+             */
+            included_range_days: 1 | 3 | 7;
+            /**
+             * @description A draft has no slots.
+             * @example active
+             * @enum {string}
+             */
+            status: "draft" | "active";
+            /**
+             * @description Must be that of the key.
+             * @example production
+             * @enum {string}
+             */
+            environment: "sandbox" | "production";
+            /** @description Each once. */
+            destinations: components["schemas"]["ReportDestinationInput"][];
+            /**
+             * @description Name of the IANA time zone database.
+             * @default UTC
+             * @example Europe/Berlin
+             */
+            timezone: string;
+            /**
+             * @default daily
+             * @example daily
+             * @enum {string}
+             */
+            cadence: "daily" | "weekly" | "monthly";
+            /**
+             * @description Required for `weekly`, otherwise null or left out.
+             * @default null
+             * @example null
+             * @enum {string|null}
+             */
+            weekday: "monday" | "tuesday" | "wednesday" | "thursday" | "friday" | "saturday" | "sunday" | null;
+            /**
+             * @description Required for `monthly`, otherwise null or left out. A shorter month uses its last day.
+             * @default null
+             * @example null
+             */
+            day_of_month: number | null;
+            /**
+             * @description What becomes of slots that were not started within 60 minutes: `once`: only the latest of those due runs; `all`: every one runs; `skip`: none does. The others are recorded as skipped.
+             * @default once
+             * @example once
+             * @enum {string}
+             */
+            missed: "once" | "all" | "skip";
+            /**
+             * @description Where the clocks leave out `send_at`: `shift` sends later by the size of the gap, `skip` records the slot as skipped.
+             * @default shift
+             * @example shift
+             * @enum {string}
+             */
+            on_dst_gap: "shift" | "skip";
+            /**
+             * @description Where the clocks show `send_at` twice: `first` sends at the earlier one, `both` at both, the second file covering what lies between.
+             * @default first
+             * @example first
+             * @enum {string}
+             */
+            on_dst_overlap: "first" | "both";
+            /**
+             * @description As of exports.
+             * @default csv
+             * @example csv
+             * @enum {string}
+             */
+            format: "csv" | "json" | "ndjson" | "parquet";
+        };
+        ReportDestinationInput: {
+            /**
+             * @example target_integration
+             * @enum {string}
+             */
+            type: "target_integration";
+            /**
+             * @description Id of an integration of `v4ListScheduledReportDestinations`.
+             * @example int_0mfz3k1q9000abcdefgh
+             */
+            id: string;
+            /**
+             * @description Answers show the label of the list of destinations, whatever is sent.
+             * @example Webhooks: Warehouse
+             */
+            label?: string;
+        };
+        /**
+         * @example {
+         *       "type": "target_integration",
+         *       "id": "int_0mfz3k1q9000abcdefgh",
+         *       "label": "Webhooks: Warehouse"
+         *     }
+         */
+        ReportDestination: {
+            /** @enum {string} */
+            type: "target_integration";
+            id: string;
+            /** @description Title of the provider and of the integration. */
+            label: string;
+        };
+        /**
+         * @example {
+         *       "object": "scheduled_report",
+         *       "id": "rep_0mfz3k1q9000abcdefgh",
+         *       "url": "/v4/scheduled-reports/rep_0mfz3k1q9000abcdefgh",
+         *       "report_name": "Daily events",
+         *       "send_at": "09:00",
+         *       "included_range_days": 1,
+         *       "status": "active",
+         *       "environment": "production",
+         *       "destinations": [
+         *         {
+         *           "type": "target_integration",
+         *           "id": "int_0mfz3k1q9000abcdefgh",
+         *           "label": "Webhooks: Warehouse"
+         *         }
+         *       ],
+         *       "runs": 12,
+         *       "created_at": "2026-02-01T09:00:00Z",
+         *       "updated_at": "2026-02-01T09:00:00Z",
+         *       "timezone": "Europe/Berlin",
+         *       "cadence": "daily",
+         *       "weekday": null,
+         *       "day_of_month": null,
+         *       "missed": "once",
+         *       "on_dst_gap": "shift",
+         *       "on_dst_overlap": "first",
+         *       "format": "csv"
+         *     }
+         */
+        ScheduledReport: {
+            /** @enum {string} */
+            object: "scheduled_report";
+            id: string;
+            url: string;
+            report_name: string;
+            send_at: string;
+            /** @enum {integer} */
+            included_range_days: 1 | 3 | 7;
+            /** @enum {string} */
+            status: "draft" | "active";
+            /** @enum {string} */
+            environment: "sandbox" | "production";
+            destinations: components["schemas"]["ReportDestination"][];
+            /** @description Slots that were started. */
+            runs: number;
+            created_at: components["schemas"]["Time"];
+            updated_at: components["schemas"]["Time"];
+            timezone: string;
+            /** @enum {string} */
+            cadence: "daily" | "weekly" | "monthly";
+            /** @enum {string|null} */
+            weekday: "monday" | "tuesday" | "wednesday" | "thursday" | "friday" | "saturday" | "sunday" | null;
+            day_of_month: number | null;
+            /** @enum {string} */
+            missed: "once" | "all" | "skip";
+            /** @enum {string} */
+            on_dst_gap: "shift" | "skip";
+            /** @enum {string} */
+            on_dst_overlap: "first" | "both";
+            /** @enum {string} */
+            format: "csv" | "json" | "ndjson" | "parquet";
+        };
+        /**
+         * @example {
+         *       "object": "scheduled_report_run",
+         *       "id": "rrn_0mfz3k1q9000abcdefgh",
+         *       "url": "/v4/scheduled-report-runs/rrn_0mfz3k1q9000abcdefgh",
+         *       "report_id": "rep_0mfz3k1q9000abcdefgh",
+         *       "kind": "scheduled",
+         *       "slot": "2026-03-01T08:00:00Z",
+         *       "window_from": "2026-02-28T08:00:00Z",
+         *       "window_to": "2026-03-01T08:00:00Z",
+         *       "status": "finished",
+         *       "outcome": "delivered",
+         *       "reason": null,
+         *       "late_by_seconds": 0,
+         *       "export_id": "5kTq0eXhB9vWcRz2JmYp7LsDnGaUf3Ei",
+         *       "rows": 1204,
+         *       "resends": 0,
+         *       "destinations": [
+         *         {
+         *           "id": "int_0mfz3k1q9000abcdefgh",
+         *           "label": "Webhooks: Warehouse",
+         *           "status": "delivered",
+         *           "reason": null,
+         *           "attempts": 1,
+         *           "delivered_at": "2026-03-01T08:00:01Z"
+         *         }
+         *       ],
+         *       "created_at": "2026-03-01T08:00:00Z",
+         *       "started_at": "2026-03-01T08:00:00Z",
+         *       "finished_at": "2026-03-01T08:00:01Z"
+         *     }
+         */
+        ScheduledReportRun: {
+            /** @enum {string} */
+            object: "scheduled_report_run";
+            id: string;
+            /** @description A name; there is nothing to get. */
+            url: string;
+            report_id: string;
+            /** @enum {string} */
+            kind: "scheduled" | "test";
+            /**
+             * Format: date-time
+             * @description Null for tests.
+             */
+            slot: string | null;
+            window_from: components["schemas"]["NullableTime"];
+            window_to: components["schemas"]["NullableTime"];
+            /** @enum {string} */
+            status: "pending" | "running" | "finished";
+            /**
+             * @description `delivered`: every destination took the file; `empty`: likewise, but the window held no row; `withheld`: nothing failed, but a destination could not be used; `failed`: the export failed, or a destination after all attempts; `skipped`: the slot did not start. Null until finished.
+             * @enum {string|null}
+             */
+            outcome: "delivered" | "empty" | "withheld" | "failed" | "skipped" | null;
+            /** @description Withheld: `destination_inactive`, `raw_data_off`, `report_deleted`, `report_paused`. Failed: `export_failed`, `destination_failed`. Skipped: `missed`, `dst_gap`. Otherwise null. */
+            reason: string | null;
+            /** @description From the slot to the start; 0 for tests and skipped slots. */
+            late_by_seconds: number;
+            /** @description The export that made the file. */
+            export_id: string | null;
+            rows: number | null;
+            /** @description How often it was resent. */
+            resends: number;
+            destinations: components["schemas"]["ScheduledReportRunDestination"][];
+            created_at: components["schemas"]["Time"];
+            started_at: components["schemas"]["NullableTime"];
+            finished_at: components["schemas"]["NullableTime"];
+        };
+        ScheduledReportRunDestination: {
+            id: string;
+            label: string;
+            /** @enum {string} */
+            status: "pending" | "delivered" | "withheld" | "failed";
+            /** @description Why it was withheld or failed. */
+            reason: string | null;
+            /** @description Made so far; a resend counts anew. */
+            attempts: number;
+            delivered_at: components["schemas"]["NullableTime"];
+        };
+        /** @example {} */
+        ScheduledReportResend: {
+            /**
+             * @description Destinations of the run; all of them when left out.
+             * @example [
+             *       "int_0mfz3k1q9000abcdefgh"
+             *     ]
+             */
+            destination_ids?: string[];
+        };
+        /**
+         * @example {
+         *       "object": "operation",
+         *       "url": "/v4/scheduled-reports/rep_0mfz3k1q9000abcdefgh/runs",
+         *       "message": "Test report queued for delivery"
+         *     }
+         */
+        ReportOperation: {
+            /** @enum {string} */
+            object: "operation";
+            url: string;
+            message: string;
+        };
+        ScheduledReportList: {
+            object: components["schemas"]["ListObject"];
+            /** @enum {string} */
+            url: "/v4/scheduled-reports";
+            data: components["schemas"]["ScheduledReport"][];
+            has_more: components["schemas"]["HasMore"];
+        };
+        ReportDestinationList: {
+            object: components["schemas"]["ListObject"];
+            /** @enum {string} */
+            url: "/v4/scheduled-reports/destinations";
+            data: components["schemas"]["ReportDestination"][];
+            has_more: components["schemas"]["HasNoMore"];
+        };
+        ScheduledReportRunList: {
+            object: components["schemas"]["ListObject"];
+            url: string;
+            data: components["schemas"]["ScheduledReportRun"][];
+            has_more: components["schemas"]["HasMore"];
+            next_cursor?: components["schemas"]["NextCursor"];
+        };
+        /**
+         * @example {
          *       "name": "Summer paywall"
          *     }
          */
@@ -6232,7 +6740,7 @@ export interface components {
             now: components["schemas"]["Time"];
             /** @description How far the sandbox is ahead of real time. */
             offset_seconds: number;
-            /** @description Promises due by `now` that are neither final nor waiting for later. */
+            /** @description Promises due by `now` that are neither final nor waiting for later, and events that automations or integrations have not read yet. */
             outstanding: number;
         };
         AdvancedTestClock: {
@@ -6243,7 +6751,7 @@ export interface components {
             now: components["schemas"]["Time"];
             /** @description How far the sandbox is ahead of real time. */
             offset_seconds: number;
-            /** @description Promises due by `now` that are neither final nor waiting for later. */
+            /** @description Promises due by `now` that are neither final nor waiting for later, and events that automations or integrations have not read yet. */
             outstanding: number;
             /** @description Things that reached a final state on the way, by kind. */
             drained: {
@@ -6944,6 +7452,16 @@ export interface components {
          * @example 0d9f5a5e-6c1b-4c8e-9f3a-2b7d1e4a5c60
          */
         RemoteConfigurationId: components["schemas"]["IdInPath"];
+        /**
+         * @description Report id.
+         * @example rep_0mfz3k1q9000abcdefgh
+         */
+        ReportId: string;
+        /**
+         * @description Run id.
+         * @example rrn_0mfz3k1q9000abcdefgh
+         */
+        ReportRunId: components["schemas"]["IdInPath"];
         /**
          * @description Screen id.
          * @example scr_0mfa1k3p2000q7w2e8r1
@@ -10990,6 +11508,446 @@ export interface operations {
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             404: components["responses"]["NotFound"];
+            429: components["responses"]["TooManyRequests"];
+            502: components["responses"]["BadGateway"];
+            504: components["responses"]["GatewayTimeout"];
+            default: components["responses"]["Failure"];
+        };
+    };
+    v4ListScheduledReports: {
+        parameters: {
+            query?: {
+                /**
+                 * @description Rows on the page.
+                 * @example 50
+                 */
+                limit?: components["parameters"]["Limit"];
+                /**
+                 * @description Rows to skip.
+                 * @example 40
+                 */
+                offset?: components["parameters"]["Offset"];
+            };
+            header?: {
+                /**
+                 * @description Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+                 * @example checkout-7f3a
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description One page of reports. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ScheduledReportList"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            429: components["responses"]["TooManyRequests"];
+            502: components["responses"]["BadGateway"];
+            504: components["responses"]["GatewayTimeout"];
+            default: components["responses"]["Failure"];
+        };
+    };
+    v4CreateScheduledReport: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+                 * @example checkout-7f3a
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+                /**
+                 * @description Makes a repeat safe: within 24 hours the same key with the same request gives the stored answer and does nothing again. With another request it is 409 `idempotency_conflict`, while the first still runs 409 `idempotency_in_progress`.
+                 * @example 0b8c6a4e-create-1
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ScheduledReportInput"];
+            };
+        };
+        responses: {
+            /** @description The new report. */
+            201: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    Location: components["headers"]["Location"];
+                    "Idempotency-Replayed": components["headers"]["Idempotency-Replayed"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ScheduledReport"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            429: components["responses"]["TooManyRequests"];
+            502: components["responses"]["BadGateway"];
+            504: components["responses"]["GatewayTimeout"];
+            default: components["responses"]["Failure"];
+        };
+    };
+    v4ListScheduledReportDestinations: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+                 * @example checkout-7f3a
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description All destinations. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ReportDestinationList"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            429: components["responses"]["TooManyRequests"];
+            502: components["responses"]["BadGateway"];
+            504: components["responses"]["GatewayTimeout"];
+            default: components["responses"]["Failure"];
+        };
+    };
+    v4GetScheduledReport: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+                 * @example checkout-7f3a
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path: {
+                /**
+                 * @description Report id.
+                 * @example rep_0mfz3k1q9000abcdefgh
+                 */
+                report_id: components["parameters"]["ReportId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The report. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ScheduledReport"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            404: components["responses"]["NotFound"];
+            429: components["responses"]["TooManyRequests"];
+            502: components["responses"]["BadGateway"];
+            504: components["responses"]["GatewayTimeout"];
+            default: components["responses"]["Failure"];
+        };
+    };
+    v4UpdateScheduledReport: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+                 * @example checkout-7f3a
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path: {
+                /**
+                 * @description Report id.
+                 * @example rep_0mfz3k1q9000abcdefgh
+                 */
+                report_id: components["parameters"]["ReportId"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ScheduledReportInput"];
+            };
+        };
+        responses: {
+            /** @description The report as it is now. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ScheduledReport"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            404: components["responses"]["NotFound"];
+            429: components["responses"]["TooManyRequests"];
+            502: components["responses"]["BadGateway"];
+            504: components["responses"]["GatewayTimeout"];
+            default: components["responses"]["Failure"];
+        };
+    };
+    v4DeleteScheduledReport: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+                 * @example checkout-7f3a
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path: {
+                /**
+                 * @description Report id.
+                 * @example rep_0mfz3k1q9000abcdefgh
+                 */
+                report_id: components["parameters"]["ReportId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The report is gone. */
+            204: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            404: components["responses"]["NotFound"];
+            429: components["responses"]["TooManyRequests"];
+            502: components["responses"]["BadGateway"];
+            504: components["responses"]["GatewayTimeout"];
+            default: components["responses"]["Failure"];
+        };
+    };
+    v4SendTestScheduledReport: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+                 * @example checkout-7f3a
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+                /**
+                 * @description Makes a repeat safe: within 24 hours the same key with the same request gives the stored answer and does nothing again. With another request it is 409 `idempotency_conflict`, while the first still runs 409 `idempotency_in_progress`.
+                 * @example 0b8c6a4e-create-1
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path: {
+                /**
+                 * @description Report id.
+                 * @example rep_0mfz3k1q9000abcdefgh
+                 */
+                report_id: components["parameters"]["ReportId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The test is accepted. `Location` is where to watch it. */
+            202: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    Location: components["headers"]["Location"];
+                    "Idempotency-Replayed": components["headers"]["Idempotency-Replayed"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ReportOperation"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            429: components["responses"]["TooManyRequests"];
+            502: components["responses"]["BadGateway"];
+            504: components["responses"]["GatewayTimeout"];
+            default: components["responses"]["Failure"];
+        };
+    };
+    v4ListScheduledReportRuns: {
+        parameters: {
+            query?: {
+                /**
+                 * @description Rows on the page.
+                 * @example 50
+                 */
+                limit?: components["parameters"]["Limit"];
+                /**
+                 * @description `next_cursor` of the page before, unchanged. A cursor whose row is gone gives the first page, with the header `X-Qon-Pagination-Restarted`.
+                 * @example 5kTq0eXhB9vWcRz2JmYp7LsDnGaUf3Ei
+                 */
+                starting_after?: components["parameters"]["StartingAfter"];
+                /**
+                 * @description Only runs that ended so; repeat it for several.
+                 * @example [
+                 *       "failed"
+                 *     ]
+                 */
+                "filter[outcome][]"?: ("delivered" | "empty" | "withheld" | "failed" | "skipped")[];
+            };
+            header?: {
+                /**
+                 * @description Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+                 * @example checkout-7f3a
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path: {
+                /**
+                 * @description Report id.
+                 * @example rep_0mfz3k1q9000abcdefgh
+                 */
+                report_id: components["parameters"]["ReportId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description One page of runs. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    "X-Qon-Pagination-Restarted": components["headers"]["X-Qon-Pagination-Restarted"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ScheduledReportRunList"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            404: components["responses"]["NotFound"];
+            429: components["responses"]["TooManyRequests"];
+            502: components["responses"]["BadGateway"];
+            504: components["responses"]["GatewayTimeout"];
+            default: components["responses"]["Failure"];
+        };
+    };
+    v4ResendScheduledReportRun: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+                 * @example checkout-7f3a
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+                /**
+                 * @description Makes a repeat safe: within 24 hours the same key with the same request gives the stored answer and does nothing again. With another request it is 409 `idempotency_conflict`, while the first still runs 409 `idempotency_in_progress`.
+                 * @example 0b8c6a4e-create-1
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path: {
+                /**
+                 * @description Run id.
+                 * @example rrn_0mfz3k1q9000abcdefgh
+                 */
+                run_id: components["parameters"]["ReportRunId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["ScheduledReportResend"];
+            };
+        };
+        responses: {
+            /** @description The file is about to be sent. `Location` is where to watch it. */
+            202: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    Location: components["headers"]["Location"];
+                    "Idempotency-Replayed": components["headers"]["Idempotency-Replayed"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ReportOperation"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
             429: components["responses"]["TooManyRequests"];
             502: components["responses"]["BadGateway"];
             504: components["responses"]["GatewayTimeout"];

@@ -101,6 +101,17 @@ export const answerExport: ValidateFunction
 export const v4CreateExportBody: ValidateFunction
 export const answerExportList: ValidateFunction
 export const v4GetExportPath: ValidateFunction
+export const answerScheduledReportList: ValidateFunction
+export const v4ListScheduledReportsQuery: ValidateFunction
+export const answerScheduledReport: ValidateFunction
+export const v4CreateScheduledReportBody: ValidateFunction
+export const answerReportDestinationList: ValidateFunction
+export const v4GetScheduledReportPath: ValidateFunction
+export const answerReportOperation: ValidateFunction
+export const answerScheduledReportRunList: ValidateFunction
+export const v4ListScheduledReportRunsQuery: ValidateFunction
+export const v4ResendScheduledReportRunPath: ValidateFunction
+export const v4ResendScheduledReportRunBody: ValidateFunction
 export const answerIntegrationList: ValidateFunction
 export const answerIntegration: ValidateFunction
 export const v4CreateIntegrationBody: ValidateFunction
@@ -125,7 +136,6 @@ export const v4BacktestAutomationBody: ValidateFunction
 export const answerAutomationRunList: ValidateFunction
 export const v4ListAutomationRunsQuery: ValidateFunction
 export const answerAutomationRunDetail: ValidateFunction
-export const v4GetAutomationRunPath: ValidateFunction
 export const answerAutomationRun: ValidateFunction
 export const v4ReplayAutomationRunBody: ValidateFunction
 export const answerPushList: ValidateFunction

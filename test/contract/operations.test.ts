@@ -24,15 +24,6 @@ const LATER = [
   'v4GetAppleAdsSeries',
   'v4GetAppleAdsConnection',
   'v4UpdateAppleAdsEntity',
-  'v4ListScheduledReports',
-  'v4CreateScheduledReport',
-  'v4ListScheduledReportDestinations',
-  'v4GetScheduledReport',
-  'v4UpdateScheduledReport',
-  'v4DeleteScheduledReport',
-  'v4SendTestScheduledReport',
-  'v4ListScheduledReportRuns',
-  'v4ResendScheduledReportRun',
 ]
 
 type Row = Record<'operationId' | 'method' | 'path' | 'tag' | 'success_status' | 'pagination' | 'idempotency_key' | 'auth' | 'kind', string>

@@ -30,7 +30,7 @@ function takenId(pushed: Pushed): string | null {
     case 'rejected':
       throw new StopRetrying('push_rejected', { cause: new Error(pushed.error) })
     case 'failed':
-      if (pushed.retryAfterSeconds !== null) throw new RetryAt(pushed.retryAfterSeconds, pushed.error)
+      if (pushed.retryAfterSeconds !== null) throw new RetryAt(pushed.error, pushed.retryAfterSeconds)
       throw new Error(pushed.error)
     default:
       return pushed satisfies never

@@ -2564,6 +2564,199 @@ export type UserRemoteConfigurationList = {
     has_more: HasNoMore;
 };
 
+export type ScheduledReportInput = {
+    report_name: string;
+    /**
+     * Time of day on the clocks of `timezone`, to the half hour.
+     */
+    send_at: string;
+    /**
+     * Days that a file covers, back from its slot.
+     */
+    included_range_days: 1 | 3 | 7;
+    /**
+     * A draft has no slots.
+     */
+    status: 'draft' | 'active';
+    /**
+     * Must be that of the key.
+     */
+    environment: 'sandbox' | 'production';
+    /**
+     * Each once.
+     */
+    destinations: Array<ReportDestinationInput>;
+    /**
+     * Name of the IANA time zone database.
+     */
+    timezone?: string;
+    cadence?: 'daily' | 'weekly' | 'monthly';
+    /**
+     * Required for `weekly`, otherwise null or left out.
+     */
+    weekday?: 'monday' | 'tuesday' | 'wednesday' | 'thursday' | 'friday' | 'saturday' | 'sunday' | null;
+    /**
+     * Required for `monthly`, otherwise null or left out. A shorter month uses its last day.
+     */
+    day_of_month?: number | null;
+    /**
+     * What becomes of slots that were not started within 60 minutes: `once`: only the latest of those due runs; `all`: every one runs; `skip`: none does. The others are recorded as skipped.
+     */
+    missed?: 'once' | 'all' | 'skip';
+    /**
+     * Where the clocks leave out `send_at`: `shift` sends later by the size of the gap, `skip` records the slot as skipped.
+     */
+    on_dst_gap?: 'shift' | 'skip';
+    /**
+     * Where the clocks show `send_at` twice: `first` sends at the earlier one, `both` at both, the second file covering what lies between.
+     */
+    on_dst_overlap?: 'first' | 'both';
+    /**
+     * As of exports.
+     */
+    format?: 'csv' | 'json' | 'ndjson' | 'parquet';
+};
+
+export type ReportDestinationInput = {
+    type: 'target_integration';
+    /**
+     * Id of an integration of `v4ListScheduledReportDestinations`.
+     */
+    id: string;
+    /**
+     * Answers show the label of the list of destinations, whatever is sent.
+     */
+    label?: string;
+};
+
+export type ReportDestination = {
+    type: 'target_integration';
+    id: string;
+    /**
+     * Title of the provider and of the integration.
+     */
+    label: string;
+};
+
+export type ScheduledReport = {
+    object: 'scheduled_report';
+    id: string;
+    url: string;
+    report_name: string;
+    send_at: string;
+    included_range_days: 1 | 3 | 7;
+    status: 'draft' | 'active';
+    environment: 'sandbox' | 'production';
+    destinations: Array<ReportDestination>;
+    /**
+     * Slots that were started.
+     */
+    runs: number;
+    created_at: Time;
+    updated_at: Time;
+    timezone: string;
+    cadence: 'daily' | 'weekly' | 'monthly';
+    weekday: 'monday' | 'tuesday' | 'wednesday' | 'thursday' | 'friday' | 'saturday' | 'sunday' | null;
+    day_of_month: number | null;
+    missed: 'once' | 'all' | 'skip';
+    on_dst_gap: 'shift' | 'skip';
+    on_dst_overlap: 'first' | 'both';
+    format: 'csv' | 'json' | 'ndjson' | 'parquet';
+};
+
+export type ScheduledReportRun = {
+    object: 'scheduled_report_run';
+    id: string;
+    /**
+     * A name; there is nothing to get.
+     */
+    url: string;
+    report_id: string;
+    kind: 'scheduled' | 'test';
+    /**
+     * Null for tests.
+     */
+    slot: string | null;
+    window_from: NullableTime;
+    window_to: NullableTime;
+    status: 'pending' | 'running' | 'finished';
+    /**
+     * `delivered`: every destination took the file; `empty`: likewise, but the window held no row; `withheld`: nothing failed, but a destination could not be used; `failed`: the export failed, or a destination after all attempts; `skipped`: the slot did not start. Null until finished.
+     */
+    outcome: 'delivered' | 'empty' | 'withheld' | 'failed' | 'skipped' | null;
+    /**
+     * Withheld: `destination_inactive`, `raw_data_off`, `report_deleted`, `report_paused`. Failed: `export_failed`, `destination_failed`. Skipped: `missed`, `dst_gap`. Otherwise null.
+     */
+    reason: string | null;
+    /**
+     * From the slot to the start; 0 for tests and skipped slots.
+     */
+    late_by_seconds: number;
+    /**
+     * The export that made the file.
+     */
+    export_id: string | null;
+    rows: number | null;
+    /**
+     * How often it was resent.
+     */
+    resends: number;
+    destinations: Array<ScheduledReportRunDestination>;
+    created_at: Time;
+    started_at: NullableTime;
+    finished_at: NullableTime;
+};
+
+export type ScheduledReportRunDestination = {
+    id: string;
+    label: string;
+    status: 'pending' | 'delivered' | 'withheld' | 'failed';
+    /**
+     * Why it was withheld or failed.
+     */
+    reason: string | null;
+    /**
+     * Made so far; a resend counts anew.
+     */
+    attempts: number;
+    delivered_at: NullableTime;
+};
+
+export type ScheduledReportResend = {
+    /**
+     * Destinations of the run; all of them when left out.
+     */
+    destination_ids?: Array<string>;
+};
+
+export type ReportOperation = {
+    object: 'operation';
+    url: string;
+    message: string;
+};
+
+export type ScheduledReportList = {
+    object: ListObject;
+    url: '/v4/scheduled-reports';
+    data: Array<ScheduledReport>;
+    has_more: HasMore;
+};
+
+export type ReportDestinationList = {
+    object: ListObject;
+    url: '/v4/scheduled-reports/destinations';
+    data: Array<ReportDestination>;
+    has_more: HasNoMore;
+};
+
+export type ScheduledReportRunList = {
+    object: ListObject;
+    url: string;
+    data: Array<ScheduledReportRun>;
+    has_more: HasMore;
+    next_cursor?: NextCursor;
+};
+
 export type ScreenInput = {
     name: string;
 };
@@ -2769,7 +2962,7 @@ export type TestClock = {
      */
     offset_seconds: number;
     /**
-     * Promises due by `now` that are neither final nor waiting for later.
+     * Promises due by `now` that are neither final nor waiting for later, and events that automations or integrations have not read yet.
      */
     outstanding: number;
 };
@@ -2783,7 +2976,7 @@ export type AdvancedTestClock = {
      */
     offset_seconds: number;
     /**
-     * Promises due by `now` that are neither final nor waiting for later.
+     * Promises due by `now` that are neither final nor waiting for later, and events that automations or integrations have not read yet.
      */
     outstanding: number;
     /**
@@ -3126,6 +3319,16 @@ export type PushId = IdInPath;
  * Remote configuration id.
  */
 export type RemoteConfigurationId = IdInPath;
+
+/**
+ * Report id.
+ */
+export type ReportId = string;
+
+/**
+ * Run id.
+ */
+export type ReportRunId = IdInPath;
 
 /**
  * Screen id.
@@ -8304,6 +8507,569 @@ export type V4GetExportResponses = {
 };
 
 export type V4GetExportResponse = V4GetExportResponses[keyof V4GetExportResponses];
+
+export type V4ListScheduledReportsData = {
+    body?: never;
+    headers?: {
+        /**
+         * Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+         */
+        'X-Request-Id'?: string;
+    };
+    path?: never;
+    query?: {
+        /**
+         * Rows on the page.
+         */
+        limit?: number;
+        /**
+         * Rows to skip.
+         */
+        offset?: number;
+    };
+    url: '/v4/scheduled-reports';
+};
+
+export type V4ListScheduledReportsErrors = {
+    /**
+     * The request is not acceptable as sent. Validation failures are `invalid_data` and list every faulty field found in `details`.
+     */
+    400: Error;
+    /**
+     * No token, or one that opens nothing here.
+     */
+    401: Error;
+    /**
+     * The bucket of the key is empty, or a limit of this operation is reached.
+     */
+    429: Error;
+    /**
+     * The database, the file storage or a provider that was asked is down or refuses. May be repeated.
+     */
+    502: Error;
+    /**
+     * The statement, or what it waited for, took too long. May be repeated.
+     */
+    504: Error;
+    /**
+     * Every other failure, among them 405, 413 and 415 (`invalid_request`) and 500 (`unknown_error`).
+     */
+    default: Error;
+};
+
+export type V4ListScheduledReportsError = V4ListScheduledReportsErrors[keyof V4ListScheduledReportsErrors];
+
+export type V4ListScheduledReportsResponses = {
+    /**
+     * One page of reports.
+     */
+    200: ScheduledReportList;
+};
+
+export type V4ListScheduledReportsResponse = V4ListScheduledReportsResponses[keyof V4ListScheduledReportsResponses];
+
+export type V4CreateScheduledReportData = {
+    body: ScheduledReportInput;
+    headers?: {
+        /**
+         * Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+         */
+        'X-Request-Id'?: string;
+        /**
+         * Makes a repeat safe: within 24 hours the same key with the same request gives the stored answer and does nothing again. With another request it is 409 `idempotency_conflict`, while the first still runs 409 `idempotency_in_progress`.
+         */
+        'Idempotency-Key'?: string;
+    };
+    path?: never;
+    query?: never;
+    url: '/v4/scheduled-reports';
+};
+
+export type V4CreateScheduledReportErrors = {
+    /**
+     * The request is not acceptable as sent. Validation failures are `invalid_data` and list every faulty field found in `details`.
+     */
+    400: Error;
+    /**
+     * No token, or one that opens nothing here.
+     */
+    401: Error;
+    /**
+     * An id that names nothing in this environment.
+     */
+    404: Error;
+    /**
+     * The object exists already or its state forbids the change (`already_exists`, `conflict`), or the `Idempotency-Key` was used for another request (`idempotency_conflict`) or is in use at this moment (`idempotency_in_progress`, with `Retry-After`).
+     */
+    409: Error;
+    /**
+     * The bucket of the key is empty, or a limit of this operation is reached.
+     */
+    429: Error;
+    /**
+     * The database, the file storage or a provider that was asked is down or refuses. May be repeated.
+     */
+    502: Error;
+    /**
+     * The statement, or what it waited for, took too long. May be repeated.
+     */
+    504: Error;
+    /**
+     * Every other failure, among them 405, 413 and 415 (`invalid_request`) and 500 (`unknown_error`).
+     */
+    default: Error;
+};
+
+export type V4CreateScheduledReportError = V4CreateScheduledReportErrors[keyof V4CreateScheduledReportErrors];
+
+export type V4CreateScheduledReportResponses = {
+    /**
+     * The new report.
+     */
+    201: ScheduledReport;
+};
+
+export type V4CreateScheduledReportResponse = V4CreateScheduledReportResponses[keyof V4CreateScheduledReportResponses];
+
+export type V4ListScheduledReportDestinationsData = {
+    body?: never;
+    headers?: {
+        /**
+         * Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+         */
+        'X-Request-Id'?: string;
+    };
+    path?: never;
+    query?: never;
+    url: '/v4/scheduled-reports/destinations';
+};
+
+export type V4ListScheduledReportDestinationsErrors = {
+    /**
+     * The request is not acceptable as sent. Validation failures are `invalid_data` and list every faulty field found in `details`.
+     */
+    400: Error;
+    /**
+     * No token, or one that opens nothing here.
+     */
+    401: Error;
+    /**
+     * The bucket of the key is empty, or a limit of this operation is reached.
+     */
+    429: Error;
+    /**
+     * The database, the file storage or a provider that was asked is down or refuses. May be repeated.
+     */
+    502: Error;
+    /**
+     * The statement, or what it waited for, took too long. May be repeated.
+     */
+    504: Error;
+    /**
+     * Every other failure, among them 405, 413 and 415 (`invalid_request`) and 500 (`unknown_error`).
+     */
+    default: Error;
+};
+
+export type V4ListScheduledReportDestinationsError = V4ListScheduledReportDestinationsErrors[keyof V4ListScheduledReportDestinationsErrors];
+
+export type V4ListScheduledReportDestinationsResponses = {
+    /**
+     * All destinations.
+     */
+    200: ReportDestinationList;
+};
+
+export type V4ListScheduledReportDestinationsResponse = V4ListScheduledReportDestinationsResponses[keyof V4ListScheduledReportDestinationsResponses];
+
+export type V4DeleteScheduledReportData = {
+    body?: never;
+    headers?: {
+        /**
+         * Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+         */
+        'X-Request-Id'?: string;
+    };
+    path: {
+        /**
+         * Report id.
+         */
+        report_id: string;
+    };
+    query?: never;
+    url: '/v4/scheduled-reports/{report_id}';
+};
+
+export type V4DeleteScheduledReportErrors = {
+    /**
+     * The request is not acceptable as sent. Validation failures are `invalid_data` and list every faulty field found in `details`.
+     */
+    400: Error;
+    /**
+     * No token, or one that opens nothing here.
+     */
+    401: Error;
+    /**
+     * An id that names nothing in this environment.
+     */
+    404: Error;
+    /**
+     * The bucket of the key is empty, or a limit of this operation is reached.
+     */
+    429: Error;
+    /**
+     * The database, the file storage or a provider that was asked is down or refuses. May be repeated.
+     */
+    502: Error;
+    /**
+     * The statement, or what it waited for, took too long. May be repeated.
+     */
+    504: Error;
+    /**
+     * Every other failure, among them 405, 413 and 415 (`invalid_request`) and 500 (`unknown_error`).
+     */
+    default: Error;
+};
+
+export type V4DeleteScheduledReportError = V4DeleteScheduledReportErrors[keyof V4DeleteScheduledReportErrors];
+
+export type V4DeleteScheduledReportResponses = {
+    /**
+     * The report is gone.
+     */
+    204: void;
+};
+
+export type V4DeleteScheduledReportResponse = V4DeleteScheduledReportResponses[keyof V4DeleteScheduledReportResponses];
+
+export type V4GetScheduledReportData = {
+    body?: never;
+    headers?: {
+        /**
+         * Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+         */
+        'X-Request-Id'?: string;
+    };
+    path: {
+        /**
+         * Report id.
+         */
+        report_id: string;
+    };
+    query?: never;
+    url: '/v4/scheduled-reports/{report_id}';
+};
+
+export type V4GetScheduledReportErrors = {
+    /**
+     * The request is not acceptable as sent. Validation failures are `invalid_data` and list every faulty field found in `details`.
+     */
+    400: Error;
+    /**
+     * No token, or one that opens nothing here.
+     */
+    401: Error;
+    /**
+     * An id that names nothing in this environment.
+     */
+    404: Error;
+    /**
+     * The bucket of the key is empty, or a limit of this operation is reached.
+     */
+    429: Error;
+    /**
+     * The database, the file storage or a provider that was asked is down or refuses. May be repeated.
+     */
+    502: Error;
+    /**
+     * The statement, or what it waited for, took too long. May be repeated.
+     */
+    504: Error;
+    /**
+     * Every other failure, among them 405, 413 and 415 (`invalid_request`) and 500 (`unknown_error`).
+     */
+    default: Error;
+};
+
+export type V4GetScheduledReportError = V4GetScheduledReportErrors[keyof V4GetScheduledReportErrors];
+
+export type V4GetScheduledReportResponses = {
+    /**
+     * The report.
+     */
+    200: ScheduledReport;
+};
+
+export type V4GetScheduledReportResponse = V4GetScheduledReportResponses[keyof V4GetScheduledReportResponses];
+
+export type V4UpdateScheduledReportData = {
+    body: ScheduledReportInput;
+    headers?: {
+        /**
+         * Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+         */
+        'X-Request-Id'?: string;
+    };
+    path: {
+        /**
+         * Report id.
+         */
+        report_id: string;
+    };
+    query?: never;
+    url: '/v4/scheduled-reports/{report_id}';
+};
+
+export type V4UpdateScheduledReportErrors = {
+    /**
+     * The request is not acceptable as sent. Validation failures are `invalid_data` and list every faulty field found in `details`.
+     */
+    400: Error;
+    /**
+     * No token, or one that opens nothing here.
+     */
+    401: Error;
+    /**
+     * An id that names nothing in this environment.
+     */
+    404: Error;
+    /**
+     * The bucket of the key is empty, or a limit of this operation is reached.
+     */
+    429: Error;
+    /**
+     * The database, the file storage or a provider that was asked is down or refuses. May be repeated.
+     */
+    502: Error;
+    /**
+     * The statement, or what it waited for, took too long. May be repeated.
+     */
+    504: Error;
+    /**
+     * Every other failure, among them 405, 413 and 415 (`invalid_request`) and 500 (`unknown_error`).
+     */
+    default: Error;
+};
+
+export type V4UpdateScheduledReportError = V4UpdateScheduledReportErrors[keyof V4UpdateScheduledReportErrors];
+
+export type V4UpdateScheduledReportResponses = {
+    /**
+     * The report as it is now.
+     */
+    200: ScheduledReport;
+};
+
+export type V4UpdateScheduledReportResponse = V4UpdateScheduledReportResponses[keyof V4UpdateScheduledReportResponses];
+
+export type V4SendTestScheduledReportData = {
+    body?: never;
+    headers?: {
+        /**
+         * Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+         */
+        'X-Request-Id'?: string;
+        /**
+         * Makes a repeat safe: within 24 hours the same key with the same request gives the stored answer and does nothing again. With another request it is 409 `idempotency_conflict`, while the first still runs 409 `idempotency_in_progress`.
+         */
+        'Idempotency-Key'?: string;
+    };
+    path: {
+        /**
+         * Report id.
+         */
+        report_id: string;
+    };
+    query?: never;
+    url: '/v4/scheduled-reports/{report_id}/send-test';
+};
+
+export type V4SendTestScheduledReportErrors = {
+    /**
+     * The request is not acceptable as sent. Validation failures are `invalid_data` and list every faulty field found in `details`.
+     */
+    400: Error;
+    /**
+     * No token, or one that opens nothing here.
+     */
+    401: Error;
+    /**
+     * An id that names nothing in this environment.
+     */
+    404: Error;
+    /**
+     * The object exists already or its state forbids the change (`already_exists`, `conflict`), or the `Idempotency-Key` was used for another request (`idempotency_conflict`) or is in use at this moment (`idempotency_in_progress`, with `Retry-After`).
+     */
+    409: Error;
+    /**
+     * The bucket of the key is empty, or a limit of this operation is reached.
+     */
+    429: Error;
+    /**
+     * The database, the file storage or a provider that was asked is down or refuses. May be repeated.
+     */
+    502: Error;
+    /**
+     * The statement, or what it waited for, took too long. May be repeated.
+     */
+    504: Error;
+    /**
+     * Every other failure, among them 405, 413 and 415 (`invalid_request`) and 500 (`unknown_error`).
+     */
+    default: Error;
+};
+
+export type V4SendTestScheduledReportError = V4SendTestScheduledReportErrors[keyof V4SendTestScheduledReportErrors];
+
+export type V4SendTestScheduledReportResponses = {
+    /**
+     * The test is accepted. `Location` is where to watch it.
+     */
+    202: ReportOperation;
+};
+
+export type V4SendTestScheduledReportResponse = V4SendTestScheduledReportResponses[keyof V4SendTestScheduledReportResponses];
+
+export type V4ListScheduledReportRunsData = {
+    body?: never;
+    headers?: {
+        /**
+         * Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+         */
+        'X-Request-Id'?: string;
+    };
+    path: {
+        /**
+         * Report id.
+         */
+        report_id: string;
+    };
+    query?: {
+        /**
+         * Rows on the page.
+         */
+        limit?: number;
+        /**
+         * `next_cursor` of the page before, unchanged. A cursor whose row is gone gives the first page, with the header `X-Qon-Pagination-Restarted`.
+         */
+        starting_after?: string;
+        /**
+         * Only runs that ended so; repeat it for several.
+         */
+        'filter[outcome][]'?: Array<'delivered' | 'empty' | 'withheld' | 'failed' | 'skipped'>;
+    };
+    url: '/v4/scheduled-reports/{report_id}/runs';
+};
+
+export type V4ListScheduledReportRunsErrors = {
+    /**
+     * The request is not acceptable as sent. Validation failures are `invalid_data` and list every faulty field found in `details`.
+     */
+    400: Error;
+    /**
+     * No token, or one that opens nothing here.
+     */
+    401: Error;
+    /**
+     * An id that names nothing in this environment.
+     */
+    404: Error;
+    /**
+     * The bucket of the key is empty, or a limit of this operation is reached.
+     */
+    429: Error;
+    /**
+     * The database, the file storage or a provider that was asked is down or refuses. May be repeated.
+     */
+    502: Error;
+    /**
+     * The statement, or what it waited for, took too long. May be repeated.
+     */
+    504: Error;
+    /**
+     * Every other failure, among them 405, 413 and 415 (`invalid_request`) and 500 (`unknown_error`).
+     */
+    default: Error;
+};
+
+export type V4ListScheduledReportRunsError = V4ListScheduledReportRunsErrors[keyof V4ListScheduledReportRunsErrors];
+
+export type V4ListScheduledReportRunsResponses = {
+    /**
+     * One page of runs.
+     */
+    200: ScheduledReportRunList;
+};
+
+export type V4ListScheduledReportRunsResponse = V4ListScheduledReportRunsResponses[keyof V4ListScheduledReportRunsResponses];
+
+export type V4ResendScheduledReportRunData = {
+    body?: ScheduledReportResend;
+    headers?: {
+        /**
+         * Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+         */
+        'X-Request-Id'?: string;
+        /**
+         * Makes a repeat safe: within 24 hours the same key with the same request gives the stored answer and does nothing again. With another request it is 409 `idempotency_conflict`, while the first still runs 409 `idempotency_in_progress`.
+         */
+        'Idempotency-Key'?: string;
+    };
+    path: {
+        /**
+         * Run id.
+         */
+        run_id: IdInPath;
+    };
+    query?: never;
+    url: '/v4/scheduled-report-runs/{run_id}/resend';
+};
+
+export type V4ResendScheduledReportRunErrors = {
+    /**
+     * The request is not acceptable as sent. Validation failures are `invalid_data` and list every faulty field found in `details`.
+     */
+    400: Error;
+    /**
+     * No token, or one that opens nothing here.
+     */
+    401: Error;
+    /**
+     * An id that names nothing in this environment.
+     */
+    404: Error;
+    /**
+     * The object exists already or its state forbids the change (`already_exists`, `conflict`), or the `Idempotency-Key` was used for another request (`idempotency_conflict`) or is in use at this moment (`idempotency_in_progress`, with `Retry-After`).
+     */
+    409: Error;
+    /**
+     * The bucket of the key is empty, or a limit of this operation is reached.
+     */
+    429: Error;
+    /**
+     * The database, the file storage or a provider that was asked is down or refuses. May be repeated.
+     */
+    502: Error;
+    /**
+     * The statement, or what it waited for, took too long. May be repeated.
+     */
+    504: Error;
+    /**
+     * Every other failure, among them 405, 413 and 415 (`invalid_request`) and 500 (`unknown_error`).
+     */
+    default: Error;
+};
+
+export type V4ResendScheduledReportRunError = V4ResendScheduledReportRunErrors[keyof V4ResendScheduledReportRunErrors];
+
+export type V4ResendScheduledReportRunResponses = {
+    /**
+     * The file is about to be sent. `Location` is where to watch it.
+     */
+    202: ReportOperation;
+};
+
+export type V4ResendScheduledReportRunResponse = V4ResendScheduledReportRunResponses[keyof V4ResendScheduledReportRunResponses];
 
 export type V4ListIntegrationsData = {
     body?: never;
