@@ -128,7 +128,7 @@ const things: Thing[] = [
   },
   {
     kind: 'integration',
-    make: async () => (await g.made('/v4/integrations', { slug: 'webhooks', title: 'W' })).id,
+    make: async () => (await g.made('/v4/integrations', { integration: 'webhooks', title: 'W', target_platform: 'iOS' })).id,
     path: '/v4/integrations',
     data: integration_id => step({ type: 'webhook', integration_id }),
   },
