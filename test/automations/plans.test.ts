@@ -1,8 +1,9 @@
 // Statements find their rows by an index that leads to them, also before anybody has looked at the statistics of full tables.
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { backtest } from '../../domain/automations/backtest/backtest.ts'
+import { transaction } from '../../store/transaction.ts'
 import { startApi, type TestApi } from '../harness/api.ts'
-import { type Ground, ground, LONG, on } from './ground.ts'
+import { type Ground, ground } from './ground.ts'
 
 const RUNS = 20_000
 let api: TestApi
@@ -74,13 +75,9 @@ test('lists read their page, one run is found by its id', async () => {
 })
 
 test('a backtest looks at the events of its window and of their users', async () => {
-  const data = {
-    ...(automation.data as object),
-    reentry: true,
-    steps: [...LONG, { id: 'w', type: 'wait_for_event', event: 'quiet', timeout: 'P1D', on_timeout: [] }],
-  }
   const steps = [{ id: 'w', type: 'wait_for_event', event: 'quiet', timeout: 'PT1S', on_timeout: [] }]
   const window = { from: new Date(Date.now() - 3_600_000).toISOString(), to: new Date(Date.now() + 3_600_000).toISOString() }
-  const played = () => backtest(api.pool, g.environment, { ...data, initiators: on('go'), steps } as never, window)
+  const played = () =>
+    transaction(api.pool, tx => backtest(tx, g.environment, { ...(automation.data as object), reentry: true, steps } as never, window))
   expect(await cost(played, 'events')).toBeLessThan(500)
 })
