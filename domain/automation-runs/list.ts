@@ -6,6 +6,8 @@ import { RUN_COLUMNS, type RunRow, type RunStatus, SHOWN_STATUS } from './run.ts
 
 export type RunFilter = { statuses: readonly RunStatus[]; user: string | undefined; from: string | undefined; to: string | undefined }
 
+const OF_USER = `number = any (array(
+  select r.number from automation_runs r where r.environment = $1 and r.user_id = $5 and r.automation_id = $4))`
 const LISTED = { table: 'automation_runs', columns: RUN_COLUMNS, order: 'newest' as const }
 
 /** Runs of one automation, newest first; one row more than `limit` when there are more. Throws `not_found` for an unknown automation. */
@@ -16,14 +18,14 @@ export async function listRuns(
   { limit, after, filter }: { limit: number; after: string | undefined; filter: RunFilter },
 ): Promise<Page<RunRow>> {
   const cursor = await cursorOf(db, environment, automation, after)
-  const conditions = ['automation_id = $4']
-  const values: unknown[] = [automation]
+  // Found by the user first, if by any: the order of the list would lead through the runs of everybody.
+  const conditions = [filter.user === undefined ? 'automation_id = $4' : OF_USER]
+  const values: unknown[] = [automation, ...(filter.user === undefined ? [] : [filter.user])]
   const narrow = (condition: (parameter: string) => string, value: unknown) => {
     values.push(value)
     conditions.push(condition(`$${values.length + 3}`))
   }
   if (filter.statuses.length > 0) narrow(p => `${SHOWN_STATUS} = any (${p}::text[])`, filter.statuses)
-  if (filter.user !== undefined) narrow(p => `user_id = ${p}`, filter.user)
   if (filter.from !== undefined) narrow(p => `created_at >= ${p}`, filter.from)
   if (filter.to !== undefined) narrow(p => `created_at < ${p}`, filter.to)
   return pageOf<RunRow>(db, LISTED, environment, { limit, after: cursor, narrowed: { condition: conditions.join(' and '), values } })

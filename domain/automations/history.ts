@@ -20,8 +20,9 @@ async function unfinished(db: Db, environment: Environment, asked: readonly Aske
   const { rows } = await db.query<{ automation: string; user: string }>({
     name: 'unfinished-automation-runs',
     text: `select k.automation, k.user_id as "user" from unnest($2::text[], $3::text[]) k(automation, user_id) cross join lateral (
-             select 1 from automation_runs where environment = $1 and user_id = k.user_id and automation_id = k.automation
-               and status in ('pending', 'running', 'waiting') limit 1) r`,
+             select 1 from (select status from automation_runs
+               where environment = $1 and user_id = k.user_id and automation_id = k.automation offset 0) r
+             where status in ('pending', 'running', 'waiting') limit 1) r`,
     values: [environment, some.map(({ automation }) => automation), some.map(({ user }) => user)],
   })
   return new Set(rows.map(({ automation, user }) => keyOf(automation, user)))

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { backtest } from '../../domain/automations/backtest/backtest.ts'
+import { transaction } from '../../store/transaction.ts'
 import { startApi, type TestApi } from '../harness/api.ts'
 import { rowsOf } from '../harness/rows.ts'
 import { type Ground, ground, LONG, on } from './ground.ts'
@@ -102,7 +103,8 @@ describe('a backtest', () => {
     const user = await g.user()
     const { data } = await g.automation()
     await g.tell([{ event_name: 'go', customer_uid: user }])
-    const given = backtest(api.pool, g.environment, data, { from, to: await now() }, { limitMs: 0 })
+    const window = { from, to: await now() }
+    const given = transaction(api.pool, tx => backtest(tx, g.environment, data, window, { limitMs: 0 }))
     await expect(given).rejects.toMatchObject({ code: 'upstream_timeout' })
   })
 })

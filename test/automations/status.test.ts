@@ -127,6 +127,12 @@ const things: Thing[] = [
     data: push => ({ initiators: on('go'), actions: { push } }),
   },
   {
+    kind: 'integration',
+    make: async () => (await g.made('/v4/integrations', { integration: 'webhooks', title: 'W', target_platform: 'iOS' })).id,
+    path: '/v4/integrations',
+    data: integration_id => step({ type: 'webhook', integration_id }),
+  },
+  {
     kind: 'entitlement',
     make: async () => (await g.made('/v4/entitlements', { id: unique('right') })).id,
     path: '/v4/entitlements',

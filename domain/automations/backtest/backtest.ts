@@ -1,4 +1,4 @@
-import { type Db, STATEMENT_TIMEOUT_MS } from '../../../store/connect.ts'
+import { STATEMENT_TIMEOUT_MS, type Tx } from '../../../store/connect.ts'
 import type { Environment } from '../../environment.ts'
 import { slugNamed } from '../../events/named-type.ts'
 import type { LogEvent } from '../../log/consumer.ts'
@@ -31,17 +31,24 @@ const isOverAt = ({ after, since, isOver }: Place, { log_offset, received_at }: 
 
 /**
  * What would have happened in the window had the automation been active: the rules of starting, and each run played out on the log.
- * `db` must show one state of the database throughout. What is kept in mind grows with the users, not with the events. Throws
+ * `db` must be a transaction that shows one state of the database throughout. What is kept in mind grows with the users, not with the events. Throws
  * `upstream_timeout`.
  */
 export async function backtest(
-  db: Db,
+  db: Tx,
   environment: Environment,
   data: AutomationData,
   window: Window,
   { limitMs = LIMIT_MS }: BacktestOptions = {},
 ): Promise<Backtest> {
   const until = performance.now() + limitMs
+  /** No statement may go on for longer than what is left. */
+  async function hurry(): Promise<void> {
+    const left = Math.floor(until - performance.now())
+    if (left <= 0) throw tooLong()
+    await db.query({ name: 'backtest-limit', text: `select set_config('statement_timeout', $1, true)`, values: [String(left)] })
+  }
+  await hurry()
   const { rows } = await db.query<{ now: string }>('select environment_now($1)::text as now', [environment])
   const steps = stepsOf(data)
   const told: Backtest = {
@@ -104,11 +111,12 @@ export async function backtest(
     if (data.segments !== null) members = await membersOf(db, environment, data.segments, known)
     // Where runs may overlap, none has to wait for the end of another.
     const tracks = data.reentry ? page.map(event => [event]) : [...Map.groupBy(page, event => event.user_id ?? event.id).values()]
-    await runTogether(tracks.map(track), asks => {
-      if (performance.now() > until) throw tooLong()
+    await runTogether(tracks.map(track), async asks => {
+      await hurry()
       return answerAll(db, environment, asks)
     })
-    if (performance.now() > until) throw tooLong()
+    // Before the next page is read.
+    await hurry()
   }
   return { ...told, users: users.size }
 }

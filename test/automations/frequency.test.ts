@@ -1,0 +1,56 @@
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import type { Frequency } from '../../domain/automations/data.ts'
+import { type Facts, SKIP_REASONS, Starts, skipReason, WINDOW } from '../../domain/automations/starting.ts'
+
+const MINUTE = 60_000_000
+
+test('the starts kept in mind give the answers that all starts would', () => {
+  const times = fc.array(fc.integer({ min: 0, max: 90 * 24 * 60 }), { maxLength: 60 }).map(minutes => minutes.sort((a, b) => a - b))
+  const frequencies = fc.record({
+    max_runs_per_user: fc.integer({ min: 1, max: 5 }),
+    per: fc.constantFrom<Frequency['per']>('hour', 'day', 'week', 'month', 'lifetime'),
+  })
+  fc.assert(
+    fc.property(frequencies, times, (frequency, minutes) => {
+      const kept = new Starts(frequency)
+      const all: number[] = []
+      for (const at of minutes.map(minute => minute * MINUTE)) {
+        const counted = all.filter(time => time > at - WINDOW[frequency.per]).length
+        expect(kept.within(at) >= frequency.max_runs_per_user).toBe(counted >= frequency.max_runs_per_user)
+        if (counted >= frequency.max_runs_per_user) continue
+        kept.add(at)
+        all.push(at)
+      }
+    }),
+  )
+})
+
+test('of all reasons that apply the first is told, and what a user has done before is asked of those alone who come so far', () => {
+  const rules = { platform: 'iOS', segments: 'seg', reentry: false, frequency: { max_runs_per_user: 1, per: 'day' } } as const
+  fc.assert(
+    fc.property(fc.array(fc.boolean(), { minLength: 6, maxLength: 6 }), applies => {
+      const [noUser, isPaused, otherPlatform, otherSegment, isRunning, isCapped] = applies as [
+        boolean,
+        boolean,
+        boolean,
+        boolean,
+        boolean,
+        boolean,
+      ]
+      let asked = false
+      const facts: Facts = {
+        user: noUser ? null : 'u',
+        platform: otherPlatform ? 'Android' : 'iOS',
+        isPaused,
+        isMember: !otherSegment,
+        history: () => {
+          asked = true
+          return { isRunning, started: isCapped ? 1 : 0 }
+        },
+      }
+      expect(skipReason(rules, facts)).toBe(SKIP_REASONS[applies.indexOf(true)] ?? null)
+      expect(asked).toBe(!applies.slice(0, 4).includes(true))
+    }),
+  )
+})
