@@ -3,6 +3,9 @@ import type { RateLimit } from './api/rate-limit.ts'
 import { KEY_FORMS } from './domain/projects/create.ts'
 import type { UnverifiedPurchases } from './domain/purchases/verification.ts'
 import type { S3Options } from './store/files/s3-client.ts'
+import type { InstallationMail } from './workflows/actions/email.ts'
+import { hostOf } from './workflows/outgoing/mail-address.ts'
+import { smtpServer } from './workflows/outgoing/smtp-url.ts'
 
 export type Role = 'all' | 'api' | 'worker'
 
@@ -22,6 +25,10 @@ export type Config = {
   rateLimit: RateLimit
   projectRateLimit: RateLimit
   unverifiedPurchases: UnverifiedPurchases
+  /** Outgoing calls may reach private and loopback addresses, and `http`. */
+  allowPrivateNetwork: boolean
+  /** Sends the e-mails of environments that have no `email` integration. */
+  mail: InstallationMail | undefined
   /** Where export files go; absent: a folder in dataDir. */
   s3: S3Options | undefined
   leaseMs: number
@@ -101,6 +108,11 @@ export function readConfig(env: Env): Config {
     }
   }
 
+  const smtpUrl = url('SMTP_URL', ['smtp:', 'smtps:'])
+  const smtpFrom = text('SMTP_FROM')
+  if (smtpUrl && !(smtpFrom && hostOf(smtpFrom)))
+    throw new ConfigError('SMTP_URL needs SMTP_FROM, whom e-mails are from: an address, or a name and <address>')
+
   const perSecond = number('RATE_LIMIT_PER_SECOND', 1000, 0, 1_000_000, false)
   const projectPerSecond = number('RATE_LIMIT_PROJECT_PER_SECOND', 0, 0, 1_000_000, false)
   return {
@@ -122,6 +134,8 @@ export function readConfig(env: Env): Config {
       burst: number('RATE_LIMIT_PROJECT_BURST', Math.max(1, Math.ceil(projectPerSecond * 2)), 1, 10_000_000),
     },
     unverifiedPurchases: oneOf('UNVERIFIED_PURCHASES', ['secret', 'all', 'none'], 'secret'),
+    allowPrivateNetwork: oneOf('ALLOW_PRIVATE_NETWORK', ['true', 'false'], 'false') === 'true',
+    mail: smtpUrl && smtpFrom ? { server: smtpServer(smtpUrl), from: smtpFrom } : undefined,
     s3: s3(),
     leaseMs: number('LEASE_SECONDS', 30, 1, 3600) * 1000,
     exportPartRows: number('EXPORT_PART_ROWS', 100_000, 1, 10_000_000),

@@ -61,7 +61,11 @@ export async function startPerennial(config: Config, log: Logger, at?: AtCrashPo
 
     const served = config.role === 'worker' ? undefined : await (await import('./serve.ts')).serve(config, log, ground)
     if (served) closing.push(() => served.close())
-    if (config.role !== 'api') closing.push(await (await import('./work.ts')).work(config, log, ground, served?.countOutcome, at))
+    if (config.role !== 'api') {
+      const { work } = await import('./work.ts')
+      const publicUrl = config.publicUrl ?? served?.url ?? `http://localhost:${config.port}`
+      closing.push(await work(config, log, ground, { publicUrl, countOutcome: served?.countOutcome, at }))
+    }
     return { url: served?.url ?? null, keys, stop }
   } catch (error) {
     await stop()

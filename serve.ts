@@ -8,6 +8,9 @@ import { QUEUES_PAGE, redisPrefix, warnOfRedis } from './doorbell.ts'
 import type { Ground } from './perennial.ts'
 import { connect } from './store/connect.ts'
 import type { BullBoard } from './workers/bull-board.ts'
+import { integrationProbe } from './workflows/destinations/probe.ts'
+import { eventDestinations } from './workflows/destinations/registry.ts'
+import { outgoing } from './workflows/outgoing/outgoing.ts'
 
 export type Served = Listening & { url: string; countOutcome: (kind: string, outcome: string) => void }
 
@@ -16,11 +19,12 @@ export async function serve(config: Config, log: Logger, ground: Ground): Promis
   const { url: databaseUrl, pool, secrets, storage } = ground
   const measured = metrics(pool)
   const checkAnswer = answerCheck({ share: config.answerCheckShare, onMismatch: 'log', log })
-  const { rateLimit, projectRateLimit } = config
+  const { rateLimit, projectRateLimit, allowPrivateNetwork } = config
   const listing = connect({ url: databaseUrl, name: 'perennial-listing', plansOnce: true })
   const stepping = connect({ url: databaseUrl, name: 'perennial-stepping', max: 2 })
-  const endPools = () => Promise.all([listing.end(), stepping.end()])
+  const out = outgoing({ allowPrivateNetwork })
   const board = operatorBoard(config, log, ground)
+  const closeAll = () => Promise.all([listing.end(), stepping.end(), out.close(), board?.close()])
   const deps = {
     pool,
     listing,
@@ -35,10 +39,11 @@ export async function serve(config: Config, log: Logger, ground: Ground): Promis
     publicUrl: config.publicUrl ?? '',
     unverifiedPurchases: config.unverifiedPurchases,
     verifiers: {},
+    probe: integrationProbe({ outgoing: out, allowPrivateNetwork, destinations: eventDestinations }),
     operator: board && { at: QUEUES_PAGE, password: board.password, pages: board.show },
   }
   const server = await listen(deps, config.port).catch(async error => {
-    await endPools()
+    await closeAll()
     throw error
   })
   const url = `http://localhost:${server.port}`
@@ -50,8 +55,7 @@ export async function serve(config: Config, log: Logger, ground: Ground): Promis
     countOutcome: measured.outcome,
     async close() {
       await server.close()
-      await board?.close()
-      await endPools()
+      await closeAll()
     },
   }
 }

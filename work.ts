@@ -7,22 +7,32 @@ import { startHousekeeping } from './workers/housekeeping.ts'
 import { startWorker } from './workers/main.ts'
 import type { AtCrashPoint } from './workflows/engine/crash-point.ts'
 import { POLICIES } from './workflows/engine/policy.ts'
+import { outgoing } from './workflows/outgoing/outgoing.ts'
 
-/** Turns all workflows in this process. Resolves to its end. */
+export type WorkOptions = {
+  /** The service's own address. */
+  publicUrl: string
+  countOutcome?: ((kind: string, outcome: string) => void) | undefined
+  at?: AtCrashPoint | undefined
+}
+
+/** Keeps all promises in this process. Resolves to its end. */
 export async function work(
   config: Config,
   log: Logger,
   ground: Ground,
-  countOutcome?: (kind: string, outcome: string) => void,
-  at?: AtCrashPoint,
+  { publicUrl, countOutcome, at }: WorkOptions,
 ): Promise<() => Promise<void>> {
-  const { url, pool, storage } = ground
+  const { url, pool, secrets, storage } = ground
+  const { allowPrivateNetwork, mail, exportPartRows: partRows } = config
   const queue = await openQueue(config, log, ground)
+  const out = outgoing({ allowPrivateNetwork })
+  const ways = { outgoing: out, allowPrivateNetwork, mail, publicUrl }
   const worker = await startWorker({
     pool,
     url,
     queue,
-    ...promises({ pool, storage, partRows: config.exportPartRows, policies: POLICIES, ...(at && { at }) }),
+    ...promises({ pool, secrets, storage, ...ways, partRows, policies: POLICIES, ...(at && { at }) }),
     ...(at && { at }),
     leaseMs: config.leaseMs,
     log,
@@ -32,5 +42,6 @@ export async function work(
   return async () => {
     await housekeeping.stop()
     await worker.stop()
+    await out.close()
   }
 }

@@ -1,4 +1,5 @@
 import type { Trail } from '../domain/audit/record.ts'
+import type { IntegrationProbe } from '../domain/integrations/probe.ts'
 import type { KeyOwner } from '../domain/projects/find-key.ts'
 import type { Secrets } from '../domain/projects/seal.ts'
 import type { UnverifiedPurchases, Verifiers } from '../domain/purchases/verification.ts'
@@ -18,6 +19,8 @@ export type ApiDeps = {
   unverifiedPurchases: UnverifiedPurchases
   /** Clients of the stores that can be asked about a purchase. */
   verifiers: Verifiers
+  /** The way to the providers of integrations, for tests and probes. */
+  probe: IntegrationProbe
 }
 
 export type Reply<Id extends OperationId> = { body: Answer<Id>; headers?: Record<string, string> }
@@ -60,4 +63,5 @@ export const preparedTransaction = <Id extends OperationId, Prepared>(
   id: Id,
   prepare: (call: Call<Id> & { db: Pool }) => Promise<Prepared>,
   handle: Handler<Id, { tx: Tx; prepared: Prepared }>,
-): Operation<Id> => ({ id, mode: 'transaction', prepare, handle, headers: {} })
+  headers: Record<string, string> = {},
+): Operation<Id> => ({ id, mode: 'transaction', prepare, handle, headers })

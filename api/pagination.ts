@@ -18,7 +18,12 @@ export function cursorPage<const Url extends string, Item extends { id: string }
 }
 
 /** Everything at once. */
-export const fullList = <Item>(url: string, data: Item[]) => ({ object: 'list' as const, url, data, has_more: false as const })
+export const fullList = <const Url extends string, Item>(url: Url, data: Item[]) => ({
+  object: 'list' as const,
+  url,
+  data,
+  has_more: false as const,
+})
 
 /** A cursor that names no row of the list: the first page was given. */
 export const restartedHeader = (restarted: boolean): Record<string, string> => (restarted ? { 'X-Qon-Pagination-Restarted': 'true' } : {})

@@ -67,3 +67,6 @@ export function uuid(): string {
   bytes[8] = 0x80 | (bytes[8]! & 0x3f)
   return bytes.toString('hex').replace(/^(.{8})(.{4})(.{4})(.{4})/, '$1-$2-$3-$4-')
 }
+
+/** As Standard Webhooks has it, of 32 random bytes. */
+export const signingSecret = (): string => `whsec_${randomBytes(32).toString('base64')}`

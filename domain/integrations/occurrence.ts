@@ -44,4 +44,6 @@ export type Occurrence = {
   revenue: 'price' | 'proceeds'
   /** A sample that a test sends. */
   test: boolean
+  /** The automation step that sends it; only then. */
+  automation?: { id: string; version: number; run_id: string; step_id: string }
 }

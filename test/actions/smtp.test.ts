@@ -225,4 +225,8 @@ test.each([
     'smtp://a%40b.c:p%3Aa%2Fs@[::1]:25?requireTLS=true',
     { host: '::1', port: 25, secure: false, requireTls: true, login: { user: 'a@b.c', pass: 'p:a/s' } },
   ],
+  [
+    'smtp://a:100%@mail.example.com',
+    { host: 'mail.example.com', port: 587, secure: false, requireTls: false, login: { user: 'a', pass: '100%' } },
+  ],
 ])('%s names a server', (url, expected) => expect(smtpServer(url)).toEqual(expected))

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { claimDue } from '../../domain/runs/claim.ts'
 import { StopRetrying } from '../../workflows/engine/policy.ts'
-import { type Bench, engineBench, workflow } from '../harness/engine.ts'
+import { type Bench, engineBench, QUICK, workflow } from '../harness/engine.ts'
 import { until } from '../harness/until.ts'
 
 let bench: Bench
@@ -142,7 +142,7 @@ describe('steps', () => {
           )
         }),
       ],
-      { policies: { step: { waits: [0.01], attemptLimitMs: 50 } } },
+      { policies: { ...QUICK, step: { waits: [0.01], attemptLimitMs: 50 } } },
     )
     expect((await bench.ended(await bench.begin('slow', 's7'))).status).toBe('succeeded')
     expect(attempts).toBe(2)

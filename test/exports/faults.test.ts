@@ -35,7 +35,7 @@ async function work(waits = QUICK.step.waits): Promise<void> {
     queue: await pgBossQueue({ url: api.databaseUrl, onError: () => {} }),
     performers: workflowPerformers([exportWorkflow({ pool, storage, partRows: 10 }), exportRetention({ storage })], {
       pool: pool,
-      policies: { step: { ...QUICK.step, waits } },
+      policies: { ...QUICK, step: { ...QUICK.step, waits } },
     }),
     leaseMs: 1000,
     log: pino({ level: 'silent' }),

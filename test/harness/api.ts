@@ -16,7 +16,11 @@ import { s3Storage } from '../../store/files/s3.ts'
 import type { FileStorage } from '../../store/files/storage.ts'
 import { transaction } from '../../store/transaction.ts'
 import { startWorker } from '../../workers/main.ts'
+import type { InstallationMail } from '../../workflows/actions/email.ts'
+import { integrationProbe } from '../../workflows/destinations/probe.ts'
+import { eventDestinations } from '../../workflows/destinations/registry.ts'
 import { POLICIES, type Policies } from '../../workflows/engine/policy.ts'
+import { outgoing } from '../../workflows/outgoing/outgoing.ts'
 import { type Client, client } from './client.ts'
 import { freshDatabase } from './database.ts'
 import { testQueue } from './queue.ts'
@@ -58,6 +62,8 @@ export type TestApiOptions = {
   partRows?: number
   unverifiedPurchases?: UnverifiedPurchases
   verifiers?: Verifiers
+  /** The installation's own mail server. */
+  mail?: InstallationMail
   /** Export files go there. */
   s3?: TestS3
 }
@@ -87,6 +93,7 @@ export async function startApi(options: TestApiOptions = {}): Promise<TestApi> {
   const off = { perSecond: 0, burst: 1 }
   const listing = connect({ url: database.url, plansOnce: true })
   const stepping = connect({ url: database.url, max: 2 })
+  const out = outgoing({ allowPrivateNetwork: true })
   const deps = {
     pool,
     listing,
@@ -101,6 +108,7 @@ export async function startApi(options: TestApiOptions = {}): Promise<TestApi> {
     publicUrl: '',
     unverifiedPurchases: options.unverifiedPurchases ?? ('secret' as const),
     verifiers: options.verifiers ?? {},
+    probe: integrationProbe({ outgoing: out, allowPrivateNetwork: true, destinations: eventDestinations }),
   }
   const server = await listen(deps, 0, '127.0.0.1')
   const url = `http://127.0.0.1:${server.port}`
@@ -110,7 +118,17 @@ export async function startApi(options: TestApiOptions = {}): Promise<TestApi> {
         pool,
         url: database.url,
         queue: await testQueue(database.url),
-        ...promises({ pool, storage, partRows: options.partRows ?? 1000, policies: options.policies ?? POLICIES }),
+        ...promises({
+          pool,
+          secrets,
+          storage,
+          outgoing: out,
+          allowPrivateNetwork: true,
+          mail: options.mail,
+          publicUrl: url,
+          partRows: options.partRows ?? 1000,
+          policies: options.policies ?? POLICIES,
+        }),
         leaseMs: 1000,
         log,
       })
@@ -131,6 +149,7 @@ export async function startApi(options: TestApiOptions = {}): Promise<TestApi> {
       await listing.end()
       await stepping.end()
       await worker?.stop()
+      await out.close()
       await database.drop()
       await rm(files, { recursive: true, force: true })
     },

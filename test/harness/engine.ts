@@ -15,7 +15,10 @@ import { testQueue } from './queue.ts'
 import { until } from './until.ts'
 
 /** Waits of milliseconds, so that no test waits for a retry. */
-export const QUICK: Policies = { step: { waits: [0.02, 0.02, 0.02, 0.02], attemptLimitMs: 5_000 } }
+export const QUICK: Policies = {
+  delivery: { waits: [0.02, 0.02, 0.02, 0.02, 0.02, 0.02], attemptLimitMs: 5_000 },
+  step: { waits: [0.02, 0.02, 0.02, 0.02], attemptLimitMs: 5_000 },
+}
 
 export type Bench = FreshDatabase & {
   environment: number

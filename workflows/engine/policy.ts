@@ -1,12 +1,14 @@
 /** How an effect is repeated: waits in seconds before the 2nd, 3rd … attempt; one more attempt than waits. */
 export type RetryPolicy = { waits: readonly number[]; attemptLimitMs: number }
 
-export type Policies = { step: RetryPolicy }
+/** `delivery`: what goes to somebody else's server. `step`: every other effect. */
+export type Policies = { delivery: RetryPolicy; step: RetryPolicy }
 
 /** Waits vary by ±10 %, so that what failed together does not come back together. */
 const JITTER = 0.1
 
 export const POLICIES: Policies = {
+  delivery: { waits: [60, 300, 1800, 7200, 21_600, 43_200], attemptLimitMs: 10_000 },
   step: { waits: [10, 60, 300, 1800], attemptLimitMs: 30_000 },
 }
 
@@ -18,3 +20,15 @@ export function waitAfter(policy: RetryPolicy, failed: number, random: number = 
 
 /** Thrown by a step whose failure no repeat will mend. */
 export class StopRetrying extends Error {}
+
+const LONGEST_WAIT_SECONDS = 86_400
+
+/** Thrown by a step that failed and was told when to come again: takes the place of the policy's wait, within 1 s to 24 h. */
+export class RetryAt extends Error {
+  readonly seconds: number
+
+  constructor(message: string, seconds: number) {
+    super(message)
+    this.seconds = Math.min(LONGEST_WAIT_SECONDS, Math.max(1, seconds))
+  }
+}

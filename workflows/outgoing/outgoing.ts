@@ -47,6 +47,7 @@ export function outgoing(guard: Guard): Outgoing {
           retryAfterSeconds: retryAfterSeconds(answer.headers['retry-after']),
           text,
           durationMs: durationMs(),
+          headers: answer.headers,
         }
       } catch (error) {
         asked.signal?.throwIfAborted()

@@ -15,7 +15,15 @@ export type Request = {
  * `answer_unreadable`, `request_invalid` (a header that cannot be sent). `text`: the first 64 KiB; `retryAfterSeconds` 1..86,400.
  */
 export type Answer =
-  | { is: 'answer'; status: number; retryAfterSeconds: number | null; text: string; durationMs: number }
+  | {
+      is: 'answer'
+      status: number
+      retryAfterSeconds: number | null
+      text: string
+      durationMs: number
+      /** By their names in lower case. */
+      headers?: Readonly<Record<string, string | string[] | undefined>>
+    }
   | { is: 'error'; error: string; durationMs: number }
 
 /** The only way out of the house: guarded addresses, no redirects, bounded answers and time. Never throws for what the other side does. */

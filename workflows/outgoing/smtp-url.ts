@@ -12,6 +12,15 @@ export function smtpServer(url: string): MailServer {
     port: Number(port) || (secure ? 465 : 587),
     secure,
     requireTls: searchParams.get('requireTLS') === 'true',
-    login: username ? { user: decodeURIComponent(username), pass: decodeURIComponent(password) } : null,
+    login: username ? { user: decoded(username), pass: decoded(password) } : null,
+  }
+}
+
+/** A lone `%` stands for itself. */
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    return text
   }
 }

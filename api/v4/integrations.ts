@@ -1,0 +1,68 @@
+import { audit } from '../../domain/audit/record.ts'
+import { categories, providerOf } from '../../domain/integrations/catalogue.ts'
+import { createIntegration } from '../../domain/integrations/create.ts'
+import { deleteIntegration } from '../../domain/integrations/delete.ts'
+import type { IntegrationRow } from '../../domain/integrations/integration.ts'
+import { listIntegrations } from '../../domain/integrations/list.ts'
+import { activate, pause } from '../../domain/integrations/status.ts'
+import type { Answer } from '../../schemas/operation-types.ts'
+import { inTransaction, onPool, preparedTransaction } from '../operation.ts'
+import { fullList } from '../pagination.ts'
+import { askBeforeStart, assertAsked } from './integration-start.ts'
+
+const integration = (row: IntegrationRow) => ({
+  object: 'integration' as const,
+  id: row.id,
+  url: `/v4/integrations/${row.id}`,
+  title: row.title,
+  integration: providerOf(row.slug).title,
+  target_platform: row.target_platform,
+  active: row.active,
+  created_at: row.created_at,
+  updated_at: row.updated_at,
+  last_delivery_at: row.last_delivery_at,
+  last_error_at: row.last_error_at,
+  last_error_message: row.last_error_message,
+  delivery_error_count: row.delivery_error_count,
+})
+
+export const v4ListIntegrations = onPool('v4ListIntegrations', async ({ environment, db }) => ({
+  body: fullList('/v4/integrations', (await listIntegrations(db, environment)).map(integration)),
+}))
+
+export const v4CreateIntegration = inTransaction('v4CreateIntegration', async ({ body, environment, trail, tx }) => {
+  const { title, integration: slug, target_platform: platform } = body
+  const made = integration(await createIntegration(tx, environment, { slug, title, platform }))
+  await audit(tx, trail, { resource: 'integration', id: made.id, after: made })
+  return { body: made }
+})
+
+export const v4GetIntegrationsMeta = onPool('v4GetIntegrationsMeta', async () => ({
+  body: {
+    object: 'integrations_meta',
+    url: '/v4/integrations/meta',
+    data: categories().map(({ title, items }) => ({
+      title,
+      items: items.map(item => ({ title: item.title, slug: item.slug, allowedStores: [...item.stores] })),
+    })),
+  } as Answer<'v4GetIntegrationsMeta'>,
+}))
+
+export const v4UpdateIntegrationStatus = preparedTransaction(
+  'v4UpdateIntegrationStatus',
+  async call => (call.body.status === 1 ? askBeforeStart(call, call.path.integration_id) : null),
+  async call => {
+    const { path, body, environment, trail, tx, prepared } = call
+    const id = path.integration_id
+    const { before, after } = await (body.status === 1 ? activate : pause)(tx, environment, id)
+    if (before && body.status === 1) await assertAsked(call, id, prepared)
+    if (before) await audit(tx, trail, { resource: 'integration', id, before: integration(before), after: integration(after) })
+    return { body: integration(after) }
+  },
+)
+
+export const v4DeleteIntegration = inTransaction('v4DeleteIntegration', async ({ path, environment, trail, tx }) => {
+  const row = await deleteIntegration(tx, environment, path.integration_id)
+  await audit(tx, trail, { resource: 'integration', id: row.id, before: integration(row) })
+  return { body: undefined }
+})

@@ -1,0 +1,24 @@
+// A worker process of the product that turns automation runs and nothing else. Arguments: database, Redis ('' = pg-boss).
+import { pino } from 'pino'
+import { connect } from '../../store/connect.ts'
+import { bullmqQueue } from '../../workers/bullmq.ts'
+import { startWorker } from '../../workers/main.ts'
+import { pgBossQueue } from '../../workers/pg-boss.ts'
+import { automationPerformer } from '../../workflows/automation/perform.ts'
+
+const [url = '', redis = ''] = process.argv.slice(2)
+const unexpected = () => Promise.reject(new Error('no effect was expected'))
+const pool = connect({ url })
+const log = pino({ level: 'warn' })
+const onError = (error: unknown) => log.error({ err: error })
+const queue = redis === '' ? await pgBossQueue({ url, onError }) : await bullmqQueue({ url: redis, onError })
+const performers = [automationPerformer({ pool, effects: { sendEmail: unexpected, sendPush: unexpected } })]
+const worker = await startWorker({ pool, url, queue, performers, log })
+process.once('SIGTERM', async () => {
+  const { user, system } = process.cpuUsage()
+  console.log(`cpu ${((user + system) / 1e6).toFixed(1)} s`)
+  await worker.stop()
+  await pool.end()
+  process.exit(0)
+})
+console.log('worker is ready')

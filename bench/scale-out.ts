@@ -1,0 +1,34 @@
+import { type Driver, measureRuns } from './durable-runs.ts'
+import { onGround } from './ground.ts'
+import { median, option, type Result, round, table, thousands } from './report.ts'
+
+const WORKERS = [1, 2, 4]
+
+/** The runs of `durable-runs` with several worker processes: none may slow the others down until the processors are busy. */
+export const bench = (): Promise<Result> =>
+  onGround(async ground => {
+    const rounds = option('rounds', 3)
+    const runs = option('runs', 20_000)
+    const driver: Driver = 'BullMQ'
+    const rates = new Map<number, number>()
+    let checked = ''
+    for (const workers of WORKERS) {
+      const measured = await measureRuns(ground, driver, { workers, rounds, runs })
+      rates.set(workers, median(measured.rates))
+      checked = `${measured.checked}; ${measured.durability}`
+    }
+    const [one, most] = [rates.get(1)!, Math.max(...rates.values())]
+    console.log(checked)
+    table(
+      ['worker processes', 'runs/s', '× one'],
+      [...rates].map(([workers, rate]) => [String(workers), thousands(rate), (rate / one).toFixed(2)]),
+    )
+    return {
+      name: 'scale-out',
+      ours: round(most),
+      peer: round(one),
+      ratio: round(most / one, 2),
+      unit: 'runs/s',
+      by_workers: Object.fromEntries(rates),
+    }
+  })

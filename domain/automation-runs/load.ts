@@ -1,0 +1,87 @@
+import type { Db } from '../../store/connect.ts'
+import type { Step } from '../automations/data.ts'
+import type { StepStatus } from '../automations/walk.ts'
+import type { Environment } from '../environment.ts'
+import type { Attempt } from '../runs/record.ts'
+import { pinnedSteps } from './pinned.ts'
+import { AUTOMATION_RUN_DUE } from './wake.ts'
+
+/** A step of a run as it is stored. Times as Postgres writes them, with microseconds. */
+export type TimelineStep = {
+  n: number
+  step_id: string
+  type: string
+  status: StepStatus
+  reason: string | null
+  started_at: string
+  due_at: string | null
+  result: Record<string, unknown> | null
+  attempts: Attempt[]
+}
+
+/** A run in a worker's hands. */
+export type AutomationRun = {
+  /** `due` row's id. */
+  number: number
+  fence: number
+  environment: Environment
+  id: string
+  automation_id: string
+  version: number
+  user_id: string | null
+  event_id: string
+  event_name: string
+  partition: number
+  log_offset: number
+  /** Null: the automation was deleted. */
+  automation_status: 'active' | 'inactive' | 'paused' | null
+  /** The environment's now, with microseconds. */
+  now: string
+}
+
+export type LoadedRun = { run: AutomationRun; steps: Step[]; timeline: TimelineStep[] }
+export type ClaimedNumber = { number: number; fence: number }
+
+// A run that nobody has held before has no steps, unless it is a replay that took some over: then they are not looked for. The rows
+// are found one by one: without statistics a join could just as well read a whole index.
+const LOAD = `
+  select r.number, k.fence, r.environment, r.id, r.automation_id, r.version, r.user_id, r.event_id, r.event_name, r.partition, r.log_offset,
+    a.status as automation_status, (clock_timestamp() + e.clock_offset)::text as now, s.timeline
+  from unnest($1::bigint[], $2::int[]) k(number, fence)
+  cross join lateral (select * from automation_runs where number = k.number limit 1) r
+  cross join lateral (select clock_offset from environments where id = r.environment limit 1) e
+  left join lateral (select status from automations where environment = r.environment and id = r.automation_id limit 1) a on true
+  left join lateral (
+    select json_agg(json_build_object('n', n, 'step_id', step_id, 'type', type, 'status', status, 'reason', reason, 'started_at', started_at::text,
+      'due_at', due_at::text, 'result', result, 'attempts', attempts) order by n) as timeline
+    from automation_steps where run = r.number and (k.fence > 1 or r.replay_of is not null)) s on true`
+
+type Row = AutomationRun & { timeline: TimelineStep[] | null }
+
+/** The runs with what they perform and what is recorded of them; null for one that is gone. */
+export async function loadRuns(db: Db, claimed: readonly ClaimedNumber[]): Promise<(LoadedRun | null)[]> {
+  const { rows } = await db.query<Row>({
+    name: 'load-automation-runs',
+    text: LOAD,
+    values: [claimed.map(c => c.number), claimed.map(c => c.fence)],
+  })
+  const definitions = await pinnedSteps(db, rows)
+  const found = new Map(rows.map(({ timeline, ...run }) => [`${run.number}:${run.fence}`, { run, timeline: timeline ?? [] }]))
+  return claimed.map(({ number, fence }) => {
+    const one = found.get(`${number}:${fence}`)
+    if (!one) return null
+    const steps = definitions(one.run)
+    if (!steps) throw new Error(`version ${one.run.version} of automation ${one.run.automation_id} is not stored`)
+    return { ...one, steps }
+  })
+}
+
+/** The run has no promise any more, or another worker holds it. */
+export async function isStillHeld(db: Db, { number, fence }: ClaimedNumber): Promise<boolean> {
+  const { rowCount } = await db.query({
+    name: 'automation-run-is-held',
+    text: `select 1 from due where kind = '${AUTOMATION_RUN_DUE}' and id = $1 and fence = $2`,
+    values: [number, fence],
+  })
+  return rowCount === 1
+}

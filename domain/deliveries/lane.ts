@@ -1,0 +1,53 @@
+import type { Tx } from '../../store/connect.ts'
+import { DELIVERY_DUE } from './delivery.ts'
+
+/** Whose deliveries to which integration go out one after the other. */
+export type Lane = { environment: number; integration: number; user: string }
+
+const columns = (lanes: readonly Lane[]) => [
+  lanes.map(({ environment }) => environment),
+  lanes.map(({ integration }) => integration),
+  lanes.map(({ user }) => user),
+]
+
+const LOCK = `
+  select 1 from delivery_lanes l
+  join (select distinct * from unnest($1::int[], $2::int[], $3::text[]) w(environment, integration, user_id)) w
+    on l.environment = w.environment and l.integration = w.integration and l.user_id = w.user_id
+  order by l.environment, l.integration, l.user_id for no key update of l`
+
+/** Holds the lanes until the transaction ends. What is in them may be looked at in the next statement, not before. */
+export async function lockLanes(tx: Tx, lanes: readonly Lane[]): Promise<void> {
+  if (lanes.length > 0) await tx.query({ name: 'lock-delivery-lanes', text: LOCK, values: columns(lanes) })
+}
+
+/** The same, for lanes that nobody may have used yet. */
+export async function openLanes(tx: Tx, lanes: readonly Lane[]): Promise<void> {
+  if (lanes.length === 0) return
+  await tx.query({
+    name: 'open-delivery-lanes',
+    text: `insert into delivery_lanes (environment, integration, user_id)
+           select distinct * from unnest($1::int[], $2::int[], $3::text[]) w(environment, integration, user_id) order by 1, 2, 3
+           on conflict do nothing`,
+    values: columns(lanes),
+  })
+  await lockLanes(tx, lanes)
+}
+
+/** The heads of these lanes have ended, in an earlier statement: the next of each is due. The lanes are locked. */
+export async function promiseNext(tx: Tx, lanes: readonly Lane[]): Promise<number> {
+  if (lanes.length === 0) return 0
+  const { rowCount } = await tx.query({
+    name: 'promise-next-deliveries',
+    text: `insert into due (kind, id, environment, due_at, priority, destination)
+           select '${DELIVERY_DUE}', n.number, w.environment, environment_now(w.environment), n.priority, w.integration
+           from (select distinct * from unnest($1::int[], $2::int[], $3::text[]) w(environment, integration, user_id)) w
+           cross join lateral (
+             select number, priority from deliveries v
+             where v.integration = w.integration and v.user_id = w.user_id and v.status in ('pending', 'retrying') and v.source = 'event'
+             order by v.log_offset limit 1) n
+           order by n.number`,
+    values: columns(lanes),
+  })
+  return rowCount ?? 0
+}

@@ -1,0 +1,68 @@
+import type { Db } from '../../store/connect.ts'
+import type { Environment } from '../environment.ts'
+import { type Page, pageOf } from '../page.ts'
+import { notFound } from '../refusal.ts'
+import type { Attempt } from './delivery.ts'
+
+export type DeliveryStatus = 'pending' | 'retrying' | 'held' | 'delivered' | 'failed'
+export type DeliveryReason = 'exhausted' | 'gone' | 'rejected' | 'expired' | 'integration_deleted'
+
+export type DeliveryRow = {
+  id: string
+  event_id: string
+  event_name: string
+  user_id: string | null
+  source: 'event' | 'automation'
+  run_id: string | null
+  status: Exclude<DeliveryStatus, 'held'>
+  reason: DeliveryReason | null
+  attempt_count: number
+  attempts: Attempt[]
+  next_attempt_at: string | null
+  delivered_at: string | null
+  created_at: string
+}
+
+export type DeliveryFilter = {
+  statuses?: DeliveryStatus[] | undefined
+  names?: string[] | undefined
+  user?: string | undefined
+  from?: string | undefined
+  to?: string | undefined
+}
+
+const COLUMNS = `id, event_id, event_name, user_id, source, run_id, status, reason, attempt_count, attempts, next_attempt_at, delivered_at, created_at`
+
+/** What is open is held while the integration is not active; that is stored nowhere. */
+function storedStatuses(statuses: DeliveryStatus[], isActive: boolean): string[] {
+  return statuses.flatMap(status => {
+    if (status === 'delivered' || status === 'failed') return status
+    if (status === 'held') return isActive ? [] : ['pending', 'retrying']
+    return isActive ? status : []
+  })
+}
+
+/** The deliveries of an integration, newest first; `isActive`: whether those that are open are held. */
+export async function listDeliveries(
+  db: Db,
+  environment: Environment,
+  integration: string,
+  { limit, after, filter }: { limit: number; after: string | undefined; filter: DeliveryFilter },
+): Promise<Page<DeliveryRow> & { isActive: boolean }> {
+  const { rows } = await db.query<{ number: number; active: number }>({
+    name: 'integration-of-deliveries',
+    text: 'select number, active from integrations where environment = $1 and id = $2 and deleted_at is null',
+    values: [environment, integration],
+  })
+  const found = rows[0]
+  if (!found) throw notFound('integration')
+  const isActive = found.active === 1
+  const { statuses, names, user, from, to } = filter
+  const listed = { table: 'deliveries', columns: COLUMNS, order: 'newest' as const, only: `integration = ${found.number}` }
+  const narrowed = {
+    condition: `($4::text[] is null or status = any ($4)) and ($5::text[] is null or event_name = any ($5))
+      and ($6::text is null or user_id = $6) and ($7::timestamptz is null or created_at >= $7) and ($8::timestamptz is null or created_at < $8)`,
+    values: [statuses ? storedStatuses(statuses, isActive) : null, names ?? null, user ?? null, from ?? null, to ?? null],
+  }
+  return { ...(await pageOf<DeliveryRow>(db, listed, environment, { limit, after, narrowed })), isActive }
+}

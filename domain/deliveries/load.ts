@@ -1,0 +1,90 @@
+import type { Db } from '../../store/connect.ts'
+import { CONFIG_COLUMNS, type Config } from '../integrations/config.ts'
+import type { Occurrence } from '../integrations/occurrence.ts'
+import { type Attempt, expiry } from './delivery.ts'
+import { OCCURRENCE_COLUMNS, type OccurrenceRow, toOccurrence } from './occurrence.ts'
+
+/** An open delivery in a worker's hands, with all that its attempt needs. */
+export type OpenDelivery = {
+  number: number
+  environment: number
+  id: string
+  /** Number of the integration. */
+  integration: number
+  source: 'event' | 'automation'
+  /** Whose order it stands in; null: in nobody's. */
+  lane: string | null
+  run_id: string | null
+  attempt_count: number
+  round_attempts: number
+  attempts: Attempt[]
+  /** It is this one's turn to find out whether the integration works again. */
+  isProbe: boolean
+  /** Held for too long, while the integration is not active. */
+  isExpired: boolean
+  /** Now, on the environment's clock. */
+  startedAt: string
+  config: Config
+  occurrence: Occurrence
+}
+
+const LOAD = `
+  select v.number, v.environment, v.id as delivery, v.integration, v.source, v.automation, v.run_id, v.attempt_count, v.round_attempts,
+    v.attempts, v.user_id as delivery_user, i.probing, x.kind,
+    environment_now(v.environment) as started_at,
+    i.active <> 1 and environment_now(v.environment) >= ${expiry('v.created_at')} as expired,
+    ${CONFIG_COLUMNS}, ${OCCURRENCE_COLUMNS}
+  from deliveries v
+    join integrations i on i.number = v.integration and i.deleted_at is null
+    join environments x on x.id = v.environment
+    join events e on e.environment = v.environment and e.partition = v.partition and e.log_offset = v.log_offset
+    left join users u on u.environment = e.environment and u.id = e.user_id
+  where v.number = any ($1::bigint[]) and v.status in ('pending', 'retrying')`
+
+type Row = Config &
+  OccurrenceRow & {
+    number: number
+    environment: number
+    delivery: string
+    integration: number
+    source: 'event' | 'automation'
+    automation: Occurrence['automation'] | null
+    run_id: string | null
+    attempt_count: number
+    round_attempts: number
+    attempts: Attempt[]
+    delivery_user: string | null
+    probing: number | null
+    kind: 'production' | 'sandbox'
+    started_at: string
+    expired: boolean
+  }
+
+function opened(row: Row): OpenDelivery {
+  const { number, environment, integration, source, run_id, attempt_count, round_attempts, attempts, automation } = row
+  const { id, slug, active, settings, secrets, former_signing_secret, events, event_mapping, revenue, configured_at } = row
+  return {
+    number,
+    environment,
+    id: row.delivery,
+    integration,
+    source,
+    lane: source === 'event' ? row.delivery_user : null,
+    run_id,
+    attempt_count,
+    round_attempts,
+    attempts,
+    isProbe: active === 2 && row.probing === number,
+    isExpired: row.expired,
+    startedAt: row.started_at,
+    config: { id, slug, active, settings, secrets, former_signing_secret, events, event_mapping, revenue, configured_at },
+    occurrence: toOccurrence(row, { environment: row.kind, event_mapping, revenue, automation }),
+  }
+}
+
+/** Those of the deliveries, in their order, that are still open; null for one that has ended, or is gone with its user or integration. */
+export async function loadDeliveries(db: Db, numbers: readonly number[]): Promise<(OpenDelivery | null)[]> {
+  const { rows } = await db.query<Row>({ name: 'load-deliveries', text: LOAD, values: [numbers] })
+  const found = new Map(rows.map(row => [row.number, opened(row)]))
+  return numbers.map(number => found.get(number) ?? null)
+}

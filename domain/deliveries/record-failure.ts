@@ -1,0 +1,121 @@
+import type { Pool, Tx } from '../../store/connect.ts'
+import { transaction } from '../../store/transaction.ts'
+import { promiseProbe } from '../integrations/probing.ts'
+import type { Claimed } from '../runs/claimed.ts'
+import { DUE_CHANNEL } from '../runs/create.ts'
+import { holdFence } from '../runs/record.ts'
+import { type Attempt, DELIVERY_DUE, expiry } from './delivery.ts'
+import { lockLanes, promiseNext } from './lane.ts'
+import type { OpenDelivery } from './load.ts'
+import { laneOf, withAttempt } from './record-success.ts'
+import { wakeWaiting } from './waiting-runs.ts'
+
+/** So many failed attempts in a row, and the integration is in error. */
+const FAILURES_TO_ERROR = 10
+
+export type FailedAttempt = {
+  claimed: Claimed
+  delivery: OpenDelivery
+  attempt: Omit<Attempt, 'number'>
+  outcome: 'retry' | 'reject' | 'gone'
+  /** Seconds until the next attempt after so many of this round; null when that was the last. */
+  waitAfter(attempts: number): number | null
+}
+
+/** What became of the delivery. */
+export type Recorded = { is: 'failed'; why: string } | { is: 'waits'; seconds: number } | { is: 'held' }
+
+type Integration = { active: 0 | 1 | 2; is_probed: boolean; failures_in_row: number }
+
+const COUNT = `
+  update integrations set delivery_error_count = delivery_error_count + 1, failures_in_row = $2, last_error_at = t, last_error_message = $3,
+    probing = nullif(probing, $4::bigint), active = $5, is_probed = $6, held_since = case when $7 then t else held_since end,
+    updated_at = case when $7 then date_trunc('second', t) else updated_at end
+  from environment_now($8) t where number = $1`
+
+/** Counts it; gives the integration as it is then, null when it is gone. */
+async function count(tx: Tx, { delivery, attempt, outcome }: FailedAttempt): Promise<Integration | null> {
+  const { integration: number, environment } = delivery
+  const { rows } = await tx.query<Integration>({
+    name: 'lock-failing-integration',
+    text: `select active, is_probed, failures_in_row from integrations where number = $1 and deleted_at is null for no key update`,
+    values: [number],
+  })
+  const before = rows[0]
+  if (!before) return null
+  // `rejected` says that the event is wrong and not the provider: it counts, but not towards the error state.
+  const failures_in_row = before.failures_in_row + (outcome === 'reject' ? 0 : 1)
+  const isGone = outcome === 'gone'
+  const errs = before.active === 1 && (isGone || failures_in_row >= FAILURES_TO_ERROR)
+  const after = { active: errs ? (2 as const) : before.active, is_probed: (before.is_probed || errs) && !isGone, failures_in_row }
+  await tx.query({
+    name: 'count-failure',
+    text: COUNT,
+    values: [number, failures_in_row, attempt.error ?? 'failed', delivery.number, after.active, after.is_probed, errs, environment],
+  })
+  return after
+}
+
+/** Ends it as failed: the next of its user is due, and the run that waits for it goes on. The lane and the fence are held. */
+export async function fail(tx: Tx, delivery: OpenDelivery, reason: string, attempts: Attempt[], tried: number): Promise<void> {
+  await tx.query(
+    `update deliveries set status = 'failed', reason = $2, attempts = $3, attempt_count = attempt_count + $4,
+       round_attempts = round_attempts + $4, next_attempt_at = null, ended_at = date_trunc('second', environment_now(environment))
+     where number = $1`,
+    [delivery.number, reason, JSON.stringify(attempts), tried],
+  )
+  await tx.query(`delete from due where kind = '${DELIVERY_DUE}' and id = $1`, [delivery.number])
+  await promiseNext(tx, laneOf(delivery))
+  await wakeWaiting(tx, [delivery])
+  await tx.query(`select pg_notify('${DUE_CHANNEL}', '${DELIVERY_DUE}')`)
+}
+
+/** It lives on: due after `seconds`, or held until it expires. */
+async function keep(tx: Tx, { number }: OpenDelivery, attempts: Attempt[], seconds: number | null): Promise<void> {
+  await tx.query(
+    `update deliveries set status = 'retrying', attempts = $2, attempt_count = attempt_count + 1, round_attempts = round_attempts + 1,
+       next_attempt_at = environment_now(environment) + make_interval(secs => $3)
+     where number = $1`,
+    [number, JSON.stringify(attempts), seconds],
+  )
+  if (seconds === null) return hold(tx, number)
+  await tx.query(
+    `update due d set lease_until = null, ring_until = null, due_at = v.next_attempt_at
+     from deliveries v where d.kind = '${DELIVERY_DUE}' and d.id = $1 and v.number = $1`,
+    [number],
+  )
+}
+
+async function hold(tx: Tx, number: number): Promise<void> {
+  await tx.query(
+    `update due d set lease_until = null, ring_until = null, due_at = ${expiry('v.created_at')}
+     from deliveries v join integrations i on i.number = v.integration where d.kind = '${DELIVERY_DUE}' and d.id = $1 and v.number = $1`,
+    [number],
+  )
+}
+
+/** Counts a failed attempt and says what comes next, in one transaction. Throws `LeaseLost`. */
+export const recordFailure = (pool: Pool, failed: FailedAttempt): Promise<Recorded> =>
+  transaction(pool, async tx => {
+    const { claimed, delivery, attempt, outcome } = failed
+    const integration = await count(tx, failed)
+    await lockLanes(tx, laneOf(delivery))
+    await holdFence(tx, claimed)
+    const attempts = withAttempt(delivery, attempt)
+    if (integration?.is_probed) await promiseProbe(tx, delivery.environment, [delivery.integration])
+    const end = async (why: string): Promise<Recorded> => {
+      await fail(tx, delivery, why, attempts, 1)
+      return { is: 'failed', why }
+    }
+    if (outcome !== 'retry') return end(outcome === 'gone' ? 'gone' : 'rejected')
+    const isActive = integration?.active === 1
+    // A probe uses up no attempt.
+    if (delivery.isProbe && !isActive) {
+      await hold(tx, delivery.number)
+      return { is: 'held' }
+    }
+    const seconds = failed.waitAfter(delivery.round_attempts + 1)
+    if (seconds === null) return end('exhausted')
+    await keep(tx, delivery, attempts, isActive ? seconds : null)
+    return isActive ? { is: 'waits', seconds } : { is: 'held' }
+  })

@@ -1,0 +1,23 @@
+import type { Tx } from '../../store/connect.ts'
+import { wakeRuns } from '../automation-runs/wake.ts'
+
+type Ended = { environment: number; run_id: string | null }
+
+/** The deliveries of these runs' steps have ended: the runs go on. */
+export async function wakeWaiting(tx: Tx, ended: readonly Ended[]): Promise<void> {
+  const waiting = ended.filter((one): one is { environment: number; run_id: string } => one.run_id !== null)
+  if (waiting.length === 0) return
+  const { rows } = await tx.query<{ environment: number; number: number }>({
+    name: 'runs-of-deliveries',
+    text: `select r.environment, r.number from unnest($1::int[], $2::text[]) w(environment, id)
+           join automation_runs r on r.environment = w.environment and r.id = w.id`,
+    values: [waiting.map(({ environment }) => environment), waiting.map(({ run_id }) => run_id)],
+  })
+  for (const [environment, runs] of Map.groupBy(rows, row => row.environment)) {
+    await wakeRuns(
+      tx,
+      environment,
+      runs.map(({ number }) => number),
+    )
+  }
+}

@@ -1,0 +1,48 @@
+import type { Db } from '../../store/connect.ts'
+import type { Environment } from '../environment.ts'
+import type { Secrets } from '../projects/seal.ts'
+import { CONFIG_COLUMNS, type Config, openSettings } from './config.ts'
+
+/** An integration that brings something to one user; its settings with defaults and secrets in clear. */
+export type Sender = { id: string; slug: string; settings: Record<string, unknown> }
+
+type Reading = { db: Db; secrets: Secrets }
+
+async function sender(
+  { db, secrets }: Reading,
+  environment: Environment,
+  name: string,
+  condition: string,
+  values: unknown[],
+): Promise<Sender | null> {
+  const { rows } = await db.query<Config>({
+    name,
+    text: `select ${CONFIG_COLUMNS} from integrations i where i.environment = $1 and i.deleted_at is null and ${condition} limit 1`,
+    values: [environment, ...values],
+  })
+  const config = rows[0]
+  if (!config) return null
+  const { id, slug } = config
+  return { id, slug, settings: openSettings({ secrets, environment, integration: id }, config) }
+}
+
+/** The oldest active `email` integration. */
+export const mailSender = (reading: Reading, environment: Environment): Promise<Sender | null> =>
+  sender(reading, environment, 'mail-sender', `i.slug = 'email' and i.active = 1 order by i.created_at, i.id`, [])
+
+/**
+ * Who sends a push to the user: the one that is named, unless it is paused; else the oldest active `onesignal` of the user's last known
+ * platform, else the oldest active `firebase` that has a key to send with.
+ */
+export function pushSender(reading: Reading, environment: Environment, user: string, named: string | null): Promise<Sender | null> {
+  if (named !== null) return sender(reading, environment, 'push-sender-named', 'i.id = $2 and i.active <> 0', [named])
+  return sender(
+    reading,
+    environment,
+    'push-sender',
+    `i.active = 1 and (i.slug = 'onesignal' and i.target_platform = (select platform from users where environment = $1 and id = $2)
+       or i.slug = 'firebase' and i.secrets ? 'service_account_key')
+     order by i.slug = 'firebase', i.created_at, i.id`,
+    [user],
+  )
+}

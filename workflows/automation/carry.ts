@@ -1,0 +1,112 @@
+import type { AutomationRun, LoadedRun, TimelineStep } from '../../domain/automation-runs/load.ts'
+import { isPaused, parkRun } from '../../domain/automation-runs/park.ts'
+import type { StepRow } from '../../domain/automation-runs/record.ts'
+import type { Step } from '../../domain/automations/data.ts'
+import { nextStep, StepMismatch } from '../../domain/automations/walk.ts'
+import { LeaseLost } from '../../domain/runs/record.ts'
+import { Interrupted } from '../engine/context.ts'
+import type { Outcome } from '../engine/performer.ts'
+import { type Attempting, attempt } from './attempt.ts'
+import { kindOf } from './kinds.ts'
+import type { Attempted, Recorded, Recording } from './recording.ts'
+
+/** Carries a run from step to step, as far as it goes now. */
+export async function carry(loaded: LoadedRun, attempting: Attempting): Promise<Outcome> {
+  try {
+    return await goOn(loaded, attempting)
+  } catch (error) {
+    if (error instanceof LeaseLost) return { is: 'lost' }
+    if (error instanceof Interrupted) return { is: 'interrupted' }
+    if (!(error instanceof StepMismatch)) throw error
+    // The definition is not the one that was recorded. No repeat can mend that; the run says so.
+    const { run } = loaded
+    const ended = await attempting.record.end({ ...run, step: null, status: 'failed', reason: 'step_mismatch', began: run.now })
+    return ended === null ? { is: 'lost' } : { is: 'failed', why: error.message }
+  }
+}
+
+const orLost = (at: string | null, run: AutomationRun): string => {
+  if (at === null) throw new LeaseLost(`run ${run.id} belongs to another worker`)
+  return at
+}
+
+/** What a step's row says of a verdict. */
+function rowOf(step: Step, n: number, startedAt: string, { verdict, attempts }: Attempted): StepRow {
+  const row = { n, step_id: step.id, type: step.type, started_at: startedAt, reason: null, due_at: null, result: null, attempts }
+  switch (verdict.is) {
+    case 'succeeded':
+      return { ...row, status: 'succeeded', result: verdict.result, due_at: verdict.dueAt ?? null }
+    case 'skipped':
+      return { ...row, status: 'skipped', reason: verdict.reason }
+    case 'failed':
+      return { ...row, status: 'failed', reason: verdict.reason, result: verdict.result ?? null }
+    case 'waiting':
+      return { ...row, status: 'waiting', due_at: verdict.until }
+    case 'retry':
+      return { ...row, status: 'running' }
+    default:
+      return verdict satisfies never
+  }
+}
+
+async function goOn({ run, steps, timeline }: LoadedRun, attempting: Attempting): Promise<Outcome> {
+  const { pool, record, at, signals } = attempting
+  // Looked at when the run was loaded; the next steps come later.
+  let pauseKnown = true
+  for (let now = run.now; ; ) {
+    const { next, exited } = nextStep(steps, timeline)
+    if (!next) {
+      orLost(await record.end({ ...run, step: null, status: 'succeeded', reason: exited ? 'exit' : null, began: run.now }), run)
+      return { is: 'succeeded' }
+    }
+    if (signals.lease.aborted || !signals.isHeld()) return { is: 'lost' }
+    if (signals.stopping.aborted) return { is: 'interrupted' }
+    const { n, step } = next
+    if (!pauseKnown && kindOf(step).effect && (await isPaused(pool, run)) && (await parkRun(pool, run)))
+      return { is: 'suspended', why: 'paused', isRetry: false }
+    pauseKnown = false
+    const begun = timeline[n]
+    const startedAt = begun?.started_at ?? now
+    const input = { step, run, timeline, recorded: begun, began: startedAt, now }
+    const came = await attempt(input, attempting, (what, recording) =>
+      writeDown(rowOf(step, n, startedAt, what), what, { run, steps, timeline }, attempting, recording),
+    )
+    if (came.is === 'over') {
+      if (came.outcome.is === 'succeeded' || came.outcome.is === 'failed') at('ended')
+      return came.outcome
+    }
+    at('recorded')
+    timeline[n] = came.row
+    now = came.now
+  }
+}
+
+/** Records the step and, in the same statement, what it means for the run. */
+async function writeDown(
+  row: StepRow,
+  { verdict }: Attempted,
+  { run, steps, timeline }: LoadedRun,
+  { at }: Attempting,
+  recording: Recording,
+): Promise<Recorded> {
+  const held = { number: run.number, fence: run.fence, step: row, began: run.now }
+  if (verdict.is === 'retry') {
+    orLost(await recording.rest({ ...held, status: 'running', wakeAt: null, waitSeconds: verdict.seconds }), run)
+    return { is: 'over', outcome: { is: 'suspended', why: `${row.step_id} is tried again: ${verdict.why}`, isRetry: true } }
+  }
+  if (verdict.is === 'waiting') {
+    orLost(await recording.rest({ ...held, status: 'waiting', wakeAt: verdict.until, waitSeconds: 0 }), run)
+    return { is: 'over', outcome: { is: 'suspended', why: `${row.step_id} waits until ${verdict.until}`, isRetry: false } }
+  }
+  if (verdict.is === 'failed') {
+    at('before-end')
+    orLost(await recording.end({ ...held, status: 'failed', reason: verdict.reason }), run)
+    return { is: 'over', outcome: { is: 'failed', why: `${row.step_id}: ${verdict.reason}` } }
+  }
+  const passed = row as TimelineStep
+  const { next, exited } = nextStep(steps, [...timeline.slice(0, row.n), passed])
+  if (next) return { is: 'on', row: passed, now: orLost(await recording.step(held), run) }
+  at('before-end')
+  orLost(await recording.end({ ...held, status: 'succeeded', reason: exited ? 'exit' : null }), run)
+  return { is: 'over', outcome: { is: 'succeeded' } }
+}

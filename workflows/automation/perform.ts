@@ -1,0 +1,53 @@
+import { type ClaimedNumber, loadRuns } from '../../domain/automation-runs/load.ts'
+import { parkRun } from '../../domain/automation-runs/park.ts'
+import { endRuns, recordSteps, suspendRuns } from '../../domain/automation-runs/record.ts'
+import { loadTriggers } from '../../domain/automation-runs/trigger.ts'
+import { AUTOMATION_RUN_DUE } from '../../domain/automation-runs/wake.ts'
+import { batching } from '../../store/batching.ts'
+import type { Pool } from '../../store/connect.ts'
+import { type AtCrashPoint, NOWHERE } from '../engine/crash-point.ts'
+import type { Performer } from '../engine/performer.ts'
+import { POLICIES, type RetryPolicy } from '../engine/policy.ts'
+import { carry } from './carry.ts'
+import type { Effects, StepDeps } from './step-kind.ts'
+
+export type AutomationOptions = {
+  pool: Pool
+  effects: Effects
+  /** Of every effect but webhooks, which are deliveries. */
+  policy?: RetryPolicy
+  at?: AtCrashPoint
+  concurrency?: number
+}
+
+/** Enough that the statements of all runs under way are large ones, few enough that a worker's runs are carried on within a lease. */
+const CONCURRENCY = 1_000
+
+/** Turns automation runs. What the runs of this worker read and record at the same moment goes in one statement each. */
+export function automationPerformer({
+  pool,
+  effects,
+  policy = POLICIES.step,
+  at = NOWHERE,
+  concurrency = CONCURRENCY,
+}: AutomationOptions): Performer {
+  const load = batching((claimed: readonly ClaimedNumber[]) => loadRuns(pool, claimed))
+  const triggers = batching((runs: Parameters<typeof loadTriggers>[1]) => loadTriggers(pool, runs))
+  const deps: StepDeps = { pool, effects, triggerOf: triggers }
+  const record = {
+    step: batching((records: Parameters<typeof recordSteps>[1]) => recordSteps(pool, records)),
+    rest: batching((records: Parameters<typeof suspendRuns>[1]) => suspendRuns(pool, records)),
+    end: batching((records: Parameters<typeof endRuns>[1]) => endRuns(pool, records)),
+  }
+  return {
+    kind: AUTOMATION_RUN_DUE,
+    concurrency,
+    async perform({ id, fence }, signals) {
+      const loaded = await load({ number: id, fence })
+      if (!loaded) return { is: 'lost' }
+      if (loaded.run.automation_status === 'paused' && (await parkRun(pool, loaded.run)))
+        return { is: 'suspended', why: 'paused', isRetry: false }
+      return carry(loaded, { pool, deps, record, policy, at, signals })
+    },
+  }
+}

@@ -1,0 +1,14 @@
+import { branchHolds } from '../../../domain/automations/branch.ts'
+import { type StepKinds, succeeded } from '../step-kind.ts'
+
+export const branch: StepKinds['branch'] = {
+  by: 'decision',
+  async decide({ step, run, timeline }, { pool, triggerOf }) {
+    const taken = await branchHolds(pool, run.environment, step.conditions, {
+      user: run.user_id,
+      event: () => triggerOf(run),
+      steps: timeline,
+    })
+    return succeeded({ taken: taken ? 'then' : 'else' })
+  },
+}

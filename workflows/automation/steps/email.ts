@@ -1,0 +1,20 @@
+import { fillIn } from '../../../domain/automation-runs/placeholders.ts'
+import { requireTrigger } from '../require-trigger.ts'
+import { type StepKinds, succeeded } from '../step-kind.ts'
+
+export const email: StepKinds['email'] = {
+  by: 'effect',
+  effect: true,
+  failure: 'email_failed',
+  async act({ step, run }, scope, { effects, triggerOf }) {
+    const occurrence = await requireTrigger(triggerOf, run)
+    const { to, message_id } = await effects.sendEmail(run.environment, {
+      ...(step.to !== undefined && { to: step.to }),
+      subject: fillIn(step.subject, occurrence),
+      text: fillIn(step.text, occurrence),
+      occurrence,
+      ...scope,
+    })
+    return succeeded({ to, message_id })
+  },
+}

@@ -1,0 +1,3 @@
+import { type StepKinds, succeeded } from '../step-kind.ts'
+
+export const exit: StepKinds['exit'] = { by: 'decision', decide: () => succeeded(null) }

@@ -1,0 +1,49 @@
+import type { EventDestination } from './destination.ts'
+import { isoTime, known, revenueOf } from './facts.ts'
+import { deviceIds, personId, property } from './ids.ts'
+import { judged, unsendable } from './judge.ts'
+import { postJson, text, vendorUrl } from './post.ts'
+
+/**
+ * Server-to-server in-app events with the dev key (api2; for an S2S key of api3 set `base_url`). `appsflyer_id` is the property
+ * `_q_appsflyer_user_id`; without it AppsFlyer takes nothing. `customer_user_id` is the login, else this service's user id. No key
+ * against repeats: the delivery's id goes along. A message may have 1 KB, so properties stay here.
+ */
+export const appsflyer: EventDestination = {
+  slug: 'appsflyer',
+  async send(occurrence, scope) {
+    const appsflyer_id = property(occurrence, '_q_appsflyer_user_id')
+    if (!appsflyer_id) return unsendable('no_appsflyer_id')
+    const { idfa, gaid, idfv } = deviceIds(occurrence)
+    const revenue = revenueOf(occurrence)
+    const body = known({
+      appsflyer_id,
+      customer_user_id: personId(occurrence),
+      idfa,
+      idfv,
+      advertising_id: gaid,
+      ip: occurrence.device.ip,
+      app_version_name: occurrence.app.version,
+      os: occurrence.device.os_version,
+      eventName: occurrence.outgoing_name,
+      eventTime: isoTime(occurrence.happened_at)!.replace('T', ' ').replace('Z', ''),
+      eventCurrency: revenue?.currency,
+      eventValue: JSON.stringify(
+        known({
+          af_revenue: revenue?.amount,
+          af_currency: revenue?.currency,
+          af_quantity: revenue && 1,
+          af_content_id: occurrence.product_id,
+          af_order_id: occurrence.transaction?.transaction_id,
+          delivery_id: scope.deliveryId,
+        }),
+      ),
+      af_events_api: 'true',
+    })
+    const given = text(scope.settings, 'app_id')
+    // To a bare App Store number AppsFlyer says 200 and forgets the event.
+    const app = encodeURIComponent(/^\d+$/.test(given) ? `id${given}` : given)
+    const url = vendorUrl(scope.settings, 'https://api2.appsflyer.com', `/inappevent/${app}`)
+    return judged(await postJson(scope, { url, headers: { authentication: text(scope.settings, 'dev_key') } }, body))
+  },
+}

@@ -1,0 +1,56 @@
+import type { EventDestination } from './destination.ts'
+import { facts, known, revenueOf, type Value } from './facts.ts'
+import { personId } from './ids.ts'
+import { judged, reject, unsendable } from './judge.ts'
+import { postJson, text, vendorUrl } from './post.ts'
+
+const MAX_NAME = 120
+const MAX_VALUE = 512
+
+/**
+ * Upload Events. `identity` is the login, else this service's user id. Revenue is `Amount` and `Currency`; an event that is mapped to
+ * CleverTap's own `Charged` carries the delivery's id as `Charged ID`, by which repeats are dropped. Other events have no such key.
+ */
+export const clevertap: EventDestination = {
+  slug: 'clevertap',
+  async send(occurrence, scope) {
+    const identity = personId(occurrence)
+    if (!identity) return unsendable('no_user')
+    const revenue = revenueOf(occurrence)
+    const name = occurrence.outgoing_name.slice(0, MAX_NAME).toWellFormed()
+    const event = {
+      identity,
+      type: 'event',
+      ts: occurrence.happened_at,
+      evtName: name,
+      evtData: {
+        ...short(facts(occurrence, scope.deliveryId)),
+        ...known({
+          Amount: revenue?.amount,
+          Currency: revenue?.currency,
+          'Charged ID': name === 'Charged' ? scope.deliveryId : null,
+        }),
+      },
+    }
+    const region = text(scope.settings, 'region')
+    const host = /^[a-z0-9-]+$/.test(region) ? `https://${region}.api.clevertap.com` : 'https://api.clevertap.com'
+    const url = vendorUrl(scope.settings, host, '/1/upload')
+    const headers = {
+      'x-clevertap-account-id': text(scope.settings, 'account_id'),
+      'x-clevertap-passcode': text(scope.settings, 'passcode'),
+    }
+    return judged(await postJson(scope, { url, headers }, { d: [event] }), (status, { status: verdict, unprocessed, error }) => {
+      if (status >= 300 || verdict === 'success' || verdict === undefined) return null
+      return reject(Array.isArray(unprocessed) && unprocessed.length > 0 ? unprocessed[0] : error)
+    })
+  },
+}
+
+/** Values have at most 512 bytes. */
+const short = (fields: Record<string, Value>) =>
+  Object.fromEntries(
+    Object.entries(fields).map(([name, value]) => [
+      name,
+      typeof value === 'string' ? new TextDecoder().decode(Buffer.from(value).subarray(0, MAX_VALUE)).replace(/\ufffd+$/, '') : value,
+    ]),
+  )

@@ -1,0 +1,85 @@
+import type { Occurrence } from '../../domain/integrations/occurrence.ts'
+
+/** Numbers where they can be exact: ids of the stores are digits mostly. */
+function idOf(id: string | null): string | number | null {
+  if (id === null || !/^\d+$/.test(id)) return id
+  const number = Number(id)
+  // A leading zero is part of the id.
+  return Number.isSafeInteger(number) && String(number) === id ? number : id
+}
+
+const numberOf = (decimal: string | null) => (decimal === null ? null : Number(decimal))
+
+function revenueOf({ money, revenue }: Occurrence) {
+  if (!money) return null
+  const { price, price_usd, proceeds, proceeds_usd, currency } = money
+  const rate = proceeds === null || Number(price) === 0 ? 100 : Math.round((Number(proceeds) / Number(price)) * 100)
+  const isProceeds = revenue === 'proceeds' && proceeds !== null
+  return {
+    value: Number(isProceeds ? proceeds : price),
+    value_usd: numberOf(isProceeds ? proceeds_usd : price_usd),
+    currency,
+    is_proceed: isProceeds ? 1 : 0,
+    proceeds_rate: rate,
+  }
+}
+
+function priceOf({ money }: Occurrence) {
+  return money && { value: Number(money.price), value_usd: numberOf(money.price_usd), currency: money.currency }
+}
+
+function transactionOf({ transaction }: Occurrence) {
+  return (
+    transaction && {
+      transaction_id: idOf(transaction.transaction_id),
+      original_transaction_id: idOf(transaction.original_transaction_id),
+      transaction_date: transaction.transaction_date,
+      expires: transaction.expires_at,
+      grace_period_expires: transaction.grace_period_expires_at,
+    }
+  )
+}
+
+/** Left out when unknown. */
+const known = (fields: Record<string, string | number | null>) => Object.fromEntries(Object.entries(fields).filter(([, v]) => v !== null))
+
+/** What an outgoing webhook tells of an event. */
+export function webhookBody(occurrence: Occurrence): Record<string, unknown> {
+  const { user, device, app, attribution, properties, automation } = occurrence
+  return {
+    event_name: occurrence.outgoing_name,
+    user_id: user?.id ?? '',
+    custom_user_id: user?.properties._q_custom_user_id ?? '',
+    identity_id: user?.identity_id ?? '',
+    advertiser_id: device.advertiser_id ?? '',
+    device_id: device.id ?? '',
+    time: occurrence.happened_at,
+    created_at: occurrence.received_at,
+    product_id: occurrence.product_id ?? '',
+    revenue: revenueOf(occurrence),
+    price: priceOf(occurrence),
+    transaction: transactionOf(occurrence),
+    properties: user?.properties ?? {},
+    app_version: app.version ?? '',
+    sdk_version: app.sdk_version ?? '',
+    ip: device.ip ?? '',
+    environment: occurrence.environment,
+    platform: occurrence.platform ?? '',
+    event_id: occurrence.event_id || occurrence.id,
+    ...known({
+      country: device.country,
+      locale: device.locale,
+      subscription_group: occurrence.subscription_group,
+      media_source: attribution.media_source,
+      campaign: attribution.campaign,
+      ad_set: attribution.ad_set,
+      ad: attribution.ad,
+      old_product_id: occurrence.old_product_id,
+      new_product_id: occurrence.new_product_id,
+      user_install_date: user?.created_at ?? null,
+    }),
+    ...(properties && { event_properties: properties }),
+    ...(automation && { automation }),
+    ...(occurrence.test && { test: true }),
+  }
+}

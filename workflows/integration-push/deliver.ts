@@ -1,0 +1,119 @@
+import { DELIVERY_DUE } from '../../domain/deliveries/delivery.ts'
+import { dropPromise, expire } from '../../domain/deliveries/give-up.ts'
+import { loadDeliveries, type OpenDelivery } from '../../domain/deliveries/load.ts'
+import { parkDeliveries } from '../../domain/deliveries/park.ts'
+import { recordFailure } from '../../domain/deliveries/record-failure.ts'
+import { type Delivered, recordDelivered } from '../../domain/deliveries/record-success.ts'
+import { openSettings } from '../../domain/integrations/config.ts'
+import type { Secrets } from '../../domain/projects/seal.ts'
+import type { Claimed } from '../../domain/runs/claimed.ts'
+import { LeaseLost } from '../../domain/runs/record.ts'
+import { batching } from '../../store/batching.ts'
+import type { Pool } from '../../store/connect.ts'
+import type { EventDestination, Sent } from '../destinations/destination.ts'
+import { type AtCrashPoint, NOWHERE } from '../engine/crash-point.ts'
+import type { Outcome, Performer, Signals } from '../engine/performer.ts'
+import { type RetryPolicy, waitAfter } from '../engine/policy.ts'
+import type { Outgoing } from '../outgoing/request.ts'
+
+export type DeliverDeps = {
+  pool: Pool
+  secrets: Secrets
+  outgoing: Outgoing
+  destinations: ReadonlyMap<string, EventDestination>
+  policy: RetryPolicy
+  at?: AtCrashPoint
+}
+
+const failed = (error: string, durationMs = 0): Sent => ({
+  outcome: 'retry',
+  httpStatus: null,
+  error,
+  response: null,
+  retryAfterSeconds: null,
+  durationMs,
+})
+
+/** Sends what is due to the integrations, and records what came of it. */
+export function deliverPerformer({ pool, secrets, outgoing, destinations, policy, at = NOWHERE }: DeliverDeps): Performer {
+  const load = batching((numbers: readonly number[]) => loadDeliveries(pool, numbers))
+  const park = batching((claimed: readonly Claimed[]) => parkDeliveries(pool, claimed))
+  const succeed = batching((items: readonly Delivered[]) => recordDelivered(pool, items), { max: 200 })
+
+  async function send(delivery: OpenDelivery, { lease, halt }: Signals): Promise<Sent> {
+    const { config, environment, id, occurrence } = delivery
+    const destination = destinations.get(config.slug)
+    if (!destination) return failed('not_available')
+    const settings = openSettings({ secrets, environment, integration: config.id }, config)
+    // Over all that one attempt asks for.
+    const limit = AbortSignal.timeout(policy.attemptLimitMs)
+    const began = performance.now()
+    try {
+      return await destination.send(occurrence, { outgoing, settings, deliveryId: id, signal: AbortSignal.any([lease, halt, limit]) })
+    } catch (error) {
+      if (lease.aborted || halt.aborted) throw error
+      const why = limit.aborted ? 'timeout' : `internal: ${error instanceof Error ? error.message : String(error)}`
+      return failed(why.slice(0, 1000), Math.round(performance.now() - began))
+    }
+  }
+
+  async function fail(claimed: Claimed, delivery: OpenDelivery, sent: Sent, attempt: Delivered['attempt']): Promise<Outcome> {
+    if (sent.outcome === 'delivered') throw new Error('a success is no failure')
+    const recorded = await recordFailure(pool, {
+      claimed,
+      delivery,
+      attempt,
+      outcome: sent.outcome,
+      waitAfter(attempts) {
+        const wait = waitAfter(policy, attempts)
+        return wait === null ? null : (sent.retryAfterSeconds ?? wait)
+      },
+    })
+    const why = `${sent.error ?? 'failed'}`
+    if (recorded.is === 'failed') return { is: 'failed', why: `${recorded.why}: ${why}` }
+    if (recorded.is === 'held') return { is: 'suspended', why: `held: ${why}`, isRetry: true }
+    return { is: 'suspended', why: `${why}, next attempt in ${Math.round(recorded.seconds)} s`, isRetry: true }
+  }
+
+  async function attempt(claimed: Claimed, delivery: OpenDelivery, signals: Signals): Promise<Outcome> {
+    if (signals.stopping.aborted) return { is: 'interrupted' }
+    at('before-effect')
+    if (signals.lease.aborted || !signals.isHeld()) return { is: 'lost' }
+    const sent = await send(delivery, signals)
+    at('delivery-sent')
+    const { httpStatus: http_status, error, response, durationMs: duration_ms } = sent
+    const tried = { started_at: delivery.startedAt, duration_ms, http_status, error, response }
+    if (sent.outcome !== 'delivered') return fail(claimed, delivery, sent, tried)
+    return (await succeed({ claimed, delivery, attempt: tried })) ? { is: 'succeeded' } : { is: 'lost' }
+  }
+
+  async function perform(claimed: Claimed, signals: Signals): Promise<Outcome> {
+    const delivery = await load(claimed.id)
+    if (delivery === null) {
+      await dropPromise(pool, claimed)
+      return { is: 'succeeded' }
+    }
+    if (delivery.config.active === 1 || delivery.isProbe) return attempt(claimed, delivery, signals)
+    if (delivery.isExpired && (await expire(pool, claimed, delivery))) return { is: 'failed', why: 'expired' }
+    await park(claimed)
+    return { is: 'suspended', why: 'held', isRetry: false }
+  }
+
+  return {
+    kind: DELIVERY_DUE,
+    concurrency: 256,
+    perEnvironment: 192,
+    perDestination: 32,
+    async perform(claimed, signals) {
+      try {
+        const outcome = await perform(claimed, signals)
+        at('delivery-recorded')
+        return outcome
+      } catch (error) {
+        if (error instanceof LeaseLost || signals.lease.aborted) return { is: 'lost' }
+        if (signals.halt.aborted) return { is: 'interrupted' }
+        throw error
+      }
+    },
+  }
+}

@@ -1,0 +1,28 @@
+import type { ReportDelivery } from './report-destination.ts'
+
+/** A report in words, one fact a line. */
+export const toldInWords = ({ report, run, export: { rows, format, file_url, expires_at } }: ReportDelivery): string[] => [
+  `${report.name.replaceAll(/\s+/g, ' ')}${run.test ? ' (test)' : ''}`,
+  `Events from ${run.from} to ${run.to}`,
+  `Rows: ${rows}`,
+  `File (${format}): ${file_url}`,
+  `The link expires at ${expires_at}`,
+]
+
+/** A report as webhooks get it. */
+export const toldInJson = ({ report, run, export: file }: ReportDelivery): string =>
+  JSON.stringify({
+    report_id: report.id,
+    report_name: report.name,
+    run_id: run.id,
+    slot: run.slot,
+    from: run.from,
+    to: run.to,
+    rows: file.rows,
+    columns_version: file.manifest.columns_version,
+    sha256: file.sha256,
+    format: file.format,
+    file_url: file.file_url,
+    expires_at: file.expires_at,
+    test: run.test,
+  })
