@@ -35,6 +35,13 @@ const PAGE = 50
 const xml = (root: string, content: string) =>
   `<?xml version="1.0" encoding="UTF-8"?><${root} xmlns="http://s3.amazonaws.com/doc/2006-03-01/">${content}</${root}>`
 
+/** Everything below the folder. One that goes while it is looked at is looked past at the next try. */
+const namesIn = (folder: string): Promise<string[]> =>
+  readdir(folder, { recursive: true }).catch(error => {
+    if (error.code !== 'ENOENT') throw error
+    return namesIn(folder)
+  })
+
 /** Ends the connection before the second piece of the answer. */
 function breakOff(response: ServerResponse): void {
   const write = response.write.bind(response)
@@ -94,7 +101,7 @@ export async function startS3(): Promise<TestS3> {
     const prefix = asked.get('prefix') ?? ''
     const after = asked.get('continuation-token') ?? ''
     const bucket = join(directory, BUCKET)
-    const keys = (await readdir(bucket, { recursive: true }))
+    const keys = (await namesIn(bucket))
       .filter(name => name.endsWith(OBJECT))
       .map(name => name.slice(0, -OBJECT.length))
       .filter(key => key.startsWith(prefix) && key > after)
