@@ -1,6 +1,5 @@
-import { consumeForAutomations } from './domain/automations/consume.ts'
 import { TIMERS } from './domain/clock/timers.ts'
-import { consumeForIntegrations } from './domain/deliveries/consume.ts'
+import { CONSUMERS } from './domain/log/handlers.ts'
 import type { Secrets } from './domain/projects/seal.ts'
 import type { Pool } from './store/connect.ts'
 import type { FileStorage } from './store/files/storage.ts'
@@ -22,7 +21,7 @@ import { googleTokens } from './workflows/outgoing/google-token.ts'
 import type { Outgoing } from './workflows/outgoing/request.ts'
 import { reportDestinations } from './workflows/report-destinations/registry.ts'
 import { reportDelivery } from './workflows/scheduled-report/delivery.ts'
-import { scheduledReport } from './workflows/scheduled-report/report.ts'
+import { reportFile, scheduledReport } from './workflows/scheduled-report/report.ts'
 
 export type PromisesDeps = {
   pool: Pool
@@ -51,7 +50,8 @@ export function promises(deps: PromisesDeps): Promises {
     exportWorkflow({ pool, storage, partRows }),
     exportRetention({ storage }),
     eraseExport({ pool, storage }),
-    scheduledReport({ pool, storage, partRows }),
+    scheduledReport,
+    reportFile({ pool, storage, partRows }),
     reportDelivery({ pool, storage, secrets, publicUrl, destinations }),
   ]
   const effects = {
@@ -65,9 +65,6 @@ export function promises(deps: PromisesDeps): Promises {
       deliverPerformer({ pool, secrets, outgoing, destinations: eventDestinations, policy: policies.delivery, at }),
     ],
     timers: TIMERS.map(({ kind, fire }) => ({ kind, fire: id => fire(pool, id) })),
-    consumers: [
-      { name: 'automations', handle: consumeForAutomations },
-      { name: 'integrations', handle: consumeForIntegrations },
-    ],
+    consumers: CONSUMERS,
   }
 }

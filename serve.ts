@@ -9,7 +9,6 @@ import type { Ground } from './perennial.ts'
 import { connect } from './store/connect.ts'
 import type { BullBoard } from './workers/bull-board.ts'
 import { integrationProbe } from './workflows/destinations/probe.ts'
-import { eventDestinations } from './workflows/destinations/registry.ts'
 import { outgoing } from './workflows/outgoing/outgoing.ts'
 
 export type Served = Listening & { url: string; countOutcome: (kind: string, outcome: string) => void }
@@ -39,7 +38,7 @@ export async function serve(config: Config, log: Logger, ground: Ground): Promis
     publicUrl: config.publicUrl ?? '',
     unverifiedPurchases: config.unverifiedPurchases,
     verifiers: {},
-    probe: integrationProbe({ outgoing: out, allowPrivateNetwork, destinations: eventDestinations }),
+    probe: integrationProbe({ outgoing: out, allowPrivateNetwork }),
     operator: board && { at: QUEUES_PAGE, password: board.password, pages: board.show },
   }
   const server = await listen(deps, config.port).catch(async error => {

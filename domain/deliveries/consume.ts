@@ -37,7 +37,7 @@ export async function consumeForIntegrations(tx: Tx, environment: Environment, e
         log_offset,
       }))
   })
-  await insertDeliveries(tx, environment, wanted, 0)
+  await insertDeliveries(tx, environment, wanted)
   const touched = new Set(wanted.map(({ integration }) => integration))
   const probed = begun.filter(({ number, is_probed }) => is_probed && touched.has(number)).map(({ number }) => number)
   if (probed.length > 0) await promiseProbe(tx, environment, probed)

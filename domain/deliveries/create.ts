@@ -1,6 +1,7 @@
 import type { Tx } from '../../store/connect.ts'
 import { orderedId } from '../../store/ids.ts'
 import type { Environment } from '../environment.ts'
+import { probePromise } from '../integrations/probing.ts'
 import { DUE_CHANNEL } from '../runs/create.ts'
 import { DELIVERY_DUE, firstDue } from './delivery.ts'
 
@@ -23,7 +24,7 @@ export type AutomationDelivery = {
 // `for share`: whoever activates or pauses the integration comes before or after, so a held delivery is never left out of a release.
 const CREATE = `
   with i as materialized (
-    select number, active, held_since from integrations
+    select number, active, held_since, is_probed from integrations
     where environment = $1 and id = $2 and slug = 'webhooks' and deleted_at is null for share
   ), made as (
     insert into deliveries (environment, id, integration, source, event_id, event_name, user_id, partition, log_offset, automation, run_id,
@@ -34,6 +35,8 @@ const CREATE = `
   ), promised as (
     insert into due (kind, id, environment, due_at, destination)
     select '${DELIVERY_DUE}', made.number, $1, ${firstDue('made.created_at')}, i.number from made join i on i.number = made.integration
+  ), probed as (
+    ${probePromise('select i.number as integration from i, made where i.is_probed', '$1')}
   )
   select id, pg_notify('${DUE_CHANNEL}', '${DELIVERY_DUE}') from made`
 

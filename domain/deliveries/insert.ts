@@ -22,8 +22,8 @@ const INSERT = `
     select * from unnest($2::int[], $3::text[], $4::text[], $5::text[], $6::text[], $7::smallint[], $8::bigint[])
       with ordinality w(integration, id, event_id, event_name, user_id, partition, log_offset, n)
   ), made as (
-    insert into deliveries (environment, id, integration, source, event_id, event_name, user_id, partition, log_offset, priority, created_at)
-    select $1, id, integration, 'event', event_id, event_name, user_id, partition, log_offset, $9, date_trunc('second', t)
+    insert into deliveries (environment, id, integration, source, event_id, event_name, user_id, partition, log_offset, created_at)
+    select $1, id, integration, 'event', event_id, event_name, user_id, partition, log_offset, date_trunc('second', t)
     from wanted, environment_now($1) t order by n
     on conflict (integration, event_id) where source = 'event' do nothing
     returning number, integration, user_id, log_offset, created_at
@@ -34,24 +34,24 @@ const INSERT = `
       select 1 from deliveries o where o.integration = m.integration and o.user_id = m.user_id and o.status in ('pending', 'retrying')
         and o.source = 'event')
   ), promised as (
-    insert into due (kind, id, environment, due_at, priority, destination)
-    select '${DELIVERY_DUE}', h.number, $1, ${firstDue('h.created_at')}, $9, i.number
+    insert into due (kind, id, environment, due_at, destination)
+    select '${DELIVERY_DUE}', h.number, $1, ${firstDue('h.created_at')}, i.number
     from heads h join integrations i on i.number = h.integration order by h.number
     returning 1
   )
-  select (select count(*)::int from made) as made, (select count(*)::int from promised) as promised`
+  select pg_notify('${DUE_CHANNEL}', '${DELIVERY_DUE}') from promised limit 1`
 
 /**
  * One delivery per integration and event; those that were made before are passed over. The integrations are held: their state does not
- * change before the transaction ends. Gives how many were made.
+ * change before the transaction ends.
  */
-export async function insertDeliveries(tx: Tx, environment: Environment, wanted: readonly NewDelivery[], priority: 0 | 1): Promise<number> {
-  if (wanted.length === 0) return 0
+export async function insertDeliveries(tx: Tx, environment: Environment, wanted: readonly NewDelivery[]): Promise<void> {
+  if (wanted.length === 0) return
   await openLanes(
     tx,
     wanted.flatMap(({ integration, user_id: user }) => (user === null ? [] : [{ environment, integration, user }])),
   )
-  const { rows } = await tx.query<{ made: number; promised: number }>({
+  await tx.query({
     name: 'insert-deliveries',
     text: INSERT,
     values: [
@@ -63,10 +63,6 @@ export async function insertDeliveries(tx: Tx, environment: Environment, wanted:
       wanted.map(({ user_id }) => user_id),
       wanted.map(({ partition }) => partition),
       wanted.map(({ log_offset }) => log_offset),
-      priority,
     ],
   })
-  const { made, promised } = rows[0]!
-  if (promised > 0) await tx.query(`select pg_notify('${DUE_CHANNEL}', '${DELIVERY_DUE}')`)
-  return made
 }

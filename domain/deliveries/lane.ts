@@ -1,4 +1,5 @@
 import type { Tx } from '../../store/connect.ts'
+import { DUE_CHANNEL } from '../runs/create.ts'
 import { DELIVERY_DUE } from './delivery.ts'
 
 /** Whose deliveries to which integration go out one after the other. */
@@ -34,20 +35,34 @@ export async function openLanes(tx: Tx, lanes: readonly Lane[]): Promise<void> {
   await lockLanes(tx, lanes)
 }
 
+/** Those of the lanes in which nothing is open. They are locked. */
+export async function idleLanes(tx: Tx, lanes: readonly Lane[]): Promise<Lane[]> {
+  if (lanes.length === 0) return []
+  const { rows } = await tx.query<Lane>({
+    name: 'idle-delivery-lanes',
+    text: `select environment, integration, user_id as user from unnest($1::int[], $2::int[], $3::text[]) w(environment, integration, user_id)
+           where not exists (select 1 from deliveries v where v.integration = w.integration and v.user_id = w.user_id
+             and v.status in ('pending', 'retrying') and v.source = 'event')`,
+    values: columns(lanes),
+  })
+  return rows
+}
+
 /** The heads of these lanes have ended, in an earlier statement: the next of each is due. The lanes are locked. */
-export async function promiseNext(tx: Tx, lanes: readonly Lane[]): Promise<number> {
-  if (lanes.length === 0) return 0
-  const { rowCount } = await tx.query({
+export async function promiseNext(tx: Tx, lanes: readonly Lane[]): Promise<void> {
+  if (lanes.length === 0) return
+  await tx.query({
     name: 'promise-next-deliveries',
-    text: `insert into due (kind, id, environment, due_at, priority, destination)
+    text: `with promised as (
+           insert into due (kind, id, environment, due_at, priority, destination)
            select '${DELIVERY_DUE}', n.number, w.environment, environment_now(w.environment), n.priority, w.integration
            from (select distinct * from unnest($1::int[], $2::int[], $3::text[]) w(environment, integration, user_id)) w
            cross join lateral (
              select number, priority from deliveries v
              where v.integration = w.integration and v.user_id = w.user_id and v.status in ('pending', 'retrying') and v.source = 'event'
              order by v.log_offset limit 1) n
-           order by n.number`,
+           order by n.number returning 1)
+           select pg_notify('${DUE_CHANNEL}', '${DELIVERY_DUE}') from promised limit 1`,
     values: columns(lanes),
   })
-  return rowCount ?? 0
 }

@@ -61,7 +61,7 @@ export async function listDeliveries(
   const listed = { table: 'deliveries', columns: COLUMNS, order: 'newest' as const, only: `integration = ${found.number}` }
   const narrowed = {
     condition: `($4::text[] is null or status = any ($4)) and ($5::text[] is null or event_name = any ($5))
-      and ($6::text is null or user_id = $6) and ($7::timestamptz is null or created_at >= $7) and ($8::timestamptz is null or created_at < $8)`,
+      and ($6::text is null or user_id = $6) and ($7::timestamptz is null or created_at >= date_trunc('second', $7::timestamptz)) and ($8::timestamptz is null or created_at < date_trunc('second', $8::timestamptz))`,
     values: [statuses ? storedStatuses(statuses, isActive) : null, names ?? null, user ?? null, from ?? null, to ?? null],
   }
   return { ...(await pageOf<DeliveryRow>(db, listed, environment, { limit, after, narrowed })), isActive }

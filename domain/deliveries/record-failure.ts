@@ -2,7 +2,6 @@ import type { Pool, Tx } from '../../store/connect.ts'
 import { transaction } from '../../store/transaction.ts'
 import { promiseProbe } from '../integrations/probing.ts'
 import type { Claimed } from '../runs/claimed.ts'
-import { DUE_CHANNEL } from '../runs/create.ts'
 import { holdFence } from '../runs/record.ts'
 import { type Attempt, DELIVERY_DUE, expiry } from './delivery.ts'
 import { lockLanes, promiseNext } from './lane.ts'
@@ -67,7 +66,6 @@ export async function fail(tx: Tx, delivery: OpenDelivery, reason: string, attem
   await tx.query(`delete from due where kind = '${DELIVERY_DUE}' and id = $1`, [delivery.number])
   await promiseNext(tx, laneOf(delivery))
   await wakeWaiting(tx, [delivery])
-  await tx.query(`select pg_notify('${DUE_CHANNEL}', '${DELIVERY_DUE}')`)
 }
 
 /** It lives on: due after `seconds`, or held until it expires. */

@@ -2,7 +2,6 @@ import type { Pool, Tx } from '../../store/connect.ts'
 import { transaction } from '../../store/transaction.ts'
 import { endProbes } from '../integrations/probing.ts'
 import type { Claimed } from '../runs/claimed.ts'
-import { DUE_CHANNEL } from '../runs/create.ts'
 import { type Attempt, DELIVERY_DUE, KEPT_ATTEMPTS } from './delivery.ts'
 import { holdFences } from './fence.ts'
 import { type Lane, lockLanes, promiseNext } from './lane.ts'
@@ -38,6 +37,7 @@ const NOTE = `
   from stale s where i.number = s.number returning i.number, i.environment, s.revived`
 
 const END = `
+  with promises as (delete from due where kind = '${DELIVERY_DUE}' and id = any ($1::bigint[]))
   update deliveries v set status = 'delivered', reason = null, attempts = w.attempts, attempt_count = v.attempt_count + 1,
     round_attempts = v.round_attempts + 1, next_attempt_at = null, delivered_at = w.now, ended_at = w.now
   from (select number, attempts, date_trunc('second', environment_now(environment)) as now
@@ -64,16 +64,10 @@ async function record(tx: Tx, items: readonly Delivered[]): Promise<boolean[]> {
   const numbers = ended.map(({ claimed }) => claimed.id)
   const attempts = ended.map(({ delivery, attempt }) => JSON.stringify(withAttempt(delivery, attempt)))
   await tx.query({ name: 'end-deliveries', text: END, values: [numbers, attempts, ended.map(({ delivery }) => delivery.environment)] })
-  await tx.query({
-    name: 'end-delivery-promises',
-    text: `delete from due where kind = '${DELIVERY_DUE}' and id = any ($1::bigint[])`,
-    values: [numbers],
-  })
-  const next = await promiseNext(
+  await promiseNext(
     tx,
     ended.flatMap(({ delivery }) => laneOf(delivery)),
   )
-  if (next > 0) await tx.query(`select pg_notify('${DUE_CHANNEL}', '${DELIVERY_DUE}')`)
   await wakeWaiting(
     tx,
     ended.map(({ delivery }) => delivery),

@@ -1,98 +1,94 @@
 import type { Tx } from '../../store/connect.ts'
+import { orderedId } from '../../store/ids.ts'
 import type { Environment } from '../environment.ts'
 import { takesEvents } from '../integrations/catalogue.ts'
-import { isAfterStart, type Selection, selector } from '../integrations/select.ts'
+import { type Selection, selector } from '../integrations/select.ts'
 import { conflict, notFound } from '../refusal.ts'
 import { DUE_CHANNEL } from '../runs/create.ts'
 import { DELIVERY_DUE } from './delivery.ts'
-import { insertDeliveries, type NewDelivery } from './insert.ts'
-import { openLanes } from './lane.ts'
+import { idleLanes, type Lane, openLanes, promiseNext } from './lane.ts'
 
 /** `events`: slugs; null is all. The window is [from, to) of the events' arrival. */
 export type Replay = { from: string; to: string; events: string[] | null; statuses: ('delivered' | 'failed' | 'missing')[] }
 
 type Integration = Selection & { number: number; active: number }
+/** A delivery that is open again, or new; `user_id`: whose order it stands in. */
+type Opened = { number: number; user_id: string | null }
 
-// The window is one of arrival, so each partition's events in it stand together in the log; their offsets are found by halving.
-const IN_WINDOW = `
-  select v.number, v.user_id from deliveries v join events e on e.environment = v.environment and e.partition = v.partition
-    and e.log_offset = v.log_offset
-  where v.environment = $1 and v.integration = $2 and v.status = any ($3) and e.received_at >= $4 and e.received_at < $5
+// A delivery is made when its event has arrived, or later: what was made before the window is not of it.
+const ENDED = `
+  select v.number, case when v.source = 'event' then v.user_id end as user_id
+  from deliveries v join events e on e.environment = v.environment and e.partition = v.partition and e.log_offset = v.log_offset
+  where v.environment = $1 and v.integration = $2 and v.status = any ($3)
+    and e.received_at >= date_trunc('second', $4::timestamptz) and e.received_at < date_trunc('second', $5::timestamptz)
     and v.created_at >= date_trunc('second', $4::timestamptz) and ($6::text[] is null or v.event_name = any ($6))
   order by v.number`
 
-// Each lane's first is due, unless the lane is in motion: it then stands in the order of the log, behind the one under way.
-const REOPEN = `
-  with reopened as (
-    update deliveries set status = 'pending', reason = null, round_attempts = 0, next_attempt_at = null, delivered_at = null, ended_at = null,
-      priority = 1
-    where number = any ($2::bigint[]) and status in ('delivered', 'failed')
-    returning number, integration, user_id, source, log_offset
-  ), heads as (
-    select number, integration from (
-      select *, row_number() over (partition by user_id order by log_offset) as place from reopened where source = 'event' and user_id is not null) r
-    where place = 1 and not exists (
-      select 1 from deliveries o where o.integration = r.integration and o.user_id = r.user_id and o.status in ('pending', 'retrying')
-        and o.source = 'event')
-    union all select number, integration from reopened where source = 'automation' or user_id is null
-  ), promised as (
-    insert into due (kind, id, environment, due_at, priority, destination)
-    select '${DELIVERY_DUE}', number, $1, environment_now($1), 1, integration from heads order by number
-  )
-  select count(*)::int as reopened, pg_notify('${DUE_CHANNEL}', '${DELIVERY_DUE}') from reopened`
-
-async function reopen(tx: Tx, environment: Environment, integration: number, { from, to, events, statuses }: Replay): Promise<number> {
-  const ended = statuses.filter(status => status !== 'missing')
-  if (ended.length === 0) return 0
-  const { rows } = await tx.query<{ number: number; user_id: string | null }>(IN_WINDOW, [
-    environment,
-    integration,
-    ended,
-    from,
-    to,
-    events,
-  ])
-  if (rows.length === 0) return 0
-  await openLanes(
-    tx,
-    rows.flatMap(({ user_id: user }) => (user === null ? [] : [{ environment, integration, user }])),
-  )
-  const numbers = rows.map(({ number }) => number)
-  const { rows: done } = await tx.query<{ reopened: number }>(REOPEN, [environment, numbers])
-  return done[0]!.reopened
+async function findEnded(tx: Tx, environment: Environment, integration: number, replay: Replay): Promise<Opened[]> {
+  const ended = replay.statuses.filter(status => status !== 'missing')
+  if (ended.length === 0) return []
+  const { rows } = await tx.query<Opened>(ENDED, [environment, integration, ended, replay.from, replay.to, replay.events])
+  return rows
 }
 
-// 30 days back, from the start of the integration on: the log has what came before, but that was never its own.
+// 30 days back, and no further than the integration's start: the log has what came before, but that was never its own. Within a partition
+// arrival never goes back, so the window is a stretch of offsets.
 const MISSING = `
-  select e.partition, e.log_offset, e.id, e.name, e.user_id, e.platform
-  from generate_series(0, 63) p(partition) cross join lateral (
-    select partition, log_offset, id, name, user_id, platform, received_at, triggers from events
-    where environment = $1 and partition = p.partition and log_offset >= ($2::bigint[])[p.partition + 1]) e
-  where e.triggers and e.received_at >= greatest($3::timestamptz, environment_now($1) - interval '30 days') and e.received_at < $4
-    and ($5::text[] is null or e.name = any ($5))
-    and not exists (select 1 from deliveries v where v.integration = $6 and v.event_id = e.id and v.source = 'event')
+  select e.* from generate_series(0, 63) p(partition)
+  cross join lateral (select
+    greatest(($2::bigint[])[p.partition + 1],
+      offset_at($1, p.partition::smallint, greatest(date_trunc('second', $3::timestamptz), environment_now($1) - interval '30 days'))) as first,
+    offset_at($1, p.partition::smallint, date_trunc('second', $4::timestamptz)) as beyond) w
+  cross join lateral (
+    select partition, log_offset, id, name, user_id, platform from events
+    where environment = $1 and partition = p.partition and log_offset >= w.first and log_offset < w.beyond
+      and triggers and ($5::text[] is null or name = any ($5))) e
+  where not exists (select 1 from deliveries v where v.integration = $6 and v.event_id = e.id and v.source = 'event')
   order by e.partition, e.log_offset`
 
-type Found = { partition: number; log_offset: number; id: string; name: string; user_id: string | null; platform: string | null }
+type Missing = { partition: number; log_offset: number; id: string; name: string; user_id: string | null; platform: string | null }
 
-async function makeMissing(tx: Tx, environment: Environment, integration: Integration, { from, to, events }: Replay): Promise<number> {
-  if (!takesEvents(integration.slug) || integration.from_offsets === null) return 0
-  const { rows } = await tx.query<Found>(MISSING, [environment, integration.from_offsets, from, to, events, integration.number])
-  const takes = selector(integration)
-  const wanted = rows
-    .filter(event => isAfterStart(integration, event) && takes(event))
-    .map(
-      ({ id, name, user_id, partition, log_offset }): NewDelivery => ({
-        integration: integration.number,
-        event_id: id,
-        event_name: name,
-        user_id,
-        partition,
-        log_offset,
-      }),
-    )
-  return insertDeliveries(tx, environment, wanted, 1)
+async function findMissing(tx: Tx, environment: Environment, integration: Integration, replay: Replay): Promise<Missing[]> {
+  const { slug, number, from_offsets } = integration
+  if (!replay.statuses.includes('missing') || !takesEvents(slug) || from_offsets === null) return []
+  const { rows } = await tx.query<Missing>(MISSING, [environment, from_offsets, replay.from, replay.to, replay.events, number])
+  return rows.filter(selector(integration))
 }
+
+const REOPEN = `
+  update deliveries set status = 'pending', reason = null, round_attempts = 0, next_attempt_at = null, delivered_at = null, ended_at = null,
+    priority = 1
+  where number = any ($1::bigint[]) and status in ('delivered', 'failed')
+  returning number, case when source = 'event' then user_id end as user_id`
+
+const MAKE = `
+  insert into deliveries (environment, id, integration, source, event_id, event_name, user_id, partition, log_offset, priority, created_at)
+  select $1, w.id, $2, 'event', w.event_id, w.event_name, w.user_id, w.partition, w.log_offset, 1, date_trunc('second', t)
+  from unnest($3::text[], $4::text[], $5::text[], $6::text[], $7::smallint[], $8::bigint[])
+    with ordinality w(id, event_id, event_name, user_id, partition, log_offset, n), environment_now($1) t order by n
+  on conflict (integration, event_id) where source = 'event' do nothing returning number, user_id`
+
+async function make(tx: Tx, environment: Environment, integration: number, missing: Missing[]): Promise<Opened[]> {
+  if (missing.length === 0) return []
+  const { rows } = await tx.query<Opened>(MAKE, [
+    environment,
+    integration,
+    missing.map(() => orderedId('dlv')),
+    missing.map(({ id }) => id),
+    missing.map(({ name }) => name),
+    missing.map(({ user_id }) => user_id),
+    missing.map(({ partition }) => partition),
+    missing.map(({ log_offset }) => log_offset),
+  ])
+  return rows
+}
+
+/** What stands in nobody's order is due by itself. */
+const PROMISE = `
+  with promised as (
+    insert into due (kind, id, environment, due_at, priority, destination)
+    select '${DELIVERY_DUE}', n, $1, environment_now($1), 1, $2 from unnest($3::bigint[]) n returning 1)
+  select pg_notify('${DUE_CHANNEL}', '${DELIVERY_DUE}') from promised limit 1`
 
 /** Sends again, and makes up for what was left out; gives how many. Throws `conflict` unless the integration is active. */
 export async function replayDeliveries(tx: Tx, environment: Environment, id: string, replay: Replay): Promise<number> {
@@ -104,6 +100,19 @@ export async function replayDeliveries(tx: Tx, environment: Environment, id: str
   const integration = rows[0]
   if (!integration) throw notFound('integration')
   if (integration.active !== 1) throw conflict('the integration is not active')
-  const made = replay.statuses.includes('missing') ? await makeMissing(tx, environment, integration, replay) : 0
-  return made + (await reopen(tx, environment, integration.number, replay))
+  const { number } = integration
+  const ended = await findEnded(tx, environment, number, replay)
+  const missing = await findMissing(tx, environment, integration, replay)
+  const users = [...new Set([...ended, ...missing].flatMap(({ user_id }) => user_id ?? []))]
+  const lanes = users.map((user): Lane => ({ environment, integration: number, user }))
+  await openLanes(tx, lanes)
+  // A lane in motion goes on by itself: what is added stands in it by its place in the log, behind the one under way. Of an idle one the
+  // first is due, once all of it stands there.
+  const idle = await idleLanes(tx, lanes)
+  const reopened = await tx.query<Opened>(REOPEN, [ended.map(one => one.number)])
+  const opened = [...reopened.rows, ...(await make(tx, environment, number, missing))]
+  await promiseNext(tx, idle)
+  const alone = opened.filter(({ user_id }) => user_id === null).map(one => one.number)
+  if (alone.length > 0) await tx.query(PROMISE, [environment, number, alone])
+  return opened.length
 }

@@ -17,7 +17,9 @@ async function holder(tx: Tx, environment: Environment, id: string): Promise<str
      limit 1`,
     [environment, id],
   )
-  return rows[0]?.holder ?? null
+  if (rows[0]) return rows[0].holder
+  const automation = await automationNaming(tx, environment, 'integration', id)
+  return automation === null ? null : `the automation ${automation}`
 }
 
 /** Fails everything that is open; gives the numbers of the automation runs that wait for any of it. */

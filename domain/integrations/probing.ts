@@ -9,12 +9,16 @@ export const PROBE_DUE = 'integration-probe'
 
 const EVERY = `interval '5 minutes'`
 
-/** In error, with something to try: a probe in five minutes, unless one is promised. */
+/** In SQL: a probe in five minutes of each `integration` that is selected, unless one is promised. */
+export const probePromise = (selected: string, environment: string): string =>
+  `insert into due (kind, id, environment, due_at)
+   select '${PROBE_DUE}', integration, ${environment}, environment_now(${environment}) + ${EVERY} from (${selected}) s on conflict (kind, id) do nothing`
+
+/** In error, with something to try. */
 export const promiseProbe = (db: Db, environment: Environment, integrations: number[]): Promise<unknown> =>
   db.query({
     name: 'promise-probe',
-    text: `insert into due (kind, id, environment, due_at) select '${PROBE_DUE}', unnest($2::int[]), $1, environment_now($1) + ${EVERY}
-           on conflict (kind, id) do nothing`,
+    text: probePromise('select unnest($2::int[]) as integration', '$1'),
     values: [environment, integrations],
   })
 
@@ -33,6 +37,12 @@ export const probeOldest = (pool: Pool, integration: number): Promise<unknown> =
     )
     const environment = held.rows[0]?.environment
     if (environment === undefined) return endProbes(tx, integration)
+    // A ring may come late, when somebody else has probed already.
+    const due = await tx.query(`select 1 from due where kind = '${PROBE_DUE}' and id = $1 and due_at <= environment_now($2)`, [
+      integration,
+      environment,
+    ])
+    if (due.rowCount === 0) return
     const { rows } = await tx.query<{ number: number }>(
       `select v.number from deliveries v join due d on d.kind = '${DELIVERY_DUE}' and d.id = v.number
        where v.integration = $1 and v.status in ('pending', 'retrying') order by v.number limit 1`,
@@ -46,10 +56,9 @@ export const probeOldest = (pool: Pool, integration: number): Promise<unknown> =
        where kind = '${DELIVERY_DUE}' and id = $1 and due_at > environment_now($2)`,
       [oldest, environment],
     )
-    await tx.query(
-      `update due set due_at = environment_now($2) + ${EVERY}, ring_until = null where kind = '${PROBE_DUE}' and id = $1
-         and due_at <= environment_now($2)`,
-      [integration, environment],
-    )
+    await tx.query(`update due set due_at = environment_now($2) + ${EVERY}, ring_until = null where kind = '${PROBE_DUE}' and id = $1`, [
+      integration,
+      environment,
+    ])
     await tx.query(`select pg_notify('${DUE_CHANNEL}', '${DELIVERY_DUE}')`)
   })

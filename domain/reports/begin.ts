@@ -2,11 +2,11 @@ import type { Tx } from '../../store/connect.ts'
 import type { Environment } from '../environment.ts'
 import { isRawDataOn, recordExport } from '../exports/create.ts'
 import { createRun } from '../runs/create.ts'
-import { DELIVERY_WORKFLOW, deliverySubject, holdRun } from './run.ts'
+import { DELIVERY_WORKFLOW, deliverySubject, FILE_WORKFLOW, holdRun } from './run.ts'
 import { finish, settleAll } from './settle.ts'
 
-/** Starts a run: its window is cut and the export recorded that makes its file; gives the export's id, null when there will be none. */
-export async function beginReport(tx: Tx, environment: Environment, id: string): Promise<string | null> {
+/** Starts a run: its window is cut, the export of its file recorded, and the file's making promised. */
+export async function beginReport(tx: Tx, environment: Environment, id: string): Promise<void> {
   const { rows } = await tx.query<{ format: 'csv' | 'json' | 'ndjson' | 'parquet'; window_from: string; window_to: string }>(
     `update report_runs r set status = 'running', started_at = t.now,
        late_by_seconds = coalesce(greatest(0, floor(extract(epoch from t.now - r.slot))), 0)
@@ -16,10 +16,10 @@ export async function beginReport(tx: Tx, environment: Environment, id: string):
     [environment, id],
   )
   const run = rows[0]
-  if (!run) return null
+  if (!run) return
   if (!(await isRawDataOn(tx, environment))) {
     await settleAll(tx, environment, id, 'withheld', 'raw_data_off')
-    return null
+    return
   }
   const { id: file } = await recordExport(tx, environment, {
     type: 'events',
@@ -31,7 +31,7 @@ export async function beginReport(tx: Tx, environment: Environment, id: string):
     reportRun: id,
   })
   await tx.query('update report_runs set export_id = $3 where environment = $1 and id = $2', [environment, id, file])
-  return file
+  await createRun(tx, environment, { ...FILE_WORKFLOW, subject: id })
 }
 
 /** The file is there: every destination gets a promise of its own, so that none waits for the attempts of another. */

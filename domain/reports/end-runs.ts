@@ -3,7 +3,7 @@ import type { Environment } from '../environment.ts'
 import { failExport } from '../exports/finish.ts'
 import { recordSlot } from './record-run.ts'
 import type { ReportRow } from './report.ts'
-import { DELIVERY_WORKFLOW, deliverySubject, REPORT_WORKFLOW, RUN_COLUMNS, type RunRow } from './run.ts'
+import { DELIVERY_WORKFLOW, deliverySubject, FILE_WORKFLOW, REPORT_WORKFLOW, RUN_COLUMNS, type RunRow } from './run.ts'
 import { finish } from './settle.ts'
 import { slotsAfter } from './slots.ts'
 
@@ -20,18 +20,14 @@ export async function endReport(tx: Tx, environment: Environment, report: Report
     `select id, destinations from report_runs where environment = $1 and report_id = $2 and status <> 'finished' ${which} order by id`,
     [environment, report.id],
   )
-  // What could still begin a delivery goes first.
-  await cancel(
-    tx,
-    environment,
-    REPORT_WORKFLOW.workflow,
-    open.rows.map(({ id }) => id),
-  )
+  const ids = open.rows.map(({ id }) => id)
+  // What could still begin another goes first.
+  for (const { workflow } of [REPORT_WORKFLOW, FILE_WORKFLOW]) await cancel(tx, environment, workflow, ids)
   const deliveries = open.rows.flatMap(({ id, destinations }) => destinations.map(destination => deliverySubject(id, destination.id)))
   await cancel(tx, environment, DELIVERY_WORKFLOW.workflow, deliveries)
   const ended = await tx.query<RunRow>(
     `select ${RUN_COLUMNS} from report_runs where environment = $1 and id = any ($2) and status <> 'finished' order by id for no key update`,
-    [environment, open.rows.map(({ id }) => id)],
+    [environment, ids],
   )
   for (const run of ended.rows) {
     const destinations = run.destinations.map(d => (d.status === 'pending' ? { ...d, status: 'withheld' as const, reason } : d))

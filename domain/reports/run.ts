@@ -2,8 +2,10 @@ import type { Db } from '../../store/connect.ts'
 import type { Environment } from '../environment.ts'
 import type { Outcome } from './outcome.ts'
 
-/** Starts a run and makes its file; subject: the run. */
+/** Starts a run; subject: the run. */
 export const REPORT_WORKFLOW = { workflow: 'scheduled-report', version: 1 } as const
+/** Makes the run's file; subject: the run. */
+export const FILE_WORKFLOW = { workflow: 'report-file', version: 1 } as const
 /** Brings one run's file to one destination; subject: both. */
 export const DELIVERY_WORKFLOW = { workflow: 'report-delivery', version: 1 } as const
 

@@ -1702,7 +1702,7 @@ export interface paths {
         };
         /**
          * Get a scheduled report
-         * @description One report.
+         * @description The report with its schedule, its destinations and how many slots were started. What became of them `v4ListScheduledReportRuns` tells.
          */
         get: operations["v4GetScheduledReport"];
         /**
@@ -6385,7 +6385,13 @@ export interface components {
             attempts: number;
             delivered_at: components["schemas"]["NullableTime"];
         };
-        /** @example {} */
+        /**
+         * @example {
+         *       "destination_ids": [
+         *         "int_0mfz3k1q9000abcdefgh"
+         *       ]
+         *     }
+         */
         ScheduledReportResend: {
             /**
              * @description Destinations of the run; all of them when left out.

@@ -18,7 +18,6 @@ import { transaction } from '../../store/transaction.ts'
 import { startWorker } from '../../workers/main.ts'
 import type { InstallationMail } from '../../workflows/actions/email.ts'
 import { integrationProbe } from '../../workflows/destinations/probe.ts'
-import { eventDestinations } from '../../workflows/destinations/registry.ts'
 import { POLICIES, type Policies } from '../../workflows/engine/policy.ts'
 import { outgoing } from '../../workflows/outgoing/outgoing.ts'
 import { type Client, client } from './client.ts'
@@ -108,7 +107,7 @@ export async function startApi(options: TestApiOptions = {}): Promise<TestApi> {
     publicUrl: '',
     unverifiedPurchases: options.unverifiedPurchases ?? ('secret' as const),
     verifiers: options.verifiers ?? {},
-    probe: integrationProbe({ outgoing: out, allowPrivateNetwork: true, destinations: eventDestinations }),
+    probe: integrationProbe({ outgoing: out, allowPrivateNetwork: true }),
   }
   const server = await listen(deps, 0, '127.0.0.1')
   const url = `http://127.0.0.1:${server.port}`

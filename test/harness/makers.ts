@@ -11,6 +11,8 @@ export type Place = {
   environment: 'prod' | 'sandbox'
   /** Lets the automations see what has happened so far. */
   readLog(): Promise<void>
+  /** Ends a run of a report as if its file had been made and delivered. */
+  finishReport(run: string): Promise<void>
 }
 /** Path parameters that are there already. */
 export type Given = Record<string, string>
@@ -101,6 +103,28 @@ async function integration(place: Place): Promise<string> {
   return id
 }
 
+async function report(place: Place): Promise<string> {
+  const destinations = [{ type: 'target_integration', id: await integration(place) }]
+  const when = { send_at: '09:00', included_range_days: 1, status: 'active', environment: reportEnvironment(place) }
+  return made(place, '/v4/scheduled-reports', { report_name: unique('report'), ...when, destinations })
+}
+
+/** Reports have words of their own for it. */
+export const reportEnvironment = ({ environment }: Place) => (environment === 'prod' ? 'production' : 'sandbox')
+
+/** Where the runs made here go, by run. */
+const destinations = new Map<string, string>()
+export const destinationOf: Make = async (_place, { run_id }) => destinations.get(run_id!) ?? 'int_nowhere'
+
+export async function finishedReportRun(place: Place): Promise<string> {
+  const id = await report(place)
+  await place.ask('POST', `/v4/scheduled-reports/${id}/send-test`)
+  const [run] = (await place.ask('GET', `/v4/scheduled-reports/${id}/runs`)).data
+  destinations.set(run.id, run.destinations[0].id)
+  await place.finishReport(run.id)
+  return run.id
+}
+
 export const makers: Record<string, Make> = {
   user_id: user,
   customer_id: user,
@@ -117,6 +141,7 @@ export const makers: Record<string, Make> = {
   experiment_id: experiment,
   group_id: (place, { experiment_id }) => group(place, experiment_id!, false),
   integration_id: integration,
+  report_id: report,
   push_id: place => made(place, '/v4/pushes', { name: unique('push'), body: 'Hello' }),
   automation_id: automation,
   run_id: automationRun,

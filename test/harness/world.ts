@@ -4,7 +4,20 @@ import type { TestApi } from './api.ts'
 import type { Answer, RequestOptions } from './client.ts'
 import { readForAutomations } from './consume.ts'
 import { addressOf, type Described, exampleOf, pathParameters } from './described.ts'
-import { definition, type Given, type Make, makers, messenger, type Place, storeProductOf, unique } from './makers.ts'
+import {
+  definition,
+  destinationOf,
+  finishedReportRun,
+  type Given,
+  type Make,
+  makers,
+  messenger,
+  type Place,
+  reportEnvironment,
+  storeProductOf,
+  unique,
+} from './makers.ts'
+import { finishReportRun } from './stored-report-run.ts'
 
 export type Request = { path: Given; query: Record<string, unknown>; body?: unknown }
 
@@ -25,14 +38,22 @@ const REFERENCES: Record<string, Make> = {
   group_id: makers.group_id!,
   integration_id: messenger,
   'filter[experiment_uid][]': makers.experiment_id!,
+  'destinations.id': makers.integration_id!,
+  destination_ids: destinationOf,
 }
 export const isReference = (name: string) => Object.hasOwn(REFERENCES, name)
 /** Whether a body names something that must exist. */
 export const namesSomething = (value: unknown, name = ''): boolean => {
   if (typeof value === 'object' && value !== null)
-    return Object.entries(value).some(([key, inner]) => namesSomething(inner, Array.isArray(value) ? name : key))
+    return Object.entries(value).some(([key, inner]) => namesSomething(inner, Array.isArray(value) ? name : nameOf(key, value, name)))
   return typeof value === 'string' && isReference(name)
 }
+/** A field by the name that tells what it is, where its own does not. */
+const nameOf = (key: string, value: object, parent: string) => {
+  if (parent === 'destinations' && key === 'id') return 'destinations.id'
+  return key === 'environment' && 'report_name' in value ? 'report.environment' : key
+}
+
 /** Fields whose value may be given once. */
 const CHOSEN = new Set(['id', 'identity_id', 'alias_id', 'transaction_id', 'event_id'])
 
@@ -45,6 +66,9 @@ const BEFORE: Record<string, (place: Place, given: Given) => Promise<unknown>> =
   v4DetachUserFromExperiment: async (place, given) =>
     place.ask('POST', `/v4/experiments/${given.experiment_id}/users/${given.user_id}`, { group_id: await makers.group_id!(place, given) }),
 }
+
+/** Path parameters that are no common ones. */
+const MAKERS_OF: Record<string, Record<string, Make>> = { v4ResendScheduledReportRun: { run_id: finishedReportRun } }
 
 /** Operations that the sandbox alone knows. */
 export const SANDBOX_ONLY = ['v4GetTestClock', 'v4AdvanceTestClock']
@@ -75,12 +99,13 @@ export function world(api: Pick<TestApi, 'call' | 'pool'>, key: string): World {
     async readLog() {
       await readForAutomations(api.pool, (await findKey(api.pool, key))!.environment)
     },
+    finishReport: run => finishReportRun(api.pool, run),
   }
 
   async function path(operation: Described): Promise<Given> {
     const given: Given = {}
     for (const name of pathParameters(operation)) {
-      const make = makers[name]
+      const make = MAKERS_OF[operation.id]?.[name] ?? makers[name]
       if (!make) throw new Error(`${operation.id}: no maker for the path parameter ${name}`)
       given[name] = await make(place, given)
     }
@@ -90,11 +115,12 @@ export function world(api: Pick<TestApi, 'call' | 'pool'>, key: string): World {
   async function fill(value: unknown, given: Given, choose: boolean, name = ''): Promise<unknown> {
     if (Array.isArray(value)) return Promise.all(value.map(item => fill(item, given, choose, name)))
     if (typeof value === 'object' && value !== null) {
-      const entries = Object.entries(value).map(async ([key, inner]) => [key, await fill(inner, given, choose, key)])
+      const entries = Object.entries(value).map(async ([key, inner]) => [key, await fill(inner, given, choose, nameOf(key, value, name))])
       return Object.fromEntries(await Promise.all(entries))
     }
     if (typeof value !== 'string') return value
     if (name === 'environment') return place.environment
+    if (name === 'report.environment') return reportEnvironment(place)
     if (choose && CHOSEN.has(name)) return unique('chosen')
     return isReference(name) ? REFERENCES[name]!(place, given) : value
   }

@@ -82,6 +82,20 @@ test('missing: events since the start that the configuration did not select then
   expect(names().slice(3)).toEqual(['a', 'b', 'c'])
 })
 
+test('failed and missing ones together keep the order of the log', async () => {
+  await advance(call, 'P2D')
+  made = await hook({ call, config: { events: ['b', 'd'] } })
+  await post(call, { event_name: 'a' }, { event_name: 'b' }, { event_name: 'c' }, { event_name: 'd' })
+  await made.become('delivered', 'delivered')
+  await must(call, 'PUT', `/v4/integrations/${made.id}/config`, {
+    settings: { url: made.receiver.url, sandbox_url: made.receiver.url },
+    ...CUSTOM,
+  })
+  expect((await replay({ status: ['missing', 'delivered'] })).body).toMatchObject({ matched: 4 })
+  await made.become('delivered', 'delivered', 'delivered', 'delivered')
+  expect(names()).toEqual(['b', 'd', 'a', 'b', 'c', 'd'])
+})
+
 test('what happens meanwhile waits for its turn', async () => {
   await advance(call, 'P2D')
   made = await hook({ call, config: CUSTOM })

@@ -1,15 +1,16 @@
-import type { IntegrationProbe, Tried } from '../../domain/integrations/probe.ts'
+import type { IntegrationProbe, Sample, Tried } from '../../domain/integrations/probe.ts'
 import { orderedId } from '../../store/ids.ts'
+import { googleTokens } from '../outgoing/google-token.ts'
 import type { Outgoing } from '../outgoing/request.ts'
+import { REPORT_SLUGS, type ReportDestination, type ReportSlug } from '../report-destinations/report-destination.ts'
 import type { EventDestination, Sent } from './destination.ts'
+import { eventDestinations } from './registry.ts'
 
-export type ProbeDeps = {
-  outgoing: Outgoing
-  allowPrivateNetwork: boolean
-  destinations: ReadonlyMap<string, EventDestination>
-}
+export type ProbeDeps = { outgoing: Outgoing; allowPrivateNetwork: boolean; destinations?: ReadonlyMap<string, EventDestination> }
 
 const LIMIT_MS = 10_000
+
+const isReportSlug = (slug: string): slug is ReportSlug => REPORT_SLUGS.includes(slug as ReportSlug)
 
 const told = ({ outcome, httpStatus, error, durationMs }: Sent): Tried => ({
   ok: outcome === 'delivered',
@@ -18,18 +19,30 @@ const told = ({ outcome, httpStatus, error, durationMs }: Sent): Tried => ({
   error: outcome === 'delivered' ? null : (error ?? outcome),
 })
 
-/** Sends samples the way deliveries go, each under an id of its own. */
-export function integrationProbe({ outgoing, allowPrivateNetwork, destinations }: ProbeDeps): IntegrationProbe {
+/** Sends samples: an event where the provider takes events, the way deliveries go, each under an id of its own. */
+export function integrationProbe({ outgoing, allowPrivateNetwork, destinations = eventDestinations }: ProbeDeps): IntegrationProbe {
+  // Loaded when somebody asks for it: the clients of file stores are large, and an API without reports never needs them.
+  async function testOfReports(slug: ReportSlug): Promise<ReportDestination['test']> {
+    const { reportDestinations } = await import('../report-destinations/registry.ts')
+    return reportDestinations({ outgoing, guard: { allowPrivateNetwork }, tokens: googleTokens(outgoing) })[slug].test
+  }
+
+  async function send({ id, slug, settings, occurrence }: Sample, signal: AbortSignal): Promise<Sent> {
+    const destination = destinations.get(slug)
+    if (destination) return destination.send(occurrence, { outgoing, settings, deliveryId: orderedId('dlv'), signal })
+    const test = isReportSlug(slug) ? await testOfReports(slug) : null
+    if (!test) throw new Error(`nothing delivers to ${slug}`)
+    return test({ integration: { id }, environment: occurrence.environment, settings, signal })
+  }
+
   return {
     allowPrivateNetwork,
-    isAvailable: slug => destinations.has(slug),
-    async tryIntegration({ slug, settings, occurrence }) {
-      const destination = destinations.get(slug)
-      if (!destination) throw new Error(`nothing delivers to ${slug}`)
+    isAvailable: slug => destinations.has(slug) || isReportSlug(slug),
+    async tryIntegration(sample) {
       const signal = AbortSignal.timeout(LIMIT_MS)
       const began = performance.now()
       try {
-        return told(await destination.send(occurrence, { outgoing, settings, deliveryId: orderedId('dlv'), signal }))
+        return told(await send(sample, signal))
       } catch (error) {
         const why = signal.aborted ? 'timeout' : `internal: ${error instanceof Error ? error.message : String(error)}`
         return { ok: false, http_status: null, duration_ms: Math.round(performance.now() - began), error: why.slice(0, 1000) }

@@ -1,8 +1,9 @@
 import { FORMER_SIGNING_SECRET, SIGNING_SECRET } from '../../domain/integrations/config.ts'
-import { keptText } from '../outgoing/kept.ts'
 import type { Answer } from '../outgoing/request.ts'
 import { webhookHeaders } from '../outgoing/signature.ts'
 import type { EventDestination, Sent, Settings } from './destination.ts'
+import { judged } from './judge.ts'
+import { nothingSent } from './nothing-sent.ts'
 import { webhookBody } from './webhook-body.ts'
 
 const textOf = (settings: Settings, name: string): string | null => {
@@ -12,19 +13,9 @@ const textOf = (settings: Settings, name: string): string | null => {
 
 /** Anything but 2xx is tried again, for it is the customer's own program and will be mended; 410 says that nobody will. */
 function judge(answer: Answer): Sent {
-  const { durationMs } = answer
-  if (answer.is === 'error')
-    return { outcome: 'retry', httpStatus: null, error: answer.error, response: null, retryAfterSeconds: null, durationMs }
-  const { status, retryAfterSeconds } = answer
-  const isTaken = status >= 200 && status < 300
-  return {
-    outcome: isTaken ? 'delivered' : status === 410 ? 'gone' : 'retry',
-    httpStatus: status,
-    error: isTaken ? null : `http_${status}`,
-    response: keptText(answer.text),
-    retryAfterSeconds,
-    durationMs,
-  }
+  const sent = judged(answer)
+  if (sent.outcome !== 'reject') return sent
+  return { ...sent, outcome: sent.httpStatus === 410 ? 'gone' : 'retry' }
 }
 
 /** The customer's own server, signed as Standard Webhooks has it. */
@@ -32,14 +23,14 @@ export const webhooks: EventDestination = {
   slug: 'webhooks',
   async send(occurrence, { outgoing, settings, deliveryId, signal }) {
     const url = textOf(settings, occurrence.environment === 'production' ? 'url' : 'sandbox_url')
-    if (url === null) return { outcome: 'retry', httpStatus: null, error: 'no_url', response: null, retryAfterSeconds: null, durationMs: 0 }
+    if (url === null) return nothingSent('retry', 'no_url')
     const body = JSON.stringify(webhookBody(occurrence))
     const headers = webhookHeaders({
       id: deliveryId,
       body,
       secrets: [SIGNING_SECRET, FORMER_SIGNING_SECRET].flatMap(name => textOf(settings, name) ?? []),
       authorizationToken: textOf(settings, 'authorization_token'),
-      at: new Date(),
+      at: new Date(Date.now()),
     })
     return judge(await outgoing.request({ method: 'POST', url, headers, body, signal }))
   },

@@ -11,6 +11,7 @@ import { LeaseLost } from '../../domain/runs/record.ts'
 import { batching } from '../../store/batching.ts'
 import type { Pool } from '../../store/connect.ts'
 import type { EventDestination, Sent } from '../destinations/destination.ts'
+import { nothingSent } from '../destinations/nothing-sent.ts'
 import { type AtCrashPoint, NOWHERE } from '../engine/crash-point.ts'
 import type { Outcome, Performer, Signals } from '../engine/performer.ts'
 import { type RetryPolicy, waitAfter } from '../engine/policy.ts'
@@ -25,15 +26,6 @@ export type DeliverDeps = {
   at?: AtCrashPoint
 }
 
-const failed = (error: string, durationMs = 0): Sent => ({
-  outcome: 'retry',
-  httpStatus: null,
-  error,
-  response: null,
-  retryAfterSeconds: null,
-  durationMs,
-})
-
 /** Sends what is due to the integrations, and records what came of it. */
 export function deliverPerformer({ pool, secrets, outgoing, destinations, policy, at = NOWHERE }: DeliverDeps): Performer {
   const load = batching((numbers: readonly number[]) => loadDeliveries(pool, numbers))
@@ -43,7 +35,7 @@ export function deliverPerformer({ pool, secrets, outgoing, destinations, policy
   async function send(delivery: OpenDelivery, { lease, halt }: Signals): Promise<Sent> {
     const { config, environment, id, occurrence } = delivery
     const destination = destinations.get(config.slug)
-    if (!destination) return failed('not_available')
+    if (!destination) return nothingSent('retry', 'not_available')
     const settings = openSettings({ secrets, environment, integration: config.id }, config)
     // Over all that one attempt asks for.
     const limit = AbortSignal.timeout(policy.attemptLimitMs)
@@ -53,7 +45,7 @@ export function deliverPerformer({ pool, secrets, outgoing, destinations, policy
     } catch (error) {
       if (lease.aborted || halt.aborted) throw error
       const why = limit.aborted ? 'timeout' : `internal: ${error instanceof Error ? error.message : String(error)}`
-      return failed(why.slice(0, 1000), Math.round(performance.now() - began))
+      return { ...nothingSent('retry', why.slice(0, 1000)), durationMs: Math.round(performance.now() - began) }
     }
   }
 

@@ -1,37 +1,55 @@
 import { beginReport, promiseDeliveries } from '../../domain/reports/begin.ts'
+import { exportOf } from '../../domain/reports/export-of.ts'
 import { EXPORT_FAILED } from '../../domain/reports/outcome.ts'
-import { REPORT_WORKFLOW } from '../../domain/reports/run.ts'
+import { FILE_WORKFLOW, REPORT_WORKFLOW } from '../../domain/reports/run.ts'
 import { settleAll } from '../../domain/reports/settle.ts'
-import { unfinishedExport } from '../../domain/reports/unfinished-export.ts'
+import { StopRetrying } from '../engine/policy.ts'
 import type { Workflow } from '../engine/workflow.ts'
 import { type ExportDeps, exportWorkflow } from '../export/export.ts'
 
+/** Each is one transaction. */
+const STARTS = 8
 /** Each has at most one connection in its hands. */
-const CONCURRENCY = 4
+const FILES = 4
 
 /**
- * Makes the file of a slot, or of a test, by the steps of an export, and hands it to the deliveries: one run for each destination, so that
- * none waits for the attempts of another. From then on they are the ones who end the report's run.
+ * Starts the run of a slot, or of a test. Apart from the making of its file, so that thousands of slots of one minute start in time however
+ * long their files take.
  */
-export function scheduledReport(deps: ExportDeps): Workflow {
+export const scheduledReport: Workflow = {
+  kind: REPORT_WORKFLOW.workflow,
+  version: REPORT_WORKFLOW.version,
+  concurrency: STARTS,
+  run: context => context.transact('start', tx => beginReport(tx, context.environment, context.subject)),
+  failed: (tx, environment, run) => settleAll(tx, environment, run, 'failed', EXPORT_FAILED),
+}
+
+/**
+ * Makes the file by the steps of an export, and hands it to the deliveries: one run for each destination, so that none waits for the
+ * attempts of another. From then on they are the ones who end the report's run.
+ */
+export function reportFile(deps: ExportDeps): Workflow {
   const exporting = exportWorkflow(deps)
   return {
-    kind: REPORT_WORKFLOW.workflow,
-    version: REPORT_WORKFLOW.version,
-    concurrency: CONCURRENCY,
+    kind: FILE_WORKFLOW.workflow,
+    version: FILE_WORKFLOW.version,
+    concurrency: FILES,
 
     async run(context) {
       const { environment, subject: run } = context
-      const file = await context.transact('start', tx => beginReport(tx, environment, run))
-      if (file === null) return
-      await exporting.run({ ...context, subject: file })
+      const id = await context.transact('export', async tx => {
+        const file = await exportOf(tx, environment, run)
+        if (!file) throw new StopRetrying('its export is not kept any more')
+        return file.id
+      })
+      await exporting.run({ ...context, subject: id })
       await context.transact('promise-deliveries', tx => promiseDeliveries(tx, environment, run))
     },
 
     async failed(tx, environment, run, error) {
       await settleAll(tx, environment, run, 'failed', EXPORT_FAILED)
-      const file = await unfinishedExport(tx, environment, run)
-      if (file !== null) await exporting.failed(tx, environment, file, error)
+      const file = await exportOf(tx, environment, run)
+      if (file && !file.isFinished) await exporting.failed(tx, environment, file.id, error)
     },
   }
 }

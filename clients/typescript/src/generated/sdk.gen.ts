@@ -1139,7 +1139,7 @@ export const v4DeleteScheduledReport = <ThrowOnError extends boolean = true>(opt
 /**
  * Get a scheduled report
  *
- * One report.
+ * The report with its schedule, its destinations and how many slots were started. What became of them `v4ListScheduledReportRuns` tells.
  */
 export const v4GetScheduledReport = <ThrowOnError extends boolean = true>(options: Options<V4GetScheduledReportData, ThrowOnError>) => (options.client ?? client).get<V4GetScheduledReportResponses, V4GetScheduledReportErrors, ThrowOnError>({
     security: [{ scheme: 'bearer', type: 'http' }],

@@ -1,0 +1,87 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { RetryAt, StopRetrying } from '../../workflows/engine/policy.ts'
+import { type Bench, engineBench, QUICK, workflow } from '../harness/engine.ts'
+import { until } from '../harness/until.ts'
+
+let bench: Bench
+beforeAll(async () => {
+  bench = await engineBench()
+})
+afterAll(() => bench.drop())
+
+type Failure = { attempts: number; isLast: boolean }
+
+describe('a step', () => {
+  test('is repeated by the policy it names, and tells of each failed attempt as it is recorded', async () => {
+    const told: Failure[] = []
+    let took: number | undefined
+    let calls = 0
+    await bench.work(
+      [
+        workflow('told', async context => {
+          await context.step(
+            'send',
+            () => {
+              if (++calls < 7) throw new Error('not yet')
+              return Promise.resolve()
+            },
+            {
+              policy: 'delivery',
+              failing: async (_tx, { attempts, isLast }) => void told.push({ attempts, isLast }),
+              record: async (_tx, _result, attempts) => {
+                took = attempts
+              },
+            },
+          )
+        }),
+      ],
+      { policies: { ...QUICK, step: { waits: [], attemptLimitMs: 1000 } } },
+    )
+    expect((await bench.ended(await bench.begin('told', 's1'))).status).toBe('succeeded')
+    expect(told).toEqual([1, 2, 3, 4, 5, 6].map(attempts => ({ attempts, isLast: false })))
+    expect(took).toBe(7)
+  })
+
+  test('tells that it has failed for good, after the last attempt or when no repeat would help', async () => {
+    const told: Record<string, Failure[]> = {}
+    await bench.work([
+      workflow('hopeless', async ({ subject, step }) => {
+        await step('send', () => Promise.reject(subject === 'stop' ? new StopRetrying('never') : new Error('again')), {
+          policy: 'delivery',
+          failing: async (_tx, { attempts, isLast }) => {
+            told[subject] = [...(told[subject] ?? []), { attempts, isLast }]
+          },
+        })
+      }),
+    ])
+    expect((await bench.ended(await bench.begin('hopeless', 'stop'))).status).toBe('failed')
+    expect((await bench.ended(await bench.begin('hopeless', 'long'))).status).toBe('failed')
+    expect(told.stop).toEqual([{ attempts: 1, isLast: true }])
+    expect(told.long?.map(({ isLast }) => isLast)).toEqual([false, false, false, false, false, false, true])
+  })
+
+  test.each([
+    [3600, 3600],
+    [0, 1],
+    [1_000_000, 86_400],
+  ])('that is told to come again in %i s waits for %i s, whatever its policy says', async (asked, waits) => {
+    const kind = `told-when-${asked}`
+    await bench.work([
+      workflow(kind, async context => {
+        await context.step('send', () => Promise.reject(new RetryAt('later', asked)))
+      }),
+    ])
+    const run = await bench.begin(kind, 's')
+    const ahead = await until('the next attempt', async () => {
+      const { rows } = await bench.pool.query<{ ahead: number }>(
+        `select extract(epoch from d.due_at - (s.attempts -> 0 ->> 'started_at')::timestamptz)::float8 as ahead
+         from due d join steps s on s.run = d.id where d.kind = $1 and d.id = $2 and d.lease_until is null and jsonb_array_length(s.attempts) = 1`,
+        [kind, run],
+      )
+      return rows[0]?.ahead
+    })
+    // The attempt began within a second that is shown whole.
+    expect(ahead - waits).toBeGreaterThanOrEqual(0)
+    expect(ahead - waits).toBeLessThan(5)
+  })
+})
