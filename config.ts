@@ -42,6 +42,7 @@ export class ConfigError extends Error {}
 
 type Env = Record<string, string | undefined>
 
+const OF_S3 = ['S3_REGION', 'S3_ENDPOINT', 'S3_PREFIX', 'S3_ACCESS_KEY_ID', 'S3_SECRET_ACCESS_KEY', 'S3_FORCE_PATH_STYLE']
 const LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']
 const ROLES: Role[] = ['all', 'api', 'worker']
 
@@ -89,7 +90,7 @@ export function readConfig(env: Env): Config {
 
   const s3 = (): S3Options | undefined => {
     const bucket = text('S3_BUCKET')
-    const lonely = Object.keys(env).find(name => name.startsWith('S3_') && text(name) !== undefined)
+    const lonely = OF_S3.find(name => text(name) !== undefined)
     if (bucket === undefined && lonely) throw new ConfigError(`${lonely} needs S3_BUCKET, the bucket for export files`)
     if (bucket === undefined) return undefined
     const [accessKeyId, secretAccessKey] = [text('S3_ACCESS_KEY_ID'), text('S3_SECRET_ACCESS_KEY')]

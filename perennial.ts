@@ -8,6 +8,7 @@ import type { ProjectKeys } from './domain/projects/create.ts'
 import { type Secrets, secretsFrom } from './domain/projects/seal.ts'
 import { connect, IDLE_IN_TRANSACTION_MS, type Pool } from './store/connect.ts'
 import { diskStorage } from './store/files/disk.ts'
+import type { S3Options } from './store/files/s3-client.ts'
 import type { FileStorage } from './store/files/storage.ts'
 import { openDatabase } from './store/open.ts'
 import type { AtCrashPoint } from './workflows/engine/crash-point.ts'
@@ -21,12 +22,25 @@ export type Ground = { url: string; pool: Pool; secrets: Secrets; storage: FileS
 /** `keys`: those of the first project, when this start has made it. `url`: where the API answers; null for a worker. */
 export type Perennial = { url: string | null; keys: ProjectKeys | null; stop(): Promise<void> }
 
+type Closing = (() => Promise<unknown>)[]
+
+/** A bucket that does not answer keeps nobody from starting, but is not first heard of when an export has failed. */
+async function bucket(s3: S3Options, folder: string, log: Logger, closing: Closing): Promise<FileStorage> {
+  const { s3Storage } = await import('./store/files/s3.ts')
+  const storage = s3Storage({ ...s3, folder })
+  closing.push(async () => storage.close())
+  storage
+    .probe()
+    .catch(error => log.warn({ why: (error as Error).message, bucket: s3.bucket }, 'the bucket for export files does not work'))
+  return storage
+}
+
 /**
  * Starts what the role asks for, on one database. Resolves when it is ready; a failure leaves nothing running. What the role does not
  * need is not even loaded: a worker without the API is 30 MB smaller. `at`: called at named points between two changes of the world.
  */
 export async function startPerennial(config: Config, log: Logger, at?: AtCrashPoint): Promise<Perennial> {
-  const closing: (() => Promise<unknown>)[] = []
+  const closing: Closing = []
   const stop = async () => {
     for (const close of closing.splice(0).reverse()) await close().catch(error => log.error({ err: error }, 'stopping'))
   }
@@ -42,7 +56,7 @@ export async function startPerennial(config: Config, log: Logger, at?: AtCrashPo
     const keys = await bootstrap(pool, secrets, config.bootstrap)
     const files = join(config.dataDir, 'exports')
     await mkdir(files, { recursive: true, mode: 0o700 })
-    const storage = config.s3 ? (await import('./store/files/s3.ts')).s3Storage({ ...config.s3, folder: files }) : diskStorage(files)
+    const storage = config.s3 ? await bucket(config.s3, files, log, closing) : diskStorage(files)
     const ground: Ground = { url: opened.url, pool, secrets, storage }
 
     const served = config.role === 'worker' ? undefined : await (await import('./serve.ts')).serve(config, log, ground)

@@ -38,6 +38,7 @@ export const backup: Command = async (args, context) => {
     })
     await sync(parent)
     report(dir, manifest, context)
+    if (config.s3) context.out(`The export files in the bucket ${config.s3.bucket} are not in it: they stay there.`)
     return 0
   } finally {
     await rm(draft, { recursive: true, force: true })

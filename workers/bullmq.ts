@@ -95,10 +95,12 @@ export async function bullmqQueue({ url, prefix = SHARED.prefix, onError }: Bull
     async close() {
       // Without Redis there is nothing to be told to it, and nothing would answer.
       const isForced = hearing.connection.status !== 'ready'
-      const closed = Promise.all(workers.map(worker => worker.close(isForced)))
+      const closed = Promise.allSettled([
+        ...workers.map(worker => worker.close(isForced)),
+        ...[...queues.values()].map(({ queue }) => queue.close()),
+      ])
       await Promise.race([closed, pause(CLOSE_MS, undefined, { ref: false })])
       hearing.close()
-      await Promise.race([Promise.all([...queues.values()].map(({ queue }) => queue.close())), pause(CLOSE_MS, undefined, { ref: false })])
       ringing.disconnect()
     },
   }

@@ -19,7 +19,7 @@ const CONNECT_MS = 5_000
 const REQUEST_MS = 120_000
 const ATTEMPTS = 3
 
-/** Checksums are sent and held against wherever the server supports them; AWS_REQUEST_CHECKSUM_CALCULATION says otherwise. */
+/** What is uploaded carries checksums, as is the SDK's own rule; AWS_REQUEST_CHECKSUM_CALCULATION=when_required makes it leave them out. */
 export const s3Client = ({ region, endpoint, credentials, forcePathStyle }: S3Options): S3Client =>
   new S3Client({
     region,

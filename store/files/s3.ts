@@ -62,8 +62,11 @@ async function upload(client: S3Client, Bucket: string, Key: string, content: As
   }
 }
 
+/** `probe` rejects when the bucket does not answer as it should. */
+export type S3Storage = FileStorage & { probe(): Promise<void>; close(): void }
+
 /** Files in a bucket, each part an object of its own: prefix, file, slash, part. */
-export function s3Storage({ folder, ...options }: S3StorageOptions): FileStorage & { close(): void } {
+export function s3Storage({ folder, ...options }: S3StorageOptions): S3Storage {
   const client = s3Client(options)
   const { bucket } = options
   const place = (file: string): Place => {
@@ -130,5 +133,9 @@ export function s3Storage({ folder, ...options }: S3StorageOptions): FileStorage
 
     remove: file => storage.prune(file, async names => names),
   }
-  return { ...storage, close: () => client.destroy() }
+  return {
+    ...storage,
+    probe: () => listObjects(place('perennial-probe')).then(() => {}),
+    close: () => client.destroy(),
+  }
 }

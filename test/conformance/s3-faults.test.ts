@@ -44,6 +44,14 @@ const failure = (what: Promise<unknown>) =>
   )
 const noneLeft = () => until('no upload to be left', async () => ((await s3.unfinished()).length === 0 ? true : undefined))
 
+test('what is uploaded carries a checksum, which the server holds it against', async () => {
+  await write()
+  await storage.writePart('file', '2.1', megabytes(1), never)
+  const uploads = s3.asked.filter(({ method }) => method === 'PUT')
+  expect(uploads).toHaveLength(4)
+  expect(uploads.filter(({ headers }) => headers['x-amz-checksum-crc32'] === undefined)).toEqual([])
+})
+
 test.each(['fails', 'is-cut'] as const)('an upload that %s once in the middle is tried again: the part is whole', async fault => {
   befall(fault, isChunk, 1)
   expect(await write()).toEqual({ bytes: 20 * MEGABYTE })
@@ -140,11 +148,10 @@ test('a part that is shorter than was recorded breaks the stream instead of endi
   expect(classify(await failure(stream.toArray()))).toBe('unavailable')
 })
 
-test('a thousand parts and more are all listed and removed', async () => {
-  const names = Array.from({ length: 1003 }, (_, i) => `${i}.1`)
-  for (let i = 0; i < names.length; i += 50)
-    await Promise.all(names.slice(i, i + 50).map(name => storage.writePart('many', name, megabytes(0), never)))
-  expect((await storage.sizes('many')).size).toBe(1003)
+test('more parts than one answer lists are all listed and removed', async () => {
+  const names = Array.from({ length: 103 }, (_, i) => `${i}.1`)
+  await Promise.all(names.map(name => storage.writePart('many', name, megabytes(0), never)))
+  expect((await storage.sizes('many')).size).toBe(103)
   await storage.remove('many')
   await expect(storage.sizes('many')).rejects.toMatchObject({ code: 'ENOENT' })
 })

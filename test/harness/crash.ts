@@ -19,10 +19,10 @@ export type CrashSite = {
   end(): Promise<void>
 }
 
-export type CrashSiteOptions = { events: number; perBatch: number; people: number; partRows: number }
+export type CrashSiteOptions = { events: number; perBatch: number; people: number; partRows: number; more?: Record<string, string> }
 
-/** Events of `people` users in turn, with transaction ids t0, t1, …; leases of a second. */
-export async function crashSite({ events, perBatch, people, partRows }: CrashSiteOptions): Promise<CrashSite> {
+/** Events of `people` users in turn, with transaction ids t0, t1, …; leases of a second. `more`: of the processes' configuration. */
+export async function crashSite({ events, perBatch, people, partRows, more = {} }: CrashSiteOptions): Promise<CrashSite> {
   const database = await freshDatabase()
   const folder = await mkdtemp(join(tmpdir(), 'perennial-crash-'))
   const env = (role: string) => ({
@@ -35,6 +35,7 @@ export async function crashSite({ events, perBatch, people, partRows }: CrashSit
     LEASE_SECONDS: '1',
     EXPORT_PART_ROWS: String(partRows),
     LOG_LEVEL: 'warn',
+    ...more,
   })
   const api = await run({ env: env('api') })
   const call = client(api.url, KEY)

@@ -12,12 +12,16 @@ const answers = (command: string, ...args: string[]) =>
 /** Redis does not come from npm: where it is missing and we may, the system's own package is installed. */
 export default async function setup(): Promise<void> {
   if (await answers('redis-server', '--version')) return
-  if (process.getuid?.() !== 0 || !(await answers('apt-get', '--version')))
+  if (process.getuid?.() === 0 && (await answers('apt-get', '--version')))
+    await install()
+      .catch(install)
+      .catch(() => {})
+  if (!(await answers('redis-server', '--version')))
     throw new Error('the tests need redis-server on the PATH: install it (on Debian: apt-get install redis-server)')
+}
+
+async function install(): Promise<void> {
   const env = { ...process.env, DEBIAN_FRONTEND: 'noninteractive' }
-  const install = async () => {
-    await run('apt-get', ['-qq', 'update'], { env })
-    await run('apt-get', ['-qq', 'install', '-y', '--no-install-recommends', 'redis-server'], { env })
-  }
-  await install().catch(install)
+  await run('apt-get', ['-qq', 'update'], { env })
+  await run('apt-get', ['-qq', 'install', '-y', '--no-install-recommends', 'redis-server'], { env })
 }

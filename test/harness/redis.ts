@@ -51,9 +51,14 @@ export async function startRedis({ running = true } = {}): Promise<TestRedis> {
     }
   }
 
+  // Not `child.kill`: on Deno it sends no second signal.
+  function send(signal: NodeJS.Signals): void {
+    if (child?.exitCode === null && child.signalCode === null) process.kill(child.pid!, signal)
+  }
+
   async function end(signal: NodeJS.Signals): Promise<void> {
-    child?.kill('SIGCONT')
-    child?.kill(signal)
+    send('SIGCONT')
+    send(signal)
     await ended
     child = undefined
   }
@@ -73,8 +78,8 @@ export async function startRedis({ running = true } = {}): Promise<TestRedis> {
     },
     stop: () => end('SIGTERM'),
     kill: () => end('SIGKILL'),
-    freeze: () => void child?.kill('SIGSTOP'),
-    thaw: () => void child?.kill('SIGCONT'),
+    freeze: () => send('SIGSTOP'),
+    thaw: () => send('SIGCONT'),
     ask,
     flush: () => ask('FLUSHALL').then(() => {}),
     async end() {

@@ -9,14 +9,14 @@ import { freePort } from './redis.ts'
 
 /** What becomes of a request: answered with 500 or 501; its connection cut in the middle of its body, or of the answer's. */
 export type Fault = 'fails' | 'is-unknown' | 'is-cut' | 'breaks-off'
-export type Asked = { method: string; url: string }
+export type Asked = { method: string; url: string; headers: IncomingMessage['headers'] }
 
 export type TestS3 = {
   options: S3Options
   /** The same as the product's configuration. */
   env: Record<string, string>
   /** Decides on every request. */
-  befalls: (request: Asked) => Fault | undefined
+  befalls: (request: Asked) => Fault | undefined | Promise<Fault | undefined>
   /** Every request that came, faults included. */
   asked: Asked[]
   /** Keys of uploads that were begun and neither finished nor aborted. */
@@ -30,10 +30,17 @@ const BUCKET = 'exported'
 const KEY = 'S3RVER'
 const PREFIX = 'some/where/'
 const OBJECT = '._S3rver_object'
-const PAGE = 1000
+const PAGE = 50
 
 const xml = (root: string, content: string) =>
   `<?xml version="1.0" encoding="UTF-8"?><${root} xmlns="http://s3.amazonaws.com/doc/2006-03-01/">${content}</${root}>`
+
+/** Everything below the folder. One that goes while it is looked at is looked past at the next try. */
+const namesIn = (folder: string): Promise<string[]> =>
+  readdir(folder, { recursive: true }).catch(error => {
+    if (error.code !== 'ENOENT') throw error
+    return namesIn(folder)
+  })
 
 /** Ends the connection before the second piece of the answer. */
 function breakOff(response: ServerResponse): void {
@@ -59,7 +66,11 @@ export async function startS3(): Promise<TestS3> {
 
   const begun = async (): Promise<[id: string, key: string][]> => {
     const ids = await readdir(uploads).catch(() => [])
-    return Promise.all(ids.map(async id => [id, await readFile(join(uploads, id, 'key'), 'utf8')] as [string, string]))
+    const found = await Promise.all(
+      ids.map(async id => [id, await readFile(join(uploads, id, 'key'), 'utf8').catch(() => '')] as [string, string]),
+    )
+    // One may end just now.
+    return found.filter(([, key]) => key !== '')
   }
 
   /** Answers what s3rver does not know; false for the rest. */
@@ -90,13 +101,13 @@ export async function startS3(): Promise<TestS3> {
     const prefix = asked.get('prefix') ?? ''
     const after = asked.get('continuation-token') ?? ''
     const bucket = join(directory, BUCKET)
-    const keys = (await readdir(bucket, { recursive: true }))
+    const keys = (await namesIn(bucket))
       .filter(name => name.endsWith(OBJECT))
       .map(name => name.slice(0, -OBJECT.length))
       .filter(key => key.startsWith(prefix) && key > after)
       .sort()
     const shown = keys.slice(0, PAGE)
-    const sizes = await Promise.all(shown.map(async key => (await stat(join(bucket, key + OBJECT))).size))
+    const sizes = await Promise.all(shown.map(async key => (await stat(join(bucket, key + OBJECT)).catch(() => ({ size: 0 }))).size))
     const contents = shown.map((key, i) => `<Contents><Key>${key}</Key><Size>${sizes[i]}</Size></Contents>`).join('')
     const more = keys.length > PAGE
     const next = more ? `<NextContinuationToken>${shown.at(-1)}</NextContinuationToken>` : ''
@@ -118,9 +129,9 @@ export async function startS3(): Promise<TestS3> {
     unfinished: async () => (await begun()).map(([, key]) => key),
     async start() {
       server = createServer(async (request, response) => {
-        const asked = { method: request.method!, url: request.url! }
+        const asked = { method: request.method!, url: request.url!, headers: request.headers }
         s3.asked.push(asked)
-        const fault = s3.befalls(asked)
+        const fault = await s3.befalls(asked)
         if (fault === 'is-cut') return void request.once('data', () => request.socket.destroy())
         if (fault === 'breaks-off') breakOff(response)
         else if (fault !== undefined) {
