@@ -1,29 +1,21 @@
 import type { Db, Tx } from '../../store/connect.ts'
 import type { Environment } from '../environment.ts'
+import { providerOf } from '../integrations/catalogue.ts'
+import { PROVIDERS } from '../integrations/providers.ts'
 import { notFound } from '../refusal.ts'
 import type { Destination } from './report.ts'
-
-/** Providers that take report files, with the titles that labels begin with. */
-export const DESTINATION_TITLES = {
-  amazon_s3: 'Amazon S3',
-  google_cloud_storage: 'Google Cloud Storage',
-  slack: 'Slack',
-  webhooks: 'Webhooks',
-  email: 'E-mail (SMTP)',
-} as const
-export type DestinationSlug = keyof typeof DESTINATION_TITLES
 
 /** A label is sent back as it was shown, so it has no more characters than may be sent. */
 const LABEL_LENGTH = 255
 
-type Found = { id: string; slug: DestinationSlug; title: string }
+type Found = { id: string; slug: string; title: string }
 
-const SLUGS = Object.keys(DESTINATION_TITLES)
+const SLUGS = PROVIDERS.filter(({ takes }) => takes.includes('R')).map(({ slug }) => slug)
 
 const shown = ({ id, slug, title }: Found): Destination => ({
   type: 'target_integration',
   id,
-  label: [...`${DESTINATION_TITLES[slug]}: ${title}`].slice(0, LABEL_LENGTH).join(''),
+  label: [...`${providerOf(slug).title}: ${title}`].slice(0, LABEL_LENGTH).join(''),
 })
 
 /** All that a report can name, in the order of their creation. */

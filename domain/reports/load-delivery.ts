@@ -1,7 +1,6 @@
 import type { Db } from '../../store/connect.ts'
 import type { Environment, EnvironmentKind } from '../environment.ts'
 import type { ExportRow } from '../exports/export.ts'
-import type { DestinationSlug } from './destinations.ts'
 import { deliveryOf } from './run.ts'
 
 /** One attempt's view of what is to be delivered. `file` null: there is none any more. `target` null: the integration is deleted. */
@@ -9,7 +8,7 @@ export type LoadedDelivery = {
   report: { id: string; name: string }
   run: { id: string; slot: string | null; from: string; to: string; test: boolean; resends: number }
   file: (Stored & { expires_at: string }) | null
-  target: { id: string; slug: DestinationSlug; active: 0 | 1 | 2 } | null
+  target: { id: string; slug: string; active: 0 | 1 | 2 } | null
   environment: EnvironmentKind
   isRawDataOn: boolean
 }
@@ -31,7 +30,7 @@ type Row = Omit<Stored, 'id'> & {
   file: string
   is_there: boolean
   target: string | null
-  slug: DestinationSlug
+  slug: string
   active: 0 | 1 | 2
   environment: EnvironmentKind
   raw: boolean

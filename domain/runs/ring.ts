@@ -7,7 +7,7 @@ export type Ring = { kind: string; id: number }
 export const RING_SECONDS = 10
 
 // The distinct (kind, priority, environment) of the table, by one index probe each.
-const GROUPS = `groups(kind, priority, environment) as (
+export const GROUPS = `groups(kind, priority, environment) as (
   (select kind, priority, environment from due order by kind, priority, environment limit 1)
   union all
   select n.kind, n.priority, n.environment from groups g cross join lateral (
@@ -60,14 +60,4 @@ export async function nextDue(db: Db): Promise<number | null> {
              order by due_at limit 1) d`,
   })
   return rows[0]?.ms ?? null
-}
-
-/** Promises due for more than a minute that no worker holds, and how long the oldest has waited (readiness, metrics). */
-export async function countOverdue(db: Db): Promise<{ overdue: number; oldest_seconds: number }> {
-  const { rows } = await db.query<{ overdue: number; oldest_seconds: number }>(
-    `select count(*)::int as overdue, coalesce(max(extract(epoch from clock_timestamp() + e.clock_offset - d.due_at)), 0)::float8 as oldest_seconds
-     from due d join environments e on e.id = d.environment
-     where d.due_at < clock_timestamp() + e.clock_offset - interval '60 seconds' and (d.lease_until is null or d.lease_until < clock_timestamp())`,
-  )
-  return rows[0]!
 }

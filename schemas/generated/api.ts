@@ -215,7 +215,7 @@ export interface paths {
         post?: never;
         /**
          * Delete an entitlement
-         * @description Removes the definition; lapsed grants of it go with it. 409 `conflict` while anybody holds it, by a grant or through a purchase.
+         * @description Removes the definition; lapsed grants of it go with it. 409 `conflict` while anybody holds it, by a grant or through a purchase, and while an active or paused automation grants it.
          */
         delete: operations["v4DeleteEntitlement"];
         options?: never;
@@ -1093,7 +1093,7 @@ export interface paths {
         post?: never;
         /**
          * Delete a segment
-         * @description 409 `conflict` while an active remote configuration, an active or paused experiment or an unfinished export names the segment. A condition elsewhere that names it is never true from then on. 403 `control_forbidden` for a system segment.
+         * @description 409 `conflict` while an active remote configuration, an active or paused experiment or an unfinished export names the segment, or an active or paused automation is for it. A condition elsewhere that names it is never true from then on. 403 `control_forbidden` for a system segment.
          */
         delete: operations["v4DeleteSegment"];
         options?: never;
@@ -2588,7 +2588,7 @@ export interface paths {
         put?: never;
         /**
          * Advance the test clock
-         * @description Takes the sandbox forward to an instant, and does on the way, one promise at a time and in order, whatever falls due: ends of trials and subscriptions, exports, retention. Answers when nothing due is left; after 60 s of real time 504 `upstream_timeout`: what was done stays, and repeating with `to` goes on. One advance at a time, otherwise 409 `conflict`.
+         * @description Takes the sandbox forward to an instant, and does on the way, one instant after the other, whatever falls due: slots of reports, steps and waits of automations, deliveries and their further attempts, exports, ends of trials and subscriptions. Attempts go out for real. Answers when nothing due is left and the log is read; after 60 s of real time 504 `upstream_timeout`: what was done stays, and repeating with `to` goes on. One advance at a time, otherwise 409 `conflict`.
          */
         post: operations["v4AdvanceTestClock"];
         delete?: never;
@@ -4749,7 +4749,7 @@ export interface components {
         };
         /**
          * @example {
-         *       "status": 0
+         *       "status": 1
          *     }
          */
         IntegrationStatusInput: {
@@ -6740,7 +6740,7 @@ export interface components {
             now: components["schemas"]["Time"];
             /** @description How far the sandbox is ahead of real time. */
             offset_seconds: number;
-            /** @description Promises due by `now` that are neither final nor waiting for later. */
+            /** @description Promises due by `now` that are neither final nor waiting for later, and events that automations or integrations have not read yet. */
             outstanding: number;
         };
         AdvancedTestClock: {
@@ -6751,7 +6751,7 @@ export interface components {
             now: components["schemas"]["Time"];
             /** @description How far the sandbox is ahead of real time. */
             offset_seconds: number;
-            /** @description Promises due by `now` that are neither final nor waiting for later. */
+            /** @description Promises due by `now` that are neither final nor waiting for later, and events that automations or integrations have not read yet. */
             outstanding: number;
             /** @description Things that reached a final state on the way, by kind. */
             drained: {

@@ -30906,10 +30906,10 @@ function validate226(data, { instancePath = "", parentData, parentDataProperty, 
 }
 var answerIntegrationConfig = validate227;
 var schema395 = { "type": "object", "required": ["object", "url", "integration_id", "integration", "settings", "events", "event_mapping", "revenue", "updated_at"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["integration_config"] }, "url": { "type": "string", "pattern": "^/v4/integrations/.+/config$" }, "integration_id": { "type": "string", "minLength": 1 }, "integration": { "$ref": "answer:ProviderSlug" }, "settings": { "type": "object", "additionalProperties": {}, "propertyNames": { "type": "string" } }, "events": { "$ref": "answer:SelectedEvents" }, "event_mapping": { "$ref": "answer:EventMapping" }, "revenue": { "type": "string", "enum": ["price", "proceeds"] }, "updated_at": { "$ref": "answer:NullableTime" }, "generated_signing_secret": { "type": "string", "pattern": "^whsec_" } }, "$id": "answer:IntegrationConfig" };
-var schema397 = { "type": ["array", "null"], "maxItems": 500, "items": { "type": "string", "pattern": "^(\\*|[a-z0-9][a-z0-9_.-]{0,99})$" }, "$id": "answer:SelectedEvents" };
+var schema397 = { "type": ["array", "null"], "maxItems": 500, "items": { "type": "string", "minLength": 1, "maxLength": 100, "pattern": "^(\\*|[a-z0-9][a-z0-9_.-]*)$" }, "$id": "answer:SelectedEvents" };
 var pattern160 = new RegExp("^/v4/integrations/.+/config$", "u");
-var pattern161 = new RegExp("^(\\*|[a-z0-9][a-z0-9_.-]{0,99})$", "u");
-var pattern162 = new RegExp("^[a-z0-9][a-z0-9_.-]{0,99}$", "u");
+var pattern161 = new RegExp("^(\\*|[a-z0-9][a-z0-9_.-]*)$", "u");
+var pattern162 = new RegExp("^[a-z0-9][a-z0-9_.-]*$", "u");
 var pattern164 = new RegExp("^whsec_", "u");
 function validate227(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
@@ -31154,8 +31154,8 @@ function validate227(data, { instancePath = "", parentData, parentDataProperty, 
         for (let i0 = 0; i0 < len0; i0++) {
           let data6 = data5[i0];
           if (typeof data6 === "string") {
-            if (!pattern161.test(data6)) {
-              const err23 = { instancePath: instancePath + "/events/" + i0, schemaPath: "answer:SelectedEvents/items/pattern", keyword: "pattern", params: { pattern: "^(\\*|[a-z0-9][a-z0-9_.-]{0,99})$" } };
+            if (func2(data6) > 100) {
+              const err23 = { instancePath: instancePath + "/events/" + i0, schemaPath: "answer:SelectedEvents/items/maxLength", keyword: "maxLength", params: { limit: 100 } };
               if (vErrors === null) {
                 vErrors = [err23];
               } else {
@@ -31163,12 +31163,30 @@ function validate227(data, { instancePath = "", parentData, parentDataProperty, 
               }
               errors++;
             }
+            if (func2(data6) < 1) {
+              const err24 = { instancePath: instancePath + "/events/" + i0, schemaPath: "answer:SelectedEvents/items/minLength", keyword: "minLength", params: { limit: 1 } };
+              if (vErrors === null) {
+                vErrors = [err24];
+              } else {
+                vErrors.push(err24);
+              }
+              errors++;
+            }
+            if (!pattern161.test(data6)) {
+              const err25 = { instancePath: instancePath + "/events/" + i0, schemaPath: "answer:SelectedEvents/items/pattern", keyword: "pattern", params: { pattern: "^(\\*|[a-z0-9][a-z0-9_.-]*)$" } };
+              if (vErrors === null) {
+                vErrors = [err25];
+              } else {
+                vErrors.push(err25);
+              }
+              errors++;
+            }
           } else {
-            const err24 = { instancePath: instancePath + "/events/" + i0, schemaPath: "answer:SelectedEvents/items/type", keyword: "type", params: { type: "string" } };
+            const err26 = { instancePath: instancePath + "/events/" + i0, schemaPath: "answer:SelectedEvents/items/type", keyword: "type", params: { type: "string" } };
             if (vErrors === null) {
-              vErrors = [err24];
+              vErrors = [err26];
             } else {
-              vErrors.push(err24);
+              vErrors.push(err26);
             }
             errors++;
           }
@@ -31179,51 +31197,28 @@ function validate227(data, { instancePath = "", parentData, parentDataProperty, 
       let data7 = data.event_mapping;
       if (data7 && typeof data7 == "object" && !Array.isArray(data7)) {
         if (Object.keys(data7).length > 500) {
-          const err25 = { instancePath: instancePath + "/event_mapping", schemaPath: "answer:EventMapping/maxProperties", keyword: "maxProperties", params: { limit: 500 } };
+          const err27 = { instancePath: instancePath + "/event_mapping", schemaPath: "answer:EventMapping/maxProperties", keyword: "maxProperties", params: { limit: 500 } };
           if (vErrors === null) {
-            vErrors = [err25];
+            vErrors = [err27];
           } else {
-            vErrors.push(err25);
+            vErrors.push(err27);
           }
           errors++;
         }
         for (const key2 in data7) {
           const _errs24 = errors;
           if (typeof key2 === "string") {
-            if (!pattern162.test(key2)) {
-              const err26 = { instancePath: instancePath + "/event_mapping", schemaPath: "answer:EventMapping/propertyNames/pattern", keyword: "pattern", params: { pattern: "^[a-z0-9][a-z0-9_.-]{0,99}$" }, propertyName: key2 };
+            if (func2(key2) > 100) {
+              const err28 = { instancePath: instancePath + "/event_mapping", schemaPath: "answer:EventMapping/propertyNames/maxLength", keyword: "maxLength", params: { limit: 100 }, propertyName: key2 };
               if (vErrors === null) {
-                vErrors = [err26];
+                vErrors = [err28];
               } else {
-                vErrors.push(err26);
+                vErrors.push(err28);
               }
               errors++;
             }
-          } else {
-            const err27 = { instancePath: instancePath + "/event_mapping", schemaPath: "answer:EventMapping/propertyNames/type", keyword: "type", params: { type: "string" }, propertyName: key2 };
-            if (vErrors === null) {
-              vErrors = [err27];
-            } else {
-              vErrors.push(err27);
-            }
-            errors++;
-          }
-          var valid7 = _errs24 === errors;
-          if (!valid7) {
-            const err28 = { instancePath: instancePath + "/event_mapping", schemaPath: "answer:EventMapping/propertyNames", keyword: "propertyNames", params: { propertyName: key2 } };
-            if (vErrors === null) {
-              vErrors = [err28];
-            } else {
-              vErrors.push(err28);
-            }
-            errors++;
-          }
-        }
-        for (const key3 in data7) {
-          let data8 = data7[key3];
-          if (typeof data8 === "string") {
-            if (func2(data8) > 255) {
-              const err29 = { instancePath: instancePath + "/event_mapping/" + key3.replace(/~/g, "~0").replace(/\//g, "~1"), schemaPath: "answer:EventMapping/additionalProperties/maxLength", keyword: "maxLength", params: { limit: 255 } };
+            if (func2(key2) < 1) {
+              const err29 = { instancePath: instancePath + "/event_mapping", schemaPath: "answer:EventMapping/propertyNames/minLength", keyword: "minLength", params: { limit: 1 }, propertyName: key2 };
               if (vErrors === null) {
                 vErrors = [err29];
               } else {
@@ -31231,8 +31226,8 @@ function validate227(data, { instancePath = "", parentData, parentDataProperty, 
               }
               errors++;
             }
-            if (func2(data8) < 1) {
-              const err30 = { instancePath: instancePath + "/event_mapping/" + key3.replace(/~/g, "~0").replace(/\//g, "~1"), schemaPath: "answer:EventMapping/additionalProperties/minLength", keyword: "minLength", params: { limit: 1 } };
+            if (!pattern162.test(key2)) {
+              const err30 = { instancePath: instancePath + "/event_mapping", schemaPath: "answer:EventMapping/propertyNames/pattern", keyword: "pattern", params: { pattern: "^[a-z0-9][a-z0-9_.-]*$" }, propertyName: key2 };
               if (vErrors === null) {
                 vErrors = [err30];
               } else {
@@ -31241,7 +31236,7 @@ function validate227(data, { instancePath = "", parentData, parentDataProperty, 
               errors++;
             }
           } else {
-            const err31 = { instancePath: instancePath + "/event_mapping/" + key3.replace(/~/g, "~0").replace(/\//g, "~1"), schemaPath: "answer:EventMapping/additionalProperties/type", keyword: "type", params: { type: "string" } };
+            const err31 = { instancePath: instancePath + "/event_mapping", schemaPath: "answer:EventMapping/propertyNames/type", keyword: "type", params: { type: "string" }, propertyName: key2 };
             if (vErrors === null) {
               vErrors = [err31];
             } else {
@@ -31249,13 +31244,54 @@ function validate227(data, { instancePath = "", parentData, parentDataProperty, 
             }
             errors++;
           }
+          var valid7 = _errs24 === errors;
+          if (!valid7) {
+            const err32 = { instancePath: instancePath + "/event_mapping", schemaPath: "answer:EventMapping/propertyNames", keyword: "propertyNames", params: { propertyName: key2 } };
+            if (vErrors === null) {
+              vErrors = [err32];
+            } else {
+              vErrors.push(err32);
+            }
+            errors++;
+          }
+        }
+        for (const key3 in data7) {
+          let data8 = data7[key3];
+          if (typeof data8 === "string") {
+            if (func2(data8) > 255) {
+              const err33 = { instancePath: instancePath + "/event_mapping/" + key3.replace(/~/g, "~0").replace(/\//g, "~1"), schemaPath: "answer:EventMapping/additionalProperties/maxLength", keyword: "maxLength", params: { limit: 255 } };
+              if (vErrors === null) {
+                vErrors = [err33];
+              } else {
+                vErrors.push(err33);
+              }
+              errors++;
+            }
+            if (func2(data8) < 1) {
+              const err34 = { instancePath: instancePath + "/event_mapping/" + key3.replace(/~/g, "~0").replace(/\//g, "~1"), schemaPath: "answer:EventMapping/additionalProperties/minLength", keyword: "minLength", params: { limit: 1 } };
+              if (vErrors === null) {
+                vErrors = [err34];
+              } else {
+                vErrors.push(err34);
+              }
+              errors++;
+            }
+          } else {
+            const err35 = { instancePath: instancePath + "/event_mapping/" + key3.replace(/~/g, "~0").replace(/\//g, "~1"), schemaPath: "answer:EventMapping/additionalProperties/type", keyword: "type", params: { type: "string" } };
+            if (vErrors === null) {
+              vErrors = [err35];
+            } else {
+              vErrors.push(err35);
+            }
+            errors++;
+          }
         }
       } else {
-        const err32 = { instancePath: instancePath + "/event_mapping", schemaPath: "answer:EventMapping/type", keyword: "type", params: { type: "object" } };
+        const err36 = { instancePath: instancePath + "/event_mapping", schemaPath: "answer:EventMapping/type", keyword: "type", params: { type: "object" } };
         if (vErrors === null) {
-          vErrors = [err32];
+          vErrors = [err36];
         } else {
-          vErrors.push(err32);
+          vErrors.push(err36);
         }
         errors++;
       }
@@ -31263,20 +31299,20 @@ function validate227(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.revenue !== void 0) {
       let data9 = data.revenue;
       if (typeof data9 !== "string") {
-        const err33 = { instancePath: instancePath + "/revenue", schemaPath: "#/properties/revenue/type", keyword: "type", params: { type: "string" } };
+        const err37 = { instancePath: instancePath + "/revenue", schemaPath: "#/properties/revenue/type", keyword: "type", params: { type: "string" } };
         if (vErrors === null) {
-          vErrors = [err33];
+          vErrors = [err37];
         } else {
-          vErrors.push(err33);
+          vErrors.push(err37);
         }
         errors++;
       }
       if (!(data9 === "price" || data9 === "proceeds")) {
-        const err34 = { instancePath: instancePath + "/revenue", schemaPath: "#/properties/revenue/enum", keyword: "enum", params: { allowedValues: schema395.properties.revenue.enum } };
+        const err38 = { instancePath: instancePath + "/revenue", schemaPath: "#/properties/revenue/enum", keyword: "enum", params: { allowedValues: schema395.properties.revenue.enum } };
         if (vErrors === null) {
-          vErrors = [err34];
+          vErrors = [err38];
         } else {
-          vErrors.push(err34);
+          vErrors.push(err38);
         }
         errors++;
       }
@@ -31284,30 +31320,30 @@ function validate227(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.updated_at !== void 0) {
       let data10 = data.updated_at;
       if (typeof data10 !== "string" && data10 !== null) {
-        const err35 = { instancePath: instancePath + "/updated_at", schemaPath: "answer:NullableTime/type", keyword: "type", params: { type: schema51.type } };
+        const err39 = { instancePath: instancePath + "/updated_at", schemaPath: "answer:NullableTime/type", keyword: "type", params: { type: schema51.type } };
         if (vErrors === null) {
-          vErrors = [err35];
+          vErrors = [err39];
         } else {
-          vErrors.push(err35);
+          vErrors.push(err39);
         }
         errors++;
       }
       if (typeof data10 === "string") {
         if (!pattern1.test(data10)) {
-          const err36 = { instancePath: instancePath + "/updated_at", schemaPath: "answer:NullableTime/pattern", keyword: "pattern", params: { pattern: "^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z$" } };
+          const err40 = { instancePath: instancePath + "/updated_at", schemaPath: "answer:NullableTime/pattern", keyword: "pattern", params: { pattern: "^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z$" } };
           if (vErrors === null) {
-            vErrors = [err36];
+            vErrors = [err40];
           } else {
-            vErrors.push(err36);
+            vErrors.push(err40);
           }
           errors++;
         }
         if (!formats0(data10)) {
-          const err37 = { instancePath: instancePath + "/updated_at", schemaPath: "answer:NullableTime/format", keyword: "format", params: { format: "date-time" } };
+          const err41 = { instancePath: instancePath + "/updated_at", schemaPath: "answer:NullableTime/format", keyword: "format", params: { format: "date-time" } };
           if (vErrors === null) {
-            vErrors = [err37];
+            vErrors = [err41];
           } else {
-            vErrors.push(err37);
+            vErrors.push(err41);
           }
           errors++;
         }
@@ -31317,30 +31353,30 @@ function validate227(data, { instancePath = "", parentData, parentDataProperty, 
       let data11 = data.generated_signing_secret;
       if (typeof data11 === "string") {
         if (!pattern164.test(data11)) {
-          const err38 = { instancePath: instancePath + "/generated_signing_secret", schemaPath: "#/properties/generated_signing_secret/pattern", keyword: "pattern", params: { pattern: "^whsec_" } };
+          const err42 = { instancePath: instancePath + "/generated_signing_secret", schemaPath: "#/properties/generated_signing_secret/pattern", keyword: "pattern", params: { pattern: "^whsec_" } };
           if (vErrors === null) {
-            vErrors = [err38];
+            vErrors = [err42];
           } else {
-            vErrors.push(err38);
+            vErrors.push(err42);
           }
           errors++;
         }
       } else {
-        const err39 = { instancePath: instancePath + "/generated_signing_secret", schemaPath: "#/properties/generated_signing_secret/type", keyword: "type", params: { type: "string" } };
+        const err43 = { instancePath: instancePath + "/generated_signing_secret", schemaPath: "#/properties/generated_signing_secret/type", keyword: "type", params: { type: "string" } };
         if (vErrors === null) {
-          vErrors = [err39];
+          vErrors = [err43];
         } else {
-          vErrors.push(err39);
+          vErrors.push(err43);
         }
         errors++;
       }
     }
   } else {
-    const err40 = { instancePath, schemaPath: "#/type", keyword: "type", params: { type: "object" } };
+    const err44 = { instancePath, schemaPath: "#/type", keyword: "type", params: { type: "object" } };
     if (vErrors === null) {
-      vErrors = [err40];
+      vErrors = [err44];
     } else {
-      vErrors.push(err40);
+      vErrors.push(err44);
     }
     errors++;
   }
@@ -31349,7 +31385,7 @@ function validate227(data, { instancePath = "", parentData, parentDataProperty, 
 }
 var v4UpdateIntegrationConfigBody = validate228;
 var schema401 = { "type": "object", "required": ["settings"], "additionalProperties": false, "properties": { "settings": { "$ref": "input:IntegrationSettings" }, "events": { "$ref": "input:SelectedEvents" }, "event_mapping": { "$ref": "input:EventMapping" }, "revenue": { "type": "string", "enum": ["price", "proceeds"], "default": "price" } }, "$id": "input:IntegrationConfigInput" };
-var schema403 = { "type": ["array", "null"], "maxItems": 500, "if": { "maxItems": 500 }, "then": { "items": { "type": "string", "pattern": "^(\\*|[a-z0-9][a-z0-9_.-]{0,99})$", "format": "text" } }, "$id": "input:SelectedEvents" };
+var schema403 = { "type": ["array", "null"], "maxItems": 500, "if": { "maxItems": 500 }, "then": { "items": { "type": "string", "minLength": 1, "maxLength": 100, "pattern": "^(\\*|[a-z0-9][a-z0-9_.-]*)$", "format": "text" } }, "$id": "input:SelectedEvents" };
 function validate229(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
@@ -31464,8 +31500,8 @@ function validate229(data, { instancePath = "", parentData, parentDataProperty, 
           for (let i0 = 0; i0 < len0; i0++) {
             let data2 = data1[i0];
             if (typeof data2 === "string") {
-              if (!pattern161.test(data2)) {
-                const err8 = { instancePath: instancePath + "/events/" + i0, schemaPath: "input:SelectedEvents/then/items/pattern", keyword: "pattern", params: { pattern: "^(\\*|[a-z0-9][a-z0-9_.-]{0,99})$" } };
+              if (func2(data2) > 100) {
+                const err8 = { instancePath: instancePath + "/events/" + i0, schemaPath: "input:SelectedEvents/then/items/maxLength", keyword: "maxLength", params: { limit: 100 } };
                 if (vErrors === null) {
                   vErrors = [err8];
                 } else {
@@ -31473,8 +31509,8 @@ function validate229(data, { instancePath = "", parentData, parentDataProperty, 
                 }
                 errors++;
               }
-              if (!formats2(data2)) {
-                const err9 = { instancePath: instancePath + "/events/" + i0, schemaPath: "input:SelectedEvents/then/items/format", keyword: "format", params: { format: "text" } };
+              if (func2(data2) < 1) {
+                const err9 = { instancePath: instancePath + "/events/" + i0, schemaPath: "input:SelectedEvents/then/items/minLength", keyword: "minLength", params: { limit: 1 } };
                 if (vErrors === null) {
                   vErrors = [err9];
                 } else {
@@ -31482,12 +31518,30 @@ function validate229(data, { instancePath = "", parentData, parentDataProperty, 
                 }
                 errors++;
               }
+              if (!pattern161.test(data2)) {
+                const err10 = { instancePath: instancePath + "/events/" + i0, schemaPath: "input:SelectedEvents/then/items/pattern", keyword: "pattern", params: { pattern: "^(\\*|[a-z0-9][a-z0-9_.-]*)$" } };
+                if (vErrors === null) {
+                  vErrors = [err10];
+                } else {
+                  vErrors.push(err10);
+                }
+                errors++;
+              }
+              if (!formats2(data2)) {
+                const err11 = { instancePath: instancePath + "/events/" + i0, schemaPath: "input:SelectedEvents/then/items/format", keyword: "format", params: { format: "text" } };
+                if (vErrors === null) {
+                  vErrors = [err11];
+                } else {
+                  vErrors.push(err11);
+                }
+                errors++;
+              }
             } else {
-              const err10 = { instancePath: instancePath + "/events/" + i0, schemaPath: "input:SelectedEvents/then/items/type", keyword: "type", params: { type: "string" } };
+              const err12 = { instancePath: instancePath + "/events/" + i0, schemaPath: "input:SelectedEvents/then/items/type", keyword: "type", params: { type: "string" } };
               if (vErrors === null) {
-                vErrors = [err10];
+                vErrors = [err12];
               } else {
-                vErrors.push(err10);
+                vErrors.push(err12);
               }
               errors++;
             }
@@ -31497,21 +31551,21 @@ function validate229(data, { instancePath = "", parentData, parentDataProperty, 
         valid4 = _valid0;
       }
       if (!valid4) {
-        const err11 = { instancePath: instancePath + "/events", schemaPath: "input:SelectedEvents/if", keyword: "if", params: { failingKeyword: "then" } };
+        const err13 = { instancePath: instancePath + "/events", schemaPath: "input:SelectedEvents/if", keyword: "if", params: { failingKeyword: "then" } };
         if (vErrors === null) {
-          vErrors = [err11];
+          vErrors = [err13];
         } else {
-          vErrors.push(err11);
+          vErrors.push(err13);
         }
         errors++;
       }
       if (Array.isArray(data1)) {
         if (data1.length > 500) {
-          const err12 = { instancePath: instancePath + "/events", schemaPath: "input:SelectedEvents/maxItems", keyword: "maxItems", params: { limit: 500 } };
+          const err14 = { instancePath: instancePath + "/events", schemaPath: "input:SelectedEvents/maxItems", keyword: "maxItems", params: { limit: 500 } };
           if (vErrors === null) {
-            vErrors = [err12];
+            vErrors = [err14];
           } else {
-            vErrors.push(err12);
+            vErrors.push(err14);
           }
           errors++;
         }
@@ -31521,60 +31575,37 @@ function validate229(data, { instancePath = "", parentData, parentDataProperty, 
       let data3 = data.event_mapping;
       if (data3 && typeof data3 == "object" && !Array.isArray(data3)) {
         if (Object.keys(data3).length > 500) {
-          const err13 = { instancePath: instancePath + "/event_mapping", schemaPath: "input:EventMapping/maxProperties", keyword: "maxProperties", params: { limit: 500 } };
+          const err15 = { instancePath: instancePath + "/event_mapping", schemaPath: "input:EventMapping/maxProperties", keyword: "maxProperties", params: { limit: 500 } };
           if (vErrors === null) {
-            vErrors = [err13];
+            vErrors = [err15];
           } else {
-            vErrors.push(err13);
+            vErrors.push(err15);
           }
           errors++;
         }
         for (const key2 in data3) {
           const _errs19 = errors;
           if (typeof key2 === "string") {
+            if (func2(key2) > 100) {
+              const err16 = { instancePath: instancePath + "/event_mapping", schemaPath: "input:EventMapping/propertyNames/maxLength", keyword: "maxLength", params: { limit: 100 }, propertyName: key2 };
+              if (vErrors === null) {
+                vErrors = [err16];
+              } else {
+                vErrors.push(err16);
+              }
+              errors++;
+            }
+            if (func2(key2) < 1) {
+              const err17 = { instancePath: instancePath + "/event_mapping", schemaPath: "input:EventMapping/propertyNames/minLength", keyword: "minLength", params: { limit: 1 }, propertyName: key2 };
+              if (vErrors === null) {
+                vErrors = [err17];
+              } else {
+                vErrors.push(err17);
+              }
+              errors++;
+            }
             if (!pattern162.test(key2)) {
-              const err14 = { instancePath: instancePath + "/event_mapping", schemaPath: "input:EventMapping/propertyNames/pattern", keyword: "pattern", params: { pattern: "^[a-z0-9][a-z0-9_.-]{0,99}$" }, propertyName: key2 };
-              if (vErrors === null) {
-                vErrors = [err14];
-              } else {
-                vErrors.push(err14);
-              }
-              errors++;
-            }
-            if (!formats2(key2)) {
-              const err15 = { instancePath: instancePath + "/event_mapping", schemaPath: "input:EventMapping/propertyNames/format", keyword: "format", params: { format: "text" }, propertyName: key2 };
-              if (vErrors === null) {
-                vErrors = [err15];
-              } else {
-                vErrors.push(err15);
-              }
-              errors++;
-            }
-          } else {
-            const err16 = { instancePath: instancePath + "/event_mapping", schemaPath: "input:EventMapping/propertyNames/type", keyword: "type", params: { type: "string" }, propertyName: key2 };
-            if (vErrors === null) {
-              vErrors = [err16];
-            } else {
-              vErrors.push(err16);
-            }
-            errors++;
-          }
-          var valid8 = _errs19 === errors;
-          if (!valid8) {
-            const err17 = { instancePath: instancePath + "/event_mapping", schemaPath: "input:EventMapping/propertyNames", keyword: "propertyNames", params: { propertyName: key2 } };
-            if (vErrors === null) {
-              vErrors = [err17];
-            } else {
-              vErrors.push(err17);
-            }
-            errors++;
-          }
-        }
-        for (const key3 in data3) {
-          let data4 = data3[key3];
-          if (typeof data4 === "string") {
-            if (func2(data4) > 255) {
-              const err18 = { instancePath: instancePath + "/event_mapping/" + key3.replace(/~/g, "~0").replace(/\//g, "~1"), schemaPath: "input:EventMapping/additionalProperties/maxLength", keyword: "maxLength", params: { limit: 255 } };
+              const err18 = { instancePath: instancePath + "/event_mapping", schemaPath: "input:EventMapping/propertyNames/pattern", keyword: "pattern", params: { pattern: "^[a-z0-9][a-z0-9_.-]*$" }, propertyName: key2 };
               if (vErrors === null) {
                 vErrors = [err18];
               } else {
@@ -31582,8 +31613,8 @@ function validate229(data, { instancePath = "", parentData, parentDataProperty, 
               }
               errors++;
             }
-            if (func2(data4) < 1) {
-              const err19 = { instancePath: instancePath + "/event_mapping/" + key3.replace(/~/g, "~0").replace(/\//g, "~1"), schemaPath: "input:EventMapping/additionalProperties/minLength", keyword: "minLength", params: { limit: 1 } };
+            if (!formats2(key2)) {
+              const err19 = { instancePath: instancePath + "/event_mapping", schemaPath: "input:EventMapping/propertyNames/format", keyword: "format", params: { format: "text" }, propertyName: key2 };
               if (vErrors === null) {
                 vErrors = [err19];
               } else {
@@ -31591,17 +31622,18 @@ function validate229(data, { instancePath = "", parentData, parentDataProperty, 
               }
               errors++;
             }
-            if (!formats2(data4)) {
-              const err20 = { instancePath: instancePath + "/event_mapping/" + key3.replace(/~/g, "~0").replace(/\//g, "~1"), schemaPath: "input:EventMapping/additionalProperties/format", keyword: "format", params: { format: "text" } };
-              if (vErrors === null) {
-                vErrors = [err20];
-              } else {
-                vErrors.push(err20);
-              }
-              errors++;
-            }
           } else {
-            const err21 = { instancePath: instancePath + "/event_mapping/" + key3.replace(/~/g, "~0").replace(/\//g, "~1"), schemaPath: "input:EventMapping/additionalProperties/type", keyword: "type", params: { type: "string" } };
+            const err20 = { instancePath: instancePath + "/event_mapping", schemaPath: "input:EventMapping/propertyNames/type", keyword: "type", params: { type: "string" }, propertyName: key2 };
+            if (vErrors === null) {
+              vErrors = [err20];
+            } else {
+              vErrors.push(err20);
+            }
+            errors++;
+          }
+          var valid8 = _errs19 === errors;
+          if (!valid8) {
+            const err21 = { instancePath: instancePath + "/event_mapping", schemaPath: "input:EventMapping/propertyNames", keyword: "propertyNames", params: { propertyName: key2 } };
             if (vErrors === null) {
               vErrors = [err21];
             } else {
@@ -31610,41 +31642,81 @@ function validate229(data, { instancePath = "", parentData, parentDataProperty, 
             errors++;
           }
         }
+        for (const key3 in data3) {
+          let data4 = data3[key3];
+          if (typeof data4 === "string") {
+            if (func2(data4) > 255) {
+              const err22 = { instancePath: instancePath + "/event_mapping/" + key3.replace(/~/g, "~0").replace(/\//g, "~1"), schemaPath: "input:EventMapping/additionalProperties/maxLength", keyword: "maxLength", params: { limit: 255 } };
+              if (vErrors === null) {
+                vErrors = [err22];
+              } else {
+                vErrors.push(err22);
+              }
+              errors++;
+            }
+            if (func2(data4) < 1) {
+              const err23 = { instancePath: instancePath + "/event_mapping/" + key3.replace(/~/g, "~0").replace(/\//g, "~1"), schemaPath: "input:EventMapping/additionalProperties/minLength", keyword: "minLength", params: { limit: 1 } };
+              if (vErrors === null) {
+                vErrors = [err23];
+              } else {
+                vErrors.push(err23);
+              }
+              errors++;
+            }
+            if (!formats2(data4)) {
+              const err24 = { instancePath: instancePath + "/event_mapping/" + key3.replace(/~/g, "~0").replace(/\//g, "~1"), schemaPath: "input:EventMapping/additionalProperties/format", keyword: "format", params: { format: "text" } };
+              if (vErrors === null) {
+                vErrors = [err24];
+              } else {
+                vErrors.push(err24);
+              }
+              errors++;
+            }
+          } else {
+            const err25 = { instancePath: instancePath + "/event_mapping/" + key3.replace(/~/g, "~0").replace(/\//g, "~1"), schemaPath: "input:EventMapping/additionalProperties/type", keyword: "type", params: { type: "string" } };
+            if (vErrors === null) {
+              vErrors = [err25];
+            } else {
+              vErrors.push(err25);
+            }
+            errors++;
+          }
+        }
       } else {
-        const err22 = { instancePath: instancePath + "/event_mapping", schemaPath: "input:EventMapping/type", keyword: "type", params: { type: "object" } };
+        const err26 = { instancePath: instancePath + "/event_mapping", schemaPath: "input:EventMapping/type", keyword: "type", params: { type: "object" } };
         if (vErrors === null) {
-          vErrors = [err22];
+          vErrors = [err26];
         } else {
-          vErrors.push(err22);
+          vErrors.push(err26);
         }
         errors++;
       }
     }
     let data5 = data.revenue;
     if (typeof data5 !== "string") {
-      const err23 = { instancePath: instancePath + "/revenue", schemaPath: "#/properties/revenue/type", keyword: "type", params: { type: "string" } };
+      const err27 = { instancePath: instancePath + "/revenue", schemaPath: "#/properties/revenue/type", keyword: "type", params: { type: "string" } };
       if (vErrors === null) {
-        vErrors = [err23];
+        vErrors = [err27];
       } else {
-        vErrors.push(err23);
+        vErrors.push(err27);
       }
       errors++;
     }
     if (!(data5 === "price" || data5 === "proceeds")) {
-      const err24 = { instancePath: instancePath + "/revenue", schemaPath: "#/properties/revenue/enum", keyword: "enum", params: { allowedValues: schema401.properties.revenue.enum } };
+      const err28 = { instancePath: instancePath + "/revenue", schemaPath: "#/properties/revenue/enum", keyword: "enum", params: { allowedValues: schema401.properties.revenue.enum } };
       if (vErrors === null) {
-        vErrors = [err24];
+        vErrors = [err28];
       } else {
-        vErrors.push(err24);
+        vErrors.push(err28);
       }
       errors++;
     }
   } else {
-    const err25 = { instancePath, schemaPath: "#/type", keyword: "type", params: { type: "object" } };
+    const err29 = { instancePath, schemaPath: "#/type", keyword: "type", params: { type: "object" } };
     if (vErrors === null) {
-      vErrors = [err25];
+      vErrors = [err29];
     } else {
-      vErrors.push(err25);
+      vErrors.push(err29);
     }
     errors++;
   }
@@ -31899,8 +31971,8 @@ function validate232(data, { instancePath = "", parentData, parentDataProperty, 
     }
     let data0 = data.event;
     if (typeof data0 === "string") {
-      if (!pattern162.test(data0)) {
-        const err1 = { instancePath: instancePath + "/event", schemaPath: "input:IntegrationTestInput/properties/event/pattern", keyword: "pattern", params: { pattern: "^[a-z0-9][a-z0-9_.-]{0,99}$" } };
+      if (func2(data0) > 100) {
+        const err1 = { instancePath: instancePath + "/event", schemaPath: "input:IntegrationTestInput/properties/event/maxLength", keyword: "maxLength", params: { limit: 100 } };
         if (vErrors === null) {
           vErrors = [err1];
         } else {
@@ -31908,8 +31980,8 @@ function validate232(data, { instancePath = "", parentData, parentDataProperty, 
         }
         errors++;
       }
-      if (!formats2(data0)) {
-        const err2 = { instancePath: instancePath + "/event", schemaPath: "input:IntegrationTestInput/properties/event/format", keyword: "format", params: { format: "text" } };
+      if (func2(data0) < 1) {
+        const err2 = { instancePath: instancePath + "/event", schemaPath: "input:IntegrationTestInput/properties/event/minLength", keyword: "minLength", params: { limit: 1 } };
         if (vErrors === null) {
           vErrors = [err2];
         } else {
@@ -31917,21 +31989,39 @@ function validate232(data, { instancePath = "", parentData, parentDataProperty, 
         }
         errors++;
       }
+      if (!pattern162.test(data0)) {
+        const err3 = { instancePath: instancePath + "/event", schemaPath: "input:IntegrationTestInput/properties/event/pattern", keyword: "pattern", params: { pattern: "^[a-z0-9][a-z0-9_.-]*$" } };
+        if (vErrors === null) {
+          vErrors = [err3];
+        } else {
+          vErrors.push(err3);
+        }
+        errors++;
+      }
+      if (!formats2(data0)) {
+        const err4 = { instancePath: instancePath + "/event", schemaPath: "input:IntegrationTestInput/properties/event/format", keyword: "format", params: { format: "text" } };
+        if (vErrors === null) {
+          vErrors = [err4];
+        } else {
+          vErrors.push(err4);
+        }
+        errors++;
+      }
     } else {
-      const err3 = { instancePath: instancePath + "/event", schemaPath: "input:IntegrationTestInput/properties/event/type", keyword: "type", params: { type: "string" } };
+      const err5 = { instancePath: instancePath + "/event", schemaPath: "input:IntegrationTestInput/properties/event/type", keyword: "type", params: { type: "string" } };
       if (vErrors === null) {
-        vErrors = [err3];
+        vErrors = [err5];
       } else {
-        vErrors.push(err3);
+        vErrors.push(err5);
       }
       errors++;
     }
   } else {
-    const err4 = { instancePath, schemaPath: "input:IntegrationTestInput/type", keyword: "type", params: { type: "object" } };
+    const err6 = { instancePath, schemaPath: "input:IntegrationTestInput/type", keyword: "type", params: { type: "object" } };
     if (vErrors === null) {
-      vErrors = [err4];
+      vErrors = [err6];
     } else {
-      vErrors.push(err4);
+      vErrors.push(err6);
     }
     errors++;
   }
@@ -33559,8 +33649,8 @@ function validate241(data, { instancePath = "", parentData, parentDataProperty, 
           for (let i0 = 0; i0 < len0; i0++) {
             let data3 = data2[i0];
             if (typeof data3 === "string") {
-              if (!pattern162.test(data3)) {
-                const err8 = { instancePath: instancePath + "/events/" + i0, schemaPath: "input:EventTypeName/pattern", keyword: "pattern", params: { pattern: "^[a-z0-9][a-z0-9_.-]{0,99}$" } };
+              if (func2(data3) > 100) {
+                const err8 = { instancePath: instancePath + "/events/" + i0, schemaPath: "input:EventTypeName/maxLength", keyword: "maxLength", params: { limit: 100 } };
                 if (vErrors === null) {
                   vErrors = [err8];
                 } else {
@@ -33568,8 +33658,8 @@ function validate241(data, { instancePath = "", parentData, parentDataProperty, 
                 }
                 errors++;
               }
-              if (!formats2(data3)) {
-                const err9 = { instancePath: instancePath + "/events/" + i0, schemaPath: "input:EventTypeName/format", keyword: "format", params: { format: "text" } };
+              if (func2(data3) < 1) {
+                const err9 = { instancePath: instancePath + "/events/" + i0, schemaPath: "input:EventTypeName/minLength", keyword: "minLength", params: { limit: 1 } };
                 if (vErrors === null) {
                   vErrors = [err9];
                 } else {
@@ -33577,12 +33667,30 @@ function validate241(data, { instancePath = "", parentData, parentDataProperty, 
                 }
                 errors++;
               }
+              if (!pattern162.test(data3)) {
+                const err10 = { instancePath: instancePath + "/events/" + i0, schemaPath: "input:EventTypeName/pattern", keyword: "pattern", params: { pattern: "^[a-z0-9][a-z0-9_.-]*$" } };
+                if (vErrors === null) {
+                  vErrors = [err10];
+                } else {
+                  vErrors.push(err10);
+                }
+                errors++;
+              }
+              if (!formats2(data3)) {
+                const err11 = { instancePath: instancePath + "/events/" + i0, schemaPath: "input:EventTypeName/format", keyword: "format", params: { format: "text" } };
+                if (vErrors === null) {
+                  vErrors = [err11];
+                } else {
+                  vErrors.push(err11);
+                }
+                errors++;
+              }
             } else {
-              const err10 = { instancePath: instancePath + "/events/" + i0, schemaPath: "input:EventTypeName/type", keyword: "type", params: { type: "string" } };
+              const err12 = { instancePath: instancePath + "/events/" + i0, schemaPath: "input:EventTypeName/type", keyword: "type", params: { type: "string" } };
               if (vErrors === null) {
-                vErrors = [err10];
+                vErrors = [err12];
               } else {
-                vErrors.push(err10);
+                vErrors.push(err12);
               }
               errors++;
             }
@@ -33592,30 +33700,30 @@ function validate241(data, { instancePath = "", parentData, parentDataProperty, 
         valid1 = _valid0;
       }
       if (!valid1) {
-        const err11 = { instancePath: instancePath + "/events", schemaPath: "#/properties/events/if", keyword: "if", params: { failingKeyword: "then" } };
+        const err13 = { instancePath: instancePath + "/events", schemaPath: "#/properties/events/if", keyword: "if", params: { failingKeyword: "then" } };
         if (vErrors === null) {
-          vErrors = [err11];
+          vErrors = [err13];
         } else {
-          vErrors.push(err11);
+          vErrors.push(err13);
         }
         errors++;
       }
       if (Array.isArray(data2)) {
         if (data2.length > 500) {
-          const err12 = { instancePath: instancePath + "/events", schemaPath: "#/properties/events/maxItems", keyword: "maxItems", params: { limit: 500 } };
+          const err14 = { instancePath: instancePath + "/events", schemaPath: "#/properties/events/maxItems", keyword: "maxItems", params: { limit: 500 } };
           if (vErrors === null) {
-            vErrors = [err12];
+            vErrors = [err14];
           } else {
-            vErrors.push(err12);
+            vErrors.push(err14);
           }
           errors++;
         }
       } else {
-        const err13 = { instancePath: instancePath + "/events", schemaPath: "#/properties/events/type", keyword: "type", params: { type: "array" } };
+        const err15 = { instancePath: instancePath + "/events", schemaPath: "#/properties/events/type", keyword: "type", params: { type: "array" } };
         if (vErrors === null) {
-          vErrors = [err13];
+          vErrors = [err15];
         } else {
-          vErrors.push(err13);
+          vErrors.push(err15);
         }
         errors++;
       }
@@ -33626,11 +33734,11 @@ function validate241(data, { instancePath = "", parentData, parentDataProperty, 
     const _errs17 = errors;
     if (Array.isArray(data4)) {
       if (data4.length > 3) {
-        const err14 = {};
+        const err16 = {};
         if (vErrors === null) {
-          vErrors = [err14];
+          vErrors = [err16];
         } else {
-          vErrors.push(err14);
+          vErrors.push(err16);
         }
         errors++;
       }
@@ -33651,20 +33759,20 @@ function validate241(data, { instancePath = "", parentData, parentDataProperty, 
         for (let i1 = 0; i1 < len1; i1++) {
           let data5 = data4[i1];
           if (typeof data5 !== "string") {
-            const err15 = { instancePath: instancePath + "/status/" + i1, schemaPath: "#/properties/status/then/items/type", keyword: "type", params: { type: "string" } };
+            const err17 = { instancePath: instancePath + "/status/" + i1, schemaPath: "#/properties/status/then/items/type", keyword: "type", params: { type: "string" } };
             if (vErrors === null) {
-              vErrors = [err15];
+              vErrors = [err17];
             } else {
-              vErrors.push(err15);
+              vErrors.push(err17);
             }
             errors++;
           }
           if (!(data5 === "delivered" || data5 === "failed" || data5 === "missing")) {
-            const err16 = { instancePath: instancePath + "/status/" + i1, schemaPath: "#/properties/status/then/items/enum", keyword: "enum", params: { allowedValues: schema423.properties.status.then.items.enum } };
+            const err18 = { instancePath: instancePath + "/status/" + i1, schemaPath: "#/properties/status/then/items/enum", keyword: "enum", params: { allowedValues: schema423.properties.status.then.items.enum } };
             if (vErrors === null) {
-              vErrors = [err16];
+              vErrors = [err18];
             } else {
-              vErrors.push(err16);
+              vErrors.push(err18);
             }
             errors++;
           }
@@ -33674,26 +33782,7 @@ function validate241(data, { instancePath = "", parentData, parentDataProperty, 
       valid5 = _valid1;
     }
     if (!valid5) {
-      const err17 = { instancePath: instancePath + "/status", schemaPath: "#/properties/status/if", keyword: "if", params: { failingKeyword: "then" } };
-      if (vErrors === null) {
-        vErrors = [err17];
-      } else {
-        vErrors.push(err17);
-      }
-      errors++;
-    }
-    if (Array.isArray(data4)) {
-      if (data4.length > 3) {
-        const err18 = { instancePath: instancePath + "/status", schemaPath: "#/properties/status/maxItems", keyword: "maxItems", params: { limit: 3 } };
-        if (vErrors === null) {
-          vErrors = [err18];
-        } else {
-          vErrors.push(err18);
-        }
-        errors++;
-      }
-    } else {
-      const err19 = { instancePath: instancePath + "/status", schemaPath: "#/properties/status/type", keyword: "type", params: { type: "array" } };
+      const err19 = { instancePath: instancePath + "/status", schemaPath: "#/properties/status/if", keyword: "if", params: { failingKeyword: "then" } };
       if (vErrors === null) {
         vErrors = [err19];
       } else {
@@ -33701,12 +33790,31 @@ function validate241(data, { instancePath = "", parentData, parentDataProperty, 
       }
       errors++;
     }
-  } else {
-    const err20 = { instancePath, schemaPath: "#/type", keyword: "type", params: { type: "object" } };
-    if (vErrors === null) {
-      vErrors = [err20];
+    if (Array.isArray(data4)) {
+      if (data4.length > 3) {
+        const err20 = { instancePath: instancePath + "/status", schemaPath: "#/properties/status/maxItems", keyword: "maxItems", params: { limit: 3 } };
+        if (vErrors === null) {
+          vErrors = [err20];
+        } else {
+          vErrors.push(err20);
+        }
+        errors++;
+      }
     } else {
-      vErrors.push(err20);
+      const err21 = { instancePath: instancePath + "/status", schemaPath: "#/properties/status/type", keyword: "type", params: { type: "array" } };
+      if (vErrors === null) {
+        vErrors = [err21];
+      } else {
+        vErrors.push(err21);
+      }
+      errors++;
+    }
+  } else {
+    const err22 = { instancePath, schemaPath: "#/type", keyword: "type", params: { type: "object" } };
+    if (vErrors === null) {
+      vErrors = [err22];
+    } else {
+      vErrors.push(err22);
     }
     errors++;
   }

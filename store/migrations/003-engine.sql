@@ -238,6 +238,7 @@ create table forgotten_runs (
   started int not null,
   primary key (environment, automation_id, user_id)
 );
+create index forgotten_runs_of_user on forgotten_runs (environment, user_id);
 
 create table pending_screens (
   environment int not null,
@@ -253,6 +254,7 @@ create table pending_screens (
   primary key (environment, id)
 );
 create unique index pending_screens_once_per_step on pending_screens (environment, run_id, step_id);
+create index pending_screens_by_end on pending_screens (environment, expires_at);
 create index pending_screens_of_user on pending_screens (environment, user_id, created_at);
 
 create table pushes (
@@ -349,3 +351,14 @@ create table ledger_history (
   count int not null,
   primary key (environment, kind, due_at, outcome, reason)
 );
+
+-- Promises that nothing would ever have moved: found and mended. One row, written by the worker that watches.
+create table watchdog (
+  one boolean primary key default true check (one),
+  looked_at timestamptz not null,
+  -- Found at the last look, and mended since the beginning.
+  orphans int not null,
+  repaired bigint not null
+);
+create index runs_unfinished on runs (id) where finished_at is null;
+create index report_runs_open on report_runs (environment, id) where status <> 'finished';

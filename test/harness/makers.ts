@@ -1,5 +1,6 @@
 // How one of everything is made through the API, by the name of the path parameter that asks for its id.
 import { randomBytes } from 'node:crypto'
+import { type Receiver, receiver } from './receiver.ts'
 import { until } from './until.ts'
 
 /** Performs a request that must succeed; gives the body of the answer. */
@@ -86,6 +87,17 @@ async function automationRun(place: Place): Promise<string> {
 
 const WINDOW = { from_timestamp: '2026-02-01T00:00:00Z', to_timestamp: '2026-03-01T00:00:00Z' }
 
+let hook: Promise<Receiver> | undefined
+
+/** A paused webhook whose receiver, one for all, takes everything. */
+async function integration(place: Place): Promise<string> {
+  hook ??= receiver({ isKept: false })
+  const { url } = await hook
+  const id = await made(place, '/v4/integrations', { title: unique('integration'), integration: 'webhooks', target_platform: 'iOS' })
+  await place.ask('PUT', `/v4/integrations/${id}/config`, { settings: { url, sandbox_url: url } })
+  return id
+}
+
 export const makers: Record<string, Make> = {
   user_id: user,
   customer_id: user,
@@ -101,6 +113,7 @@ export const makers: Record<string, Make> = {
   config_id: place => made(place, '/v4/remote-configurations', { name: unique('config') }),
   experiment_id: experiment,
   group_id: (place, { experiment_id }) => group(place, experiment_id!, false),
+  integration_id: integration,
   push_id: place => made(place, '/v4/pushes', { name: unique('push'), body: 'Hello' }),
   automation_id: automation,
   run_id: automationRun,

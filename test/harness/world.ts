@@ -37,6 +37,7 @@ const CHOSEN = new Set(['id', 'identity_id', 'alias_id', 'transaction_id', 'even
 
 /** What must be done before the operation has anything to do. */
 const BEFORE: Record<string, (place: Place, given: Given) => Promise<unknown>> = {
+  v4ReplayIntegrationDeliveries: ({ ask }, { integration_id }) => ask('POST', `/v4/integrations/${integration_id}/status`, { status: 1 }),
   v4DetachUserFromRemoteConfiguration: ({ ask }, { config_id, user_id }) =>
     ask('POST', `/v4/remote-configurations/${config_id}/users/${user_id}`),
   v4ReplayAutomationRun: ({ ask }, { run_id }) => ask('POST', `/v4/automation-runs/${run_id}/cancel`),

@@ -1,12 +1,12 @@
 import type { Environment } from '../../domain/environment.ts'
 import { downloadUrl } from '../../domain/exports/address.ts'
 import { manifestOf } from '../../domain/exports/manifest.ts'
+import { getConfig, openSettings } from '../../domain/integrations/config.ts'
 import type { Secrets } from '../../domain/projects/seal.ts'
 import { type LoadedDelivery, loadDelivery } from '../../domain/reports/load-delivery.ts'
 import type { Withheld } from '../../domain/reports/outcome.ts'
 import { DELIVERY_WORKFLOW, deliveryOf } from '../../domain/reports/run.ts'
 import { settle } from '../../domain/reports/settle.ts'
-import { openTarget } from '../../domain/reports/target.ts'
 import type { Pool } from '../../store/connect.ts'
 import type { FileStorage } from '../../store/files/storage.ts'
 import type { Sent } from '../destinations/destination.ts'
@@ -19,7 +19,7 @@ export type DeliveryDeps = {
   storage: FileStorage
   secrets: Secrets
   /** The service's own address, which the links to files begin with. */
-  publicUrl: () => string
+  publicUrl: string
   destinations: Record<ReportSlug, ReportDestination>
 }
 
@@ -73,10 +73,11 @@ async function attempt(deps: DeliveryDeps, environment: Environment, subject: st
   if (!target || target.active === 0) return { status: 'withheld', reason: 'destination_inactive' }
   if (target.active === 2) throw new Error('the integration is in error')
   const delivery = deliveryOfFile(deps, loaded)
-  const sent = await deps.destinations[target.slug].deliver(delivery, {
+  const place = { secrets: deps.secrets, environment, integration: target.id }
+  const sent = await deps.destinations[target.slug as ReportSlug].deliver(delivery, {
     integration: { id: target.id },
     environment: loaded.environment,
-    settings: await openTarget(deps.pool, deps.secrets, environment, target.id),
+    settings: openSettings(place, await getConfig(deps.pool, environment, target.id)),
     signal,
   })
   return judge(sent)
@@ -94,7 +95,7 @@ function deliveryOfFile({ storage, secrets, publicUrl }: DeliveryDeps, { report,
       bytes: manifest.bytes,
       sha256: manifest.sha256,
       format,
-      file_url: downloadUrl(secrets, publicUrl(), file),
+      file_url: downloadUrl(secrets, publicUrl, file),
       expires_at,
       manifest,
       openFile: () => storage.read(id, parts ?? []),

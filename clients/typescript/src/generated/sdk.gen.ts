@@ -130,7 +130,7 @@ export const v4CreateEntitlement = <ThrowOnError extends boolean = true>(options
 /**
  * Delete an entitlement
  *
- * Removes the definition; lapsed grants of it go with it. 409 `conflict` while anybody holds it, by a grant or through a purchase.
+ * Removes the definition; lapsed grants of it go with it. 409 `conflict` while anybody holds it, by a grant or through a purchase, and while an active or paused automation grants it.
  */
 export const v4DeleteEntitlement = <ThrowOnError extends boolean = true>(options: Options<V4DeleteEntitlementData, ThrowOnError>) => (options.client ?? client).delete<V4DeleteEntitlementResponses, V4DeleteEntitlementErrors, ThrowOnError>({
     security: [{ scheme: 'bearer', type: 'http' }],
@@ -709,7 +709,7 @@ export const v4ListSystemSegments = <ThrowOnError extends boolean = true>(option
 /**
  * Delete a segment
  *
- * 409 `conflict` while an active remote configuration, an active or paused experiment or an unfinished export names the segment. A condition elsewhere that names it is never true from then on. 403 `control_forbidden` for a system segment.
+ * 409 `conflict` while an active remote configuration, an active or paused experiment or an unfinished export names the segment, or an active or paused automation is for it. A condition elsewhere that names it is never true from then on. 403 `control_forbidden` for a system segment.
  */
 export const v4DeleteSegment = <ThrowOnError extends boolean = true>(options: Options<V4DeleteSegmentData, ThrowOnError>) => (options.client ?? client).delete<V4DeleteSegmentResponses, V4DeleteSegmentErrors, ThrowOnError>({
     security: [{ scheme: 'bearer', type: 'http' }],
@@ -1647,7 +1647,7 @@ export const v4GetTestClock = <ThrowOnError extends boolean = true>(options?: Op
 /**
  * Advance the test clock
  *
- * Takes the sandbox forward to an instant, and does on the way, one promise at a time and in order, whatever falls due: ends of trials and subscriptions, exports, retention. Answers when nothing due is left; after 60 s of real time 504 `upstream_timeout`: what was done stays, and repeating with `to` goes on. One advance at a time, otherwise 409 `conflict`.
+ * Takes the sandbox forward to an instant, and does on the way, one instant after the other, whatever falls due: slots of reports, steps and waits of automations, deliveries and their further attempts, exports, ends of trials and subscriptions. Attempts go out for real. Answers when nothing due is left and the log is read; after 60 s of real time 504 `upstream_timeout`: what was done stays, and repeating with `to` goes on. One advance at a time, otherwise 409 `conflict`.
  */
 export const v4AdvanceTestClock = <ThrowOnError extends boolean = true>(options: Options<V4AdvanceTestClockData, ThrowOnError>) => (options.client ?? client).post<V4AdvanceTestClockResponses, V4AdvanceTestClockErrors, ThrowOnError>({
     security: [{ scheme: 'bearer', type: 'http' }],

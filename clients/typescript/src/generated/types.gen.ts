@@ -2962,7 +2962,7 @@ export type TestClock = {
      */
     offset_seconds: number;
     /**
-     * Promises due by `now` that are neither final nor waiting for later.
+     * Promises due by `now` that are neither final nor waiting for later, and events that automations or integrations have not read yet.
      */
     outstanding: number;
 };
@@ -2976,7 +2976,7 @@ export type AdvancedTestClock = {
      */
     offset_seconds: number;
     /**
-     * Promises due by `now` that are neither final nor waiting for later.
+     * Promises due by `now` that are neither final nor waiting for later, and events that automations or integrations have not read yet.
      */
     outstanding: number;
     /**
