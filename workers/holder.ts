@@ -124,8 +124,11 @@ export function holder({ pool, performers, leaseMs, log, onOutcome, onClaimed, a
     const room = rooms.get(kind)
     if (!room) return
     for (let rest = [...new Set(ids)]; rest.length > 0; ) {
-      const free = await freeSlots(room)
+      await freeSlots(room)
       if (stopping.signal.aborted) return
+      // Asked once more: of several who waited for a slot the first may have taken it.
+      const free = room.slots.free()
+      if (free <= 0) continue
       await claim(room, rest.slice(0, free))
       rest = rest.slice(free)
     }

@@ -5720,7 +5720,7 @@ export interface components {
          *       "data": {
          *         "campaign": "spring"
          *       },
-         *       "integration_id": null
+         *       "integration_id": "int_0mfa1k3p2000q7w2e8r1"
          *     }
          */
         PushInput: {
@@ -5780,7 +5780,7 @@ export interface components {
          *       "data": {
          *         "campaign": "spring"
          *       },
-         *       "integration_id": null,
+         *       "integration_id": "int_0mfa1k3p2000q7w2e8r1",
          *       "created_at": "2026-03-01T09:00:00Z",
          *       "updated_at": "2026-03-01T09:00:00Z"
          *     }

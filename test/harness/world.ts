@@ -4,7 +4,7 @@ import type { TestApi } from './api.ts'
 import type { Answer, RequestOptions } from './client.ts'
 import { readForAutomations } from './consume.ts'
 import { addressOf, type Described, exampleOf, pathParameters } from './described.ts'
-import { definition, type Given, type Make, makers, type Place, storeProductOf, unique } from './makers.ts'
+import { definition, type Given, type Make, makers, messenger, type Place, storeProductOf, unique } from './makers.ts'
 
 export type Request = { path: Given; query: Record<string, unknown>; body?: unknown }
 
@@ -23,6 +23,7 @@ const REFERENCES: Record<string, Make> = {
   remote_config_uid: makers.config_id!,
   offering_uid: makers.offering_id!,
   group_id: makers.group_id!,
+  integration_id: messenger,
   'filter[experiment_uid][]': makers.experiment_id!,
 }
 export const isReference = (name: string) => Object.hasOwn(REFERENCES, name)

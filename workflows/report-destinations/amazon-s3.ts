@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream'
 import { AbortMultipartUploadCommand, DeleteObjectCommand, PutObjectCommand, type S3Client, S3ServiceException } from '@aws-sdk/client-s3'
 import { Upload } from '@aws-sdk/lib-storage'
-import type { Sent } from '../destinations/destination.ts'
+import type { Sent, Settings } from '../destinations/destination.ts'
 import { byStatus } from '../destinations/judge.ts'
 import { failureOf } from '../outgoing/failure.ts'
 import type { Guard } from '../outgoing/guard.ts'
@@ -16,12 +16,16 @@ import { FileUnreadable, limitFor, wholeFile } from './whole-file.ts'
 const PART_BYTES = 8 * 1024 * 1024
 const PARTS_AT_ONCE = 2
 const MOST_PARTS = 9000
-const TIDYING = () => ({ abortSignal: AbortSignal.timeout(3000) })
+const TIDYING_MS = 3000
 
 type Refused = Partial<Pick<Sent, 'httpStatus' | 'response' | 'retryAfterSeconds'>> & Pick<Sent, 'outcome' | 'error'>
 
 function refused(error: unknown): Refused {
-  if (!(error instanceof S3ServiceException) || !error.$metadata.httpStatusCode) return { outcome: 'retry', error: failureOf(error) }
+  if (!(error instanceof S3ServiceException) || !error.$metadata.httpStatusCode) {
+    const { code, message } = error as { code?: string; message?: string }
+    // The client calls every cut connection a time-out; the code knows better.
+    return { outcome: 'retry', error: failureOf(code ? { code, message } : error) }
+  }
   const { httpStatusCode: httpStatus } = error.$metadata
   const outcome = byStatus(httpStatus).outcome === 'reject' ? 'reject' : 'retry'
   const after = retryAfterSeconds(error.$response?.headers['retry-after'])
@@ -40,8 +44,9 @@ async function attempt(guard: Guard, limitMs: number, scope: ReportScope, work: 
   const limit = AbortSignal.timeout(limitMs)
   let client: S3Client | undefined
   try {
-    client = s3Client(scope.settings, guard)
-    await work(client, AbortSignal.any([scope.signal, limit]))
+    const end = AbortSignal.any([scope.signal, limit])
+    client = s3Client(scope.settings, guard, end)
+    await work(client, end)
     return sent({ outcome: 'delivered', httpStatus: 200, error: null })
   } catch (error) {
     scope.signal.throwIfAborted()
@@ -52,18 +57,21 @@ async function attempt(guard: Guard, limitMs: number, scope: ReportScope, work: 
   }
 }
 
-async function upload(
-  client: S3Client,
-  end: AbortSignal,
-  Bucket: string,
-  Key: string,
-  ContentType: string,
-  file: ReportDelivery['export'],
-) {
+/** What was sent of an upload that was stopped: nobody sees it, but it is paid for. */
+async function removeParts(guard: Guard, settings: Settings, upload: { Bucket: string; Key: string; UploadId: string }) {
+  const client = s3Client(settings, guard, AbortSignal.timeout(TIDYING_MS))
+  await client.send(new AbortMultipartUploadCommand(upload)).catch(() => {})
+  client.destroy()
+}
+
+type Uploading = { guard: Guard; settings: Settings; client: S3Client; end: AbortSignal }
+
+async function upload({ guard, settings, client, end }: Uploading, object: ReturnType<typeof objectOf>, file: ReportDelivery['export']) {
   const content = Readable.from(wholeFile(file), { objectMode: false })
+  const place = { Bucket: String(settings.bucket), Key: object.name }
   const sending = new Upload({
     client,
-    params: { Bucket, Key, ContentType, Body: content },
+    params: { ...place, ContentType: object.contentType, Body: content },
     partSize: Math.max(PART_BYTES, Math.ceil(file.bytes / MOST_PARTS)),
     queueSize: PARTS_AT_ONCE,
   })
@@ -74,8 +82,8 @@ async function upload(
     await sending.done()
   } catch (error) {
     const { uploadId: UploadId } = sending
-    // It removes its parts by itself unless it is stopped: nobody sees them, but they are paid for.
-    if (end.aborted && UploadId) await client.send(new AbortMultipartUploadCommand({ Bucket, Key, UploadId }), TIDYING()).catch(() => {})
+    // Otherwise it has removed them by itself.
+    if (end.aborted && UploadId) await removeParts(guard, settings, { ...place, UploadId })
     throw content.errored ?? error
   } finally {
     end.removeEventListener('abort', stop)
@@ -85,18 +93,18 @@ async function upload(
 
 export const amazonS3 = (guard: Guard): ReportDestination => ({
   deliver: (delivery, scope) =>
-    attempt(guard, limitFor(delivery.export), scope, async (client, abortSignal) => {
-      const Bucket = String(scope.settings.bucket)
-      const { name, contentType } = objectOf(delivery, scope.settings.prefix)
-      await upload(client, abortSignal, Bucket, name, contentType, delivery.export)
-      const manifest = { Key: manifestOf(name), Body: JSON.stringify(delivery.export.manifest), ContentType: 'application/json' }
-      await client.send(new PutObjectCommand({ Bucket, ...manifest }), { abortSignal })
+    attempt(guard, limitFor(delivery.export), scope, async (client, end) => {
+      const { settings } = scope
+      const object = objectOf(delivery, settings.prefix)
+      await upload({ guard, settings, client, end }, object, delivery.export)
+      const manifest = { Body: JSON.stringify(delivery.export.manifest), ContentType: 'application/json' }
+      await client.send(new PutObjectCommand({ Bucket: String(settings.bucket), Key: manifestOf(object.name), ...manifest }))
     }),
   test: scope =>
-    attempt(guard, 10_000, scope, async (client, abortSignal) => {
-      const Bucket = String(scope.settings.bucket)
+    attempt(guard, 10_000, scope, async client => {
       const { name: Key, content: Body } = testObject(scope.settings.prefix)
-      await client.send(new PutObjectCommand({ Bucket, Key, Body, ContentType: 'text/plain' }), { abortSignal })
-      await client.send(new DeleteObjectCommand({ Bucket, Key }), { abortSignal })
+      const place = { Bucket: String(scope.settings.bucket), Key }
+      await client.send(new PutObjectCommand({ ...place, Body, ContentType: 'text/plain' }))
+      await client.send(new DeleteObjectCommand(place))
     }),
 })

@@ -1,7 +1,7 @@
 import { Agent as HttpAgent } from 'node:http'
 import { Agent as HttpsAgent } from 'node:https'
 import { S3Client } from '@aws-sdk/client-s3'
-import { NodeHttpHandler } from '@smithy/node-http-handler'
+import { NodeHttpHandler, type NodeHttpHandlerOptions } from '@smithy/node-http-handler'
 import type { Settings } from '../destinations/destination.ts'
 import { AddressRefused, type Guard, guardedLookup, refuseLiteral } from '../outgoing/guard.ts'
 
@@ -21,8 +21,23 @@ function checked(endpoint: string | undefined, guard: Guard): string | undefined
   return endpoint
 }
 
-/** A client that connects only where the guard lets it; destroy it after use. */
-export function s3Client({ region, access_key_id, secret_access_key, endpoint: given }: Settings, guard: Guard): S3Client {
+/** Ends with the signal whatever is under way: an upload in parts gives its requests none of its own. */
+class EndingHandler extends NodeHttpHandler {
+  readonly #end: AbortSignal
+
+  constructor(options: NodeHttpHandlerOptions, end: AbortSignal) {
+    super(options)
+    this.#end = end
+  }
+
+  override handle(...[request, options]: Parameters<NodeHttpHandler['handle']>) {
+    return super.handle(request, { ...options, abortSignal: this.#end })
+  }
+}
+
+/** A client that connects only where the guard lets it, and until the signal; destroy it after use. */
+export function s3Client(settings: Settings, guard: Guard, end: AbortSignal): S3Client {
+  const { region, access_key_id, secret_access_key, endpoint: given } = settings
   const agent = { keepAlive: true, maxSockets: CONNECTIONS, lookup: guardedLookup(guard) }
   const endpoint = checked(text(given), guard)
   return new S3Client({
@@ -33,15 +48,18 @@ export function s3Client({ region, access_key_id, secret_access_key, endpoint: g
     // Checksums in trailers are Amazon's own, too.
     requestChecksumCalculation: 'WHEN_REQUIRED',
     responseChecksumValidation: 'WHEN_REQUIRED',
-    // A part of a large file: a new attempt would send all the others again.
-    maxAttempts: 3,
-    requestHandler: new NodeHttpHandler({
-      httpAgent: new HttpAgent(agent),
-      httpsAgent: new HttpsAgent(agent),
-      connectionTimeout: IDLE_MS,
-      socketTimeout: IDLE_MS,
-      requestTimeout: REQUEST_MS,
-      throwOnRequestTimeout: true,
-    }),
+    // Attempts are counted, and waited between, by the delivery.
+    maxAttempts: 1,
+    requestHandler: new EndingHandler(
+      {
+        httpAgent: new HttpAgent(agent),
+        httpsAgent: new HttpsAgent(agent),
+        connectionTimeout: IDLE_MS,
+        socketTimeout: IDLE_MS,
+        requestTimeout: REQUEST_MS,
+        throwOnRequestTimeout: true,
+      },
+      end,
+    ),
   })
 }

@@ -2,7 +2,7 @@ import type { ReportDelivery } from './report-destination.ts'
 
 /** A report in words, one fact a line. */
 export const toldInWords = ({ report, run, export: { rows, format, file_url, expires_at } }: ReportDelivery): string[] => [
-  `${report.name}${run.test ? ' (test)' : ''}`,
+  `${report.name.replaceAll(/\s+/g, ' ')}${run.test ? ' (test)' : ''}`,
   `Events from ${run.from} to ${run.to}`,
   `Rows: ${rows}`,
   `File (${format}): ${file_url}`,

@@ -1,0 +1,79 @@
+import { GOOGLE_UNAUTHENTICATED, googleAccount, googleTokenEndpoint } from './google.ts'
+import { type Asked, type Vendor, type VendorReply, vendor } from './vendor.ts'
+
+const SCOPE = 'https://www.googleapis.com/auth/devstorage.read_write'
+const QUARTER_MB = 256 * 1024
+
+type Session = { name: string; contentType: string; bytes: Buffer }
+export type StoredObject = { contentType: string; content: Buffer }
+
+export type CloudStorage = {
+  vendor: Vendor
+  account: ReturnType<typeof googleAccount>
+  tokens: ReturnType<typeof googleTokenEndpoint>
+  objects: Map<string, StoredObject>
+  /** Stands in for the next answers, where it gives one. */
+  next: { reply: (asked: Asked) => VendorReply | undefined; keepsOnly: number | undefined }
+}
+
+const error = (status: number, message: string): VendorReply => ({ status, body: { error: { code: status, message } } })
+
+/** Google's storage as far as its JSON API for uploads goes, with the one bucket `reports`. */
+export async function cloudStorage(): Promise<CloudStorage> {
+  const account = googleAccount(() => `${storage.vendor.url}/token`)
+  const tokens = googleTokenEndpoint(account.publicKey, () => `${storage.vendor.url}/token`, SCOPE)
+  const sessions = new Map<string, Session>()
+  const objects = new Map<string, StoredObject>()
+  const stored = (name: string): VendorReply => ({ status: 200, body: { kind: 'storage#object', name } })
+
+  /** One slice of an upload: `bytes from-to/total`, the total being * until the last one. */
+  function slice(session: Session, { headers, body }: Asked): VendorReply {
+    const [, from, to, total] = /^bytes (?:(\d+)-(\d+)|\*)\/(\d+|\*)$/.exec(headers['content-range'] ?? '') ?? []
+    if (total === undefined || Number(headers['content-length']) !== body.length) return error(400, 'bad range')
+    if (from !== undefined && (Number(from) !== session.bytes.length || Number(to) - Number(from) + 1 !== body.length))
+      return error(503, `not at ${from}`)
+    if (total === '*' && body.length % QUARTER_MB !== 0) return error(400, 'not a multiple of 256 KiB')
+    const kept = storage.next.keepsOnly ?? body.length
+    storage.next.keepsOnly = undefined
+    session.bytes = Buffer.concat([session.bytes, body.subarray(0, kept)])
+    if (total === '*' || session.bytes.length < Number(total))
+      return { status: 308, headers: session.bytes.length > 0 ? { range: `bytes=0-${session.bytes.length - 1}` } : {} }
+    objects.set(session.name, { contentType: session.contentType, content: session.bytes })
+    return stored(session.name)
+  }
+
+  function answer(asked: Asked): VendorReply {
+    const { method, path, query, headers, body } = asked
+    if (path === '/token') return tokens.answer(asked)
+    const instead = storage.next.reply(asked)
+    if (instead) return instead
+    const session = sessions.get(path)
+    if (session && method === 'PUT') return slice(session, asked)
+    if (!tokens.isKnown(asked)) return GOOGLE_UNAUTHENTICATED
+    const name = query.get('name') ?? ''
+    const uploads = /^\/upload\/storage\/v1\/b\/([^/]+)\/o$/.exec(path)
+    if (uploads && uploads[1] !== 'reports') return error(404, 'The specified bucket does not exist.')
+    if (uploads && method === 'POST' && query.get('uploadType') === 'media') {
+      objects.set(name, { contentType: headers['content-type'] ?? '', content: body })
+      return stored(name)
+    }
+    if (uploads && method === 'POST' && query.get('uploadType') === 'resumable') {
+      const place = `/session/${sessions.size + 1}`
+      sessions.set(place, { name, contentType: String(headers['x-upload-content-type']), bytes: Buffer.alloc(0) })
+      return { status: 200, headers: { location: `${storage.vendor.url}${place}` } }
+    }
+    const [, removed] = /^\/storage\/v1\/b\/reports\/o\/([^/]+)$/.exec(path) ?? []
+    if (method === 'DELETE' && removed && objects.delete(decodeURIComponent(removed))) return { status: 204 }
+    return error(404, 'Not Found')
+  }
+
+  const storage: CloudStorage = {
+    vendor: undefined as unknown as Vendor,
+    account,
+    tokens,
+    objects,
+    next: { reply: () => undefined, keepsOnly: undefined },
+  }
+  storage.vendor = await vendor(answer)
+  return storage
+}

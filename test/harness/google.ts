@@ -1,0 +1,63 @@
+import { createVerify, generateKeyPairSync, type KeyObject } from 'node:crypto'
+import type { Asked, VendorReply } from './vendor.ts'
+
+const GRANT = 'urn:ietf:params:oauth:grant-type:jwt-bearer'
+
+/** A service account with a key of its own, as Google hands it out. `tokenUri`: who gives tokens for it. */
+export function googleAccount(tokenUri: () => string) {
+  const { privateKey, publicKey } = generateKeyPairSync('rsa', { modulusLength: 2048 })
+  return {
+    publicKey,
+    json: () =>
+      JSON.stringify({
+        type: 'service_account',
+        project_id: 'shop-1',
+        private_key_id: 'key-1',
+        private_key: privateKey.export({ type: 'pkcs8', format: 'pem' }),
+        client_email: 'perennial@shop-1.iam.gserviceaccount.com',
+        token_uri: tokenUri(),
+      }),
+  }
+}
+
+const decoded = (part: string | undefined) => JSON.parse(Buffer.from(part ?? '', 'base64url').toString())
+
+/** Why an assertion is none; null when it is good. As Google judges it (RFC 7523). */
+function faultOf(assertion: string, publicKey: KeyObject, tokenUri: string, scope: string): string | null {
+  const [header, claims, signature] = assertion.split('.')
+  const { alg, typ, kid } = decoded(header)
+  if (alg !== 'RS256' || typ !== 'JWT' || kid !== 'key-1') return 'header'
+  const verified = createVerify('RSA-SHA256').update(`${header}.${claims}`).verify(publicKey, signature!, 'base64url')
+  if (!verified) return 'signature'
+  const { iss, aud, iat, exp, scope: asked } = decoded(claims)
+  const now = Date.now() / 1000
+  if (iss !== 'perennial@shop-1.iam.gserviceaccount.com' || aud !== tokenUri || asked !== scope) return 'claims'
+  return iat <= now + 5 && exp > now && exp - iat <= 3600 ? null : 'times'
+}
+
+/** Google's token endpoint: gives tokens t1, t2 … and knows them until they are revoked. */
+export function googleTokenEndpoint(publicKey: KeyObject, tokenUri: () => string, scope: string) {
+  let given = 0
+  const valid = new Set<string>()
+  return {
+    valid,
+    given: () => given,
+    revoke: () => valid.clear(),
+    answer({ method, headers, body }: Asked): VendorReply {
+      const form = new URLSearchParams(body.toString())
+      if (method !== 'POST' || headers['content-type'] !== 'application/x-www-form-urlencoded' || form.get('grant_type') !== GRANT)
+        return { status: 400, body: { error: 'unsupported_grant_type' } }
+      const fault = faultOf(form.get('assertion') ?? '', publicKey, tokenUri(), scope)
+      if (fault) return { status: 400, body: { error: 'invalid_grant', error_description: fault } }
+      const token = `t${++given}`
+      valid.add(token)
+      return { status: 200, body: { access_token: token, expires_in: 3599, token_type: 'Bearer' } }
+    },
+    isKnown: ({ headers }: Asked) => valid.has((headers.authorization ?? '').replace(/^Bearer /, '')),
+  }
+}
+
+export const GOOGLE_UNAUTHENTICATED: VendorReply = {
+  status: 401,
+  body: { error: { code: 401, message: 'Request had invalid authentication credentials.', status: 'UNAUTHENTICATED' } },
+}

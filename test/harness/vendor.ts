@@ -1,0 +1,41 @@
+import { createServer, type IncomingHttpHeaders, type IncomingMessage } from 'node:http'
+import type { AddressInfo } from 'node:net'
+
+export type Asked = { method: string; path: string; query: URLSearchParams; headers: IncomingHttpHeaders; body: Buffer }
+/** `hang`: no answer; `cut`: the connection is closed. */
+export type VendorReply = { status: number; body?: unknown; headers?: Record<string, string> } | 'hang' | 'cut'
+
+export type Vendor = { url: string; asked: Asked[]; close(): Promise<void> }
+
+async function read(request: IncomingMessage): Promise<Buffer> {
+  const chunks: Buffer[] = []
+  for await (const chunk of request) chunks.push(chunk as Buffer)
+  return Buffer.concat(chunks)
+}
+
+/** A local HTTP server that answers as somebody else's would; it remembers what it was asked. */
+export async function vendor(answer: (asked: Asked) => VendorReply | Promise<VendorReply>): Promise<Vendor> {
+  const asked: Asked[] = []
+  const server = createServer(async (request, response) => {
+    const { pathname, searchParams } = new URL(request.url!, 'http://vendor')
+    const one = { method: request.method!, path: pathname, query: searchParams, headers: request.headers, body: await read(request) }
+    asked.push(one)
+    const reply = await answer(one)
+    if (reply === 'hang') return
+    if (reply === 'cut') return void request.socket.destroy()
+    const text = typeof reply.body === 'string' ? reply.body : reply.body === undefined ? '' : JSON.stringify(reply.body)
+    response.writeHead(reply.status, { 'content-type': 'application/json', ...reply.headers }).end(text)
+  })
+  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    asked,
+    close: () =>
+      new Promise(resolve => {
+        server.close(() => resolve())
+        server.closeAllConnections()
+      }),
+  }
+}
+
+export const jsonOf = ({ body }: Asked) => JSON.parse(body.toString())
