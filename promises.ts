@@ -1,6 +1,5 @@
-import { consumeForAutomations } from './domain/automations/consume.ts'
 import { TIMERS } from './domain/clock/timers.ts'
-import { consumeForIntegrations } from './domain/deliveries/consume.ts'
+import { CONSUMERS } from './domain/log/handlers.ts'
 import type { Secrets } from './domain/projects/seal.ts'
 import type { Pool } from './store/connect.ts'
 import type { FileStorage } from './store/files/storage.ts'
@@ -65,9 +64,6 @@ export function promises(deps: PromisesDeps): Promises {
       deliverPerformer({ pool, secrets, outgoing, destinations: eventDestinations, policy: policies.delivery, at }),
     ],
     timers: TIMERS.map(({ kind, fire }) => ({ kind, fire: id => fire(pool, id) })),
-    consumers: [
-      { name: 'automations', handle: consumeForAutomations },
-      { name: 'integrations', handle: consumeForIntegrations },
-    ],
+    consumers: CONSUMERS,
   }
 }

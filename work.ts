@@ -5,6 +5,7 @@ import type { Ground } from './perennial.ts'
 import { promises } from './promises.ts'
 import { startHousekeeping } from './workers/housekeeping.ts'
 import { startWorker } from './workers/main.ts'
+import { startWatchdog } from './workers/watchdog.ts'
 import type { AtCrashPoint } from './workflows/engine/crash-point.ts'
 import { POLICIES } from './workflows/engine/policy.ts'
 import { outgoing } from './workflows/outgoing/outgoing.ts'
@@ -39,7 +40,9 @@ export async function work(
     ...(countOutcome && { onOutcome: countOutcome }),
   })
   const housekeeping = startHousekeeping(pool, log)
+  const watchdog = startWatchdog({ pool, log })
   return async () => {
+    await watchdog.stop()
     await housekeeping.stop()
     await worker.stop()
     await out.close()

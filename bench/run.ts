@@ -13,6 +13,8 @@ const BENCHES: Record<string, () => Promise<{ bench: () => Promise<Result> }>> =
   export: () => import('./export.ts'),
   start: () => import('./start.ts'),
   lists: () => import('./lists.ts'),
+  pickup: () => import('./pickup.ts'),
+  fairness: () => import('./fairness.ts'),
   'durable-runs': () => import('./durable-runs.ts'),
   'scale-out': () => import('./scale-out.ts'),
 }

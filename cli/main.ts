@@ -5,6 +5,7 @@ import { isUsageError, lineOf, UsageError } from './failure.ts'
 import { importCsv } from './import/command.ts'
 import { project } from './project.ts'
 import { restore } from './restore.ts'
+import { setAside } from './set-aside.ts'
 import { IMPORT_USAGE, USAGE } from './usage.ts'
 
 const help: Command = async ([topic], { out }) => {
@@ -17,6 +18,7 @@ const COMMANDS = new Map<string, Command>([
   ['import', importCsv],
   ['backup', backup],
   ['restore', restore],
+  ['set-aside', setAside],
   ['help', help],
   ['--help', help],
   ['-h', help],

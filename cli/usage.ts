@@ -10,6 +10,8 @@ export const USAGE = `Usage: npm run cli -- COMMAND
                                   store the rows of a CSV file as events ("help import" says how)
   backup DIR                      write the whole installation into a new folder
   restore DIR                     fill an empty installation from such a folder
+  set-aside list [--all]          events that automations or integrations could not handle
+  set-aside replay EVENT …|--all  handle them again
   help [import]
 
 The commands use the configuration of the service: DATABASE_URL with APP_SECRET, or DATA_DIR.`

@@ -332,7 +332,6 @@ create table report_runs (
 );
 create unique index report_runs_once_per_slot on report_runs (environment, report_id, slot) where kind = 'scheduled';
 create index report_runs_by_creation on report_runs (environment, report_id, created_at, id);
-create index report_runs_open on report_runs (environment, report_id) where status <> 'finished';
 create index report_runs_by_slot on report_runs (environment, slot) where kind = 'scheduled';
 create index report_runs_by_end on report_runs (environment, finished_at) where finished_at is not null;
 

@@ -6,7 +6,7 @@ import { afterEach, describe, test } from 'vitest'
 import type { CrashPoint } from '../../workflows/engine/crash-point.ts'
 import { client } from '../harness/client.ts'
 import { freshDatabase } from '../harness/database.ts'
-import { endLoad, expectKept, type Load, layGround, moreLoad, noLoad, seeded, settled, sink } from '../harness/load.ts'
+import { endLoad, expectKept, keptUp, type Load, layGround, moreLoad, noLoad, seeded, settled, sink } from '../harness/load.ts'
 import { type Running, run, type SpawnOptions } from '../harness/process.ts'
 import { startRedis } from '../harness/redis.ts'
 
@@ -79,6 +79,7 @@ describe.each(DRIVERS)('over %s', driver => {
     const loading = (async () => {
       for (let round = 0; !isOver; round++) {
         await moreLoad(place.call, load, round)
+        await keptUp(place.database.pool)
         await delay(40)
       }
     })()
@@ -119,7 +120,7 @@ describe.each(DRIVERS)('over %s', driver => {
         for (let n = 0; !isDead; n++) {
           if (n > 400) throw new Error(`the worker never came to ${point} for the ${after}th time`)
           await moreLoad(place.call, load, round++)
-          await delay(20)
+          await delay(50)
         }
       }
     }

@@ -48,6 +48,7 @@ async function history(environment: number): Promise<void> {
       )
     }
     if (!kept) await runRow(pool, environment, { at: ago(age), status: 'succeeded', automation: 'auto_gone', user: 'QON_x' })
+    await runRow(pool, environment, { at: ago(age), status: 'succeeded', user: 'QON_x', replayOf: 'run_1' })
     // However old: it has not ended.
     await runRow(pool, environment, { at: ago(age), status: 'waiting', dueAt: ago(-1) })
   }
@@ -83,20 +84,20 @@ test('what is no longer kept goes by the clock of its environment, batch by batc
   const environment = await sandbox()
   await history(environment)
   const before = await whole(environment)
-  expect(before.map(entry => entry.promised)).toEqual([9, 14, 9, 0])
+  expect(before.map(entry => entry.promised)).toEqual([9, 17, 9, 0])
   const dropped = await dropExpired(api.pool, undefined, 3)
-  expect(dropped).toEqual({ automationRuns: 8, deliveries: 4, reportRuns: 5, pendingScreens: 3, setAside: 2 })
+  expect(dropped).toEqual({ automationRuns: 10, deliveries: 4, reportRuns: 5, pendingScreens: 3, setAside: 2 })
   expect(await whole(environment)).toEqual(before)
   expect(await dropExpired(api.pool)).toEqual({ automationRuns: 0, deliveries: 0, reportRuns: 0, pendingScreens: 0, setAside: 0 })
   const kept = await Promise.all(
     ['automation_runs', 'deliveries', 'report_runs', 'pending_screens'].map(table => rowsOf(table, environment)),
   )
-  expect(kept).toEqual([6, 5, 5, 2])
+  expect(kept).toEqual([7, 5, 5, 2])
   const steps = await api.pool.query(
     'select 1 from automation_steps s where not exists (select 1 from automation_runs r where r.number = s.run)',
   )
   expect(steps.rowCount).toBe(0)
-  // Begun, not skipped, and of an automation that can still ask.
+  // Begun, not skipped, no replays, and of an automation that can still ask.
   const forgotten = await api.pool.query('select automation_id, user_id, started from forgotten_runs where environment = $1', [environment])
   expect(forgotten.rows).toEqual([{ automation_id: 'auto_a', user_id: 'QON_x', started: 4 }])
   await api.pool.query('delete from set_aside_events')
@@ -110,7 +111,7 @@ test('as many at once as there are workers: each row goes once and is counted on
   const rest = await dropExpired(api.pool)
   expect(await Promise.all(environments.map(whole))).toEqual(before)
   const sum = (what: string) => [...dropped, rest].reduce((total, each) => total + each[what]!, 0)
-  expect([sum('automationRuns'), sum('deliveries'), sum('reportRuns')]).toEqual([16, 8, 10])
+  expect([sum('automationRuns'), sum('deliveries'), sum('reportRuns')]).toEqual([20, 8, 10])
 })
 
 test('the record of an export goes and still counts; one that a report made does not', async () => {

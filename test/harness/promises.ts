@@ -12,13 +12,13 @@ const promise = async (pool: Pool, environment: number, kind: string, number: nu
 const FINAL = ['succeeded', 'failed', 'cancelled', 'skipped', 'delivered']
 const endOf = ({ at, status }: PromiseRow) => (FINAL.includes(status) ? at : null)
 
-export type RunRow = PromiseRow & { automation?: string; started?: boolean; endedAt?: string }
+export type RunRow = PromiseRow & { automation?: string; started?: boolean; endedAt?: string; replayOf?: string }
 export async function runRow(pool: Pool, environment: number, row: RunRow): Promise<{ id: string; number: number }> {
   const id = orderedId('run')
   const { rows } = await pool.query<{ number: number }>(
     `insert into automation_runs (environment, id, automation_id, version, user_id, event_id, event_name, happened_at, received_at, partition,
-       log_offset, position, status, reason, due_at, created_at, started_at, finished_at)
-     values ($1, $2::text, $3, 1, $4, $2::text, 'opened', $5, $5, 0, 0, 0, $6, $7, $8, $5, $9, $10) returning number`,
+       log_offset, position, status, reason, due_at, created_at, started_at, finished_at, replay_of)
+     values ($1, $2::text, $3, 1, $4, $2::text, 'opened', $5, $5, 0, 0, 0, $6, $7, $8, $5, $9, $10, $11) returning number`,
     [
       environment,
       id,
@@ -30,6 +30,7 @@ export async function runRow(pool: Pool, environment: number, row: RunRow): Prom
       row.dueAt ?? null,
       row.started ? row.at : null,
       row.endedAt ?? endOf(row),
+      row.replayOf ?? null,
     ],
   )
   const { number } = rows[0]!

@@ -1,0 +1,61 @@
+import { createServer, type IncomingMessage } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import type { Ground } from './ground.ts'
+
+/** A receiver of webhooks; `met` is told each event's id as soon as its headers and body are here. `hangMs`: answers only then. */
+export async function sink(ground: Ground, met: (eventId: string, path: string) => void, hangMs = 0): Promise<string> {
+  const server = createServer(async (request: IncomingMessage, response) => {
+    const chunks: Buffer[] = []
+    for await (const chunk of request) chunks.push(chunk as Buffer)
+    const { event_id = '' } = JSON.parse(Buffer.concat(chunks).toString() || '{}') as { event_id?: string }
+    met(event_id, request.url ?? '')
+    // The probe of an activation must be answered at once.
+    setTimeout(() => response.end('ok'), event_id === '' || request.url?.endsWith('/probe') ? 0 : hangMs)
+  })
+  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
+  ground.undo(async () => {
+    server.closeAllConnections()
+    server.close()
+  })
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+}
+
+export type Caller = (method: string, path: string, body?: unknown) => Promise<{ id: string } & Record<string, unknown>>
+
+export const caller =
+  (url: string, key: string): Caller =>
+  async (method, path, body) => {
+    const answer = await fetch(url + path, {
+      method,
+      headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+      ...(body !== undefined && { body: JSON.stringify(body) }),
+    })
+    const text = await answer.text()
+    if (!answer.ok) throw new Error(`${method} ${path}: ${answer.status} ${text.slice(0, 300)}`)
+    return text === '' ? {} : JSON.parse(text)
+  }
+
+/** An active webhook integration that sends these event types to `to`. */
+export async function webhookTo(call: Caller, to: string, events: string[]): Promise<string> {
+  const { id } = await call('POST', '/v4/integrations', { title: 'Sink', integration: 'webhooks', target_platform: 'iOS' })
+  await call('PUT', `/v4/integrations/${id}/config`, { settings: { url: to }, events })
+  await call('POST', `/v4/integrations/${id}/status`, { status: 1 })
+  return id
+}
+
+/** An active automation whose only step calls the integration. */
+export async function hookOn(call: Caller, event: string, integration: string): Promise<void> {
+  const steps = [{ id: 'hook', type: 'webhook', integration_id: integration }]
+  await call('POST', '/v4/automations', {
+    name: 'Hook',
+    status: 'active',
+    data: { initiators: [{ uid: event, type: 'event' }], actions: {}, steps },
+  })
+}
+
+export const event = (name: string, id: string, person: string) => ({
+  event_id: id,
+  event_name: name,
+  identity_id: person,
+  happened_at: '2026-03-01T12:00:00Z',
+})

@@ -1,0 +1,67 @@
+import type { Db, Pool } from '../../store/connect.ts'
+import { transaction } from '../../store/transaction.ts'
+import { audit, type Trail } from '../audit/record.ts'
+import type { Environment, EnvironmentKind } from '../environment.ts'
+import type { Consumer } from './consume.ts'
+import { readLog } from './read.ts'
+
+/** An event that a reader of the log could not handle. */
+export type SetAsideEvent = {
+  consumer: string
+  environment: Environment
+  partition: number
+  log_offset: number
+  event_id: string
+  error: string
+  set_aside_at: string
+  replayed_at: string | null
+  project: number
+  environment_kind: EnvironmentKind
+}
+
+/** In the order in which they stand in the log, those of all projects; `ids`: these events only; `all`: also what was replayed. */
+export async function listSetAside(db: Db, { ids, all = false }: { ids?: string[]; all?: boolean } = {}): Promise<SetAsideEvent[]> {
+  const { rows } = await db.query<SetAsideEvent>(
+    `select s.consumer, s.environment, s.partition, s.log_offset, s.event_id, s.error, s.set_aside_at, s.replayed_at, e.project,
+       e.kind as environment_kind
+     from set_aside_events s join environments e on e.id = s.environment
+     where ($1 or s.replayed_at is null) and ($2::text[] is null or s.event_id = any ($2))
+     order by s.consumer, s.environment, s.partition, s.log_offset`,
+    [all, ids ?? null],
+  )
+  return rows
+}
+
+export type Replayed = { is: 'replayed' } | { is: 'gone' } | { is: 'failed'; why: string }
+
+const KEY = 'consumer = $1 and environment = $2 and partition = $3 and log_offset = $4'
+
+/**
+ * Handles the event again, and notes it, in one transaction: it is handled once, whoever else tries, and a failure leaves everything as
+ * it was but for the reason. The place in the log is held meanwhile, as by whoever reads on.
+ */
+export async function replaySetAside(pool: Pool, consumers: readonly Consumer[], trail: Trail, event: SetAsideEvent): Promise<Replayed> {
+  const { environment, partition, log_offset } = event
+  const key = [event.consumer, environment, partition, log_offset]
+  const consumer = consumers.find(({ name }) => name === event.consumer)
+  if (!consumer) return { is: 'failed', why: `this program knows no reader ${event.consumer}` }
+  try {
+    return await transaction(pool, async tx => {
+      await tx.query(
+        'select 1 from log_consumers where consumer = $1 and environment = $2 and partition = $3 for no key update',
+        key.slice(0, 3),
+      )
+      const held = await tx.query(`select 1 from set_aside_events where ${KEY} and replayed_at is null for update`, key)
+      if (held.rowCount === 0) return { is: 'gone' }
+      const [found] = await readLog(tx, environment, [{ partition, next_offset: log_offset }], 1)
+      if (found?.log_offset === log_offset) await consumer.handle(tx, environment, [found])
+      await tx.query(`update set_aside_events set replayed_at = clock_timestamp() where ${KEY}`, key)
+      await audit(tx, trail, { resource: 'event', id: event.event_id, ...(found?.user_id && { user: found.user_id }) })
+      return { is: 'replayed' }
+    })
+  } catch (error) {
+    const why = (error instanceof Error ? error.message : String(error)).slice(0, 1000)
+    await pool.query(`update set_aside_events set error = $5 where ${KEY} and replayed_at is null`, [...key, why])
+    return { is: 'failed', why }
+  }
+}
