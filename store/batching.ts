@@ -18,7 +18,7 @@ const CONFLICT_TRIES = 3
  */
 export function batching<Item, Answer>(
   flush: (items: readonly Item[]) => Promise<readonly Answer[]>,
-  { max = 500, inFlight = 2 }: BatchingOptions = {},
+  { max = 1_000, inFlight = 2 }: BatchingOptions = {},
 ): (item: Item) => Promise<Answer> {
   let underWay = 0
   const waiting: (() => void)[] = []

@@ -14,8 +14,8 @@ export type HolderOptions = {
   leaseMs: number
   log: Logger
   onOutcome: (kind: string, outcome: Outcome['is'] | 'error') => void
-  /** Something was claimed: there may be room for more rings. */
-  onClaimed: () => void
+  /** Something was claimed: so many: there may be room for more rings. */
+  onClaimed: (count: number) => void
   at: AtCrashPoint
 }
 
@@ -95,7 +95,7 @@ export function holder({ pool, performers, leaseMs, log, onOutcome, onClaimed, a
     } finally {
       for (const candidate of rest.values()) slots.vacate(candidate)
     }
-    onClaimed()
+    onClaimed(admitted.length)
   }
 
   async function claim(room: Room, ids: number[]): Promise<void> {
@@ -116,7 +116,7 @@ export function holder({ pool, performers, leaseMs, log, onOutcome, onClaimed, a
     } finally {
       slots.unreserve(ids.length)
     }
-    onClaimed()
+    onClaimed(ids.length)
   }
 
   /** Claims those of the promises that are due, as slots become free; resolves when each was claimed, by us or somebody else, or kept in mind. */
@@ -124,8 +124,11 @@ export function holder({ pool, performers, leaseMs, log, onOutcome, onClaimed, a
     const room = rooms.get(kind)
     if (!room) return
     for (let rest = [...new Set(ids)]; rest.length > 0; ) {
-      const free = await freeSlots(room)
+      await freeSlots(room)
       if (stopping.signal.aborted) return
+      // Asked once more: of several who waited for a slot the first may have taken it.
+      const free = room.slots.free()
+      if (free <= 0) continue
       await claim(room, rest.slice(0, free))
       rest = rest.slice(free)
     }

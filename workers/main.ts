@@ -52,7 +52,7 @@ export async function startWorker({
       if (outcome === 'suspended') sweep.wake()
       onOutcome?.(kind, outcome)
     },
-    onClaimed: () => sweep.onClaimed(),
+    onClaimed: count => sweep.onClaimed(count),
     at,
   })
   const byKind = new Map(timers.map(timer => [timer.kind, timer]))

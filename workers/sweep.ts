@@ -23,12 +23,17 @@ export function startSweep({ pool, queue, take, log }: SweepOptions) {
   let stopped = false
   let again = false
   let isBehind = false
+  // A sweep looks at the whole window, whatever it finds to ring.
+  let claimed = 0
+  let enough = 0
   let current: Promise<void> | undefined
   let alarm: NodeJS.Timeout | undefined
 
   async function ringAll(): Promise<void> {
     const due = await takeRings(pool, WINDOW)
     isBehind = due.length >= BACKLOG
+    enough = due.length / 4
+    claimed = 0
     // None waits for another: a queue that is slow for one kind must not hold up the others.
     await Promise.all(
       [...Map.groupBy(due, (ring: Ring) => ring.kind)].map(async ([kind, rings]) => {
@@ -70,9 +75,10 @@ export function startSweep({ pool, queue, take, log }: SweepOptions) {
 
   return {
     wake,
-    /** Some of what was rung is in somebody's hands: the window has room again. */
-    onClaimed(): void {
-      if (isBehind) wake()
+    /** So many of what was rung are in our hands: once it is a good part of them, the window has room that is worth a look. */
+    onClaimed(count: number): void {
+      claimed += count
+      if (isBehind && claimed >= enough) wake()
     },
     async stop(): Promise<void> {
       stopped = true

@@ -58,7 +58,7 @@ export async function makeAndAwait(pool: Pool, environment: number, count: numbe
         batch.map(event => ({ automation: AUTOMATION, version: 1, event, reason: null })),
       ),
     )
-  while ((await pool.query(`select 1 from due where kind = 'automation-run' limit 1`)).rowCount) await sleep(5)
+  while ((await pool.query(`select 1 from due where kind = 'automation-run' limit 1`)).rowCount) await sleep(20)
   return (performance.now() - began) / 1000
 }
 

@@ -85,9 +85,15 @@ export async function loadTriggers(db: Db, keys: readonly TriggerKey[]): Promise
   })
 }
 
+/** The objects of a posted event, whose fields lie flat in the log: `device.country` is `country`, `app.version` `app_version`. */
+const NESTED = /^(transaction|device|app|attribution)\.(.+)$/
+
 /** A field of the event, else its property of that name, as text; null when it has neither. */
 export function eventField({ event }: RunOccurrence, name: string): string | null {
-  const value = name !== 'properties' && Object.hasOwn(event, name) ? event[name as 'product_id'] : undefined
-  if (value !== null && value !== undefined) return value
+  const [, object, field] = NESTED.exec(name) ?? []
+  for (const column of field === undefined ? [name] : [`${object}_${field}`, field]) {
+    const value = column !== 'properties' && Object.hasOwn(event, column) ? event[column as 'product_id'] : null
+    if (value !== null) return value
+  }
   return Object.hasOwn(event.properties, name) ? String(event.properties[name]) : null
 }

@@ -31,8 +31,11 @@ const orLost = (at: string | null, run: AutomationRun): string => {
 }
 
 /** What a step's row says of a verdict. */
-function rowOf(step: Step, n: number, startedAt: string, { verdict, attempts }: Attempted): StepRow {
-  const row = { n, step_id: step.id, type: step.type, started_at: startedAt, reason: null, due_at: null, result: null, attempts }
+function rowOf(step: Step, n: number, begun: TimelineStep | undefined, now: string, { verdict, attempts }: Attempted): StepRow {
+  const row = {
+    ...{ n, step_id: step.id, type: step.type, started_at: begun?.started_at ?? now, attempts, hasBegun: begun !== undefined },
+    ...{ reason: null, due_at: null, result: null },
+  }
   switch (verdict.is) {
     case 'succeeded':
       return { ...row, status: 'succeeded', result: verdict.result, due_at: verdict.dueAt ?? null }
@@ -66,10 +69,9 @@ async function goOn({ run, steps, timeline }: LoadedRun, attempting: Attempting)
       return { is: 'suspended', why: 'paused', isRetry: false }
     pauseKnown = false
     const begun = timeline[n]
-    const startedAt = begun?.started_at ?? now
-    const input = { step, run, timeline, recorded: begun, began: startedAt, now }
+    const input = { step, run, timeline, recorded: begun, began: begun?.started_at ?? now, now }
     const came = await attempt(input, attempting, (what, recording) =>
-      writeDown(rowOf(step, n, startedAt, what), what, { run, steps, timeline }, attempting, recording),
+      writeDown(rowOf(step, n, begun, now, what), what, { run, steps, timeline }, attempting, recording),
     )
     if (came.is === 'over') {
       if (came.outcome.is === 'succeeded' || came.outcome.is === 'failed') at('ended')
@@ -103,7 +105,7 @@ async function writeDown(
     orLost(await recording.end({ ...held, status: 'failed', reason: verdict.reason }), run)
     return { is: 'over', outcome: { is: 'failed', why: `${row.step_id}: ${verdict.reason}` } }
   }
-  const passed = row as TimelineStep
+  const passed = row as unknown as TimelineStep
   const { next, exited } = nextStep(steps, [...timeline.slice(0, row.n), passed])
   if (next) return { is: 'on', row: passed, now: orLost(await recording.step(held), run) }
   at('before-end')

@@ -21,7 +21,7 @@ export type AutomationOptions = {
 }
 
 /** Enough that the statements of all runs under way are large ones, few enough that a worker's runs are carried on within a lease. */
-const CONCURRENCY = 1_000
+const CONCURRENCY = 2_000
 
 /** Turns automation runs. What the runs of this worker read and record at the same moment goes in one statement each. */
 export function automationPerformer({
