@@ -2,6 +2,7 @@ import { resolve } from 'node:path'
 import type { RateLimit } from './api/rate-limit.ts'
 import { KEY_FORMS } from './domain/projects/create.ts'
 import type { UnverifiedPurchases } from './domain/purchases/verification.ts'
+import type { S3Options } from './store/files/s3-client.ts'
 import type { InstallationMail } from './workflows/actions/email.ts'
 import { hostOf } from './workflows/outgoing/mail-address.ts'
 import { smtpServer } from './workflows/outgoing/smtp-url.ts'
@@ -13,6 +14,10 @@ export type Config = {
   dataDir: string
   /** Absent: the embedded Postgres in dataDir. */
   databaseUrl: string | undefined
+  /** Absent: the queue is kept in the database. */
+  redisUrl: string | undefined
+  /** Opens the operator's pages; absent: there are none. */
+  operatorPassword: string | undefined
   role: Role
   appSecret: string | undefined
   bootstrap: { secretKey: string | undefined; projectKey: string | undefined }
@@ -24,6 +29,8 @@ export type Config = {
   allowPrivateNetwork: boolean
   /** Sends the e-mails of environments that have no `email` integration. */
   mail: InstallationMail | undefined
+  /** Where export files go; absent: a folder in dataDir. */
+  s3: S3Options | undefined
   leaseMs: number
   exportPartRows: number
   answerCheckShare: number
@@ -77,7 +84,28 @@ export function readConfig(env: Env): Config {
   if (databaseUrl && !appSecret)
     throw new ConfigError('DATABASE_URL needs APP_SECRET, the key for secrets at rest: set it to 32 or more random characters')
   if (appSecret && appSecret.length < 16) throw new ConfigError('APP_SECRET must have at least 16 characters')
-  if (text('REDIS_URL')) throw new ConfigError('REDIS_URL is set, but this version rings its workers through Postgres only: unset it')
+  const operatorPassword = text('OPERATOR_PASSWORD')
+  if (operatorPassword && operatorPassword.length < 12) throw new ConfigError('OPERATOR_PASSWORD must have at least 12 characters')
+
+  const s3 = (): S3Options | undefined => {
+    const bucket = text('S3_BUCKET')
+    const lonely = Object.keys(env).find(name => name.startsWith('S3_') && text(name) !== undefined)
+    if (bucket === undefined && lonely) throw new ConfigError(`${lonely} needs S3_BUCKET, the bucket for export files`)
+    if (bucket === undefined) return undefined
+    const [accessKeyId, secretAccessKey] = [text('S3_ACCESS_KEY_ID'), text('S3_SECRET_ACCESS_KEY')]
+    if (!accessKeyId !== !secretAccessKey)
+      throw new ConfigError('S3_ACCESS_KEY_ID and S3_SECRET_ACCESS_KEY belong together: set both or neither')
+    const endpoint = url('S3_ENDPOINT', ['http:', 'https:'])
+    return {
+      bucket,
+      region: text('S3_REGION') ?? 'us-east-1',
+      endpoint,
+      prefix: text('S3_PREFIX') ?? 'exports/',
+      credentials: accessKeyId && secretAccessKey ? { accessKeyId, secretAccessKey } : undefined,
+      // Few servers of one's own have a name for every bucket.
+      forcePathStyle: oneOf('S3_FORCE_PATH_STYLE', ['true', 'false'], endpoint ? 'true' : 'false') === 'true',
+    }
+  }
 
   const smtpUrl = url('SMTP_URL', ['smtp:', 'smtps:'])
   const smtpFrom = text('SMTP_FROM')
@@ -90,6 +118,8 @@ export function readConfig(env: Env): Config {
     port: number('PORT', 8080, 0, 65_535),
     dataDir: resolve(text('DATA_DIR') ?? 'data'),
     databaseUrl,
+    redisUrl: url('REDIS_URL', ['redis:', 'rediss:']),
+    operatorPassword,
     role: oneOf('ROLE', ROLES, 'all'),
     appSecret,
     bootstrap: {
@@ -105,6 +135,7 @@ export function readConfig(env: Env): Config {
     unverifiedPurchases: oneOf('UNVERIFIED_PURCHASES', ['secret', 'all', 'none'], 'secret'),
     allowPrivateNetwork: oneOf('ALLOW_PRIVATE_NETWORK', ['true', 'false'], 'false') === 'true',
     mail: smtpUrl && smtpFrom ? { server: smtpServer(smtpUrl), from: smtpFrom } : undefined,
+    s3: s3(),
     leaseMs: number('LEASE_SECONDS', 30, 1, 3600) * 1000,
     exportPartRows: number('EXPORT_PART_ROWS', 100_000, 1, 10_000_000),
     answerCheckShare: number('ANSWER_CHECK_SHARE', 0.001, 0, 1, false),

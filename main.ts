@@ -1,15 +1,19 @@
-import { readConfig } from './config.ts'
+import { type Config, readConfig } from './config.ts'
+import { QUEUES_PAGE, queueLine } from './doorbell.ts'
 import { logger } from './logger.ts'
 import { operatorLine } from './operator-line.ts'
 import { type Perennial, startPerennial } from './perennial.ts'
 
-function greet({ url, keys }: Perennial, role: string): void {
+function greet({ url, keys }: Perennial, config: Config): void {
   const say = (...lines: string[]) => void process.stdout.write(`${lines.join('\n')}\n`)
   if (url === null) {
-    say(`Perennial ${role} is ready.`)
+    say(`Perennial worker is ready. Queue: ${queueLine(config)}`)
     return
   }
   say('', `Perennial is ready at ${url}`, `  API reference   ${url}/docs`)
+  if (config.role !== 'api') say(`  Queue           ${queueLine(config)}`)
+  if (config.s3) say(`  Export files    S3 bucket ${config.s3.bucket}`)
+  if (config.redisUrl && config.operatorPassword) say(`  Rings           ${url}${QUEUES_PAGE}`)
   if (keys) {
     say(
       `  Secret Key      ${keys.secretKey}`,
@@ -38,7 +42,7 @@ async function main(): Promise<void> {
   perennial = await startPerennial(config, log)
   // The signal came while we started.
   if (stopped.signal.aborted) return void perennial.stop().then(() => finish(0))
-  greet(perennial, config.role)
+  greet(perennial, config)
 }
 
 main().catch(error => {

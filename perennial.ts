@@ -42,11 +42,16 @@ export async function startPerennial(config: Config, log: Logger, at?: AtCrashPo
     const keys = await bootstrap(pool, secrets, config.bootstrap)
     const files = join(config.dataDir, 'exports')
     await mkdir(files, { recursive: true, mode: 0o700 })
-    const ground: Ground = { url: opened.url, pool, secrets, storage: diskStorage(files) }
+    const storage = config.s3 ? (await import('./store/files/s3.ts')).s3Storage({ ...config.s3, folder: files }) : diskStorage(files)
+    const ground: Ground = { url: opened.url, pool, secrets, storage }
 
     const served = config.role === 'worker' ? undefined : await (await import('./serve.ts')).serve(config, log, ground)
     if (served) closing.push(() => served.close())
-    if (config.role !== 'api') closing.push(await (await import('./work.ts')).work(config, log, ground, served?.countOutcome, at))
+    if (config.role !== 'api') {
+      const { work } = await import('./work.ts')
+      const publicUrl = config.publicUrl ?? served?.url ?? `http://localhost:${config.port}`
+      closing.push(await work(config, log, ground, { publicUrl, countOutcome: served?.countOutcome, at }))
+    }
     return { url: served?.url ?? null, keys, stop }
   } catch (error) {
     await stop()

@@ -1,13 +1,14 @@
+import { consumeForAutomations } from './domain/automations/consume.ts'
+import { TIMERS } from './domain/clock/timers.ts'
 import { consumeForIntegrations } from './domain/deliveries/consume.ts'
-import { RELEASE_DUE, releaseMore } from './domain/deliveries/release.ts'
-import { PROBE_DUE, probeOldest } from './domain/integrations/probing.ts'
 import type { Secrets } from './domain/projects/seal.ts'
-import { passTime } from './domain/subscriptions/pass.ts'
-import { SUBSCRIPTION_DUE } from './domain/subscriptions/store.ts'
 import type { Pool } from './store/connect.ts'
 import type { FileStorage } from './store/files/storage.ts'
 import type { Consumer } from './workers/consume.ts'
 import type { Timer } from './workers/timers.ts'
+import { emailSender, type InstallationMail } from './workflows/actions/email.ts'
+import { pushSending } from './workflows/actions/push.ts'
+import { automationPerformer } from './workflows/automation/perform.ts'
 import { eventDestinations } from './workflows/destinations/registry.ts'
 import { type AtCrashPoint, NOWHERE } from './workflows/engine/crash-point.ts'
 import { workflowPerformers } from './workflows/engine/execute.ts'
@@ -17,35 +18,56 @@ import { eraseExport } from './workflows/export/erase.ts'
 import { exportWorkflow } from './workflows/export/export.ts'
 import { exportRetention } from './workflows/export/retention.ts'
 import { deliverPerformer } from './workflows/integration-push/deliver.ts'
+import { googleTokens } from './workflows/outgoing/google-token.ts'
 import type { Outgoing } from './workflows/outgoing/request.ts'
+import { reportDestinations } from './workflows/report-destinations/registry.ts'
+import { reportDelivery } from './workflows/scheduled-report/delivery.ts'
+import { scheduledReport } from './workflows/scheduled-report/report.ts'
 
 export type PromisesDeps = {
   pool: Pool
   secrets: Secrets
   storage: FileStorage
   outgoing: Outgoing
+  /** For what goes out by other ways than `outgoing`. */
+  allowPrivateNetwork: boolean
+  mail: InstallationMail | undefined
+  /** The service's own address, which links to files begin with. */
+  publicUrl: string
   partRows: number
   policies: Policies
   at?: AtCrashPoint
 }
 
+type Promises = { performers: Performer[]; timers: Timer[]; consumers: Consumer[] }
+
 /** Everything that the service promises to do over time, and who does it: what a worker process turns. */
-export function promises({ pool, secrets, storage, outgoing, partRows, policies, at = NOWHERE }: PromisesDeps): {
-  performers: Performer[]
-  timers: Timer[]
-  consumers: Consumer[]
-} {
-  const workflows = [exportWorkflow({ pool, storage, partRows }), exportRetention({ storage }), eraseExport({ pool, storage })]
+export function promises(deps: PromisesDeps): Promises {
+  const { pool, secrets, storage, outgoing, mail, publicUrl, partRows, policies, at = NOWHERE } = deps
+  const guard = { allowPrivateNetwork: deps.allowPrivateNetwork }
+  const tokens = googleTokens(outgoing)
+  const destinations = reportDestinations({ outgoing, guard, tokens })
+  const workflows = [
+    exportWorkflow({ pool, storage, partRows }),
+    exportRetention({ storage }),
+    eraseExport({ pool, storage }),
+    scheduledReport({ pool, storage, partRows }),
+    reportDelivery({ pool, storage, secrets, publicUrl, destinations }),
+  ]
+  const effects = {
+    sendEmail: emailSender({ pool, secrets, guard, installation: mail }),
+    sendPush: pushSending({ pool, secrets, outgoing, tokens }),
+  }
   return {
     performers: [
       ...workflowPerformers(workflows, { pool, policies, at }),
+      automationPerformer({ pool, effects, policy: policies.step, at }),
       deliverPerformer({ pool, secrets, outgoing, destinations: eventDestinations, policy: policies.delivery, at }),
     ],
-    timers: [
-      { kind: SUBSCRIPTION_DUE, fire: id => passTime(pool, id) },
-      { kind: PROBE_DUE, fire: id => probeOldest(pool, id) },
-      { kind: RELEASE_DUE, fire: id => releaseMore(pool, id) },
+    timers: TIMERS.map(({ kind, fire }) => ({ kind, fire: id => fire(pool, id) })),
+    consumers: [
+      { name: 'automations', handle: consumeForAutomations },
+      { name: 'integrations', handle: consumeForIntegrations },
     ],
-    consumers: [{ name: 'integrations', handle: consumeForIntegrations }],
   }
 }

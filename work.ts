@@ -1,29 +1,39 @@
 import type { Logger } from 'pino'
 import type { Config } from './config.ts'
+import { openQueue } from './doorbell.ts'
 import type { Ground } from './perennial.ts'
 import { promises } from './promises.ts'
+import type { Served } from './serve.ts'
 import { startHousekeeping } from './workers/housekeeping.ts'
 import { startWorker } from './workers/main.ts'
-import { pgBossQueue } from './workers/pg-boss.ts'
 import type { AtCrashPoint } from './workflows/engine/crash-point.ts'
 import { POLICIES } from './workflows/engine/policy.ts'
 import { outgoing } from './workflows/outgoing/outgoing.ts'
 
-/** Turns all workflows in this process. Resolves to its end. */
+export type WorkOptions = {
+  /** The service's own address. */
+  publicUrl: string
+  countOutcome?: ((kind: string, outcome: string) => void) | undefined
+  at?: AtCrashPoint | undefined
+}
+
+/** Keeps all promises in this process. Resolves to its end. */
 export async function work(
   config: Config,
   log: Logger,
-  { url, pool, secrets, storage }: Ground,
-  countOutcome?: (kind: string, outcome: string) => void,
-  at?: AtCrashPoint,
+  ground: Ground,
+  { publicUrl, countOutcome, at }: WorkOptions,
 ): Promise<() => Promise<void>> {
-  const queue = await pgBossQueue({ url, onError: error => log.warn({ err: error }, 'pg-boss') })
-  const out = outgoing({ allowPrivateNetwork: config.allowPrivateNetwork })
+  const { url, pool, secrets, storage } = ground
+  const { allowPrivateNetwork, mail, exportPartRows: partRows } = config
+  const queue = await openQueue(config, log, ground)
+  const out = outgoing({ allowPrivateNetwork })
+  const ways = { outgoing: out, allowPrivateNetwork, mail, publicUrl }
   const worker = await startWorker({
     pool,
     url,
     queue,
-    ...promises({ pool, secrets, storage, outgoing: out, partRows: config.exportPartRows, policies: POLICIES, ...(at && { at }) }),
+    ...promises({ pool, secrets, storage, ...ways, partRows, policies: POLICIES, ...(at && { at }) }),
     ...(at && { at }),
     leaseMs: config.leaseMs,
     log,

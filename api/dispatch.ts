@@ -1,5 +1,6 @@
 import type { IncomingMessage } from 'node:http'
 import { isLogConflict } from '../domain/events/append.ts'
+import { findAnswer } from '../domain/idempotent-answers.ts'
 import type { KeyOwner } from '../domain/projects/find-key.ts'
 import { isTransactionConflict } from '../domain/purchases/create.ts'
 import { details } from '../schemas/details.ts'
@@ -64,6 +65,8 @@ export async function dispatch(
   /** A refusal on the way there is one of the operation itself, to be kept like any other: it comes back when it is asked for. */
   async function prepare(): Promise<() => unknown> {
     if (operation.mode !== 'transaction' || !operation.prepare) return () => undefined
+    // A repeat gets the answer that is kept: nobody is asked again for its sake.
+    if (key !== undefined && (await findAnswer(deps.pool, environment, description.id, key))) return () => undefined
     try {
       const value = await operation.prepare({ ...call, db: deps.pool } as never)
       return () => value

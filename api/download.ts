@@ -1,6 +1,7 @@
 import { timingSafeEqual } from 'node:crypto'
 import type Koa from 'koa'
 import parseRange from 'range-parser'
+import { downloadSignature } from '../domain/exports/address.ts'
 import { type ExportRow, findDownload } from '../domain/exports/export.ts'
 import type { Secrets } from '../domain/projects/seal.ts'
 import type { Pool } from '../store/connect.ts'
@@ -14,13 +15,6 @@ const TYPES = {
   parquet: 'application/vnd.apache.parquet',
 } as const
 const ADDRESS = /^\/files\/exports\/([A-Za-z0-9_-]{32})$/
-
-type Signed = Pick<ExportRow, 'id' | 'expires_at'>
-const signature = (secrets: Secrets, { id, expires_at }: Signed) => secrets.sign(`export:${id}:${expires_at}`)
-
-/** The address under which a finished export is fetched, without any key, until it expires. */
-export const downloadUrl = (secrets: Secrets, publicUrl: string, file: Signed): string =>
-  `${publicUrl}/files/exports/${file.id}?signature=${signature(secrets, file)}`
 
 const equal = (a: string, b: string) => a.length === b.length && timingSafeEqual(Buffer.from(a), Buffer.from(b))
 const compact = (time: string) => time.replaceAll(/[-:]/g, '')
@@ -53,7 +47,8 @@ async function answer(ctx: Koa.Context, deps: DownloadDeps): Promise<void> {
   const id = ADDRESS.exec(ctx.path)?.[1]
   const file = id === undefined ? null : await findDownload(deps.pool, id)
   const given = new URLSearchParams(ctx.querystring).get('signature') ?? ''
-  if (!file?.parts || file.bytes === null || !equal(given, signature(deps.secrets, file))) throw new Problem('not_found', 'file not found')
+  if (!file?.parts || file.bytes === null || !equal(given, downloadSignature(deps.secrets, file)))
+    throw new Problem('not_found', 'file not found')
   const etag = `"${file.sha256}"`
   const isKnown = ctx.get('If-None-Match') === etag
   const range = isKnown ? undefined : rangeOf(ctx, file.bytes, etag)

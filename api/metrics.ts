@@ -1,6 +1,6 @@
-import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
-import { countOverdue } from '../domain/runs/ring.ts'
+import { Counter, collectDefaultMetrics, Histogram, Registry } from 'prom-client'
 import type { Pool } from '../store/connect.ts'
+import { driftGauges } from './drift-gauges.ts'
 
 export type HttpMetrics = { answered(operation: string, status: number, seconds: number): void }
 export type RunMetrics = { outcome(kind: string, outcome: string): void }
@@ -22,8 +22,7 @@ export function metrics(pool: Pool): Metrics {
     registers,
   })
   const outcomes = new Counter({ name: 'runs_total', help: 'Executions of runs by outcome', labelNames: ['kind', 'outcome'], registers })
-  const overdue = new Gauge({ name: 'promises_overdue', help: 'Promises due for more than 60 s that no worker holds', registers })
-  const oldest = new Gauge({ name: 'promises_oldest_overdue_seconds', help: 'How long the oldest of them has been due', registers })
+  const drift = driftGauges(pool, registers)
   return {
     answered(operation, status, seconds) {
       requests.inc({ operation, status })
@@ -31,11 +30,7 @@ export function metrics(pool: Pool): Metrics {
     },
     outcome: (kind, outcome) => outcomes.inc({ kind, outcome }),
     async text() {
-      const late = await countOverdue(pool).catch(() => null)
-      if (late) {
-        overdue.set(late.overdue)
-        oldest.set(late.oldest_seconds)
-      }
+      await drift.read()
       return registry.metrics()
     },
     contentType: registry.contentType,

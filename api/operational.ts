@@ -5,7 +5,7 @@ import { extname } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import type Koa from 'koa'
 import type { Secrets } from '../domain/projects/seal.ts'
-import { countOverdue } from '../domain/runs/ring.ts'
+import { type Drift, isDegraded, readDrift } from '../domain/runs/overdue.ts'
 import type { Pool } from '../store/connect.ts'
 import type { FileStorage } from '../store/files/storage.ts'
 import { isMigrated } from '../store/migrate.ts'
@@ -33,6 +33,20 @@ const POLICY = "default-src 'self'; style-src 'self' 'unsafe-inline'; img-src 's
 
 type Handler = (ctx: Koa.Context) => Promise<void>
 
+/** What readiness shows: sums first, then which kinds and readers they come from. */
+function figures({ late, lag, setAside, orphans }: Drift) {
+  const some = late.filter(({ overdue }) => overdue > 0)
+  return {
+    overdue: some.reduce((sum, { overdue }) => sum + overdue, 0),
+    oldest_overdue_seconds: Math.round(Math.max(0, ...some.map(({ oldest_seconds }) => oldest_seconds))),
+    overdue_by_kind: Object.fromEntries(some.map(({ kind, overdue }) => [kind, overdue])),
+    abandoned: late.reduce((sum, { abandoned }) => sum + abandoned, 0),
+    orphans,
+    consumer_lag_seconds: Object.fromEntries(lag.map(({ consumer, seconds }) => [consumer, Math.round(seconds)])),
+    set_aside: setAside.reduce((sum, { events }) => sum + events, 0),
+  }
+}
+
 /** Addresses that are no operations and need no key; everything else goes on to the API. */
 export function operationalRoutes(deps: OperationalDeps): Koa.Middleware {
   const { pool, metrics } = deps
@@ -44,11 +58,9 @@ export function operationalRoutes(deps: OperationalDeps): Koa.Middleware {
     },
     '/readyz': async ctx => {
       const migrated = await isMigrated(pool).catch(() => false)
-      const late = migrated ? await countOverdue(pool).catch(() => null) : null
-      ctx.status = late ? 200 : 503
-      ctx.body = late
-        ? { status: late.overdue > 0 ? 'degraded' : 'ok', overdue: late.overdue, oldest_overdue_seconds: Math.round(late.oldest_seconds) }
-        : { status: 'unavailable' }
+      const drift = migrated ? await readDrift(pool).catch(() => null) : null
+      ctx.status = drift ? 200 : 503
+      ctx.body = drift ? { status: isDegraded(drift) ? 'degraded' : 'ok', ...figures(drift) } : { status: 'unavailable' }
     },
     '/metrics': async ctx => {
       ctx.type = metrics.contentType

@@ -2,6 +2,9 @@ import { descriptions, type OperationId } from '../schemas/generated/operations.
 import type { Route } from './dispatch.ts'
 import type { Operation } from './operation.ts'
 import * as auditLog from './v4/audit-log.ts'
+import * as automationBacktest from './v4/automation-backtest.ts'
+import * as automationRuns from './v4/automation-runs.ts'
+import * as automations from './v4/automations.ts'
 import * as customers from './v4/customers.ts'
 import * as entitlements from './v4/entitlements.ts'
 import * as events from './v4/events.ts'
@@ -24,6 +27,8 @@ import * as evaluation from './v4/remote-configuration-evaluation.ts'
 import * as remoteConfigurationPayloads from './v4/remote-configuration-payloads.ts'
 import * as remoteConfigurationUsers from './v4/remote-configuration-users.ts'
 import * as remoteConfigurations from './v4/remote-configurations.ts'
+import * as reportRuns from './v4/scheduled-report-runs.ts'
+import * as scheduledReports from './v4/scheduled-reports.ts'
 import * as screens from './v4/screens.ts'
 import * as segments from './v4/segments.ts'
 import * as storeConfigs from './v4/store-configs.ts'
@@ -35,6 +40,9 @@ import * as users from './v4/users.ts'
 /** One handler for every operation of the description: a missing or ill-typed one fails the type check. */
 const operations: { [Id in OperationId]: Operation<Id> } = {
   ...auditLog,
+  ...automationBacktest,
+  ...automationRuns,
+  ...automations,
   ...customers,
   ...entitlements,
   ...events,
@@ -57,6 +65,8 @@ const operations: { [Id in OperationId]: Operation<Id> } = {
   ...remoteConfigurationPayloads,
   ...remoteConfigurationUsers,
   ...remoteConfigurations,
+  ...reportRuns,
+  ...scheduledReports,
   ...screens,
   ...segments,
   ...storeConfigs,

@@ -11,12 +11,14 @@ import { invalidData, Problem, problemOf } from './errors.ts'
 import type { HttpMetrics } from './metrics.ts'
 import type { ApiDeps } from './operation.ts'
 import { type OperationalDeps, operationalRoutes } from './operational.ts'
+import { type OperatorDeps, operatorRoutes } from './operator.ts'
 import { allowanceHeaders, type RateLimit, rateLimiter } from './rate-limit.ts'
 import { router } from './router.ts'
 import { routes } from './routes.ts'
 
 export type ServerDeps = ApiDeps &
-  OperationalDeps & {
+  OperationalDeps &
+  OperatorDeps & {
     log: Logger
     metrics: HttpMetrics
     rateLimit: RateLimit
@@ -35,7 +37,7 @@ const API = /^\/v[34](\/|$)/
 export function application(deps: ServerDeps): App {
   const app: App = new Koa()
   app.silent = true
-  for (const layer of [observe(deps), failures(deps), operationalRoutes(deps), api(deps)])
+  for (const layer of [observe(deps), failures(deps), operationalRoutes(deps), operatorRoutes(deps), api(deps)])
     app.use(layer as Koa.Middleware<State, { state: State }>)
   return app
 }

@@ -10,7 +10,7 @@ import { say } from './report.ts'
 /** A new database with the product's schema: on a private server with Postgres's own durability, or on that of BENCH_DATABASE_URL. */
 export async function newDatabase(ground: Ground): Promise<string> {
   const given = process.env.BENCH_DATABASE_URL
-  const server = given ?? (await privateServer(ground))
+  const server = given ?? (await serverOf(ground))
   const name = `bench_${randomBytes(6).toString('hex')}`
   await once(server, `create database ${name}`)
   ground.undo(() => once(server, `drop database if exists ${name} with (force)`))
@@ -18,6 +18,15 @@ export async function newDatabase(ground: Ground): Promise<string> {
   url.pathname = `/${name}`
   await migrate(url.href)
   return url.href
+}
+
+const servers = new WeakMap<Ground, Promise<string>>()
+
+/** One for all databases of a bench: what is measured side by side stands on the same server. */
+function serverOf(ground: Ground): Promise<string> {
+  const server = servers.get(ground) ?? privateServer(ground)
+  servers.set(ground, server)
+  return server
 }
 
 async function privateServer(ground: Ground): Promise<string> {

@@ -13,8 +13,8 @@ export async function tryLockKey(tx: Tx, environment: Environment, operation: st
   return rows[0]!.locked
 }
 
-export async function findAnswer(tx: Tx, environment: Environment, operation: string, key: string): Promise<KeptAnswer | undefined> {
-  const { rows } = await tx.query<KeptAnswer>(
+export async function findAnswer(db: Db, environment: Environment, operation: string, key: string): Promise<KeptAnswer | undefined> {
+  const { rows } = await db.query<KeptAnswer>(
     `select request_hash, status, location, body from idempotent_answers
      where environment = $1 and operation = $2 and key = $3 and created_at > clock_timestamp() - ${KEPT}`,
     [environment, operation, key],

@@ -54,6 +54,8 @@ const message = ({ keyword, params }: ErrorObject, place: Place): string => {
       return `must match ${params.pattern}`
     case 'format':
       return formatMessages[params.format as keyof typeof formats]
+    case 'discriminator':
+      return params.tagValue === undefined ? 'is required' : 'must be a known type'
     default:
       return 'is not valid'
   }
@@ -82,6 +84,7 @@ const pathOf = (names: string[], value: unknown, start: string) => {
 const named = ({ keyword, params, propertyName }: ErrorObject) => {
   if (keyword === 'required') return [params.missingProperty as string]
   if (keyword === 'additionalProperties') return [params.additionalProperty as string]
+  if (keyword === 'discriminator') return [params.tag as string]
   return propertyName === undefined ? [] : [propertyName]
 }
 

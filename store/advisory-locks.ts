@@ -7,4 +7,5 @@ export const LOCK = {
   advance: 4_104,
   mainOffering: 4_105,
   evaluation: 4_106,
+  watchdog: 4_107,
 } as const

@@ -1,15 +1,13 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { Queue as Bull, Worker } from 'bullmq'
 import { type Queue, RING_SIZE } from './queue.ts'
-import { patientConnection, promptConnection } from './redis.ts'
+import { patientConnection, promptConnection, settled, toldOnce } from './redis.ts'
 
 /** `prefix`: what all keys begin with; the same for all processes of an installation, and for them alone. */
 export type BullmqOptions = { url: string; prefix?: string; onError: (error: unknown) => void }
 
 type Data = { ids: number[] }
 
-/** How long a start waits for Redis before it goes on without it. */
-const START_MS = 1_000
 /** How long a stop waits for rings that are being heard. */
 const CLOSE_MS = 2_000
 /** After that a ring is worth nothing: the sweep has rung again, several times. */
@@ -21,6 +19,8 @@ const AT_ONCE = 8
 
 /** What all objects on the queues of one installation share. Versions are not asked for: that would wait for Redis. */
 export const queueName = (kind: string): string => `rings-${kind}`
+/** Where the kinds are kept that workers listen to. */
+export const kindsKey = (prefix: string): string => `${prefix}:kinds`
 export const SHARED = { prefix: 'perennial', skipVersionCheck: true }
 
 /**
@@ -34,19 +34,7 @@ export async function bullmqQueue({ url, prefix = SHARED.prefix, onError }: Bull
   const queues = new Map<string, { queue: Bull<Data>; trimmedAt: number }>()
   const workers: Worker<Data>[] = []
 
-  // Each connection tries again every second: an outage is told once.
-  let told: string | undefined
-  const tell = (error: Error) => {
-    const what = `${error.name} ${error.message}`
-    if (what !== told) onError(error)
-    told = what
-  }
-  for (const connection of [ringing, hearing.connection]) {
-    connection.on('error', tell)
-    connection.on('ready', () => {
-      told = undefined
-    })
-  }
+  const tell = toldOnce([ringing, hearing.connection], onError)
 
   const queueOf = (kind: string) => {
     const known = queues.get(kind)
@@ -64,15 +52,19 @@ export async function bullmqQueue({ url, prefix = SHARED.prefix, onError }: Bull
     return made
   }
 
+  /** For the operator's page alone; said again now and then, in case Redis has forgotten it. */
+  const note = (kind: string) => void ringing.sadd(kindsKey(prefix), kind).catch(() => {})
+
   /** While all slots are taken for long the same rows are rung again and again. Whoever rings removes old rings of everybody. */
   const trim = (kind: string) => {
     const place = queueOf(kind)
     if (performance.now() - place.trimmedAt < TRIM_PERIOD_MS) return
     place.trimmedAt = performance.now()
     place.queue.clean(WORTH_MS, TRIM_AT_ONCE, 'wait').catch(() => {})
+    note(kind)
   }
 
-  await Promise.race([new Promise(resolve => ringing.once('ready', resolve).once('error', resolve)), pause(START_MS)])
+  await settled(ringing)
 
   return {
     async ring(kind, ids) {
@@ -81,7 +73,8 @@ export async function bullmqQueue({ url, prefix = SHARED.prefix, onError }: Bull
       const rings: Promise<unknown>[] = []
       for (let i = 0; i < ids.length; i += RING_SIZE) rings.push(queue.add(kind, { ids: ids.slice(i, i + RING_SIZE) }))
       const failed = (await Promise.allSettled(rings)).find(ring => ring.status === 'rejected')
-      if (failed) throw failed.reason
+      // The error of a command has all that was sent in it: too much for a log.
+      if (failed) throw new Error(`Redis: ${failed.reason?.message}`)
       trim(kind)
     },
 
@@ -96,15 +89,16 @@ export async function bullmqQueue({ url, prefix = SHARED.prefix, onError }: Bull
       })
       worker.on('error', tell)
       workers.push(worker)
+      note(kind)
     },
 
     async close() {
       // Without Redis there is nothing to be told to it, and nothing would answer.
       const isForced = hearing.connection.status !== 'ready'
       const closed = Promise.all(workers.map(worker => worker.close(isForced)))
-      await Promise.race([closed, pause(CLOSE_MS)])
+      await Promise.race([closed, pause(CLOSE_MS, undefined, { ref: false })])
       hearing.close()
-      await Promise.race([Promise.all([...queues.values()].map(({ queue }) => queue.close())), pause(CLOSE_MS)])
+      await Promise.race([Promise.all([...queues.values()].map(({ queue }) => queue.close())), pause(CLOSE_MS, undefined, { ref: false })])
       ringing.disconnect()
     },
   }

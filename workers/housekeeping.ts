@@ -1,10 +1,39 @@
 import type { Logger } from 'pino'
 import { dropOldAudit } from '../domain/audit/retention.ts'
+import { dropOldAutomationRuns } from '../domain/automation-runs/retention.ts'
+import { dropOldDeliveries } from '../domain/deliveries/retention.ts'
 import { dropOldAnswers } from '../domain/idempotent-answers.ts'
+import { dropSetAside } from '../domain/log/retention.ts'
+import { dropLapsedScreens } from '../domain/pending-screens/retention.ts'
+import { dropOldReportRuns } from '../domain/reports/retention.ts'
 import { dropOldRuns } from '../domain/runs/retention.ts'
-import type { Pool } from '../store/connect.ts'
+import type { Db, Pool } from '../store/connect.ts'
 
 const PERIOD_MS = 600_000
+/** Rows that one statement removes: it locks them for less than a second. */
+const AT_ONCE = 10_000
+
+/** What is kept for a time, and what removes it, at most so many at once. */
+const KEPT: Record<string, (db: Db, batch: number) => Promise<number>> = {
+  automationRuns: dropOldAutomationRuns,
+  deliveries: dropOldDeliveries,
+  reportRuns: dropOldReportRuns,
+  pendingScreens: dropLapsedScreens,
+  setAside: dropSetAside,
+}
+
+/** Removes what has been kept long enough, until there is nothing of it left. Resolves to how much of each kind. */
+export async function dropExpired(db: Db, isStopping = () => false, batch = AT_ONCE): Promise<Record<string, number>> {
+  const dropped: Record<string, number> = {}
+  for (const [what, drop] of Object.entries(KEPT)) {
+    dropped[what] = 0
+    for (let some = batch; some === batch && !isStopping(); ) {
+      some = await drop(db, batch)
+      dropped[what] += some
+    }
+  }
+  return dropped
+}
 
 /** Removes what nobody can ask for any more. Nothing depends on when it runs, so it needs no promise. */
 export function startHousekeeping(pool: Pool, log: Logger) {
@@ -18,7 +47,8 @@ export function startHousekeeping(pool: Pool, log: Logger) {
       entries += batch.dropped
       more = batch.more
     }
-    if (answers + runs + entries > 0) log.info({ answers, runs, entries }, 'removed what has expired')
+    const dropped = { answers, runs, entries, ...(await dropExpired(pool, () => stopping)) }
+    if (Object.values(dropped).some(count => count > 0)) log.info(dropped, 'removed what has expired')
   }
   let current = Promise.resolve()
   const timer = setInterval(() => {

@@ -1,9 +1,12 @@
+import { setTimeout as pause } from 'node:timers/promises'
 import { Redis, type RedisOptions } from 'ioredis'
 
 /** A command that takes longer has failed: the sweep then claims directly. */
 const COMMAND_MS = 1_000
 /** A connection that owes us an answer for so long is dead, whatever TCP says. Longer than a worker's wait for the next ring. */
 const SILENCE_MS = 15_000
+/** How long a start waits for Redis before it goes on without it. */
+const START_MS = 1_000
 const LONGEST_PAUSE_MS = 1_000
 
 const COMMON = {
@@ -25,6 +28,30 @@ export const promptConnection = (url: string): Redis =>
     commandTimeout: COMMAND_MS,
     socketTimeout: 2 * COMMAND_MS,
   })
+
+/** Resolves when it is known whether there is a Redis, or after a second. */
+export const settled = (connection: Redis): Promise<unknown> =>
+  Promise.race([
+    new Promise(resolve => connection.once('ready', resolve).once('error', resolve)),
+    pause(START_MS, undefined, { ref: false }),
+  ])
+
+/** Each connection tries again every second: an outage is told once, until one of them works again. */
+export function toldOnce(connections: Redis[], onError: (error: unknown) => void): (error: Error) => void {
+  let told: string | undefined
+  const tell = (error: Error) => {
+    const what = `${error.name} ${error.message}`
+    if (what !== told) onError(error)
+    told = what
+  }
+  for (const connection of connections) {
+    connection.on('error', tell)
+    connection.on('ready', () => {
+      told = undefined
+    })
+  }
+  return tell
+}
 
 export type PatientConnection = { connection: Redis; close(): void }
 

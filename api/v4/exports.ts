@@ -1,22 +1,16 @@
 import { audit } from '../../domain/audit/record.ts'
-import { COLUMNS_VERSION } from '../../domain/exports/columns.ts'
+import { downloadUrl } from '../../domain/exports/address.ts'
 import { createExport } from '../../domain/exports/create.ts'
 import { type ExportRow, getExport } from '../../domain/exports/export.ts'
 import { listExports } from '../../domain/exports/list.ts'
+import { manifestOf } from '../../domain/exports/manifest.ts'
 import { invalidField } from '../../domain/refusal.ts'
-import { downloadUrl } from '../download.ts'
 import { type ApiDeps, inTransaction, onPool } from '../operation.ts'
 import { cursorPage, restartedHeader } from '../pagination.ts'
 
 /** Longest window, as its two ends are given. */
 const MAX_WINDOW_MS = 366 * 24 * 3600 * 1000
 const RETRY_AFTER = { 'Retry-After': '2' }
-
-function manifest(row: ExportRow) {
-  if (row.status !== 'done' || row.sha256 === null || row.bytes === null) return null
-  const { rows_written: rows, bytes, sha256, from_offsets, to_offsets } = row
-  return { rows, bytes, sha256, from_offsets, to_offsets, columns_version: COLUMNS_VERSION }
-}
 
 const exported = (row: ExportRow, { secrets, publicUrl }: ApiDeps) => ({
   object: 'export' as const,
@@ -35,7 +29,7 @@ const exported = (row: ExportRow, { secrets, publicUrl }: ApiDeps) => ({
   segment_id: row.segment_id,
   rows_written: row.rows_written,
   error: row.error,
-  manifest: manifest(row),
+  manifest: manifestOf(row),
 })
 
 export const v4CreateExport = inTransaction(

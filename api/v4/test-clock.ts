@@ -1,7 +1,7 @@
 import { audit } from '../../domain/audit/record.ts'
 import { advanceClock, lockClock, type Target, targetOf } from '../../domain/clock/advance.ts'
 import { readClock, type TestClock } from '../../domain/clock/clock.ts'
-import { finalCounts } from '../../domain/clock/drained.ts'
+import { drainedSince, finalCounts } from '../../domain/clock/drained.ts'
 import type { EnvironmentKind } from '../../domain/environment.ts'
 import { invalidField, Refusal } from '../../domain/refusal.ts'
 import { transaction } from '../../store/transaction.ts'
@@ -32,7 +32,6 @@ export const v4AdvanceTestClock = inTransaction('v4AdvanceTestClock', async ({ b
     audit(own, trail, { resource: 'test_clock', id: null, before, after: { target: new Date(target).toISOString() } }),
   )
   await advanceClock(environment, target, { pool, beat: () => tx.query('select 1') })
-  const { exports } = await finalCounts(pool, environment)
-  const drained = { report_slots: 0, automation_runs: 0, deliveries: 0, exports: exports - counted.exports }
+  const drained = drainedSince(counted, await finalCounts(pool, environment))
   return { body: { ...clock(await readClock(pool, environment)), drained } }
 })

@@ -12,7 +12,7 @@ const pool = connect({ url })
 const log = pino({ level: 'warn' })
 const onError = (error: unknown) => log.error({ err: error })
 const queue = redis === '' ? await pgBossQueue({ url, onError }) : await bullmqQueue({ url: redis, onError })
-const performers = [automationPerformer({ pool, effects: { sendEmail: unexpected, sendPush: unexpected }, createDelivery: unexpected })]
+const performers = [automationPerformer({ pool, effects: { sendEmail: unexpected, sendPush: unexpected } })]
 const worker = await startWorker({ pool, url, queue, performers, log })
 process.once('SIGTERM', async () => {
   const { user, system } = process.cpuUsage()

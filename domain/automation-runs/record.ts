@@ -37,11 +37,32 @@ const FROM = `unnest($1::bigint[], $2::int[], $3::smallint[], $4::text[], $5::te
     $10::text[], $11::text[]`
 const NAMES = 'number, fence, n, step_id, type, status, reason, started_at, due_at, result, attempts'
 
+type Value = string | number | null
+
+/**
+ * One column of all records as a Postgres array literal; null when none has a value there: unnest fills it up. By hand, as the driver's
+ * own way of arrays takes a quarter of a worker's time.
+ */
+function arrayOf<R>(records: readonly R[], value: (record: R) => Value): string | null {
+  let literal = '{'
+  let any = false
+  for (const record of records) {
+    const one = value(record)
+    if (literal !== '{') literal += ','
+    if (one === null) literal += 'NULL'
+    else {
+      any = true
+      literal += typeof one === 'number' ? one : `"${/["\\]/.test(one) ? one.replace(/["\\]/g, '\\$&') : one}"`
+    }
+  }
+  return any ? `${literal}}` : null
+}
+
 function columns(records: readonly (Held & { step: StepRow | null })[]): unknown[] {
-  const of = (value: (step: StepRow) => unknown) => records.map(({ step }) => (step ? value(step) : null))
+  const of = (value: (step: StepRow) => Value) => arrayOf(records, ({ step }) => step && value(step))
   return [
-    records.map(r => r.number),
-    records.map(r => r.fence),
+    arrayOf(records, r => r.number),
+    arrayOf(records, r => r.fence),
     of(s => s.n),
     of(s => s.step_id),
     of(s => s.type),
@@ -50,7 +71,7 @@ function columns(records: readonly (Held & { step: StepRow | null })[]): unknown
     of(s => s.started_at),
     of(s => s.due_at),
     of(s => s.result && JSON.stringify(s.result)),
-    of(s => JSON.stringify(s.attempts)),
+    of(s => (s.attempts.length > 0 ? JSON.stringify(s.attempts) : null)),
   ]
 }
 
@@ -68,11 +89,12 @@ const written = (dueAt = 'due_at') => `
   written as (
     insert into automation_steps (run, n, step_id, type, status, reason, started_at, finished_at, due_at, result, attempts)
     select number, n, step_id, type, status, reason, started_at, case when status in ('succeeded', 'failed', 'skipped') then t end, ${dueAt},
-      result::jsonb, attempts::jsonb from held where n is not null
+      result::jsonb, coalesce(attempts::jsonb, '[]') from held where n is not null
     on conflict (run, n) do update set status = excluded.status, reason = excluded.reason, finished_at = excluded.finished_at,
       due_at = excluded.due_at, result = excluded.result, attempts = excluded.attempts
       where automation_steps.status in ('running', 'waiting') and automation_steps.step_id = excluded.step_id
   )`
+// By an array, each id is looked up; a join may be planned as one that reads the whole backlog (9 ms of 37 for 250 ends of 17,000).
 const ANSWER = 'select number, fence, t::text as at from held'
 
 const RECORD = `with ${held()}, ${written()} ${ANSWER}`
@@ -82,7 +104,7 @@ const WAKE = 'coalesce(wake_at, t + make_interval(secs => wait))'
 const SUSPEND = `with ${held(', $12::text[], $13::timestamptz[], $14::float8[], $15::timestamptz[]', ', run_status, wake_at, wait, began')}, ${written(WAKE)},
   rested as (
     update due d set due_at = ${WAKE}, lease_until = null, ring_until = null
-    from held h where d.kind = '${AUTOMATION_RUN_DUE}' and d.id = h.number
+    from held h where d.kind = '${AUTOMATION_RUN_DUE}' and d.id = h.number and d.id = any (array(select number from held))
   ), noted as (
     update automation_runs r set status = h.run_status, current_step = h.step_id, due_at = ${WAKE},
       started_at = coalesce(r.started_at, h.began)
@@ -90,7 +112,7 @@ const SUSPEND = `with ${held(', $12::text[], $13::timestamptz[], $14::float8[], 
   ) ${ANSWER}`
 
 const END = `with ${held(', $12::text[], $13::text[], $14::timestamptz[]', ', run_status, run_reason, began')}, ${written()},
-  kept as (delete from due d using held h where d.kind = '${AUTOMATION_RUN_DUE}' and d.id = h.number),
+  kept as (delete from due where kind = '${AUTOMATION_RUN_DUE}' and id = any (array(select number from held))),
   noted as (
     update automation_runs r set status = h.run_status, reason = h.run_reason, current_step = null, due_at = null, finished_at = h.t,
       started_at = coalesce(r.started_at, h.began)
@@ -123,10 +145,10 @@ export const suspendRuns = (db: Db, records: readonly Suspension[]): Promise<(st
   inOrder(records, sorted =>
     send(db, 'suspend-automation-runs', SUSPEND, sorted, [
       ...columns(sorted),
-      sorted.map(r => r.status),
-      sorted.map(r => r.wakeAt),
-      sorted.map(r => r.waitSeconds),
-      sorted.map(r => r.began),
+      arrayOf(sorted, r => r.status),
+      arrayOf(sorted, r => r.wakeAt),
+      arrayOf(sorted, r => r.waitSeconds),
+      arrayOf(sorted, r => r.began),
     ]),
   )
 
@@ -135,8 +157,8 @@ export const endRuns = (db: Db, records: readonly End[]): Promise<(string | null
   inOrder(records, sorted =>
     send(db, 'end-automation-runs', END, sorted, [
       ...columns(sorted),
-      sorted.map(r => r.status),
-      sorted.map(r => r.reason),
-      sorted.map(r => r.began),
+      arrayOf(sorted, r => r.status),
+      arrayOf(sorted, r => r.reason),
+      arrayOf(sorted, r => r.began),
     ]),
   )

@@ -3,9 +3,8 @@ import { LOCK } from '../../store/advisory-locks.ts'
 import type { Pool, Tx } from '../../store/connect.ts'
 import type { Environment } from '../environment.ts'
 import { conflict, invalidField, Refusal } from '../refusal.ts'
-import { passTime } from '../subscriptions/pass.ts'
-import { SUBSCRIPTION_DUE } from '../subscriptions/store.ts'
-import { dueNow, moveClock, nextDueUntil } from './clock.ts'
+import { moveClock, nextDueUntil, pendingNow } from './clock.ts'
+import { TIMERS } from './timers.ts'
 
 /** Real time: what is not drained by then goes on with the next advance. */
 const LIMIT_MS = 60_000
@@ -38,9 +37,11 @@ export async function lockClock(tx: Tx, environment: Environment): Promise<void>
 
 export type AdvanceOptions = { pool: Pool /** Keeps whatever holds the lock alive. */; beat: () => Promise<unknown>; limitMs?: number }
 
+const OWN = TIMERS.map(({ kind }) => kind)
+
 /**
  * Does everything that is due, then takes the clock to each later due time up to `target` in turn and does what is due there. What
- * one transaction keeps is done here, one promise at a time; what workers do is waited for. Throws `upstream_timeout` when that takes
+ * one transaction keeps is done here, one promise at a time; what workers do, the reading of the log included, is waited for. Throws `upstream_timeout` when that takes
  * longer than a minute: the clock then stands at the last time reached, and whoever asks again goes on from there.
  */
 export async function advanceClock(
@@ -51,12 +52,11 @@ export async function advanceClock(
   const until = performance.now() + limitMs
   const drain = async () => {
     for (;;) {
-      const due = await dueNow(pool, environment)
-      if (due.length === 0) return
+      const { own, others } = await pendingNow(pool, environment, OWN)
+      if (own.length === 0 && !others) return
       if (performance.now() > until) throw new Refusal('upstream_timeout', 'what fell due is not done yet: repeat with `to` to go on')
-      const own = due.find(({ kind }) => kind === SUBSCRIPTION_DUE)
-      if (own) await passTime(pool, own.id)
-      else await delay(LOOK_MS)
+      for (const { kind, id } of own) await TIMERS.find(timer => timer.kind === kind)!.fire(pool, id)
+      if (own.length === 0) await delay(LOOK_MS)
       await beat()
     }
   }

@@ -2,13 +2,17 @@ import type { Db, Tx } from '../../store/connect.ts'
 import type { Environment } from '../environment.ts'
 import { DUE_CHANNEL } from '../runs/create.ts'
 
-/** The sandbox's clock. `outstanding`: promises due by now that are neither final nor waiting for later. */
+/** The sandbox's clock. `outstanding`: promises due by now that are neither final nor waiting for later, and events not read yet. */
 export type TestClock = { now: string; offset_seconds: number; outstanding: number }
+
+/** Events that a consumer of the log has not read yet. */
+const LAG = `(select coalesce(sum(l.next_offset - c.next_offset), 0)::bigint
+  from log_consumers c join log_positions l on l.environment = c.environment and l.partition = c.partition where c.environment = $1)`
 
 export async function readClock(db: Db, environment: Environment): Promise<TestClock> {
   const { rows } = await db.query<TestClock>(
     `select n.now, floor(extract(epoch from e.clock_offset))::bigint as offset_seconds,
-       (select count(*)::int from due d where d.environment = e.id and d.due_at <= (select environment_now($1))) as outstanding
+       (select count(*) from due d where d.environment = e.id and d.due_at <= (select environment_now($1))) + ${LAG} as outstanding
      from environments e cross join environment_now($1) n(now) where e.id = $1`,
     [environment],
   )
@@ -24,13 +28,23 @@ export async function moveClock(db: Tx | Db, environment: Environment, to: strin
   await db.query(`select pg_notify('${DUE_CHANNEL}', 'clock')`)
 }
 
-/** What is due by now, in the order in which it is done: by time, kind and id. */
-export async function dueNow(db: Db, environment: Environment): Promise<{ kind: string; id: number }[]> {
-  const { rows } = await db.query<{ kind: string; id: number }>(
-    'select kind, id from due where environment = $1 and due_at <= (select environment_now($1)) order by due_at, kind, id limit 1000',
-    [environment],
+/** `own`: the first of what is due and of these kinds, by time, kind and id. `others`: something else is due, or not read yet. */
+export type Pending = { own: { kind: string; id: number }[]; others: boolean }
+
+/**
+ * What is left to do at this instant. One statement and so one snapshot: what ends and leaves an event behind is seen before or after
+ * that, and never as neither. A promise that a worker has in hand is due until its row moves or goes.
+ */
+export async function pendingNow(db: Db, environment: Environment, kinds: readonly string[]): Promise<Pending> {
+  const { rows } = await db.query<Pending>(
+    `with n as materialized (select environment_now($1) as now)
+     select coalesce((select jsonb_agg(jsonb_build_object('kind', kind, 'id', id)) from (
+         select kind, id from due where environment = $1 and due_at <= (select now from n) and kind = any ($2)
+         order by due_at, array_position($2, kind), id limit 100) d), '[]') as own,
+       exists (select 1 from due where environment = $1 and due_at <= (select now from n) and kind <> all ($2)) or ${LAG} > 0 as others`,
+    [environment, kinds],
   )
-  return rows
+  return rows[0]!
 }
 
 /** The next instant, after now and up to `target`, at which something falls due; with microseconds. */

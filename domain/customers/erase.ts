@@ -6,6 +6,7 @@ import { eraseFromExports } from '../exports/erasure.ts'
 import { notFound } from '../refusal.ts'
 import { SUBSCRIPTION_DUE } from '../subscriptions/store.ts'
 import { closeIngestion } from '../users/ingestion.ts'
+import { erasePromises } from './erase-promises.ts'
 
 const sha256 = (text: string) => createHash('sha256').update(text).digest('hex')
 
@@ -31,7 +32,12 @@ update audit_log set user_id = $3, before = null, after = null,
 where environment = $1 and user_id = $2`
 
 // A condition may have named the person (`client_uid`). Under the hash it is true for nobody, as it would be from now on anyway.
-const HOLDERS = { segments: 'conditions', remote_configurations: 'segmentation_conditions', experiments: 'segmentation_conditions' }
+const HOLDERS = {
+  segments: 'conditions',
+  remote_configurations: 'segmentation_conditions',
+  experiments: 'segmentation_conditions',
+  automation_versions: 'data',
+}
 const without = (column: string) => `replace(${column}::text, to_json($2::text)::text, to_json($3::text)::text)::jsonb`
 const names = (column: string) => `strpos(${column}::text, to_json($2::text)::text) > 0`
 const UNNAME = [
@@ -39,7 +45,7 @@ const UNNAME = [
     ([table, column]) => `update ${table} set ${column} = ${without(column)} where environment = $1 and ${names(column)}`,
   ),
   `update audit_log set before = ${without('before')}, after = ${without('after')}
-   where environment = $1 and resource in ('segment', 'remote_configuration', 'experiment') and (${names('before')} or ${names('after')})`,
+   where environment = $1 and resource in ('segment', 'remote_configuration', 'experiment', 'automation') and (${names('before')} or ${names('after')})`,
 ]
 
 /**
@@ -53,7 +59,8 @@ export async function eraseCustomer(tx: Tx, trail: Trail & { environment: Enviro
   await tx.query('select 1 from lineages where environment = $1 and user_id = $2 order by id for no key update', [environment, user])
   const locked = await tx.query('select 1 from users where environment = $1 and id = $2 for update', [environment, user])
   if (locked.rowCount === 0) throw notFound('customer')
-  // First: the user's events tell which files have rows of the user.
+  await erasePromises(tx, environment, user)
+  // Before the user's events go: they tell which files have rows of the user.
   await eraseFromExports(tx, environment, user)
   for (const statement of ERASE) await tx.query(statement, [environment, user])
   const hash = sha256(user)

@@ -9,7 +9,6 @@ export type AutomationDelivery = {
   integrationId: string
   run: {
     id: string
-    number: number
     automation_id: string
     version: number
     event_id: string

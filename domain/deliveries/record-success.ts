@@ -39,9 +39,9 @@ const NOTE = `
 
 const END = `
   update deliveries v set status = 'delivered', reason = null, attempts = w.attempts, attempt_count = v.attempt_count + 1,
-    round_attempts = v.round_attempts + 1, next_attempt_at = null, delivered_at = date_trunc('second', t.now),
-    ended_at = date_trunc('second', t.now)
-  from unnest($1::bigint[], $2::jsonb[]) w(number, attempts), lateral (select environment_now(v.environment) as now) t
+    round_attempts = v.round_attempts + 1, next_attempt_at = null, delivered_at = w.now, ended_at = w.now
+  from (select number, attempts, date_trunc('second', environment_now(environment)) as now
+        from unnest($1::bigint[], $2::jsonb[], $3::int[]) w(number, attempts, environment)) w
   where v.number = w.number`
 
 /** Several that were delivered at the same moment, in one transaction. False: the lease was lost, nothing was recorded. */
@@ -63,7 +63,7 @@ async function record(tx: Tx, items: readonly Delivered[]): Promise<boolean[]> {
   const ended = items.filter(({ claimed }) => held.has(claimed.id))
   const numbers = ended.map(({ claimed }) => claimed.id)
   const attempts = ended.map(({ delivery, attempt }) => JSON.stringify(withAttempt(delivery, attempt)))
-  await tx.query({ name: 'end-deliveries', text: END, values: [numbers, attempts] })
+  await tx.query({ name: 'end-deliveries', text: END, values: [numbers, attempts, ended.map(({ delivery }) => delivery.environment)] })
   await tx.query({
     name: 'end-delivery-promises',
     text: `delete from due where kind = '${DELIVERY_DUE}' and id = any ($1::bigint[])`,

@@ -13,16 +13,16 @@ const AT_ONCE = 10_000
 // In the order of their numbers. Of a lane only the first has a `due` row, the others follow it. Those that failed before are tried at
 // once, too: who sets an integration in motion has mended what was wrong with it.
 const RELEASE = `
-  with some as materialized (
+  with chunk as materialized (
     select number from deliveries where integration = $2 and number > $3 and status in ('pending', 'retrying') order by number limit $4
   ), waiting as (
-    update deliveries set next_attempt_at = environment_now($1) where status = 'retrying' and number in (select number from some)
+    update deliveries set next_attempt_at = environment_now($1) where status = 'retrying' and number in (select number from chunk)
   ), woken as (
     update due set due_at = environment_now($1), ring_until = null
-    where kind = '${DELIVERY_DUE}' and id in (select number from some) and due_at > environment_now($1)
+    where kind = '${DELIVERY_DUE}' and id in (select number from chunk) and due_at > environment_now($1)
     returning 1
   )
-  select count(*)::int as seen, max(number) as last, pg_notify('${DUE_CHANNEL}', '${DELIVERY_DUE}') from some`
+  select count(*)::int as seen, max(number) as last, pg_notify('${DUE_CHANNEL}', '${DELIVERY_DUE}') from chunk`
 
 async function releaseSome(tx: Tx, environment: Environment, integration: number, after: number): Promise<number | null> {
   const { rows } = await tx.query<{ seen: number; last: number | null }>({

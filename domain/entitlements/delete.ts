@@ -1,4 +1,5 @@
 import type { Tx } from '../../store/connect.ts'
+import { automationNaming } from '../automations/in-use.ts'
 import type { Environment } from '../environment.ts'
 import { isInUse } from '../products/in-use.ts'
 import { conflict, notFound } from '../refusal.ts'
@@ -15,7 +16,7 @@ async function hasActiveGrant(tx: Tx, environment: Environment, id: string): Pro
 }
 
 /**
- * Removes a definition that nobody holds. New grants wait for its lock and then find nothing. A renewal of a lapsed grant may not
+ * Removes a definition that nobody holds and no active or paused automation grants. New grants wait for its lock and then find nothing. A renewal of a lapsed grant may not
  * touch the definition's row: lapsed grants are removed first, which waits for it, and one that has become active stays and refuses.
  */
 export async function deleteEntitlement(tx: Tx, environment: Environment, id: string): Promise<Entitlement> {
@@ -25,6 +26,8 @@ export async function deleteEntitlement(tx: Tx, environment: Environment, id: st
   const held = () => conflict('somebody holds the entitlement at present')
   if (await hasActiveGrant(tx, environment, id)) throw held()
   if (await isInUse(tx, environment, before.product_ids)) throw held()
+  const naming = await automationNaming(tx, environment, 'entitlement', id)
+  if (naming !== null) throw conflict(`the automation ${naming} grants the entitlement`)
   await tx.query(`delete from grants using environment_now($1) t where environment = $1 and entitlement_id = $2 and expires_at <= t`, [
     environment,
     id,

@@ -1,4 +1,4 @@
-import type { Tx } from '../../store/connect.ts'
+import type { Db, Tx } from '../../store/connect.ts'
 import { opaqueId } from '../../store/ids.ts'
 import type { Environment } from '../environment.ts'
 import { cutWindow } from '../events/window.ts'
@@ -16,29 +16,44 @@ export type NewExport = {
   segment?: string | null
   from: string
   to: string
+  /** The report run that it is made for. */
+  reportRun?: string
 }
 
 /** The workflow that makes an export, by the version that new ones start with. */
 export const EXPORT_WORKFLOW = { workflow: 'export', version: 1 } as const
+
+/** Whether raw data may leave the project of the environment: the operator's switch. */
+export async function isRawDataOn(db: Db, environment: Environment): Promise<boolean> {
+  const { rows } = await db.query<{ raw_data: boolean }>({
+    name: 'is-raw-data-on',
+    text: 'select p.raw_data from projects p join environments e on e.project = p.id where e.id = $1',
+    values: [environment],
+  })
+  return rows[0]?.raw_data === true
+}
 
 /**
  * Accepts an export: cuts its window and promises the run, in one transaction. 403 where the operator has switched raw data off, 404
  * when there is no such segment.
  */
 export async function createExport(tx: Tx, environment: Environment, input: NewExport): Promise<ExportRow> {
-  const allowed = await tx.query<{ raw_data: boolean }>(
-    'select p.raw_data from projects p join environments e on e.project = p.id where e.id = $1',
-    [environment],
-  )
-  if (!allowed.rows[0]?.raw_data) throw new Refusal('control_forbidden', 'raw data is switched off for this project')
+  if (!(await isRawDataOn(tx, environment))) throw new Refusal('control_forbidden', 'raw data is switched off for this project')
   const segment = input.segment ?? null
   if (segment !== null && (await holdSegments(tx, environment, [segment])).length > 0) throw notFound('segment_id: segment')
+  const row = await recordExport(tx, environment, input)
+  await createRun(tx, environment, { ...EXPORT_WORKFLOW, subject: row.id })
+  return row
+}
+
+/** The record of an export with its window, cut for good. Whoever asks for it sees to its making. */
+export async function recordExport(tx: Tx, environment: Environment, input: NewExport): Promise<ExportRow> {
   await closeErasure(tx, environment)
   const window = await cutWindow(tx, environment, input.from, input.to)
   const { rows } = await tx.query<ExportRow>(
     `insert into exports (environment, id, type, format, compression, platform, segment_id, from_timestamp, to_timestamp, window_from,
-       window_to, from_offsets, to_offsets, created_at)
-     values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, environment_now($1)) returning ${EXPORT_COLUMNS}`,
+       window_to, from_offsets, to_offsets, report_run, created_at)
+     values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, environment_now($1)) returning ${EXPORT_COLUMNS}`,
     [
       environment,
       opaqueId(),
@@ -46,7 +61,7 @@ export async function createExport(tx: Tx, environment: Environment, input: NewE
       input.format,
       input.compression,
       input.platform,
-      segment,
+      input.segment ?? null,
       input.from,
       input.to,
       window.from,
@@ -54,8 +69,8 @@ export async function createExport(tx: Tx, environment: Environment, input: NewE
       // Users have no offsets: both ends tell the log's position when the window was cut.
       input.type === 'customers' ? window.toOffsets : window.fromOffsets,
       window.toOffsets,
+      input.reportRun ?? null,
     ],
   )
-  await createRun(tx, environment, { ...EXPORT_WORKFLOW, subject: rows[0]!.id })
   return rows[0]!
 }

@@ -1,5 +1,6 @@
 import type { Tx } from '../../store/connect.ts'
 import type { Environment } from '../environment.ts'
+import { remember } from '../ledger/history.ts'
 import { createRun } from '../runs/create.ts'
 import { EXPORT_WORKFLOW } from './create.ts'
 import type { ExportFailure, Part } from './export.ts'
@@ -39,12 +40,21 @@ export async function failExport(tx: Tx, environment: Environment, id: string, e
 /** Seconds that the record outlives its file. */
 export const RECORD_AFTER_FILE_SECONDS = (RECORD_DAYS - FILE_DAYS) * DAY_SECONDS
 
-/** The record goes, and with it what the run noted of its parts: an erasure looks for the edges of parts by their export. */
+// Of a report's slot the report's run is what counts.
+const FORGET = `
+with gone as (
+  delete from exports where environment = $1 and id = $2 returning environment, status, error ->> 'code' as reason, created_at, report_run
+), promised as (
+  select * from gone where report_run is null
+)
+${remember({ kind: 'exports', from: 'promised', due: 'created_at', outcome: 'status', reason: 'reason' })}`
+
+/** The record goes (the ledger still counts it), and with it what the run noted of its parts: an erasure looks for the edges of parts by their export. */
 export async function forgetExport(tx: Tx, environment: Environment, id: string): Promise<void> {
   await tx.query('delete from runs where environment = $1 and subject = $2 and workflow = $3 and finished_at is not null', [
     environment,
     id,
     EXPORT_WORKFLOW.workflow,
   ])
-  await tx.query('delete from exports where environment = $1 and id = $2', [environment, id])
+  await tx.query(FORGET, [environment, id])
 }

@@ -1,5 +1,6 @@
 import type { Db } from '../../store/connect.ts'
 import type { Environment } from '../environment.ts'
+import type { Schedule } from '../reports/slots.ts'
 import type { LedgerKind } from './kinds.ts'
 
 /** Promises that have come to the same. `outcome` null: not ended yet. */
@@ -7,16 +8,7 @@ export type Group = { kind: LedgerKind; outcome: string | null; reason: string; 
 /** Of one kind; `at` and `id` of the one that has waited longest. */
 export type Late = { kind: LedgerKind; count: number; at: string; id: string | null }
 /** The schedule of an active report, and the first of its slots that nobody has taken. */
-export type Untaken = {
-  next_slot: string
-  send_at: string
-  timezone: string
-  cadence: string
-  weekday: string | null
-  day_of_month: number | null
-  on_dst_gap: string
-  on_dst_overlap: string
-}
+export type Untaken = Schedule & { next_slot: string }
 export type Counted = { groups: Group[]; late: Late[]; untaken: Untaken[] }
 export type Window = { from: string; to: string; now: string; kinds: readonly LedgerKind[] }
 
@@ -55,6 +47,7 @@ with counted as (
   ),
   late as (
     ${late('automation_runs', 'automation-run', 'automation_runs', 'coalesce(t.due_at, d.due_at)', OPEN_RUN)}
+      and not exists (select 1 from automations a where a.environment = $1 and a.id = t.automation_id and a.status = 'paused')
     union all
     ${late('deliveries', 'delivery', 'deliveries', 'coalesce(t.next_attempt_at, d.due_at)', OPEN_DELIVERY)}
       and exists (select 1 from integrations i where i.number = t.integration and i.active = 1)

@@ -7,7 +7,7 @@ export type Ring = { kind: string; id: number }
 export const RING_SECONDS = 10
 
 // The distinct (kind, priority, environment) of the table, by one index probe each.
-const GROUPS = `groups(kind, priority, environment) as (
+export const GROUPS = `groups(kind, priority, environment) as (
   (select kind, priority, environment from due order by kind, priority, environment limit 1)
   union all
   select n.kind, n.priority, n.environment from groups g cross join lateral (
@@ -19,8 +19,8 @@ const GROUPS = `groups(kind, priority, environment) as (
 const SMALLEST_SHARE = 20
 
 // Per group only the first `share` promises that are due and free are looked at: those rung already count, so the window of outstanding
-// rings stays short and the backlog stays here. No environment has more than half of it; rn interleaves them: round robin. What makes
-// a row free is asked of the locked row once more: another sweep may have rung it since it was looked at.
+// rings stays short and the backlog stays here. No environment has more than half of it; rn interleaves them: round robin. Of
+// those rung already only the place counts; what makes a row free is asked of the locked row once more: another sweep may have rung it.
 const TAKE = `
 with recursive ${GROUPS}, shares as (
   select g.*, e.clock_offset, least($1 / 2, greatest(${SMALLEST_SHARE}, $1 / count(*) over (partition by g.kind, g.priority)))::int as share
@@ -34,7 +34,8 @@ with recursive ${GROUPS}, shares as (
     order by due_at, id limit g.share) d
 ), chosen as materialized (
   select d.kind, d.id, o.priority, o.rn from due d join open o on o.kind = d.kind and o.id = d.id
-  where (d.ring_until is null or d.ring_until < clock_timestamp()) and (d.lease_until is null or d.lease_until < clock_timestamp())
+  where (o.ring_until is null or o.ring_until < clock_timestamp())
+    and (d.ring_until is null or d.ring_until < clock_timestamp()) and (d.lease_until is null or d.lease_until < clock_timestamp())
   order by o.priority, o.rn, d.id limit $1 for no key update of d skip locked
 ), rung as (
   update due d set ring_until = clock_timestamp() + interval '${RING_SECONDS} seconds' from chosen c where d.kind = c.kind and d.id = c.id
@@ -59,14 +60,4 @@ export async function nextDue(db: Db): Promise<number | null> {
              order by due_at limit 1) d`,
   })
   return rows[0]?.ms ?? null
-}
-
-/** Promises due for more than a minute that no worker holds, and how long the oldest has waited (readiness, metrics). */
-export async function countOverdue(db: Db): Promise<{ overdue: number; oldest_seconds: number }> {
-  const { rows } = await db.query<{ overdue: number; oldest_seconds: number }>(
-    `select count(*)::int as overdue, coalesce(max(extract(epoch from clock_timestamp() + e.clock_offset - d.due_at)), 0)::float8 as oldest_seconds
-     from due d join environments e on e.id = d.environment
-     where d.due_at < clock_timestamp() + e.clock_offset - interval '60 seconds' and (d.lease_until is null or d.lease_until < clock_timestamp())`,
-  )
-  return rows[0]!
 }

@@ -15,6 +15,12 @@ const NAMED_BY: [what: string, statement: string][] = [
     `select 1 from experiments where environment = $1 and status in ('active', 'paused') and segmentation_conditions @> $2::jsonb limit 1`,
   ],
   [
+    'an active or paused automation',
+    `select 1 from automations a
+     join automation_versions v on v.environment = a.environment and v.automation_id = a.id and v.version = a.version
+     where a.environment = $1 and a.status in ('active', 'paused') and v.data ->> 'segments' = $2::jsonb -> 0 ->> 'value' limit 1`,
+  ],
+  [
     'an unfinished export',
     `select 1 from exports where environment = $1 and status in ('new', 'processing') and segment_id = $2::jsonb -> 0 ->> 'value' limit 1`,
   ],

@@ -41,11 +41,12 @@ export function keyFault(key: string): string | null {
   return key.startsWith('_') && !REGISTERED.has(key) ? 'reserved key' : null
 }
 
-function fault({ key, value }: Property): string | null {
+/** Why a property cannot be set, and which half of it is at fault; null when it can, as far as the user has room for it. */
+export function propertyFault({ key, value }: Property): { in: 'key' | 'value'; error: string } | null {
   const wrongKey = keyFault(key)
-  if (wrongKey) return wrongKey
-  if (Buffer.byteLength(value) > MAX_VALUE_BYTES || FORBIDDEN_IN_VALUE.test(value)) return 'invalid value format'
-  return null
+  if (wrongKey) return { in: 'key', error: wrongKey }
+  const isWrong = Buffer.byteLength(value) > MAX_VALUE_BYTES || FORBIDDEN_IN_VALUE.test(value)
+  return isWrong ? { in: 'value', error: 'invalid value format' } : null
 }
 
 /**
@@ -69,7 +70,7 @@ export async function setProperties(
   const errors: PropertyError[] = []
   for (const property of given) {
     const { key } = property
-    const reason = fault(property) ?? (keys.has(key) || keys.size < MAX_KEYS ? null : 'too many properties')
+    const reason = propertyFault(property)?.error ?? (keys.has(key) || keys.size < MAX_KEYS ? null : 'too many properties')
     if (reason) {
       errors.push({ key, error: `property key: ${key}. Error: ${reason}` })
       continue

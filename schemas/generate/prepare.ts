@@ -54,6 +54,10 @@ export const prepare = (schema: Schema, side: Side): Schema => {
       const flat = keyword === 'allOf' ? undefined : scalars(value as Schema[])
       if (flat) Object.assign(out, child(flat))
       else out[keyword] = (value as Schema[]).map(child)
+    } else if (keyword === 'discriminator') {
+      // Its mapping names what the branches say themselves. The keyword is about objects, which the branches say as well.
+      out.discriminator = { propertyName: (value as { propertyName: string }).propertyName }
+      out.type = 'object'
     } else if (!annotations.has(keyword) && !keyword.startsWith('x-')) throw new Error(`unknown keyword ${keyword}`)
   }
   if (side === 'input' && out.maxItems !== undefined) looksInsideOnlyWhenShort(out)

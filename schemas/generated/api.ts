@@ -215,7 +215,7 @@ export interface paths {
         post?: never;
         /**
          * Delete an entitlement
-         * @description Removes the definition; lapsed grants of it go with it. 409 `conflict` while anybody holds it, by a grant or through a purchase.
+         * @description Removes the definition; lapsed grants of it go with it. 409 `conflict` while anybody holds it, by a grant or through a purchase, and while an active or paused automation grants it.
          */
         delete: operations["v4DeleteEntitlement"];
         options?: never;
@@ -1093,7 +1093,7 @@ export interface paths {
         post?: never;
         /**
          * Delete a segment
-         * @description 409 `conflict` while an active remote configuration, an active or paused experiment or an unfinished export names the segment. A condition elsewhere that names it is never true from then on. 403 `control_forbidden` for a system segment.
+         * @description 409 `conflict` while an active remote configuration, an active or paused experiment or an unfinished export names the segment, or an active or paused automation is for it. A condition elsewhere that names it is never true from then on. 403 `control_forbidden` for a system segment.
          */
         delete: operations["v4DeleteSegment"];
         options?: never;
@@ -1625,6 +1625,198 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v4/scheduled-reports": {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+                 * @example checkout-7f3a
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List scheduled reports
+         * @description Reports of the environment, newest first.
+         */
+        get: operations["v4ListScheduledReports"];
+        put?: never;
+        /**
+         * Create a scheduled report
+         * @description Event data, as the events export has it, delivered to integrations at a time of day in a zone: daily, weekly or monthly. A draft has no slots; an active report has its first slot after now. 404 when a destination is none of `v4ListScheduledReportDestinations`.
+         */
+        post: operations["v4CreateScheduledReport"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v4/scheduled-reports/destinations": {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+                 * @example checkout-7f3a
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List report destinations
+         * @description Integrations that can take report files, whatever their state, by creation.
+         */
+        get: operations["v4ListScheduledReportDestinations"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v4/scheduled-reports/{report_id}": {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+                 * @example checkout-7f3a
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path: {
+                /**
+                 * @description Report id.
+                 * @example rep_0mfz3k1q9000abcdefgh
+                 */
+                report_id: components["parameters"]["ReportId"];
+            };
+            cookie?: never;
+        };
+        /**
+         * Get a scheduled report
+         * @description One report.
+         */
+        get: operations["v4GetScheduledReport"];
+        /**
+         * Replace a scheduled report
+         * @description Full replacement: fields that are left out return to their defaults. A changed schedule begins after the last slot that was taken. An active report set to draft has no further slots, and its unfinished runs end as withheld, `report_paused`. 404 when the report or a destination does not exist.
+         */
+        put: operations["v4UpdateScheduledReport"];
+        post?: never;
+        /**
+         * Delete a scheduled report
+         * @description Its unfinished runs end as withheld, `report_deleted`, and its runs can no longer be listed; the ledger keeps them.
+         */
+        delete: operations["v4DeleteScheduledReport"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v4/scheduled-reports/{report_id}/send-test": {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+                 * @example checkout-7f3a
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path: {
+                /**
+                 * @description Report id.
+                 * @example rep_0mfz3k1q9000abcdefgh
+                 */
+                report_id: components["parameters"]["ReportId"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Send a test report
+         * @description Makes a run of kind `test` over the last N × 24 hours and delivers it to all destinations of the report, a draft or not. Once a minute per report, otherwise 429 with `Retry-After`.
+         */
+        post: operations["v4SendTestScheduledReport"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v4/scheduled-reports/{report_id}/runs": {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+                 * @example checkout-7f3a
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path: {
+                /**
+                 * @description Report id.
+                 * @example rep_0mfz3k1q9000abcdefgh
+                 */
+                report_id: components["parameters"]["ReportId"];
+            };
+            cookie?: never;
+        };
+        /**
+         * List runs of a scheduled report
+         * @description Slots and tests of the report and what became of them, newest first. Every slot of an active report has exactly one run. Runs are kept for 400 days.
+         */
+        get: operations["v4ListScheduledReportRuns"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v4/scheduled-report-runs/{run_id}/resend": {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+                 * @example checkout-7f3a
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path: {
+                /**
+                 * @description Run id.
+                 * @example rrn_0mfz3k1q9000abcdefgh
+                 */
+                run_id: components["parameters"]["ReportRunId"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Resend a scheduled report run
+         * @description Sends the stored file of a finished run again, byte for byte and with the same manifest, to all or some of its destinations. The run is running again until the new result is there. 409 `conflict` when the run is unfinished, skipped or without file, the file has expired, or the report is deleted.
+         */
+        post: operations["v4ResendScheduledReportRun"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v4/integrations": {
         parameters: {
             query?: never;
@@ -1877,6 +2069,279 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v4/automations": {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+                 * @example checkout-7f3a
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List automations
+         * @description Automations of the environment, newest first.
+         */
+        get: operations["v4ListAutomations"];
+        put?: never;
+        /**
+         * Create an automation
+         * @description What it names must exist: 404 `not_found` with the name of the field. Events count that are appended from now on.
+         *
+         *     Without `steps` a run performs `actions.push` and then `actions.screen` at once, as steps with ids `push` and `screen`. With `steps`
+         *     the actions are not performed and not kept.
+         */
+        post: operations["v4CreateAutomation"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v4/automations/{automation_id}": {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+                 * @example checkout-7f3a
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path: {
+                /**
+                 * @description Automation id.
+                 * @example auto_0mfzq3x1k00a7c2e9d4b
+                 */
+                automation_id: components["parameters"]["AutomationId"];
+            };
+            cookie?: never;
+        };
+        /**
+         * Get an automation
+         * @description The automation as it is now; runs go by the version of its data that they were started with.
+         */
+        get: operations["v4GetAutomation"];
+        /**
+         * Update an automation
+         * @description Replaces the automation: an omitted optional field returns to its default. `version` goes up by one when `data` changes; runs under way keep the version that they were started with. Of initiators that are new only events count that are appended from now on. `status` is changed as by `v4UpdateAutomationStatus`.
+         */
+        put: operations["v4UpdateAutomation"];
+        post?: never;
+        /**
+         * Delete an automation
+         * @description Removes the automation for good and cancels its unfinished runs, reason `automation_deleted`. Single runs stay readable.
+         */
+        delete: operations["v4DeleteAutomation"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v4/automations/{automation_id}/status": {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+                 * @example checkout-7f3a
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path: {
+                /**
+                 * @description Automation id.
+                 * @example auto_0mfzq3x1k00a7c2e9d4b
+                 */
+                automation_id: components["parameters"]["AutomationId"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        /**
+         * Change the status of an automation
+         * @description `inactive` looks at no event and cancels unfinished runs, reason `automation_inactive`. `paused` records events as skipped and holds
+         *     the runs under way: what falls due waits and is done, late, when the automation is active again; deadlines do not move.
+         *
+         *     409 `conflict` when the automation is to be active and a push, screen, segment, integration or entitlement that it names is gone.
+         */
+        patch: operations["v4UpdateAutomationStatus"];
+        trace?: never;
+    };
+    "/v4/automations/{automation_id}/backtest": {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+                 * @example checkout-7f3a
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path: {
+                /**
+                 * @description Automation id.
+                 * @example auto_0mfzq3x1k00a7c2e9d4b
+                 */
+                automation_id: components["parameters"]["AutomationId"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Backtest an automation
+         * @description What would have happened, had the automation been active in the window; performs nothing. The log is read in the order of
+         *     `received_at` with the rules by which runs start, as if there were no runs before `from`. Segments and conditions are taken as they are
+         *     now. Delays and waits are played out on the log, also beyond `to`; effects count as done at once. What waits for an instant that has
+         *     not come yet is counted as started and goes no further.
+         *
+         *     The figures are exact; 504 `upstream_timeout` when that takes longer than 30 seconds.
+         */
+        post: operations["v4BacktestAutomation"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v4/automations/{automation_id}/runs": {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+                 * @example checkout-7f3a
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path: {
+                /**
+                 * @description Automation id.
+                 * @example auto_0mfzq3x1k00a7c2e9d4b
+                 */
+                automation_id: components["parameters"]["AutomationId"];
+            };
+            cookie?: never;
+        };
+        /**
+         * List the runs of an automation
+         * @description Runs of the automation, newest first. There is exactly one for every event that an active or paused automation names as initiator, those that were skipped included, and one for every replay.
+         */
+        get: operations["v4ListAutomationRuns"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v4/automation-runs/{run_id}": {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+                 * @example checkout-7f3a
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path: {
+                /**
+                 * @description Run id.
+                 * @example run_0mfzq3x1k00a7c2e9d4b
+                 */
+                run_id: components["parameters"]["AutomationRunId"];
+            };
+            cookie?: never;
+        };
+        /**
+         * Get a run with its timeline
+         * @description The run and what became of its steps, in the order in which they began.
+         */
+        get: operations["v4GetAutomationRun"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v4/automation-runs/{run_id}/cancel": {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+                 * @example checkout-7f3a
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path: {
+                /**
+                 * @description Run id.
+                 * @example run_0mfzq3x1k00a7c2e9d4b
+                 */
+                run_id: components["parameters"]["AutomationRunId"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Cancel a run
+         * @description Ends an unfinished run, reason `cancelled_by_api`. An effect that is already under way may still arrive. A run that is cancelled already stays so; 409 `conflict` when it has ended otherwise.
+         */
+        post: operations["v4CancelAutomationRun"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v4/automation-runs/{run_id}/replay": {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+                 * @example checkout-7f3a
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path: {
+                /**
+                 * @description Run id.
+                 * @example run_0mfzq3x1k00a7c2e9d4b
+                 */
+                run_id: components["parameters"]["AutomationRunId"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Replay a run
+         * @description Makes a new run with the same event and the same version of the automation, whatever the rules by which runs start. With `from_step` the steps before it are taken over with their results. 409 `conflict` while the run is unfinished, or after its automation was deleted.
+         */
+        post: operations["v4ReplayAutomationRun"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v4/pushes": {
         parameters: {
             query?: never;
@@ -2123,7 +2588,7 @@ export interface paths {
         put?: never;
         /**
          * Advance the test clock
-         * @description Takes the sandbox forward to an instant, and does on the way, one promise at a time and in order, whatever falls due: ends of trials and subscriptions, exports, retention. Answers when nothing due is left; after 60 s of real time 504 `upstream_timeout`: what was done stays, and repeating with `to` goes on. One advance at a time, otherwise 409 `conflict`.
+         * @description Takes the sandbox forward to an instant, and does on the way, one instant after the other, whatever falls due: slots of reports, steps and waits of automations, deliveries and their further attempts, exports, ends of trials and subscriptions. Attempts go out for real. Answers when nothing due is left and the log is read; after 60 s of real time 504 `upstream_timeout`: what was done stays, and repeating with `to` goes on. One advance at a time, otherwise 409 `conflict`.
          */
         post: operations["v4AdvanceTestClock"];
         delete?: never;
@@ -2231,6 +2696,640 @@ export interface components {
             /** @enum {string} */
             url: "/v4/audit-log";
             data: components["schemas"]["AuditEntry"][];
+            has_more: components["schemas"]["HasMore"];
+            next_cursor?: components["schemas"]["NextCursor"];
+        };
+        AutomationUrl: string;
+        /**
+         * @description The set may grow.
+         * @enum {string}
+         */
+        AutomationStatus: "active" | "inactive" | "paused";
+        /** @enum {string|null} */
+        AutomationPlatform: "iOS" | "Android" | null;
+        /**
+         * @example {
+         *       "uid": "9",
+         *       "type": "event"
+         *     }
+         */
+        AutomationInitiator: {
+            /**
+             * @description uid or slug of the catalogue, or the slug of a custom event.
+             * @example 9
+             */
+            uid: string;
+            /** @enum {string} */
+            type: "event";
+        };
+        /**
+         * @description An ISO 8601 duration from PT1S to P1Y; years and months by the calendar, in UTC.
+         * @example P2D
+         */
+        AutomationDuration: string;
+        /**
+         * @description Unique over all levels.
+         * @example remind
+         */
+        AutomationStepId: string;
+        /** @description Waits until its begin plus `duration`. */
+        AutomationDelayStep: {
+            id: components["schemas"]["AutomationStepId"];
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "delay";
+            duration: components["schemas"]["AutomationDuration"];
+        };
+        /** @description Waits for the next instant, its begin included, at which the zone's clock shows `time`. In a gap of the clock: later by the gap's length; where the clock shows it twice: the first time. */
+        AutomationWaitUntilStep: {
+            id: components["schemas"]["AutomationStepId"];
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "wait_until";
+            /** @example 09:00 */
+            time: string;
+            /**
+             * @description A zone of the IANA database.
+             * @example Europe/Berlin
+             */
+            timezone: string;
+        };
+        /** @description Waits for such an event of the same user after the run's place in the log; when there is none until begin plus `timeout`, `on_timeout` is done. */
+        AutomationWaitForEventStep: {
+            id: components["schemas"]["AutomationStepId"];
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "wait_for_event";
+            /**
+             * @description uid or slug of the catalogue, or the slug of a custom event.
+             * @example subscription_renewed
+             */
+            event: string;
+            timeout: components["schemas"]["AutomationDuration"];
+            on_timeout?: components["schemas"]["AutomationSteps"];
+        };
+        /** @description `then` when all conditions hold at that moment, otherwise `else`. Beside the metrics of segments there are `event:<field>` (a field or property of the triggering event) and `step:<id>` (outcome, taken or status of that step), both text or number. */
+        AutomationBranchStep: {
+            id: components["schemas"]["AutomationStepId"];
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "branch";
+            conditions: components["schemas"]["ConditionInput"][];
+            then?: components["schemas"]["AutomationSteps"];
+            else?: components["schemas"]["AutomationSteps"];
+        };
+        /** @description Makes a delivery of the triggering event through an integration of the slug `webhooks` and waits until it ends. */
+        AutomationWebhookStep: {
+            id: components["schemas"]["AutomationStepId"];
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "webhook";
+            /** @example int_0mfzq3x1k00a7c2e9d4b */
+            integration_id: string;
+        };
+        /** @description Sends an e-mail to `to`, else to the user's property `_q_email`. Placeholders such as `{{user.id}}` and `{{property.KEY}}` work in `subject` and `text`. */
+        AutomationEmailStep: {
+            id: components["schemas"]["AutomationStepId"];
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "email";
+            /** @example ada@example.org */
+            to?: string;
+            /** @example We miss you */
+            subject: string;
+            /** @example Come back, {{property._q_name}}. */
+            text: string;
+        };
+        /** @description Sends a push to the user. */
+        AutomationPushStep: {
+            id: components["schemas"]["AutomationStepId"];
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "push";
+            /** @example psh_0mfzq3x1k00a7c2e9d4b */
+            push: string;
+        };
+        /** @description Keeps a screen ready that the app fetches; not shown within 30 days it lapses. */
+        AutomationScreenStep: {
+            id: components["schemas"]["AutomationStepId"];
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "screen";
+            /** @example scr_0mfa1k3p2000q7w2e8r1 */
+            screen: string;
+        };
+        /** @description Grants an entitlement by hand until begin plus `duration`; an existing grant is only ever extended. */
+        AutomationGrantEntitlementStep: {
+            id: components["schemas"]["AutomationStepId"];
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "grant_entitlement";
+            /** @example premium */
+            entitlement_id: string;
+            /**
+             * @description An ISO 8601 duration from PT1M to P10Y; null for ever.
+             * @example P14D
+             */
+            duration: string | null;
+        };
+        /** @description Sets a property of the user, by the rules of user properties. */
+        AutomationSetPropertyStep: {
+            id: components["schemas"]["AutomationStepId"];
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "set_property";
+            /** @example winback */
+            key: string;
+            /** @example offered */
+            value: string;
+        };
+        /** @description Ends the run as succeeded, reason `exit`. */
+        AutomationExitStep: {
+            id: components["schemas"]["AutomationStepId"];
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "exit";
+        };
+        /**
+         * @description What is done next. Lists nested in a step are done in its place, then the run goes on after it.
+         * @example {
+         *       "id": "pause",
+         *       "type": "delay",
+         *       "duration": "P2D"
+         *     }
+         */
+        AutomationStep: components["schemas"]["AutomationDelayStep"] | components["schemas"]["AutomationWaitUntilStep"] | components["schemas"]["AutomationWaitForEventStep"] | components["schemas"]["AutomationBranchStep"] | components["schemas"]["AutomationWebhookStep"] | components["schemas"]["AutomationEmailStep"] | components["schemas"]["AutomationPushStep"] | components["schemas"]["AutomationScreenStep"] | components["schemas"]["AutomationGrantEntitlementStep"] | components["schemas"]["AutomationSetPropertyStep"] | components["schemas"]["AutomationExitStep"];
+        /** @description Default none. At most 50 steps over all levels, at most 5 levels. */
+        AutomationSteps: components["schemas"]["AutomationStep"][];
+        /**
+         * @description What starts a run, for whom, and what it does.
+         * @example {
+         *       "platform": null,
+         *       "initiators": [
+         *         {
+         *           "uid": "9",
+         *           "type": "event"
+         *         }
+         *       ],
+         *       "steps": [
+         *         {
+         *           "id": "renewed",
+         *           "type": "wait_for_event",
+         *           "event": "subscription_renewed",
+         *           "timeout": "P2D",
+         *           "on_timeout": [
+         *             {
+         *               "id": "offer",
+         *               "type": "screen",
+         *               "screen": "scr_0mfa1k3p2000q7w2e8r1"
+         *             }
+         *           ]
+         *         }
+         *       ],
+         *       "frequency": {
+         *         "max_runs_per_user": 1,
+         *         "per": "week"
+         *       },
+         *       "reentry": false
+         *     }
+         */
+        AutomationDataInput: {
+            /**
+             * @description Derived; accepted and ignored.
+             * @example event
+             */
+            type?: unknown;
+            /**
+             * @description Only events of this platform; null takes all, those without platform too.
+             * @default null
+             * @example iOS
+             * @enum {string|null}
+             */
+            platform: "iOS" | "Android" | null;
+            initiators: components["schemas"]["AutomationInitiator"][];
+            /** @description At least one, unless there are `steps`. */
+            actions?: {
+                /** @example psh_0mfzq3x1k00a7c2e9d4b */
+                push?: string;
+                /** @example scr_0mfa1k3p2000q7w2e8r1 */
+                screen?: string;
+                /** @description Accepted and dropped. */
+                event?: unknown;
+            };
+            /**
+             * @description Only users of this segment, an own or a system one; null takes all.
+             * @default null
+             * @example seg_0mfzq3x1k00a7c2e9d4b
+             */
+            segments: string | null;
+            /** @description At most 50 over all levels, at most 5 levels. */
+            steps?: components["schemas"]["AutomationStep"][];
+            /**
+             * @description How many runs may start for one user within a window that ends with the event; default any number.
+             * @example {
+             *       "max_runs_per_user": 1,
+             *       "per": "week"
+             *     }
+             */
+            frequency?: {
+                /** @example 1 */
+                max_runs_per_user: number;
+                /**
+                 * @description One hour, 24 hours, 7 days, 30 days, or ever.
+                 * @example week
+                 * @enum {string}
+                 */
+                per: "hour" | "day" | "week" | "month" | "lifetime";
+            };
+            /**
+             * @description Whether a run may start while another one of the same user is unfinished.
+             * @default true
+             * @example false
+             */
+            reentry: boolean;
+        };
+        /**
+         * @example {
+         *       "type": "event",
+         *       "platform": null,
+         *       "initiators": [
+         *         {
+         *           "uid": "9",
+         *           "type": "event"
+         *         }
+         *       ],
+         *       "actions": {},
+         *       "segments": null,
+         *       "steps": [
+         *         {
+         *           "id": "renewed",
+         *           "type": "wait_for_event",
+         *           "event": "subscription_renewed",
+         *           "timeout": "P2D",
+         *           "on_timeout": [
+         *             {
+         *               "id": "offer",
+         *               "type": "screen",
+         *               "screen": "scr_0mfa1k3p2000q7w2e8r1"
+         *             }
+         *           ]
+         *         }
+         *       ],
+         *       "frequency": {
+         *         "max_runs_per_user": 1,
+         *         "per": "week"
+         *       },
+         *       "reentry": false
+         *     }
+         */
+        AutomationData: {
+            /** @enum {string} */
+            type: "event";
+            platform: components["schemas"]["AutomationPlatform"];
+            initiators: components["schemas"]["AutomationInitiator"][];
+            /** @description Empty when there are `steps`. */
+            actions: {
+                push?: string;
+                screen?: string;
+            };
+            segments: string | null;
+            /** @description Left out when there are none. */
+            steps?: components["schemas"]["AutomationStep"][];
+            /**
+             * @description Left out when there is none.
+             * @example {
+             *       "max_runs_per_user": 1,
+             *       "per": "week"
+             *     }
+             */
+            frequency?: {
+                /** @example 1 */
+                max_runs_per_user: number;
+                /**
+                 * @description One hour, 24 hours, 7 days, 30 days, or ever.
+                 * @example week
+                 * @enum {string}
+                 */
+                per: "hour" | "day" | "week" | "month" | "lifetime";
+            };
+            reentry: boolean;
+        };
+        /**
+         * @example {
+         *       "name": "Win back",
+         *       "caption": "An offer two days after cancellation, unless renewed",
+         *       "status": "active",
+         *       "data": {
+         *         "initiators": [
+         *           {
+         *             "uid": "9",
+         *             "type": "event"
+         *           }
+         *         ],
+         *         "steps": [
+         *           {
+         *             "id": "renewed",
+         *             "type": "wait_for_event",
+         *             "event": "subscription_renewed",
+         *             "timeout": "P2D",
+         *             "on_timeout": [
+         *               {
+         *                 "id": "offer",
+         *                 "type": "screen",
+         *                 "screen": "scr_0mfa1k3p2000q7w2e8r1"
+         *               }
+         *             ]
+         *           }
+         *         ],
+         *         "frequency": {
+         *           "max_runs_per_user": 1,
+         *           "per": "week"
+         *         },
+         *         "reentry": false
+         *       }
+         *     }
+         */
+        AutomationInput: {
+            /** @example Win back */
+            name: string;
+            /**
+             * @default
+             * @example An offer two days after cancellation, unless renewed
+             */
+            caption: string;
+            /**
+             * @example active
+             * @enum {string}
+             */
+            status: "active" | "inactive" | "paused";
+            data: components["schemas"]["AutomationDataInput"];
+        };
+        /**
+         * @example {
+         *       "status": "paused"
+         *     }
+         */
+        AutomationStatusInput: {
+            /**
+             * @example paused
+             * @enum {string}
+             */
+            status: "active" | "inactive" | "paused";
+        };
+        /**
+         * @example {
+         *       "object": "automation",
+         *       "id": "auto_0mfzq3x1k00a7c2e9d4b",
+         *       "url": "/v4/automations/auto_0mfzq3x1k00a7c2e9d4b",
+         *       "name": "Win back",
+         *       "caption": "",
+         *       "status": "active",
+         *       "data": {
+         *         "type": "event",
+         *         "platform": null,
+         *         "initiators": [
+         *           {
+         *             "uid": "9",
+         *             "type": "event"
+         *           }
+         *         ],
+         *         "actions": {
+         *           "screen": "scr_0mfa1k3p2000q7w2e8r1"
+         *         },
+         *         "segments": null,
+         *         "reentry": true
+         *       },
+         *       "version": 1
+         *     }
+         */
+        Automation: {
+            /** @enum {string} */
+            object: "automation";
+            id: string;
+            url: components["schemas"]["AutomationUrl"];
+            name: string;
+            caption: string;
+            status: components["schemas"]["AutomationStatus"];
+            data: components["schemas"]["AutomationData"];
+            /** @description 1, and one more whenever a PUT changes `data`. */
+            version: number;
+        };
+        AutomationList: {
+            object: components["schemas"]["ListObject"];
+            /** @enum {string} */
+            url: "/v4/automations";
+            data: components["schemas"]["Automation"][];
+            has_more: components["schemas"]["HasMore"];
+            next_cursor?: components["schemas"]["NextCursor"];
+        };
+        /**
+         * @example {
+         *       "from": "2026-02-01T00:00:00Z",
+         *       "to": "2026-03-01T00:00:00Z",
+         *       "data": {
+         *         "initiators": [
+         *           {
+         *             "uid": "9",
+         *             "type": "event"
+         *           }
+         *         ],
+         *         "actions": {
+         *           "screen": "scr_0mfa1k3p2000q7w2e8r1"
+         *         }
+         *       }
+         *     }
+         */
+        AutomationBacktestInput: {
+            /**
+             * Format: date-time
+             * @description Start of the window on `received_at`, included.
+             * @example 2026-02-01T00:00:00Z
+             */
+            from: string;
+            /**
+             * Format: date-time
+             * @description End of the window, not included; later than `from`, by at most 366 days.
+             * @example 2026-03-01T00:00:00Z
+             */
+            to: string;
+            data?: components["schemas"]["AutomationDataInput"];
+        };
+        /**
+         * @example {
+         *       "object": "automation_backtest",
+         *       "url": "/v4/automations/auto_0mfzq3x1k00a7c2e9d4b/backtest",
+         *       "from": "2026-02-01T00:00:00Z",
+         *       "to": "2026-03-01T00:00:00Z",
+         *       "events": 120,
+         *       "runs_started": 90,
+         *       "users": 88,
+         *       "skipped": {
+         *         "no_user": 0,
+         *         "automation_paused": 0,
+         *         "platform_mismatch": 0,
+         *         "segment_mismatch": 0,
+         *         "already_running": 2,
+         *         "frequency_capped": 28
+         *       },
+         *       "steps": {
+         *         "renewed": 90,
+         *         "offer": 61
+         *       }
+         *     }
+         */
+        AutomationBacktest: {
+            /** @enum {string} */
+            object: "automation_backtest";
+            url: string;
+            from: components["schemas"]["Time"];
+            to: components["schemas"]["Time"];
+            /** @description Events of the window that name an initiator. */
+            events: number;
+            runs_started: number;
+            /** @description Users of started runs, each counted once. */
+            users: number;
+            /** @description How many runs would have been skipped, by reason. */
+            skipped: {
+                no_user: number;
+                /** @description Always 0; the automation is taken as active. */
+                automation_paused: number;
+                platform_mismatch: number;
+                segment_mismatch: number;
+                already_running: number;
+                frequency_capped: number;
+            };
+            /** @description How often each step would have been reached, by its id. */
+            steps: {
+                [key: string]: number;
+            };
+        };
+        /** @example {} */
+        AutomationReplayInput: {
+            /**
+             * @description A step of the run's timeline; it and what follows is done anew. Default from the beginning.
+             * @example renewed
+             */
+            from_step?: string;
+        };
+        /**
+         * @description The last four are final. The set may grow.
+         * @enum {string}
+         */
+        AutomationRunStatus: "pending" | "running" | "waiting" | "succeeded" | "failed" | "cancelled" | "skipped";
+        AutomationRunUrl: string;
+        /** @description Why it was skipped, failed or cancelled; `exit` of a run that an exit step has ended. */
+        AutomationRunReason: string | null;
+        /**
+         * @description The event that has started it.
+         * @example {
+         *       "id": "evt_0mfzq3x1k00a7c2e9d4b",
+         *       "event_name": "subscription_canceled",
+         *       "happened_at": "2026-03-01T09:00:00Z"
+         *     }
+         */
+        AutomationRunEvent: {
+            id: string;
+            event_name: string;
+            happened_at: components["schemas"]["Time"];
+        };
+        AutomationRun: {
+            /** @enum {string} */
+            object: "automation_run";
+            id: string;
+            url: components["schemas"]["AutomationRunUrl"];
+            automation_id: string;
+            automation_version: number;
+            user_id: string | null;
+            event: components["schemas"]["AutomationRunEvent"];
+            status: components["schemas"]["AutomationRunStatus"];
+            reason: components["schemas"]["AutomationRunReason"];
+            /** @description Id of the step that is under way. */
+            current_step: string | null;
+            due_at: components["schemas"]["NullableTime"];
+            /** @description Id of the run that it repeats. */
+            replay_of: string | null;
+            created_at: components["schemas"]["Time"];
+            started_at: components["schemas"]["NullableTime"];
+            finished_at: components["schemas"]["NullableTime"];
+        };
+        AutomationRunDetail: {
+            /** @enum {string} */
+            object: "automation_run";
+            id: string;
+            url: components["schemas"]["AutomationRunUrl"];
+            automation_id: string;
+            automation_version: number;
+            user_id: string | null;
+            event: components["schemas"]["AutomationRunEvent"];
+            status: components["schemas"]["AutomationRunStatus"];
+            reason: components["schemas"]["AutomationRunReason"];
+            /** @description Id of the step that is under way. */
+            current_step: string | null;
+            due_at: components["schemas"]["NullableTime"];
+            /** @description Id of the run that it repeats. */
+            replay_of: string | null;
+            created_at: components["schemas"]["Time"];
+            started_at: components["schemas"]["NullableTime"];
+            finished_at: components["schemas"]["NullableTime"];
+            /** @description The timeline, in order of begin. */
+            steps: components["schemas"]["AutomationRunStep"][];
+        };
+        AutomationRunStep: {
+            step_id: string;
+            /**
+             * @description The set may grow.
+             * @enum {string}
+             */
+            type: "delay" | "wait_until" | "wait_for_event" | "branch" | "webhook" | "email" | "push" | "screen" | "grant_entitlement" | "set_property" | "exit";
+            /**
+             * @description The set may grow.
+             * @enum {string}
+             */
+            status: "running" | "waiting" | "succeeded" | "failed" | "skipped" | "cancelled";
+            reason: string | null;
+            started_at: components["schemas"]["Time"];
+            finished_at: components["schemas"]["NullableTime"];
+            due_at: components["schemas"]["NullableTime"];
+            /** @description Taken over by a replay. */
+            reused: boolean;
+            /** @description What the step has recorded; its fields depend on the type. */
+            result: {
+                [key: string]: unknown;
+            } | null;
+            attempts: components["schemas"]["AutomationRunAttempt"][];
+        };
+        AutomationRunAttempt: {
+            number: number;
+            started_at: components["schemas"]["Time"];
+            duration_ms: number;
+            error: string | null;
+        };
+        AutomationRunList: {
+            object: components["schemas"]["ListObject"];
+            url: string;
+            data: components["schemas"]["AutomationRun"][];
             has_more: components["schemas"]["HasMore"];
             next_cursor?: components["schemas"]["NextCursor"];
         };
@@ -3650,7 +4749,7 @@ export interface components {
         };
         /**
          * @example {
-         *       "status": 0
+         *       "status": 1
          *     }
          */
         IntegrationStatusInput: {
@@ -5016,6 +6115,322 @@ export interface components {
         };
         /**
          * @example {
+         *       "report_name": "Daily events",
+         *       "send_at": "09:00",
+         *       "included_range_days": 1,
+         *       "status": "active",
+         *       "environment": "production",
+         *       "destinations": [
+         *         {
+         *           "type": "target_integration",
+         *           "id": "int_0mfz3k1q9000abcdefgh"
+         *         }
+         *       ],
+         *       "timezone": "Europe/Berlin"
+         *     }
+         */
+        ScheduledReportInput: {
+            /** @example Daily events */
+            report_name: string;
+            /**
+             * @description Time of day on the clocks of `timezone`, to the half hour.
+             * @example 09:00
+             */
+            send_at: string;
+            /**
+             * @description Days that a file covers, back from its slot.
+             * @example 1
+             * @enum {integer}
+             */
+            included_range_days: 1 | 3 | 7;
+            /**
+             * @description A draft has no slots.
+             * @example active
+             * @enum {string}
+             */
+            status: "draft" | "active";
+            /**
+             * @description Must be that of the key.
+             * @example production
+             * @enum {string}
+             */
+            environment: "sandbox" | "production";
+            /** @description Each once. */
+            destinations: components["schemas"]["ReportDestinationInput"][];
+            /**
+             * @description Name of the IANA time zone database.
+             * @default UTC
+             * @example Europe/Berlin
+             */
+            timezone: string;
+            /**
+             * @default daily
+             * @example daily
+             * @enum {string}
+             */
+            cadence: "daily" | "weekly" | "monthly";
+            /**
+             * @description Required for `weekly`, otherwise null or left out.
+             * @default null
+             * @example null
+             * @enum {string|null}
+             */
+            weekday: "monday" | "tuesday" | "wednesday" | "thursday" | "friday" | "saturday" | "sunday" | null;
+            /**
+             * @description Required for `monthly`, otherwise null or left out. A shorter month uses its last day.
+             * @default null
+             * @example null
+             */
+            day_of_month: number | null;
+            /**
+             * @description What becomes of slots that were not started within 60 minutes: `once`: only the latest of those due runs; `all`: every one runs; `skip`: none does. The others are recorded as skipped.
+             * @default once
+             * @example once
+             * @enum {string}
+             */
+            missed: "once" | "all" | "skip";
+            /**
+             * @description Where the clocks leave out `send_at`: `shift` sends later by the size of the gap, `skip` records the slot as skipped.
+             * @default shift
+             * @example shift
+             * @enum {string}
+             */
+            on_dst_gap: "shift" | "skip";
+            /**
+             * @description Where the clocks show `send_at` twice: `first` sends at the earlier one, `both` at both, the second file covering what lies between.
+             * @default first
+             * @example first
+             * @enum {string}
+             */
+            on_dst_overlap: "first" | "both";
+            /**
+             * @description As of exports.
+             * @default csv
+             * @example csv
+             * @enum {string}
+             */
+            format: "csv" | "json" | "ndjson" | "parquet";
+        };
+        ReportDestinationInput: {
+            /**
+             * @example target_integration
+             * @enum {string}
+             */
+            type: "target_integration";
+            /**
+             * @description Id of an integration of `v4ListScheduledReportDestinations`.
+             * @example int_0mfz3k1q9000abcdefgh
+             */
+            id: string;
+            /**
+             * @description Answers show the label of the list of destinations, whatever is sent.
+             * @example Webhooks: Warehouse
+             */
+            label?: string;
+        };
+        /**
+         * @example {
+         *       "type": "target_integration",
+         *       "id": "int_0mfz3k1q9000abcdefgh",
+         *       "label": "Webhooks: Warehouse"
+         *     }
+         */
+        ReportDestination: {
+            /** @enum {string} */
+            type: "target_integration";
+            id: string;
+            /** @description Title of the provider and of the integration. */
+            label: string;
+        };
+        /**
+         * @example {
+         *       "object": "scheduled_report",
+         *       "id": "rep_0mfz3k1q9000abcdefgh",
+         *       "url": "/v4/scheduled-reports/rep_0mfz3k1q9000abcdefgh",
+         *       "report_name": "Daily events",
+         *       "send_at": "09:00",
+         *       "included_range_days": 1,
+         *       "status": "active",
+         *       "environment": "production",
+         *       "destinations": [
+         *         {
+         *           "type": "target_integration",
+         *           "id": "int_0mfz3k1q9000abcdefgh",
+         *           "label": "Webhooks: Warehouse"
+         *         }
+         *       ],
+         *       "runs": 12,
+         *       "created_at": "2026-02-01T09:00:00Z",
+         *       "updated_at": "2026-02-01T09:00:00Z",
+         *       "timezone": "Europe/Berlin",
+         *       "cadence": "daily",
+         *       "weekday": null,
+         *       "day_of_month": null,
+         *       "missed": "once",
+         *       "on_dst_gap": "shift",
+         *       "on_dst_overlap": "first",
+         *       "format": "csv"
+         *     }
+         */
+        ScheduledReport: {
+            /** @enum {string} */
+            object: "scheduled_report";
+            id: string;
+            url: string;
+            report_name: string;
+            send_at: string;
+            /** @enum {integer} */
+            included_range_days: 1 | 3 | 7;
+            /** @enum {string} */
+            status: "draft" | "active";
+            /** @enum {string} */
+            environment: "sandbox" | "production";
+            destinations: components["schemas"]["ReportDestination"][];
+            /** @description Slots that were started. */
+            runs: number;
+            created_at: components["schemas"]["Time"];
+            updated_at: components["schemas"]["Time"];
+            timezone: string;
+            /** @enum {string} */
+            cadence: "daily" | "weekly" | "monthly";
+            /** @enum {string|null} */
+            weekday: "monday" | "tuesday" | "wednesday" | "thursday" | "friday" | "saturday" | "sunday" | null;
+            day_of_month: number | null;
+            /** @enum {string} */
+            missed: "once" | "all" | "skip";
+            /** @enum {string} */
+            on_dst_gap: "shift" | "skip";
+            /** @enum {string} */
+            on_dst_overlap: "first" | "both";
+            /** @enum {string} */
+            format: "csv" | "json" | "ndjson" | "parquet";
+        };
+        /**
+         * @example {
+         *       "object": "scheduled_report_run",
+         *       "id": "rrn_0mfz3k1q9000abcdefgh",
+         *       "url": "/v4/scheduled-report-runs/rrn_0mfz3k1q9000abcdefgh",
+         *       "report_id": "rep_0mfz3k1q9000abcdefgh",
+         *       "kind": "scheduled",
+         *       "slot": "2026-03-01T08:00:00Z",
+         *       "window_from": "2026-02-28T08:00:00Z",
+         *       "window_to": "2026-03-01T08:00:00Z",
+         *       "status": "finished",
+         *       "outcome": "delivered",
+         *       "reason": null,
+         *       "late_by_seconds": 0,
+         *       "export_id": "5kTq0eXhB9vWcRz2JmYp7LsDnGaUf3Ei",
+         *       "rows": 1204,
+         *       "resends": 0,
+         *       "destinations": [
+         *         {
+         *           "id": "int_0mfz3k1q9000abcdefgh",
+         *           "label": "Webhooks: Warehouse",
+         *           "status": "delivered",
+         *           "reason": null,
+         *           "attempts": 1,
+         *           "delivered_at": "2026-03-01T08:00:01Z"
+         *         }
+         *       ],
+         *       "created_at": "2026-03-01T08:00:00Z",
+         *       "started_at": "2026-03-01T08:00:00Z",
+         *       "finished_at": "2026-03-01T08:00:01Z"
+         *     }
+         */
+        ScheduledReportRun: {
+            /** @enum {string} */
+            object: "scheduled_report_run";
+            id: string;
+            /** @description A name; there is nothing to get. */
+            url: string;
+            report_id: string;
+            /** @enum {string} */
+            kind: "scheduled" | "test";
+            /**
+             * Format: date-time
+             * @description Null for tests.
+             */
+            slot: string | null;
+            window_from: components["schemas"]["NullableTime"];
+            window_to: components["schemas"]["NullableTime"];
+            /** @enum {string} */
+            status: "pending" | "running" | "finished";
+            /**
+             * @description `delivered`: every destination took the file; `empty`: likewise, but the window held no row; `withheld`: nothing failed, but a destination could not be used; `failed`: the export failed, or a destination after all attempts; `skipped`: the slot did not start. Null until finished.
+             * @enum {string|null}
+             */
+            outcome: "delivered" | "empty" | "withheld" | "failed" | "skipped" | null;
+            /** @description Withheld: `destination_inactive`, `raw_data_off`, `report_deleted`, `report_paused`. Failed: `export_failed`, `destination_failed`. Skipped: `missed`, `dst_gap`. Otherwise null. */
+            reason: string | null;
+            /** @description From the slot to the start; 0 for tests and skipped slots. */
+            late_by_seconds: number;
+            /** @description The export that made the file. */
+            export_id: string | null;
+            rows: number | null;
+            /** @description How often it was resent. */
+            resends: number;
+            destinations: components["schemas"]["ScheduledReportRunDestination"][];
+            created_at: components["schemas"]["Time"];
+            started_at: components["schemas"]["NullableTime"];
+            finished_at: components["schemas"]["NullableTime"];
+        };
+        ScheduledReportRunDestination: {
+            id: string;
+            label: string;
+            /** @enum {string} */
+            status: "pending" | "delivered" | "withheld" | "failed";
+            /** @description Why it was withheld or failed. */
+            reason: string | null;
+            /** @description Made so far; a resend counts anew. */
+            attempts: number;
+            delivered_at: components["schemas"]["NullableTime"];
+        };
+        /** @example {} */
+        ScheduledReportResend: {
+            /**
+             * @description Destinations of the run; all of them when left out.
+             * @example [
+             *       "int_0mfz3k1q9000abcdefgh"
+             *     ]
+             */
+            destination_ids?: string[];
+        };
+        /**
+         * @example {
+         *       "object": "operation",
+         *       "url": "/v4/scheduled-reports/rep_0mfz3k1q9000abcdefgh/runs",
+         *       "message": "Test report queued for delivery"
+         *     }
+         */
+        ReportOperation: {
+            /** @enum {string} */
+            object: "operation";
+            url: string;
+            message: string;
+        };
+        ScheduledReportList: {
+            object: components["schemas"]["ListObject"];
+            /** @enum {string} */
+            url: "/v4/scheduled-reports";
+            data: components["schemas"]["ScheduledReport"][];
+            has_more: components["schemas"]["HasMore"];
+        };
+        ReportDestinationList: {
+            object: components["schemas"]["ListObject"];
+            /** @enum {string} */
+            url: "/v4/scheduled-reports/destinations";
+            data: components["schemas"]["ReportDestination"][];
+            has_more: components["schemas"]["HasNoMore"];
+        };
+        ScheduledReportRunList: {
+            object: components["schemas"]["ListObject"];
+            url: string;
+            data: components["schemas"]["ScheduledReportRun"][];
+            has_more: components["schemas"]["HasMore"];
+            next_cursor?: components["schemas"]["NextCursor"];
+        };
+        /**
+         * @example {
          *       "name": "Summer paywall"
          *     }
          */
@@ -5325,7 +6740,7 @@ export interface components {
             now: components["schemas"]["Time"];
             /** @description How far the sandbox is ahead of real time. */
             offset_seconds: number;
-            /** @description Promises due by `now` that are neither final nor waiting for later. */
+            /** @description Promises due by `now` that are neither final nor waiting for later, and events that automations or integrations have not read yet. */
             outstanding: number;
         };
         AdvancedTestClock: {
@@ -5336,7 +6751,7 @@ export interface components {
             now: components["schemas"]["Time"];
             /** @description How far the sandbox is ahead of real time. */
             offset_seconds: number;
-            /** @description Promises due by `now` that are neither final nor waiting for later. */
+            /** @description Promises due by `now` that are neither final nor waiting for later, and events that automations or integrations have not read yet. */
             outstanding: number;
             /** @description Things that reached a final state on the way, by kind. */
             drained: {
@@ -5834,6 +7249,38 @@ export interface components {
     };
     parameters: {
         /**
+         * @description Automation id.
+         * @example auto_0mfzq3x1k00a7c2e9d4b
+         */
+        AutomationId: components["schemas"]["IdInPath"];
+        /**
+         * @description Run id.
+         * @example run_0mfzq3x1k00a7c2e9d4b
+         */
+        AutomationRunId: components["schemas"]["IdInPath"];
+        /**
+         * @description Only runs with this status; repeat it for several.
+         * @example [
+         *       "failed"
+         *     ]
+         */
+        AutomationRunStatusFilter: ("pending" | "running" | "waiting" | "succeeded" | "failed" | "cancelled" | "skipped")[];
+        /**
+         * @description Only runs of this user.
+         * @example QON_6f2a1c0d9e8b47a5b3c2d1e0f9a8b7c6
+         */
+        AutomationRunUserFilter: string;
+        /**
+         * @description Only runs created at this time or later.
+         * @example 2026-02-01T00:00:00Z
+         */
+        AutomationRunsFrom: string;
+        /**
+         * @description Only runs created before this time.
+         * @example 2026-03-01T00:00:00Z
+         */
+        AutomationRunsTo: string;
+        /**
          * @description Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
          * @example checkout-7f3a
          */
@@ -6005,6 +7452,16 @@ export interface components {
          * @example 0d9f5a5e-6c1b-4c8e-9f3a-2b7d1e4a5c60
          */
         RemoteConfigurationId: components["schemas"]["IdInPath"];
+        /**
+         * @description Report id.
+         * @example rep_0mfz3k1q9000abcdefgh
+         */
+        ReportId: string;
+        /**
+         * @description Run id.
+         * @example rrn_0mfz3k1q9000abcdefgh
+         */
+        ReportRunId: components["schemas"]["IdInPath"];
         /**
          * @description Screen id.
          * @example scr_0mfa1k3p2000q7w2e8r1
@@ -10057,6 +11514,446 @@ export interface operations {
             default: components["responses"]["Failure"];
         };
     };
+    v4ListScheduledReports: {
+        parameters: {
+            query?: {
+                /**
+                 * @description Rows on the page.
+                 * @example 50
+                 */
+                limit?: components["parameters"]["Limit"];
+                /**
+                 * @description Rows to skip.
+                 * @example 40
+                 */
+                offset?: components["parameters"]["Offset"];
+            };
+            header?: {
+                /**
+                 * @description Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+                 * @example checkout-7f3a
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description One page of reports. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ScheduledReportList"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            429: components["responses"]["TooManyRequests"];
+            502: components["responses"]["BadGateway"];
+            504: components["responses"]["GatewayTimeout"];
+            default: components["responses"]["Failure"];
+        };
+    };
+    v4CreateScheduledReport: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+                 * @example checkout-7f3a
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+                /**
+                 * @description Makes a repeat safe: within 24 hours the same key with the same request gives the stored answer and does nothing again. With another request it is 409 `idempotency_conflict`, while the first still runs 409 `idempotency_in_progress`.
+                 * @example 0b8c6a4e-create-1
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ScheduledReportInput"];
+            };
+        };
+        responses: {
+            /** @description The new report. */
+            201: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    Location: components["headers"]["Location"];
+                    "Idempotency-Replayed": components["headers"]["Idempotency-Replayed"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ScheduledReport"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            429: components["responses"]["TooManyRequests"];
+            502: components["responses"]["BadGateway"];
+            504: components["responses"]["GatewayTimeout"];
+            default: components["responses"]["Failure"];
+        };
+    };
+    v4ListScheduledReportDestinations: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+                 * @example checkout-7f3a
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description All destinations. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ReportDestinationList"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            429: components["responses"]["TooManyRequests"];
+            502: components["responses"]["BadGateway"];
+            504: components["responses"]["GatewayTimeout"];
+            default: components["responses"]["Failure"];
+        };
+    };
+    v4GetScheduledReport: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+                 * @example checkout-7f3a
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path: {
+                /**
+                 * @description Report id.
+                 * @example rep_0mfz3k1q9000abcdefgh
+                 */
+                report_id: components["parameters"]["ReportId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The report. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ScheduledReport"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            404: components["responses"]["NotFound"];
+            429: components["responses"]["TooManyRequests"];
+            502: components["responses"]["BadGateway"];
+            504: components["responses"]["GatewayTimeout"];
+            default: components["responses"]["Failure"];
+        };
+    };
+    v4UpdateScheduledReport: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+                 * @example checkout-7f3a
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path: {
+                /**
+                 * @description Report id.
+                 * @example rep_0mfz3k1q9000abcdefgh
+                 */
+                report_id: components["parameters"]["ReportId"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ScheduledReportInput"];
+            };
+        };
+        responses: {
+            /** @description The report as it is now. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ScheduledReport"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            404: components["responses"]["NotFound"];
+            429: components["responses"]["TooManyRequests"];
+            502: components["responses"]["BadGateway"];
+            504: components["responses"]["GatewayTimeout"];
+            default: components["responses"]["Failure"];
+        };
+    };
+    v4DeleteScheduledReport: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+                 * @example checkout-7f3a
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path: {
+                /**
+                 * @description Report id.
+                 * @example rep_0mfz3k1q9000abcdefgh
+                 */
+                report_id: components["parameters"]["ReportId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The report is gone. */
+            204: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            404: components["responses"]["NotFound"];
+            429: components["responses"]["TooManyRequests"];
+            502: components["responses"]["BadGateway"];
+            504: components["responses"]["GatewayTimeout"];
+            default: components["responses"]["Failure"];
+        };
+    };
+    v4SendTestScheduledReport: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+                 * @example checkout-7f3a
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+                /**
+                 * @description Makes a repeat safe: within 24 hours the same key with the same request gives the stored answer and does nothing again. With another request it is 409 `idempotency_conflict`, while the first still runs 409 `idempotency_in_progress`.
+                 * @example 0b8c6a4e-create-1
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path: {
+                /**
+                 * @description Report id.
+                 * @example rep_0mfz3k1q9000abcdefgh
+                 */
+                report_id: components["parameters"]["ReportId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The test is accepted. `Location` is where to watch it. */
+            202: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    Location: components["headers"]["Location"];
+                    "Idempotency-Replayed": components["headers"]["Idempotency-Replayed"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ReportOperation"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            429: components["responses"]["TooManyRequests"];
+            502: components["responses"]["BadGateway"];
+            504: components["responses"]["GatewayTimeout"];
+            default: components["responses"]["Failure"];
+        };
+    };
+    v4ListScheduledReportRuns: {
+        parameters: {
+            query?: {
+                /**
+                 * @description Rows on the page.
+                 * @example 50
+                 */
+                limit?: components["parameters"]["Limit"];
+                /**
+                 * @description `next_cursor` of the page before, unchanged. A cursor whose row is gone gives the first page, with the header `X-Qon-Pagination-Restarted`.
+                 * @example 5kTq0eXhB9vWcRz2JmYp7LsDnGaUf3Ei
+                 */
+                starting_after?: components["parameters"]["StartingAfter"];
+                /**
+                 * @description Only runs that ended so; repeat it for several.
+                 * @example [
+                 *       "failed"
+                 *     ]
+                 */
+                "filter[outcome][]"?: ("delivered" | "empty" | "withheld" | "failed" | "skipped")[];
+            };
+            header?: {
+                /**
+                 * @description Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+                 * @example checkout-7f3a
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path: {
+                /**
+                 * @description Report id.
+                 * @example rep_0mfz3k1q9000abcdefgh
+                 */
+                report_id: components["parameters"]["ReportId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description One page of runs. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    "X-Qon-Pagination-Restarted": components["headers"]["X-Qon-Pagination-Restarted"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ScheduledReportRunList"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            404: components["responses"]["NotFound"];
+            429: components["responses"]["TooManyRequests"];
+            502: components["responses"]["BadGateway"];
+            504: components["responses"]["GatewayTimeout"];
+            default: components["responses"]["Failure"];
+        };
+    };
+    v4ResendScheduledReportRun: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+                 * @example checkout-7f3a
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+                /**
+                 * @description Makes a repeat safe: within 24 hours the same key with the same request gives the stored answer and does nothing again. With another request it is 409 `idempotency_conflict`, while the first still runs 409 `idempotency_in_progress`.
+                 * @example 0b8c6a4e-create-1
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path: {
+                /**
+                 * @description Run id.
+                 * @example rrn_0mfz3k1q9000abcdefgh
+                 */
+                run_id: components["parameters"]["ReportRunId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["ScheduledReportResend"];
+            };
+        };
+        responses: {
+            /** @description The file is about to be sent. `Location` is where to watch it. */
+            202: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    Location: components["headers"]["Location"];
+                    "Idempotency-Replayed": components["headers"]["Idempotency-Replayed"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ReportOperation"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            429: components["responses"]["TooManyRequests"];
+            502: components["responses"]["BadGateway"];
+            504: components["responses"]["GatewayTimeout"];
+            default: components["responses"]["Failure"];
+        };
+    };
     v4ListIntegrations: {
         parameters: {
             query?: never;
@@ -10559,6 +12456,571 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["IntegrationReplay"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            429: components["responses"]["TooManyRequests"];
+            502: components["responses"]["BadGateway"];
+            504: components["responses"]["GatewayTimeout"];
+            default: components["responses"]["Failure"];
+        };
+    };
+    v4ListAutomations: {
+        parameters: {
+            query?: {
+                /**
+                 * @description Rows on the page.
+                 * @example 50
+                 */
+                limit?: components["parameters"]["Limit"];
+                /**
+                 * @description `next_cursor` of the page before, unchanged. A cursor whose row is gone gives the first page, with the header `X-Qon-Pagination-Restarted`.
+                 * @example 5kTq0eXhB9vWcRz2JmYp7LsDnGaUf3Ei
+                 */
+                starting_after?: components["parameters"]["StartingAfter"];
+            };
+            header?: {
+                /**
+                 * @description Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+                 * @example checkout-7f3a
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description One page of automations. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    "X-Qon-Pagination-Restarted": components["headers"]["X-Qon-Pagination-Restarted"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AutomationList"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            429: components["responses"]["TooManyRequests"];
+            502: components["responses"]["BadGateway"];
+            504: components["responses"]["GatewayTimeout"];
+            default: components["responses"]["Failure"];
+        };
+    };
+    v4CreateAutomation: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+                 * @example checkout-7f3a
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+                /**
+                 * @description Makes a repeat safe: within 24 hours the same key with the same request gives the stored answer and does nothing again. With another request it is 409 `idempotency_conflict`, while the first still runs 409 `idempotency_in_progress`.
+                 * @example 0b8c6a4e-create-1
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["AutomationInput"];
+            };
+        };
+        responses: {
+            /** @description The new automation. */
+            201: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    Location: components["headers"]["Location"];
+                    "Idempotency-Replayed": components["headers"]["Idempotency-Replayed"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Automation"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            429: components["responses"]["TooManyRequests"];
+            502: components["responses"]["BadGateway"];
+            504: components["responses"]["GatewayTimeout"];
+            default: components["responses"]["Failure"];
+        };
+    };
+    v4GetAutomation: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+                 * @example checkout-7f3a
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path: {
+                /**
+                 * @description Automation id.
+                 * @example auto_0mfzq3x1k00a7c2e9d4b
+                 */
+                automation_id: components["parameters"]["AutomationId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The automation. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Automation"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            404: components["responses"]["NotFound"];
+            429: components["responses"]["TooManyRequests"];
+            502: components["responses"]["BadGateway"];
+            504: components["responses"]["GatewayTimeout"];
+            default: components["responses"]["Failure"];
+        };
+    };
+    v4UpdateAutomation: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+                 * @example checkout-7f3a
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path: {
+                /**
+                 * @description Automation id.
+                 * @example auto_0mfzq3x1k00a7c2e9d4b
+                 */
+                automation_id: components["parameters"]["AutomationId"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["AutomationInput"];
+            };
+        };
+        responses: {
+            /** @description The automation as it is now. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Automation"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            429: components["responses"]["TooManyRequests"];
+            502: components["responses"]["BadGateway"];
+            504: components["responses"]["GatewayTimeout"];
+            default: components["responses"]["Failure"];
+        };
+    };
+    v4DeleteAutomation: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+                 * @example checkout-7f3a
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path: {
+                /**
+                 * @description Automation id.
+                 * @example auto_0mfzq3x1k00a7c2e9d4b
+                 */
+                automation_id: components["parameters"]["AutomationId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The automation is deleted. */
+            204: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            404: components["responses"]["NotFound"];
+            429: components["responses"]["TooManyRequests"];
+            502: components["responses"]["BadGateway"];
+            504: components["responses"]["GatewayTimeout"];
+            default: components["responses"]["Failure"];
+        };
+    };
+    v4UpdateAutomationStatus: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+                 * @example checkout-7f3a
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path: {
+                /**
+                 * @description Automation id.
+                 * @example auto_0mfzq3x1k00a7c2e9d4b
+                 */
+                automation_id: components["parameters"]["AutomationId"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["AutomationStatusInput"];
+            };
+        };
+        responses: {
+            /** @description The status is set. */
+            204: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            429: components["responses"]["TooManyRequests"];
+            502: components["responses"]["BadGateway"];
+            504: components["responses"]["GatewayTimeout"];
+            default: components["responses"]["Failure"];
+        };
+    };
+    v4BacktestAutomation: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+                 * @example checkout-7f3a
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+                /**
+                 * @description Makes a repeat safe: within 24 hours the same key with the same request gives the stored answer and does nothing again. With another request it is 409 `idempotency_conflict`, while the first still runs 409 `idempotency_in_progress`.
+                 * @example 0b8c6a4e-create-1
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path: {
+                /**
+                 * @description Automation id.
+                 * @example auto_0mfzq3x1k00a7c2e9d4b
+                 */
+                automation_id: components["parameters"]["AutomationId"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["AutomationBacktestInput"];
+            };
+        };
+        responses: {
+            /** @description What would have happened. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    "Idempotency-Replayed": components["headers"]["Idempotency-Replayed"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AutomationBacktest"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            429: components["responses"]["TooManyRequests"];
+            502: components["responses"]["BadGateway"];
+            504: components["responses"]["GatewayTimeout"];
+            default: components["responses"]["Failure"];
+        };
+    };
+    v4ListAutomationRuns: {
+        parameters: {
+            query?: {
+                /**
+                 * @description Rows on the page.
+                 * @example 50
+                 */
+                limit?: components["parameters"]["Limit"];
+                /**
+                 * @description `next_cursor` of the page before, unchanged. A cursor whose row is gone gives the first page, with the header `X-Qon-Pagination-Restarted`.
+                 * @example 5kTq0eXhB9vWcRz2JmYp7LsDnGaUf3Ei
+                 */
+                starting_after?: components["parameters"]["StartingAfter"];
+                /**
+                 * @description Only runs with this status; repeat it for several.
+                 * @example [
+                 *       "failed"
+                 *     ]
+                 */
+                "filter[status][]"?: components["parameters"]["AutomationRunStatusFilter"];
+                /**
+                 * @description Only runs of this user.
+                 * @example QON_6f2a1c0d9e8b47a5b3c2d1e0f9a8b7c6
+                 */
+                "filter[user_id]"?: components["parameters"]["AutomationRunUserFilter"];
+                /**
+                 * @description Only runs created at this time or later.
+                 * @example 2026-02-01T00:00:00Z
+                 */
+                from?: components["parameters"]["AutomationRunsFrom"];
+                /**
+                 * @description Only runs created before this time.
+                 * @example 2026-03-01T00:00:00Z
+                 */
+                to?: components["parameters"]["AutomationRunsTo"];
+            };
+            header?: {
+                /**
+                 * @description Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+                 * @example checkout-7f3a
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path: {
+                /**
+                 * @description Automation id.
+                 * @example auto_0mfzq3x1k00a7c2e9d4b
+                 */
+                automation_id: components["parameters"]["AutomationId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description One page of runs. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    "X-Qon-Pagination-Restarted": components["headers"]["X-Qon-Pagination-Restarted"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AutomationRunList"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            404: components["responses"]["NotFound"];
+            429: components["responses"]["TooManyRequests"];
+            502: components["responses"]["BadGateway"];
+            504: components["responses"]["GatewayTimeout"];
+            default: components["responses"]["Failure"];
+        };
+    };
+    v4GetAutomationRun: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+                 * @example checkout-7f3a
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path: {
+                /**
+                 * @description Run id.
+                 * @example run_0mfzq3x1k00a7c2e9d4b
+                 */
+                run_id: components["parameters"]["AutomationRunId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The run. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AutomationRunDetail"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            404: components["responses"]["NotFound"];
+            429: components["responses"]["TooManyRequests"];
+            502: components["responses"]["BadGateway"];
+            504: components["responses"]["GatewayTimeout"];
+            default: components["responses"]["Failure"];
+        };
+    };
+    v4CancelAutomationRun: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+                 * @example checkout-7f3a
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+                /**
+                 * @description Makes a repeat safe: within 24 hours the same key with the same request gives the stored answer and does nothing again. With another request it is 409 `idempotency_conflict`, while the first still runs 409 `idempotency_in_progress`.
+                 * @example 0b8c6a4e-create-1
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path: {
+                /**
+                 * @description Run id.
+                 * @example run_0mfzq3x1k00a7c2e9d4b
+                 */
+                run_id: components["parameters"]["AutomationRunId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The cancelled run. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    "Idempotency-Replayed": components["headers"]["Idempotency-Replayed"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AutomationRun"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            429: components["responses"]["TooManyRequests"];
+            502: components["responses"]["BadGateway"];
+            504: components["responses"]["GatewayTimeout"];
+            default: components["responses"]["Failure"];
+        };
+    };
+    v4ReplayAutomationRun: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+                 * @example checkout-7f3a
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+                /**
+                 * @description Makes a repeat safe: within 24 hours the same key with the same request gives the stored answer and does nothing again. With another request it is 409 `idempotency_conflict`, while the first still runs 409 `idempotency_in_progress`.
+                 * @example 0b8c6a4e-create-1
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path: {
+                /**
+                 * @description Run id.
+                 * @example run_0mfzq3x1k00a7c2e9d4b
+                 */
+                run_id: components["parameters"]["AutomationRunId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["AutomationReplayInput"];
+            };
+        };
+        responses: {
+            /** @description The new run. */
+            201: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    Location: components["headers"]["Location"];
+                    "Idempotency-Replayed": components["headers"]["Idempotency-Replayed"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AutomationRun"];
                 };
             };
             400: components["responses"]["BadRequest"];

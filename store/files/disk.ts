@@ -1,11 +1,9 @@
 import { createReadStream } from 'node:fs'
 import { mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
-import { Readable } from 'node:stream'
 import { sync } from '../embedded/folder.ts'
-import type { FileStorage, Range, Section } from './storage.ts'
-
-const NAME = /^[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)*$/
+import { readSections } from './sections.ts'
+import { type FileStorage, NAME } from './storage.ts'
 
 /** A write to disk costs a system call; the database sends pieces of a few kilobytes. */
 const WRITE_BYTES = 256 * 1024
@@ -77,19 +75,8 @@ export function diskStorage(folder: string): FileStorage {
       }
     },
 
-    async read(file, parts, range) {
-      const pieces = sections(parts, range, (name, start, end) => createReadStream(path(file, name), { start, end }))
-      let first: IteratorResult<Uint8Array> | undefined = await pieces.next()
-      const rest: AsyncIterableIterator<Uint8Array> = {
-        [Symbol.asyncIterator]: () => rest,
-        async next() {
-          const piece = first ?? (await pieces.next())
-          first = undefined
-          return piece
-        },
-        return: () => pieces.return(undefined),
-      }
-      return Readable.from(rest, { objectMode: false })
+    read(file, parts, range) {
+      return readSections(parts, range, (name, start, end) => createReadStream(path(file, name), { start, end }))
     },
 
     async sizes(file) {
@@ -118,20 +105,5 @@ export function diskStorage(folder: string): FileStorage {
     async remove(file) {
       await rm(path(file), { recursive: true, force: true })
     },
-  }
-}
-
-async function* sections(
-  parts: Section[],
-  range: Range | undefined,
-  open: (name: string, start: number, end: number) => AsyncIterable<Uint8Array>,
-): AsyncGenerator<Uint8Array> {
-  const { start, end } = range ?? { start: 0, end: Number.POSITIVE_INFINITY }
-  let at = 0
-  for (const { name, bytes } of parts) {
-    const from = Math.max(start - at, 0)
-    const to = Math.min(end - at, bytes - 1)
-    if (from <= to) yield* open(name, from, to)
-    at += bytes
   }
 }

@@ -1,5 +1,8 @@
 import type { Readable } from 'node:stream'
 
+/** Names of files and of parts. */
+export const NAME: RegExp = /^[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)*$/
+
 export type Section = { name: string; bytes: number }
 /** Bytes of the whole file, both inclusive, as in an HTTP range. */
 export type Range = { start: number; end: number }

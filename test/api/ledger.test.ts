@@ -60,18 +60,29 @@ test.each([
 
 test('slots of an active report that nobody has taken yet are promised all the same; those to come are not', async () => {
   const { secret: key, production } = await api.newProject()
-  const report = (next: string | null, status = 'active') =>
+  const time = (next: string) => next.slice(11, 16)
+  const report = (next: string | null, send_at = '09:00', timezone = 'UTC') =>
     api.pool.query(
       `insert into scheduled_reports (environment, id, report_name, send_at, included_range_days, status, destinations, timezone, cadence,
          missed, on_dst_gap, on_dst_overlap, format, next_slot, created_at, updated_at)
-       values ($1, 'rep_' || gen_random_uuid(), 'r', '09:00', 1, $3, '[]', 'UTC', 'daily', 'once', 'shift', 'first', 'csv', $2, now(), now())`,
-      [production, next, status],
+       values ($1, 'rep_' || gen_random_uuid(), 'r', $3, 1, $4, '[]', $5, 'daily', 'once', 'shift', 'first', 'csv', $2, now(), now())`,
+      [production, next, send_at, next === null ? 'draft' : 'active', timezone],
     )
-  await report(ago(1))
-  await report(ago(0.01))
-  await report(ago(-1))
-  await report(null, 'draft')
-  const { body } = await ledger(`?kind=report_slots&to=${ago(-48)}`, key)
-  expect(body.data[0]).toMatchObject({ promised: 2, outstanding: 2, overdue: 1, oldest_overdue_id: null })
-  expect(Date.parse(body.data[0].oldest_overdue_at)).toBeCloseTo(Date.parse(ago(1)), -4)
+  const minute = (hours: number) => `${ago(hours).slice(0, 16)}:00Z`
+  const [hourAgo, daysAgo] = [minute(1), minute(49)]
+  await report(hourAgo, time(hourAgo))
+  await report(minute(-1), time(minute(-1)))
+  await report(null)
+  expect((await ledger(`?kind=report_slots&to=${ago(-48)}`, key)).body.data[0]).toMatchObject({
+    promised: 1,
+    outstanding: 1,
+    overdue: 1,
+    oldest_overdue_at: hourAgo,
+    oldest_overdue_id: null,
+  })
+  // The worker was away: the slots of 49, 25 and 1 hours ago.
+  await report(daysAgo, time(daysAgo))
+  const { body } = await ledger(`?kind=report_slots&from=${ago(100)}`, key)
+  expect(body.data[0]).toMatchObject({ promised: 4, outstanding: 4, overdue: 4, oldest_overdue_at: daysAgo })
+  expect((await ledger('?kind=report_slots', key)).body.data[0].promised).toBe(2)
 })

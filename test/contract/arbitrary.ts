@@ -15,10 +15,38 @@ const conditions = fc.array(
   { maxLength: 5 },
 )
 
+/** Steps of every type that names nothing, nested and not. */
+const steps = fc.constantFrom(
+  [{ id: 'pause', type: 'delay', duration: 'P2D' }],
+  [{ id: 'morning', type: 'wait_until', time: '09:00', timezone: 'Europe/Berlin' }],
+  [
+    { id: 'w', type: 'wait_for_event', event: '8', timeout: 'PT1S', on_timeout: [{ id: 'end', type: 'exit' }] },
+    { id: 'p', type: 'set_property', key: 'k', value: '' },
+  ],
+  [
+    {
+      id: 'b',
+      type: 'branch',
+      conditions: [{ metric: 'step:b', comparator: 'eq', value: '' }],
+      then: [{ id: 'e', type: 'email', subject: 's', text: 't' }],
+    },
+  ],
+)
+const initiators = fc.constantFrom(
+  [{ uid: '1', type: 'event' }],
+  [
+    { uid: 'trial_started', type: 'event' },
+    { uid: 'custom.one', type: 'event' },
+  ],
+)
+
 /** Fields of which a schema says too little to hit what exists. */
 const NAMED: Record<string, fc.Arbitrary<unknown>> = {
   conditions,
   segmentation_conditions: conditions,
+  initiators,
+  steps,
+  actions: fc.constantFrom({ screen: 'a reference' }, { push: 'a reference', event: {} }),
   currency: fc.constantFrom('USD', 'EUR', 'JPY'),
 }
 

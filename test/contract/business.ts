@@ -5,6 +5,7 @@ import { fieldsOf } from './oracle.ts'
 
 const PRODUCT_IDS = 'invalid_product_id product_ids|product_not_in_project product_ids'
 const CONDITIONS = '(segmentation_)?conditions\\[\\d+\\]\\.(metric|comparator|value)'
+const AUTOMATION = 'data\\.(initiators\\[\\d+\\]\\.uid|actions|steps(\\W.*)?)'
 const STORE_DATA = '(app|play|stripe|paddle)_store_data(\\.\\w+)?'
 
 /** By operation: `code field` of every 400 that good input may meet; without a code it is `invalid_data`. */
@@ -35,7 +36,14 @@ const RULES: Record<string, string> = {
   v4CreateExport: 'from_timestamp|to_timestamp|compression',
   v4CreatePush: 'integration_id',
   v4UpdatePush: 'integration_id',
+  v4CreateAutomation: AUTOMATION,
+  v4UpdateAutomation: AUTOMATION,
+  v4BacktestAutomation: `from|to|${AUTOMATION}`,
+  v4ReplayAutomationRun: 'from_step',
   v4UpdateProjectSettings: 'proxy_url|rtdn_proxy_url',
+  v4UpdateIntegrationConfig: 'settings\\..*|events|event_mapping\\..*',
+  v4TestIntegration: 'event',
+  v4ReplayIntegrationDeliveries: 'to|events',
   v4UpdateStoreConfig: '\\w+',
   v4GetLedger: 'from|to',
   v4AdvanceTestClock: 'by|to|body',

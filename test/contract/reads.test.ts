@@ -6,6 +6,8 @@ import { worldOf } from '../harness/world.ts'
 
 /** What a read may ask the database, beside the key, which is remembered. */
 const STATEMENTS = 2
+/** What is the same for everybody. */
+const FIXED = ['v4GetIntegrationsMeta']
 const ABOUT_TRANSACTIONS = /^(begin|commit|rollback|set transaction)/i
 
 let api: TestApi
@@ -17,7 +19,7 @@ afterAll(() => api.stop())
 const textOf = (query: unknown) => (typeof query === 'string' ? query : (query as { text: string }).text)
 
 describe('a read asks the database at most twice', () => {
-  const reads = operations.filter(({ method }) => method === 'GET')
+  const reads = operations.filter(({ id, method }) => method === 'GET' && !FIXED.includes(id))
 
   test.each(reads.map(operation => [operation.id, operation] as const))('%s', async (_, operation) => {
     const world = await worldOf(api, operation)

@@ -101,6 +101,10 @@ describe('refused in one line, exit 1', () => {
     ['a database that nobody serves', async () => {}, { DATABASE_URL: 'postgres://127.0.0.1:1/x', APP_SECRET: 'a secret for tests only' }],
     ['a port that is no number', async () => {}, { PORT: 'x' }],
     ['an unknown role', async () => {}, { ROLE: 'boss' }],
+    ['a Redis that is none', async () => {}, { REDIS_URL: 'http://127.0.0.1:6379' }],
+    ['half of the access to S3', async () => {}, { S3_BUCKET: 'b', S3_ACCESS_KEY_ID: 'x' }],
+    ['S3 without a bucket', async () => {}, { S3_REGION: 'eu-west-1' }],
+    ['a short password', async () => {}, { OPERATOR_PASSWORD: 'x'.repeat(11) }],
     ['a malformed key', async () => {}, { BOOTSTRAP_SECRET_KEY: 'sk_short' }],
   ])('%s', async (_name, prepare, env) => {
     await prepare()

@@ -146,7 +146,7 @@ test('whatever has happened, the ledger counts what a count by hand does, and it
   )
 })
 
-test('what a worker has in hand is not overdue, and what came to its end although it is still promised neither', async () => {
+test('what a worker has in hand is not overdue, unless its lease has run out', async () => {
   const { production: environment } = await api.newProject()
   const row = { at: iso(NOW - 1000_000), status: 'running', dueAt: iso(NOW - 900_000) }
   const held = await runRow(api.pool, environment, row)
@@ -155,6 +155,17 @@ test('what a worker has in hand is not overdue, and what came to its end althoug
   await api.pool.query(`update due set lease_until = clock_timestamp() - interval '1 hour' where id = $1`, [late.number])
   const [entry] = await readLedger(api.pool, environment, ['automation_runs'], { from: iso(0), to: iso(NOW), now: iso(NOW) })
   expect(entry).toMatchObject({ promised: 2, outstanding: 2, overdue: 1, oldest_overdue_id: late.id })
+})
+
+test('what a paused automation holds is not overdue', async () => {
+  const { production: environment } = await api.newProject()
+  await runRow(api.pool, environment, { at: iso(NOW - 1000_000), status: 'waiting', dueAt: iso(NOW - 900_000) })
+  await api.pool.query(
+    `insert into automations (environment, id, name, caption, status, version, created_at, updated_at) values ($1, 'auto_a', 'A', '', 'paused', 1, now(), now())`,
+    [environment],
+  )
+  const [entry] = await readLedger(api.pool, environment, ['automation_runs'], { from: iso(0), to: iso(NOW), now: iso(NOW) })
+  expect(entry).toMatchObject({ outstanding: 1, overdue: 0, oldest_overdue_at: null })
 })
 
 test('an export that a report made is no promise of its own, neither is a test run of a report', async () => {

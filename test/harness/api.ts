@@ -12,9 +12,11 @@ import type { UnverifiedPurchases, Verifiers } from '../../domain/purchases/veri
 import { promises } from '../../promises.ts'
 import { connect, type Pool } from '../../store/connect.ts'
 import { diskStorage } from '../../store/files/disk.ts'
+import { s3Storage } from '../../store/files/s3.ts'
 import type { FileStorage } from '../../store/files/storage.ts'
 import { transaction } from '../../store/transaction.ts'
 import { startWorker } from '../../workers/main.ts'
+import type { InstallationMail } from '../../workflows/actions/email.ts'
 import { integrationProbe } from '../../workflows/destinations/probe.ts'
 import { eventDestinations } from '../../workflows/destinations/registry.ts'
 import { POLICIES, type Policies } from '../../workflows/engine/policy.ts'
@@ -22,6 +24,7 @@ import { outgoing } from '../../workflows/outgoing/outgoing.ts'
 import { type Client, client } from './client.ts'
 import { freshDatabase } from './database.ts'
 import { testQueue } from './queue.ts'
+import type { TestS3 } from './s3.ts'
 
 export const APP_SECRET = 'a secret for tests only'
 
@@ -59,6 +62,10 @@ export type TestApiOptions = {
   partRows?: number
   unverifiedPurchases?: UnverifiedPurchases
   verifiers?: Verifiers
+  /** The installation's own mail server. */
+  mail?: InstallationMail
+  /** Export files go there. */
+  s3?: TestS3
 }
 
 export async function newProject(pool: Pool, secrets: Secrets): Promise<TestProjectKeys> {
@@ -80,7 +87,7 @@ export async function startApi(options: TestApiOptions = {}): Promise<TestApi> {
   const database = await freshDatabase()
   const { pool } = database
   const files = await mkdtemp(join(tmpdir(), 'perennial-files-'))
-  const storage = diskStorage(files)
+  const storage = options.s3 ? s3Storage({ ...options.s3.options, folder: files }) : diskStorage(files)
   const secrets = secretsFrom(APP_SECRET)
   const log = pino({ level: process.env.TEST_LOG ?? 'silent' })
   const off = { perSecond: 0, burst: 1 }
@@ -111,7 +118,17 @@ export async function startApi(options: TestApiOptions = {}): Promise<TestApi> {
         pool,
         url: database.url,
         queue: await testQueue(database.url),
-        ...promises({ pool, secrets, storage, outgoing: out, partRows: options.partRows ?? 1000, policies: options.policies ?? POLICIES }),
+        ...promises({
+          pool,
+          secrets,
+          storage,
+          outgoing: out,
+          allowPrivateNetwork: true,
+          mail: options.mail,
+          publicUrl: url,
+          partRows: options.partRows ?? 1000,
+          policies: options.policies ?? POLICIES,
+        }),
         leaseMs: 1000,
         log,
       })

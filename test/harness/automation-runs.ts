@@ -158,7 +158,7 @@ export async function automationBench() {
         pool,
         url: bench.url,
         queue: await testQueue(bench.url),
-        performers: [automationPerformer({ pool, effects: NO_EFFECTS, createDelivery: async () => null, policy: QUICK.step, ...options })],
+        performers: [automationPerformer({ pool, effects: NO_EFFECTS, policy: QUICK.step, ...options })],
         leaseMs,
         log: pino({ level: process.env.TEST_LOG ?? 'silent' }),
       })

@@ -1,10 +1,17 @@
 // How one of everything is made through the API, by the name of the path parameter that asks for its id.
 import { randomBytes } from 'node:crypto'
+import { type Receiver, receiver } from './receiver.ts'
+import { until } from './until.ts'
 
 /** Performs a request that must succeed; gives the body of the answer. */
 // biome-ignore lint/suspicious/noExplicitAny: answers of every shape
 export type Ask = (method: string, path: string, body?: unknown) => Promise<any>
-export type Place = { ask: Ask; environment: 'prod' | 'sandbox' }
+export type Place = {
+  ask: Ask
+  environment: 'prod' | 'sandbox'
+  /** Lets the automations see what has happened so far. */
+  readLog(): Promise<void>
+}
 /** Path parameters that are there already. */
 export type Given = Record<string, string>
 export type Make = (place: Place, given: Given) => Promise<string>
@@ -62,7 +69,38 @@ async function offering(place: Place): Promise<string> {
 export const messenger: Make = place =>
   made(place, '/v4/integrations', { title: unique('messenger'), integration: 'onesignal', target_platform: 'iOS' })
 
+/** Its runs come to rest. */
+async function automation(place: Place): Promise<string> {
+  const initiators = [{ uid: unique('e'), type: 'event' }]
+  const steps = [{ id: 'wait', type: 'delay', duration: 'P1Y' }]
+  return made(place, '/v4/automations', { name: unique('automation'), status: 'active', data: { initiators, steps } })
+}
+
+/** A run that nobody has taken up. */
+async function automationRun(place: Place): Promise<string> {
+  const id = await automation(place)
+  const { data } = await place.ask('GET', `/v4/automations/${id}`)
+  const event = { event_id: unique('event'), event_name: data.initiators[0].uid, happened_at: '2026-03-01T09:00:00Z' }
+  await place.ask('POST', '/v4/events', { events: [{ ...event, customer_uid: await user(place, {}) }] })
+  // Another test may have the log in hand at this moment.
+  return until('a run', async () => {
+    await place.readLog()
+    return (await place.ask('GET', `/v4/automations/${id}/runs`)).data[0]?.id
+  })
+}
+
 const WINDOW = { from_timestamp: '2026-02-01T00:00:00Z', to_timestamp: '2026-03-01T00:00:00Z' }
+
+let hook: Promise<Receiver> | undefined
+
+/** A paused webhook whose receiver, one for all, takes everything. */
+async function integration(place: Place): Promise<string> {
+  hook ??= receiver({ isKept: false })
+  const { url } = await hook
+  const id = await made(place, '/v4/integrations', { title: unique('integration'), integration: 'webhooks', target_platform: 'iOS' })
+  await place.ask('PUT', `/v4/integrations/${id}/config`, { settings: { url, sandbox_url: url } })
+  return id
+}
 
 export const makers: Record<string, Make> = {
   user_id: user,
@@ -79,6 +117,9 @@ export const makers: Record<string, Make> = {
   config_id: place => made(place, '/v4/remote-configurations', { name: unique('config') }),
   experiment_id: experiment,
   group_id: (place, { experiment_id }) => group(place, experiment_id!, false),
+  integration_id: integration,
   push_id: place => made(place, '/v4/pushes', { name: unique('push'), body: 'Hello' }),
+  automation_id: automation,
+  run_id: automationRun,
   platform: async () => 'apple',
 }

@@ -1,77 +1,152 @@
-import { mkdtemp, rm } from 'node:fs/promises'
-import { createServer, type IncomingMessage, request } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import { once } from 'node:events'
+import { mkdtemp, readdir, readFile, rm, stat } from 'node:fs/promises'
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { GetObjectCommand, NoSuchKey } from '@aws-sdk/client-s3'
 import S3rver from 's3rver'
-import { s3Client } from '../../workflows/report-destinations/s3-client.ts'
+import type { S3Options } from '../../store/files/s3-client.ts'
+import { freePort } from './redis.ts'
 
-/** `hang`: no answer; `cut`: the connection is closed. */
-export type Instead = { status: number; code: string; headers?: Record<string, string> } | 'hang' | 'cut'
+/** What becomes of a request: answered with 500 or 501; its connection cut in the middle of its body, or of the answer's. */
+export type Fault = 'fails' | 'is-unknown' | 'is-cut' | 'breaks-off'
+export type Asked = { method: string; url: string }
 
-export type S3Host = {
-  endpoint: string
-  /** `METHOD path?query` of everything asked. */
-  asked: string[]
-  /** Answers in place of the storage, where it gives something. */
-  instead: (asked: IncomingMessage) => Instead | undefined
-  get(key: string): Promise<{ content: Buffer; contentType: string | undefined } | null>
-  close(): Promise<void>
+export type TestS3 = {
+  options: S3Options
+  /** The same as the product's configuration. */
+  env: Record<string, string>
+  /** Decides on every request. */
+  befalls: (request: Asked) => Fault | undefined
+  /** Every request that came, faults included. */
+  asked: Asked[]
+  /** Keys of uploads that were begun and neither finished nor aborted. */
+  unfinished(): Promise<string[]>
+  stop(): Promise<void>
+  start(): Promise<void>
+  end(): Promise<void>
 }
 
-export const S3_KEYS = { access_key_id: 'S3RVER', secret_access_key: 'S3RVER', region: 'us-east-1', bucket: 'reports' }
+const BUCKET = 'exported'
+const KEY = 'S3RVER'
+const PREFIX = 'some/where/'
+const OBJECT = '._S3rver_object'
+const PAGE = 1000
 
-/** A local S3 with the bucket `reports`, which may be told to fail. */
-export async function s3Host(): Promise<S3Host> {
+const xml = (root: string, content: string) =>
+  `<?xml version="1.0" encoding="UTF-8"?><${root} xmlns="http://s3.amazonaws.com/doc/2006-03-01/">${content}</${root}>`
+
+/** Ends the connection before the second piece of the answer. */
+function breakOff(response: ServerResponse): void {
+  const write = response.write.bind(response)
+  let pieces = 0
+  response.write = ((chunk: Uint8Array) => {
+    if (pieces++ === 0) return write(chunk)
+    response.socket?.destroy()
+    return false
+  }) as typeof response.write
+}
+
+/** A server that speaks S3, with what s3rver lacks: listing and aborting uploads, and lists of more than one page. */
+export async function startS3(): Promise<TestS3> {
   const directory = await mkdtemp(join(tmpdir(), 'perennial-s3-'))
-  const storage = new S3rver({ port: 0, address: '127.0.0.1', silent: true, directory, configureBuckets: [{ name: 'reports' }] })
-  const { port } = await storage.run()
-  const front = createServer((asked, answer) => {
-    host.asked.push(`${asked.method} ${asked.url}`)
-    const instead = host.instead(asked)
-    if (instead === 'hang') return
-    if (instead === 'cut') return void asked.socket.destroy()
-    if (instead) {
-      asked.resume()
-      answer.writeHead(instead.status, { 'content-type': 'application/xml', ...instead.headers })
-      return void answer.end(`<?xml version="1.0"?><Error><Code>${instead.code}</Code><Message>about ${instead.code}</Message></Error>`)
+  const uploads = join(directory, BUCKET, '._S3rver_uploads')
+  const port = await freePort()
+  const endpoint = `http://127.0.0.1:${port}`
+  const s3rver = new S3rver({ directory, silent: true, vhostBuckets: false, configureBuckets: [{ name: BUCKET }] })
+  await s3rver.configureBuckets()
+  const handle = s3rver.callback()
+  let server: Server | undefined
+
+  const begun = async (): Promise<[id: string, key: string][]> => {
+    const ids = await readdir(uploads).catch(() => [])
+    return Promise.all(ids.map(async id => [id, await readFile(join(uploads, id, 'key'), 'utf8')] as [string, string]))
+  }
+
+  /** Answers what s3rver does not know; false for the rest. */
+  async function answers(request: IncomingMessage, response: ServerResponse): Promise<boolean> {
+    const { searchParams } = new URL(request.url!, endpoint)
+    const id = searchParams.get('uploadId')
+    if (request.method === 'DELETE' && id !== null) {
+      await rm(join(uploads, id), { recursive: true, force: true })
+      response.writeHead(204).end()
+      return true
     }
-    const passed = request({ port, host: '127.0.0.1', method: asked.method, path: asked.url, headers: asked.headers }, got => {
-      answer.writeHead(got.statusCode!, got.headers)
-      got.pipe(answer)
-    })
-    passed.on('error', () => answer.destroy())
-    asked.on('close', () => asked.complete || passed.destroy())
-    asked.pipe(passed)
-  })
-  await new Promise<void>(resolve => front.listen(0, '127.0.0.1', resolve))
-  const host: S3Host = {
-    endpoint: `http://127.0.0.1:${(front.address() as AddressInfo).port}`,
-    asked: [],
-    instead: () => undefined,
-    async get(key) {
-      const client = s3Client(
-        { ...S3_KEYS, endpoint: `http://127.0.0.1:${port}` },
-        { allowPrivateNetwork: true },
-        AbortSignal.timeout(60_000),
-      )
-      try {
-        const { Body, ContentType } = await client.send(new GetObjectCommand({ Bucket: 'reports', Key: key }))
-        return { content: Buffer.from(await Body!.transformToByteArray()), contentType: ContentType }
-      } catch (error) {
-        if (error instanceof NoSuchKey) return null
-        throw error
-      } finally {
-        client.destroy()
-      }
+    if (request.method === 'GET' && searchParams.has('uploads')) {
+      const found = (await begun()).filter(([, key]) => key.startsWith(searchParams.get('prefix') ?? ''))
+      const listed = found.map(([id, key]) => `<Upload><Key>${key}</Key><UploadId>${id}</UploadId></Upload>`)
+      response.writeHead(200, { 'Content-Type': 'application/xml' })
+      response.end(xml('ListMultipartUploadsResult', `<IsTruncated>false</IsTruncated>${listed.join('')}`))
+      return true
+    }
+    if (request.method === 'GET' && searchParams.get('list-type') === '2') {
+      response.writeHead(200, { 'Content-Type': 'application/xml' })
+      response.end(xml('ListBucketResult', await page(searchParams)))
+      return true
+    }
+    return false
+  }
+
+  async function page(asked: URLSearchParams): Promise<string> {
+    const prefix = asked.get('prefix') ?? ''
+    const after = asked.get('continuation-token') ?? ''
+    const bucket = join(directory, BUCKET)
+    const keys = (await readdir(bucket, { recursive: true }))
+      .filter(name => name.endsWith(OBJECT))
+      .map(name => name.slice(0, -OBJECT.length))
+      .filter(key => key.startsWith(prefix) && key > after)
+      .sort()
+    const shown = keys.slice(0, PAGE)
+    const sizes = await Promise.all(shown.map(async key => (await stat(join(bucket, key + OBJECT))).size))
+    const contents = shown.map((key, i) => `<Contents><Key>${key}</Key><Size>${sizes[i]}</Size></Contents>`).join('')
+    const more = keys.length > PAGE
+    const next = more ? `<NextContinuationToken>${shown.at(-1)}</NextContinuationToken>` : ''
+    return `<IsTruncated>${more}</IsTruncated>${next}${contents}`
+  }
+
+  const s3: TestS3 = {
+    options: {
+      bucket: BUCKET,
+      region: 'us-east-1',
+      endpoint,
+      prefix: PREFIX,
+      credentials: { accessKeyId: KEY, secretAccessKey: KEY },
+      forcePathStyle: true,
     },
-    async close() {
-      front.closeAllConnections()
-      await new Promise(resolve => front.close(resolve))
-      await storage.close()
+    env: { S3_BUCKET: BUCKET, S3_ENDPOINT: endpoint, S3_PREFIX: PREFIX, S3_ACCESS_KEY_ID: KEY, S3_SECRET_ACCESS_KEY: KEY },
+    befalls: () => undefined,
+    asked: [],
+    unfinished: async () => (await begun()).map(([, key]) => key),
+    async start() {
+      server = createServer(async (request, response) => {
+        const asked = { method: request.method!, url: request.url! }
+        s3.asked.push(asked)
+        const fault = s3.befalls(asked)
+        if (fault === 'is-cut') return void request.once('data', () => request.socket.destroy())
+        if (fault === 'breaks-off') breakOff(response)
+        else if (fault !== undefined) {
+          request.resume()
+          const code = fault === 'fails' ? 'InternalError' : 'NotImplemented'
+          response.writeHead(fault === 'fails' ? 500 : 501, { 'Content-Type': 'application/xml' })
+          return void response.end(`<?xml version="1.0"?><Error><Code>${code}</Code><Message>${fault}</Message></Error>`)
+        }
+        if (!(await answers(request, response))) handle(request, response)
+      })
+      server.listen(port, '127.0.0.1')
+      await once(server, 'listening')
+    },
+    async stop() {
+      server?.closeAllConnections()
+      server?.close()
+      if (server?.listening) await once(server, 'close')
+      server = undefined
+    },
+    async end() {
+      await s3.stop()
+      s3rver.logger.exceptions.unhandle()
+      s3rver.logger.close()
       await rm(directory, { recursive: true, force: true })
     },
   }
-  return host
+  await s3.start()
+  return s3
 }

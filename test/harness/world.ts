@@ -1,6 +1,8 @@
 // Valid requests for every operation of the description: its documented example, with ids of things that exist.
+import { findKey } from '../../domain/projects/find-key.ts'
 import type { TestApi } from './api.ts'
 import type { Answer, RequestOptions } from './client.ts'
+import { readForAutomations } from './consume.ts'
 import { addressOf, type Described, exampleOf, pathParameters } from './described.ts'
 import { definition, type Given, type Make, makers, messenger, type Place, storeProductOf, unique } from './makers.ts'
 
@@ -15,6 +17,9 @@ const REFERENCES: Record<string, Make> = {
   product_ids: makers.product_id!,
   product_id: async (place, given) => storeProductOf(await makers.product_id!(place, given)),
   segment_id: makers.segment_id!,
+  segments: makers.segment_id!,
+  screen: makers.screen_id!,
+  push: makers.push_id!,
   remote_config_uid: makers.config_id!,
   offering_uid: makers.offering_id!,
   group_id: makers.group_id!,
@@ -33,8 +38,10 @@ const CHOSEN = new Set(['id', 'identity_id', 'alias_id', 'transaction_id', 'even
 
 /** What must be done before the operation has anything to do. */
 const BEFORE: Record<string, (place: Place, given: Given) => Promise<unknown>> = {
+  v4ReplayIntegrationDeliveries: ({ ask }, { integration_id }) => ask('POST', `/v4/integrations/${integration_id}/status`, { status: 1 }),
   v4DetachUserFromRemoteConfiguration: ({ ask }, { config_id, user_id }) =>
     ask('POST', `/v4/remote-configurations/${config_id}/users/${user_id}`),
+  v4ReplayAutomationRun: ({ ask }, { run_id }) => ask('POST', `/v4/automation-runs/${run_id}/cancel`),
   v4DetachUserFromExperiment: async (place, given) =>
     place.ask('POST', `/v4/experiments/${given.experiment_id}/users/${given.user_id}`, { group_id: await makers.group_id!(place, given) }),
 }
@@ -57,13 +64,16 @@ export type World = {
 }
 export type RawAddress = { path: Given; search?: string; segments?: Record<string, string> }
 
-export function world(api: Pick<TestApi, 'call'>, key: string): World {
+export function world(api: Pick<TestApi, 'call' | 'pool'>, key: string): World {
   const place: Place = {
     environment: key.startsWith('test_') ? 'sandbox' : 'prod',
     async ask(method, path, body) {
       const answer = await api.call(method, path, { key, body })
       if (answer.status >= 300) throw new Error(`${method} ${path}: ${answer.status} ${answer.text}`)
       return answer.body
+    },
+    async readLog() {
+      await readForAutomations(api.pool, (await findKey(api.pool, key))!.environment)
     },
   }
 

@@ -68,6 +68,26 @@ describe('the operator’s own network', () => {
     expect(await get('https://nobody.invalid/')).toMatchObject({ is: 'error', error: 'connection_failed' })
   })
 
+  test.each([
+    ['1.1.1.1 10.0.0.1 ::1 2606:4700::1', '1.1.1.1 2606:4700::1'],
+    ['::ffff:10.0.0.1 8.8.8.8', '8.8.8.8'],
+    ['192.168.0.1 fe80::1', 'address_refused'],
+    ['', 'address_refused'],
+  ])('of a name that resolves to "%s" remains "%s"', async (resolved, remains) => {
+    const found = resolved
+      .split(' ')
+      .filter(Boolean)
+      .map(address => ({ address, family: address.includes(':') ? 6 : 4 }))
+    const ask = (all: boolean) =>
+      new Promise<string>(answer => {
+        guardedLookup({ allowPrivateNetwork: false }, (_, __, callback) => callback(null, found))('name', { all }, (error, addresses) => {
+          answer(error ? String(error.code) : typeof addresses === 'string' ? addresses : addresses.map(({ address }) => address).join(' '))
+        })
+      })
+    expect(await ask(true)).toBe(remains)
+    expect(await ask(false)).toBe(remains.split(' ')[0])
+  })
+
   test('the lookup and the literals serve other clients, too', async () => {
     const ask = (allowPrivateNetwork: boolean) =>
       new Promise<string>(resolve => {

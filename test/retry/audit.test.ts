@@ -5,8 +5,8 @@ import { type Described, operations } from '../harness/described.ts'
 import { unique } from '../harness/makers.ts'
 import { sceneOf } from '../harness/scene.ts'
 
-/** Facts and decisions that are kept as such, by the thousand. */
-const UNRECORDED = ['v4CreateEvents', 'v4EvaluateUserRemoteConfigurations']
+/** Facts and decisions that are kept as such, by the thousand; and what changes nothing. */
+const UNRECORDED = ['v4BacktestAutomation', 'v4CreateEvents', 'v4EvaluateUserRemoteConfigurations']
 const isOfProject = ({ tag }: Described) => tag === 'Project Settings'
 
 let api: TestApi

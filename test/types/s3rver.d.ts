@@ -1,7 +1,11 @@
 declare module 's3rver' {
+  import type { RequestListener } from 'node:http'
+
+  /** What the tests use of it. */
   export default class S3rver {
-    constructor(options: { port: number; address: string; silent: boolean; directory: string; configureBuckets: { name: string }[] })
-    run(): Promise<{ port: number }>
-    close(): Promise<void>
+    constructor(options: { directory: string; silent: boolean; vhostBuckets: boolean; configureBuckets: { name: string }[] })
+    configureBuckets(): Promise<unknown>
+    callback(): RequestListener
+    logger: { exceptions: { unhandle(): void }; close(): void }
   }
 }

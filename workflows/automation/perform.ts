@@ -9,12 +9,11 @@ import { type AtCrashPoint, NOWHERE } from '../engine/crash-point.ts'
 import type { Performer } from '../engine/performer.ts'
 import { POLICIES, type RetryPolicy } from '../engine/policy.ts'
 import { carry } from './carry.ts'
-import type { CreateDelivery, Effects, StepDeps } from './step-kind.ts'
+import type { Effects, StepDeps } from './step-kind.ts'
 
 export type AutomationOptions = {
   pool: Pool
   effects: Effects
-  createDelivery: CreateDelivery
   /** Of every effect but webhooks, which are deliveries. */
   policy?: RetryPolicy
   at?: AtCrashPoint
@@ -28,14 +27,13 @@ const CONCURRENCY = 1_000
 export function automationPerformer({
   pool,
   effects,
-  createDelivery,
   policy = POLICIES.step,
   at = NOWHERE,
   concurrency = CONCURRENCY,
 }: AutomationOptions): Performer {
   const load = batching((claimed: readonly ClaimedNumber[]) => loadRuns(pool, claimed))
   const triggers = batching((runs: Parameters<typeof loadTriggers>[1]) => loadTriggers(pool, runs))
-  const deps: StepDeps = { pool, effects, createDelivery, triggerOf: triggers }
+  const deps: StepDeps = { pool, effects, triggerOf: triggers }
   const record = {
     step: batching((records: Parameters<typeof recordSteps>[1]) => recordSteps(pool, records)),
     rest: batching((records: Parameters<typeof suspendRuns>[1]) => suspendRuns(pool, records)),

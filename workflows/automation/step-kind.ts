@@ -54,19 +54,9 @@ export type Email = { to?: string; subject: string; text: string; occurrence: Ru
 /** `push`: id of the template, whose placeholders are filled in by whoever sends it. */
 export type PushToSend = { push: string; occurrence: RunOccurrence } & EffectScope
 
-/** Makes the delivery of a webhook step and returns its id; null when there is no such integration. Part of the run's transaction. */
-export type CreateDelivery = (
-  tx: Tx,
-  environment: Environment,
-  delivery: { integrationId: string; automation: { id: string; version: number; run_id: string; step_id: string }; event: RunEvent },
-) => Promise<string | null>
-/** The triggering event and its place in the log. */
-export type RunEvent = { id: string; name: string; user_id: string | null; partition: number; log_offset: number }
-
 export type StepDeps = {
   pool: Pool
   effects: Effects
-  createDelivery: CreateDelivery
   /** The run's triggering event with its user as he is now; null when it is gone. */
   triggerOf(run: AutomationRun): Promise<RunOccurrence | null>
 }

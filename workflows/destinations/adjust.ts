@@ -1,18 +1,22 @@
 import type { EventDestination } from './destination.ts'
 import { asText, facts, revenueOf } from './facts.ts'
 import { deviceIds, property } from './ids.ts'
-import { delivered, judged, retry, unsendable } from './judge.ts'
+import { delivered, judged, retry, said, unsendable } from './judge.ts'
 import { postForm, text, vendorUrl } from './post.ts'
+
+/** An event token. */
+const TOKEN = /^[a-z0-9]{6}$/i
 
 /**
  * Server-to-server events. The outgoing name is the Adjust event token, so only mapped events can go. Users are found by
- * `_q_adjust_adid` or the device's ids. `deduplication_id` is the delivery's id. Revenue is sent above zero only: Adjust refuses
+ * `_q_adjust_adid` or the device's ids. `deduplication_id` is the delivery's id: the
+ * key of Adjust's SDKs, which it does not promise to heed here. Revenue is sent above zero only: Adjust refuses
  * negative amounts.
  */
 export const adjust: EventDestination = {
   slug: 'adjust',
   async send(occurrence, scope) {
-    if (occurrence.outgoing_name === occurrence.name && !occurrence.test) return unsendable('event_not_mapped')
+    if (!TOKEN.test(occurrence.outgoing_name) && !occurrence.test) return unsendable('event_not_mapped')
     const { idfa, gaid, idfv, androidId } = deviceIds(occurrence)
     const adid = property(occurrence, '_q_adjust_adid')
     if (![adid, idfa, gaid, idfv, androidId].some(Boolean)) return unsendable('no_device_id')
@@ -44,7 +48,7 @@ export const adjust: EventDestination = {
       },
     )
     return judged(answer, (status, { error }) => {
-      const why = String(error ?? '')
+      const why = said(error)
       if (status === 400 && /earlier unique event/i.test(why)) return delivered
       return (status === 400 || status === 404) && /app token/i.test(why) ? retry(why) : null
     })

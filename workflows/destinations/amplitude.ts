@@ -1,7 +1,7 @@
 import type { EventDestination } from './destination.ts'
 import { facts, known, revenueOf } from './facts.ts'
 import { deviceIds, loginId, ownProperties } from './ids.ts'
-import { judged, retry } from './judge.ts'
+import { judged, retry, said } from './judge.ts'
 import { postJson, text, vendorUrl } from './post.ts'
 
 /**
@@ -45,7 +45,7 @@ export const amplitude: EventDestination = {
     const body = { api_key: text(scope.settings, 'api_key'), events: [event], options: { min_id_length: 1 } }
     return judged(await postJson(scope, { url }, body), (status, { error }) =>
       // A wrong key is told as 400 like a wrong event, but will be mended.
-      status === 400 && /api key/i.test(String(error)) ? retry(error) : null,
+      status === 400 && /api key/i.test(said(error)) ? retry(error) : null,
     )
   },
 }

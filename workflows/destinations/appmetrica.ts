@@ -1,24 +1,22 @@
 import type { EventDestination } from './destination.ts'
-import { facts } from './facts.ts'
+import { facts, known } from './facts.ts'
 import { deviceIds, personId, property } from './ids.ts'
 import { judged, unsendable } from './judge.ts'
-import { postForm, text, vendorUrl } from './post.ts'
+import { post, text, vendorUrl } from './post.ts'
 
 /**
- * Post API, one event in the query. `profile_id` is the property `_q_appmetrica_user_profile_id`, `appmetrica_device_id` the property
- * `_q_appmetrica_device_id`; with neither, `profile_id` is the login, else this service's user id. Revenue stands in `event_json`. No
- * key against repeats.
+ * Post API, one event as CSV in the body (as a query, long properties would not fit). The user is the property
+ * `_q_appmetrica_device_id`, else `_q_appmetrica_user_profile_id`, else the login, else this service's user id; AppMetrica takes one of
+ * device and profile only. Revenue stands in `event_json`. No key against repeats: the delivery's id is in `event_json`.
  */
 export const appmetrica: EventDestination = {
   slug: 'appmetrica',
   async send(occurrence, scope) {
-    const profile = property(occurrence, '_q_appmetrica_user_profile_id')
     const installation = property(occurrence, '_q_appmetrica_device_id')
-    const person = profile ?? (installation ? null : personId(occurrence))
+    const person = installation ? null : (property(occurrence, '_q_appmetrica_user_profile_id') ?? personId(occurrence))
     if (!person && !installation) return unsendable('no_user')
     const { os, idfa, idfv, gaid } = deviceIds(occurrence)
-    const url = vendorUrl(scope.settings, 'https://api.appmetrica.yandex.com', '/logs/v1/import/events', {
-      post_api_key: text(scope.settings, 'post_api_key'),
+    const fields = known({
       application_id: text(scope.settings, 'application_id'),
       profile_id: person,
       appmetrica_device_id: installation,
@@ -35,7 +33,13 @@ export const appmetrica: EventDestination = {
       device_model: occurrence.device.model,
       device_locale: occurrence.device.locale,
       app_version_name: occurrence.app.version,
+      app_package_name: occurrence.app.id,
     })
-    return judged(await postForm(scope, { url }, {}))
+    const key = text(scope.settings, 'post_api_key')
+    const url = vendorUrl(scope.settings, 'https://api.appmetrica.yandex.com', '/logs/v1/import/events.csv', { post_api_key: key })
+    const csv = `${Object.keys(fields).join(',')}\n${Object.values(fields).map(quoted).join(',')}\n`
+    return judged(await post(scope, { url }, 'text/csv; charset=UTF-8', csv))
   },
 }
+
+const quoted = (value: unknown) => `"${String(value).replaceAll('"', '""')}"`

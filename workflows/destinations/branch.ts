@@ -1,7 +1,7 @@
 import type { EventDestination } from './destination.ts'
 import { asText, facts, known, revenueOf } from './facts.ts'
 import { deviceIds, personId } from './ids.ts'
-import { judged, retry, unsendable } from './judge.ts'
+import { judged, retry, said, unsendable } from './judge.ts'
 import { postJson, text, vendorUrl } from './post.ts'
 
 /** Names of Branch's own events: everything else is a custom event. */
@@ -51,7 +51,7 @@ export const branch: EventDestination = {
     }
     const url = vendorUrl(scope.settings, 'https://api2.branch.io', `/v2/event/${STANDARD.has(name) ? 'standard' : 'custom'}`)
     return judged(await postJson(scope, { url }, body), (status, { error }) => {
-      const message = String((error as { message?: string } | undefined)?.message ?? '')
+      const message = said((error as { message?: unknown } | undefined)?.message)
       return status === 400 && /branch.?key/i.test(message) ? retry(message) : null
     })
   },

@@ -1,9 +1,12 @@
 import type { EventDestination } from './destination.ts'
 import { facts, isoTime, known, revenueOf, type Value } from './facts.ts'
+import { fitted } from './fitted.ts'
 import { personId } from './ids.ts'
 import { judged, reject, unsendable } from './judge.ts'
 import { postJson, text, vendorUrl } from './post.ts'
 
+/** Of an event's properties. */
+const MAX_BYTES = 50_000
 /** Names that Braze keeps to itself in the properties of events and purchases. */
 const KEPT_NAMES = ['time', 'event_name', 'product_id', 'quantity', 'price', 'currency']
 
@@ -17,7 +20,7 @@ export const braze: EventDestination = {
     const external_id = personId(occurrence)
     if (!external_id) return unsendable('no_user')
     const revenue = revenueOf(occurrence)
-    const all = facts(occurrence, scope.deliveryId)
+    const all = fitted(facts(occurrence, scope.deliveryId), { bytes: MAX_BYTES })
     const about = { external_id, ...known({ app_id: text(scope.settings, 'app_id') }), time: isoTime(occurrence.happened_at) }
     const body = {
       events: [{ ...about, name: occurrence.outgoing_name, properties: without(all, ['time', 'event_name']) }],
@@ -40,7 +43,7 @@ export const braze: EventDestination = {
     return judged(await postJson(scope, { url, headers }, body), (status, { message, errors }) => {
       if (status >= 300) return null
       // With 201 and `errors` the record named there was left out; "queued" (202) is taken during maintenance.
-      if (Array.isArray(errors) && errors.length > 0) return reject(JSON.stringify(errors))
+      if (Array.isArray(errors) && errors.length > 0) return reject(errors)
       return typeof message === 'string' && !['success', 'queued'].includes(message) ? reject(message) : null
     })
   },

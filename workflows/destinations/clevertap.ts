@@ -39,9 +39,9 @@ export const clevertap: EventDestination = {
       'x-clevertap-account-id': text(scope.settings, 'account_id'),
       'x-clevertap-passcode': text(scope.settings, 'passcode'),
     }
-    return judged(await postJson(scope, { url, headers }, { d: [event] }), (status, { status: said, unprocessed, error }) => {
-      if (status >= 300 || said === 'success' || said === undefined) return null
-      return reject(Array.isArray(unprocessed) && unprocessed.length > 0 ? JSON.stringify(unprocessed[0]) : error)
+    return judged(await postJson(scope, { url, headers }, { d: [event] }), (status, { status: verdict, unprocessed, error }) => {
+      if (status >= 300 || verdict === 'success' || verdict === undefined) return null
+      return reject(Array.isArray(unprocessed) && unprocessed.length > 0 ? unprocessed[0] : error)
     })
   },
 }

@@ -1,8 +1,12 @@
 import type { EventDestination } from './destination.ts'
 import { facts, revenueOf } from './facts.ts'
+import { fitted } from './fitted.ts'
 import { deviceIds, personId, property } from './ids.ts'
 import { judged, reject, retry, unsendable } from './judge.ts'
 import { postJson, text, vendorUrl } from './post.ts'
+
+/** An event has 25 parameters, those with an underscore in front included. */
+const LIMITS = { most: 20, characters: 100, name: metaName }
 
 /** OAuth: 102, 190, missing permission: 10, 200..299; limits: 4, 17, 32, 341, 613; passing faults: 1, 2. */
 const MENDED_LATER = (code: number) => [1, 2, 4, 10, 17, 32, 102, 190, 341, 613].includes(code) || (code >= 200 && code < 300)
@@ -37,8 +41,8 @@ export const facebook: EventDestination = {
       }),
       custom_events: [
         {
-          ...facts(occurrence, scope.deliveryId),
-          _eventName: eventName(occurrence.outgoing_name),
+          ...fitted(facts(occurrence, scope.deliveryId), LIMITS),
+          _eventName: metaName(occurrence.outgoing_name),
           _logTime: occurrence.happened_at,
           ...(revenue && { _valueToSum: revenue.amount, fb_currency: revenue.currency }),
           ...(occurrence.product_id && { fb_content_id: occurrence.product_id }),
@@ -55,8 +59,9 @@ export const facebook: EventDestination = {
 }
 
 /** `^[0-9a-zA-Z_][0-9a-zA-Z _-]{0,39}$` */
-const eventName = (name: string) =>
-  name
+function metaName(name: string): string {
+  return name
     .replaceAll(/[^0-9a-zA-Z _-]/g, '_')
     .replace(/^[ -]/, '_')
     .slice(0, 40)
+}

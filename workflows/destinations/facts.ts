@@ -3,40 +3,41 @@ import type { Occurrence } from '../../domain/integrations/occurrence.ts'
 export type Value = string | number | boolean
 export type Maybe = Value | null | undefined
 
-/** What is known of the event, for vendors that take properties under any name; the event's own fill the names that are left. */
+/**
+ * What is known of the event, for vendors that take properties under any name: what counts first, then the event's own under the names
+ * that are left.
+ */
 export function facts(occurrence: Occurrence, deliveryId: string): Record<string, Value> {
   const { transaction, money, device, app, attribution } = occurrence
   const revenue = revenueOf(occurrence)
-  return {
-    ...known(occurrence.properties ?? {}),
-    ...known({
-      delivery_id: deliveryId,
-      event_id: occurrence.event_id,
-      environment: occurrence.environment,
-      platform: occurrence.platform,
-      product_id: occurrence.product_id,
-      old_product_id: occurrence.old_product_id,
-      new_product_id: occurrence.new_product_id,
-      subscription_group: occurrence.subscription_group,
-      screen_id: occurrence.screen_id,
-      transaction_id: transaction?.transaction_id,
-      original_transaction_id: transaction?.original_transaction_id,
-      expires_at: isoTime(transaction?.expires_at),
-      price: money && Number(money.price),
-      price_usd: money?.price_usd && Number(money.price_usd),
-      revenue: revenue?.amount,
-      revenue_is_proceeds: revenue?.isProceeds,
-      currency: money?.currency,
-      country: device.country,
-      locale: device.locale,
-      app_version: app.version,
-      media_source: attribution.media_source,
-      campaign: attribution.campaign,
-      ad_set: attribution.ad_set,
-      ad: attribution.ad,
-      test: occurrence.test || null,
-    }),
-  }
+  const told = known({
+    delivery_id: deliveryId,
+    event_id: occurrence.event_id,
+    environment: occurrence.environment,
+    test: occurrence.test || null,
+    revenue: revenue?.amount,
+    revenue_is_proceeds: revenue?.isProceeds,
+    currency: money?.currency,
+    price: money && Number(money.price),
+    price_usd: money?.price_usd && Number(money.price_usd),
+    transaction_id: transaction?.transaction_id,
+    original_transaction_id: transaction?.original_transaction_id,
+    product_id: occurrence.product_id,
+    old_product_id: occurrence.old_product_id,
+    new_product_id: occurrence.new_product_id,
+    subscription_group: occurrence.subscription_group,
+    expires_at: isoTime(transaction?.expires_at),
+    platform: occurrence.platform,
+    screen_id: occurrence.screen_id,
+    country: device.country,
+    locale: device.locale,
+    app_version: app.version,
+    media_source: attribution.media_source,
+    campaign: attribution.campaign,
+    ad_set: attribution.ad_set,
+    ad: attribution.ad,
+  })
+  return { ...told, ...known(occurrence.properties ?? {}), ...told }
 }
 
 export type Revenue = { amount: number; currency: string; isProceeds: boolean }

@@ -1,18 +1,16 @@
 import { createHash } from 'node:crypto'
 import type { EventDestination } from './destination.ts'
 import { facts, revenueOf, type Value } from './facts.ts'
+import { fitted } from './fitted.ts'
 import { loginId, property } from './ids.ts'
 import { judged, unsendable } from './judge.ts'
 import { postJson, text, vendorUrl } from './post.ts'
 
 const MAX_NAME = 40
-const MAX_VALUE = 100
-const MAX_PARAMETERS = 25
+const LIMITS = { most: 25, characters: 100, name: analyticsName }
 /** Google Analytics says 204 to these and forgets the event: they belong to its own SDK. */
 const RESERVED =
   /^(ad_(activeview|click|exposure|query|reward)|adunit_exposure|app_(background|clear_data|exception|remove|store_refund|store_subscription_(cancel|convert|renew)|update|upgrade)|dynamic_link_.*|error|first_(open|visit)_?.*|in_app_purchase|notification_.*|os_update|screen_view|session_start|user_engagement|(firebase|ga|google)_.*)$/
-/** Sent first, as only 25 parameters go. */
-const FIRST = ['value', 'currency', 'transaction_id', 'product_id', 'delivery_id', 'event_id', 'environment', 'platform', 'price']
 
 /**
  * Measurement Protocol of Google Analytics 4. `app_instance_id` is the property `_q_firebase_instance_id`, else made of this service's
@@ -26,16 +24,13 @@ export const firebase: EventDestination = {
     const instance = property(occurrence, '_q_firebase_instance_id') ?? (occurrence.user && derivedInstance(occurrence.user.id))
     if (!instance) return unsendable('no_user')
     const revenue = revenueOf(occurrence)
-    const all: Record<string, Value> = {
-      ...facts(occurrence, scope.deliveryId),
-      ...(revenue && { value: revenue.amount, currency: revenue.currency }),
-    }
+    const all = { ...(revenue && { value: revenue.amount }), ...facts(occurrence, scope.deliveryId) }
     const login = loginId(occurrence)
     const body = {
       app_instance_id: instance,
       ...(login && { user_id: login.slice(0, 256).toWellFormed() }),
       timestamp_micros: occurrence.happened_at * 1_000_000,
-      events: [{ name: analyticsName(occurrence.outgoing_name), params: parameters(all) }],
+      events: [{ name: analyticsName(occurrence.outgoing_name), params: numbered(fitted(all, LIMITS)) }],
     }
     const url = vendorUrl(scope.settings, 'https://www.google-analytics.com', '/mp/collect', {
       firebase_app_id: text(scope.settings, 'firebase_app_id'),
@@ -53,12 +48,6 @@ export function analyticsName(name: string): string {
   return (RESERVED.test(plain) ? `perennial_${plain}` : plain).slice(0, MAX_NAME)
 }
 
-function parameters(all: Record<string, Value>): Record<string, Value> {
-  const names = [...FIRST.filter(name => name in all), ...Object.keys(all).filter(name => !FIRST.includes(name))]
-  return Object.fromEntries(
-    names.slice(0, MAX_PARAMETERS).map(name => {
-      const value = all[name]!
-      return [analyticsName(name), typeof value === 'string' ? value.slice(0, MAX_VALUE).toWellFormed() : Number(value)]
-    }),
-  )
-}
+/** Parameters are texts and numbers. */
+const numbered = (fields: Record<string, Value>) =>
+  Object.fromEntries(Object.entries(fields).map(([name, value]) => [name, typeof value === 'boolean' ? Number(value) : value]))

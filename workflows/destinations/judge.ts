@@ -17,8 +17,11 @@ export function byStatus(status: number): Judgement {
 }
 
 export const delivered: Judgement = { outcome: 'delivered', error: null }
-export const retry = (error: unknown): Judgement => ({ outcome: 'retry', error: keptText(String(error ?? 'unknown')) })
-export const reject = (error: unknown): Judgement => ({ outcome: 'reject', error: keptText(String(error ?? 'unknown')) })
+export const retry = (error: unknown): Judgement => ({ outcome: 'retry', error: said(error) || 'unknown' })
+export const reject = (error: unknown): Judgement => ({ outcome: 'reject', error: said(error) || 'unknown' })
+
+/** A field of the answer as words, whatever type it has today. */
+export const said = (value: unknown): string => keptText(typeof value === 'string' ? value : value == null ? '' : JSON.stringify(value))
 
 /** What an attempt came to. */
 export function judged(answer: Answer, judge: Judge = () => null): Sent {

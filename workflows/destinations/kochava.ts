@@ -1,7 +1,7 @@
 import type { EventDestination } from './destination.ts'
 import { facts, known, revenueOf } from './facts.ts'
 import { deviceIds, personId, property } from './ids.ts'
-import { judged, reject, retry, unsendable } from './judge.ts'
+import { judged, reject, retry, said, unsendable } from './judge.ts'
 import { postJson, text, vendorUrl } from './post.ts'
 
 /**
@@ -39,8 +39,8 @@ export const kochava: EventDestination = {
     }
     const url = vendorUrl(scope.settings, 'https://control.kochava.com', '/track/json')
     return judged(await postJson(scope, { url }, body), (status, { success, error }) => {
-      if (status >= 300 || success === undefined || String(success) === '1') return null
-      return /app|account|auth|limit/i.test(String(error)) ? retry(error) : reject(error)
+      if (status >= 300 || success === undefined || said(success) === '1') return null
+      return /app_?(id|guid)|account|auth|limit/i.test(said(error)) ? retry(error) : reject(error)
     })
   },
 }

@@ -1,11 +1,13 @@
 import type { EventDestination } from './destination.ts'
 import { facts, isoTime } from './facts.ts'
+import { fitted } from './fitted.ts'
 import { personId, uuidOf } from './ids.ts'
 import { judged, reject, unsendable } from './judge.ts'
 import { postJson, text, vendorUrl } from './post.ts'
 
-/** OneSignal cuts nothing: a longer name is refused. */
+/** OneSignal cuts nothing: what is longer is refused. */
 const MAX_NAME = 128
+const MAX_BYTES = 2000
 
 /**
  * Create Custom Events. `external_id` is the login, else this service's user id: what the app passes to `OneSignal.login`. A user
@@ -21,13 +23,13 @@ export const onesignal: EventDestination = {
       external_id,
       timestamp: isoTime(occurrence.happened_at),
       idempotency_key: uuidOf(scope.deliveryId),
-      properties: facts(occurrence, scope.deliveryId),
+      properties: fitted(facts(occurrence, scope.deliveryId), { bytes: MAX_BYTES }),
     }
     const app = encodeURIComponent(text(scope.settings, 'app_id'))
     const url = vendorUrl(scope.settings, 'https://api.onesignal.com', `/apps/${app}/custom_events`)
     const headers = { authorization: `Key ${text(scope.settings, 'rest_api_key')}` }
     return judged(await postJson(scope, { url, headers }, { events: [event] }), (status, { errors }) =>
-      status < 300 && Array.isArray(errors) && errors.length > 0 ? reject(JSON.stringify(errors)) : null,
+      status < 300 && Array.isArray(errors) && errors.length > 0 ? reject(errors) : null,
     )
   },
 }

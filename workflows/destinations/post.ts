@@ -11,14 +11,20 @@ export function vendorUrl(settings: Settings, vendor: string, path: string, quer
   return `${base}${path}${search && `?${search}`}`
 }
 
-export const postJson = (scope: SendScope, { url, headers }: Call, body: unknown): Promise<Answer> =>
-  send(scope, { url, headers: { 'content-type': 'application/json', ...headers } }, JSON.stringify(body))
+export const postJson = (scope: SendScope, call: Call, body: unknown): Promise<Answer> =>
+  post(scope, call, 'application/json', JSON.stringify(body))
 
-export const postForm = (scope: SendScope, { url, headers }: Call, fields: Record<string, Maybe>): Promise<Answer> =>
-  send(scope, { url, headers: { 'content-type': 'application/x-www-form-urlencoded', ...headers } }, formOf(fields))
+export const postForm = (scope: SendScope, call: Call, fields: Record<string, Maybe>): Promise<Answer> =>
+  post(scope, call, 'application/x-www-form-urlencoded', formOf(fields))
 
-const send = ({ outgoing, signal }: SendScope, { url, headers }: Call, body: string) =>
-  outgoing.request({ method: 'POST', url, headers: { accept: 'application/json', 'user-agent': 'Perennial/1', ...headers }, body, signal })
+export const post = ({ outgoing, signal }: SendScope, { url, headers }: Call, contentType: string, body: string): Promise<Answer> =>
+  outgoing.request({
+    method: 'POST',
+    url,
+    headers: { accept: 'application/json', 'user-agent': 'Perennial/1', 'content-type': contentType, ...headers },
+    body,
+    signal,
+  })
 
 /** Fields without a value are left out. */
 const formOf = (fields: Record<string, Maybe>) =>

@@ -1,7 +1,7 @@
 import type { EventDestination } from './destination.ts'
 import { facts, known } from './facts.ts'
 import { deviceIds, personId, property } from './ids.ts'
-import { byStatus, judged, reject, unsendable } from './judge.ts'
+import { byStatus, judged, reject, said, unsendable } from './judge.ts'
 import { postJson, text, vendorUrl } from './post.ts'
 
 /**
@@ -28,7 +28,7 @@ export const pushwoosh: EventDestination = {
     return judged(await postJson(scope, { url, headers }, { request }), (status, { status_code: code, status_message: message }) => {
       if (status >= 300 || typeof code !== 'number' || code === 200) return null
       // 210 is Pushwoosh's word for a wrong argument.
-      return code < 300 ? reject(message) : { ...byStatus(code), error: String(message ?? `http_${code}`).slice(0, 1024) }
+      return code < 300 ? reject(message) : { ...byStatus(code), error: said(message) || `status_${code}` }
     })
   },
 }

@@ -1,8 +1,12 @@
 import type { EventDestination } from './destination.ts'
 import { facts, isoTime, known, revenueOf } from './facts.ts'
+import { fitted } from './fitted.ts'
 import { deviceIds, loginId, ownProperties } from './ids.ts'
 import { judged, reject } from './judge.ts'
 import { basicAuth, postJson, text, vendorUrl } from './post.ts'
+
+/** A call may have 32 KB; the traits and the context need some of it. */
+const MAX_BYTES = 16_000
 
 /**
  * HTTP Tracking API. `userId` is the login, `anonymousId` this service's user id (the event's for an event of nobody); `messageId`
@@ -22,15 +26,15 @@ export const segment: EventDestination = {
       event: occurrence.outgoing_name,
       timestamp: isoTime(occurrence.happened_at),
       properties: {
-        ...facts(occurrence, scope.deliveryId),
-        ...known({ revenue: revenue?.amount, value: revenue?.amount, currency: revenue?.currency }),
+        ...fitted(facts(occurrence, scope.deliveryId), { bytes: MAX_BYTES }),
+        ...known({ value: revenue?.amount }),
       },
       context: {
         ...known({ ip: device.ip, locale: device.locale }),
         app: known({ name: app.name, version: app.version, namespace: app.id }),
         device: known({ id: device.id, model: device.model, advertisingId: advertiser, type: os?.toLowerCase() }),
         os: known({ name: os, version: device.os_version }),
-        traits: ownProperties(occurrence),
+        traits: fitted(ownProperties(occurrence), { bytes: MAX_BYTES - 4000 }),
       },
     }
     const url = vendorUrl(scope.settings, 'https://api.segment.io', '/v1/track')

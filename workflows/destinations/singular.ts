@@ -1,10 +1,12 @@
 import type { EventDestination } from './destination.ts'
-import { facts, isoTime, revenueOf } from './facts.ts'
+import { facts, revenueOf } from './facts.ts'
+import { fitted } from './fitted.ts'
 import { deviceIds, personId } from './ids.ts'
-import { judged, reject, retry, unsendable } from './judge.ts'
+import { judged, reject, retry, said, unsendable } from './judge.ts'
 import { postForm, text, vendorUrl } from './post.ts'
 
 const MAX_NAME = 32
+const MAX_BYTES = 3500
 
 /**
  * Event endpoint v1. A device's id is needed: IDFA or IDFV, Google advertising id or Android id. `custom_user_id` is the login, else
@@ -27,7 +29,7 @@ export const singular: EventDestination = {
         i: text(scope.settings, 'app_bundle_id'),
         p: os,
         n: asciiName(occurrence.outgoing_name),
-        e: JSON.stringify({ ...facts(occurrence, scope.deliveryId), happened_at: isoTime(occurrence.happened_at) }),
+        e: JSON.stringify(fitted(facts(occurrence, scope.deliveryId), { characters: 500, bytes: MAX_BYTES })),
         utime: occurrence.happened_at,
         idfa,
         idfv,
@@ -35,8 +37,8 @@ export const singular: EventDestination = {
         andi: androidId,
         custom_user_id: personId(occurrence),
         ip: device.ip,
-        // Otherwise the user would be placed where this server stands.
-        use_ip: device.ip ? null : 'false',
+        // One of both must be there; this one places the user where this server stands.
+        use_ip: device.ip ? null : 'true',
         ve: device.os_version ?? '0',
         mo: device.model,
         lc: device.locale,
@@ -48,9 +50,9 @@ export const singular: EventDestination = {
         purchase_transaction_id: revenue && occurrence.transaction?.transaction_id,
       },
     )
-    return judged(answer, (status, { status: said, reason }) => {
-      if (status >= 300 || said !== 'error') return null
-      return /api.?key|auth|limit/i.test(String(reason)) ? retry(reason) : reject(reason)
+    return judged(answer, (status, { status: verdict, reason }) => {
+      if (status >= 300 || verdict !== 'error') return null
+      return /api.?key|auth|limit/i.test(said(reason)) ? retry(reason) : reject(reason)
     })
   },
 }

@@ -1,5 +1,5 @@
 import type { EventDestination } from './destination.ts'
-import { facts } from './facts.ts'
+import { facts, isoTime } from './facts.ts'
 import { loginId } from './ids.ts'
 import { judged } from './judge.ts'
 import { postJson, text } from './post.ts'
@@ -25,7 +25,7 @@ export const slack: EventDestination = {
       ...SHOWN.filter(name => name in all).map(name => [name, all[name]]),
       ...Object.entries(occurrence.properties ?? {}),
     ].map(([name, value]) => `• ${escaped(String(name))}: ${escaped(String(value))}`)
-    const footer = `<!date^${occurrence.happened_at}^{date_short_pretty} {time}|${occurrence.happened_at}> · ${scope.deliveryId}`
+    const footer = `<!date^${occurrence.happened_at}^{date_short_pretty} {time}|${isoTime(occurrence.happened_at)}> · ${scope.deliveryId}`
     return judged(
       await postJson(
         scope,

@@ -9,8 +9,8 @@ const NO_ADVERTISER = '00000000-0000-0000-0000-000000000000'
 
 /**
  * Server-to-server events; a purchase above zero goes to `/v0/purchase`. `analytics_installation_id` is the property `_q_tenjin_aiid`,
- * without which Tenjin takes nothing; `customer_user_id` is the login, else this service's user id. No key against repeats: the
- * delivery's id goes as `value` of an event and `transaction_id` of a purchase without one.
+ * without which Tenjin takes nothing; `customer_user_id` is the login, else this service's user id. Tenjin takes no
+ * name of a purchase, no properties and no key against repeats.
  */
 export const tenjin: EventDestination = {
   slug: 'tenjin',
@@ -43,13 +43,13 @@ export const tenjin: EventDestination = {
         ip_address: device.ip,
         customer_user_id: personId(occurrence),
         sent_at: occurrence.happened_at * 1000,
-        event: occurrence.outgoing_name,
-        value: isPurchase ? null : scope.deliveryId,
+        event: isPurchase ? null : occurrence.outgoing_name,
         product_id: isPurchase ? (occurrence.product_id ?? occurrence.outgoing_name) : null,
         price: isPurchase ? revenue.amount : null,
         currency: isPurchase ? revenue.currency : null,
         quantity: isPurchase ? 1 : null,
-        transaction_id: isPurchase ? (occurrence.transaction?.transaction_id ?? scope.deliveryId) : null,
+        // The store's share is taken off already.
+        postcut: isPurchase && revenue.isProceeds ? 1 : null,
       },
     )
     return judged(answer, (status, { code }) => (status < 300 && typeof code === 'number' && code !== 200 ? byStatus(code) : null))

@@ -5,8 +5,8 @@ import type { Pool, Tx } from '../../store/connect.ts'
 import { transaction } from '../../store/transaction.ts'
 import type { AtCrashPoint } from './crash-point.ts'
 import type { Signals } from './performer.ts'
-import { type Policies, StopRetrying, waitAfter } from './policy.ts'
-import type { RunContext, StepScope } from './workflow.ts'
+import { type Policies, RetryAt, type RetryPolicy, StopRetrying, waitAfter } from './policy.ts'
+import type { RunContext, StepOptions, StepScope } from './workflow.ts'
 
 /** Control flow: the run lives on, but not now and not necessarily here. */
 export class Suspended extends Error {
@@ -33,13 +33,13 @@ export type ContextOptions = {
 
 type Place = { n: number; step: RecordedStep | undefined }
 type Done<T> = (tx: Tx, result: T) => Promise<void>
+type Repeated = { policy: RetryPolicy; limitMs: number; failing?: StepOptions<never>['failing'] }
 
 const messageOf = (error: unknown) => (error instanceof Error ? error.message : String(error)).slice(0, 1000)
 
 export function runContext({ pool, policies, run, recorded, signals, at }: ContextOptions): RunContext {
   const { lease, stopping, halt } = signals
   const steps = new Map(recorded.map(step => [step.n, step]))
-  const policy = policies.step
   let next = 0
 
   /** The next step's place and what is recorded of it. Another name there means that the definition changed under the run. */
@@ -63,9 +63,18 @@ export function runContext({ pool, policies, run, recorded, signals, at }: Conte
       return work(tx)
     })
 
-  async function failAttempt({ n }: Place, name: string, startedAt: string, attempts: Attempt[], error: unknown): Promise<never> {
-    const wait = error instanceof StopRetrying ? null : waitAfter(policy, attempts.length)
+  /** Seconds until the next attempt; null when there is none. */
+  function waitOf(error: unknown, policy: RetryPolicy, failed: number): number | null {
+    const wait = error instanceof StopRetrying ? null : waitAfter(policy, failed)
+    return wait !== null && error instanceof RetryAt ? error.seconds : wait
+  }
+
+  type Failed = { name: string; startedAt: string; attempts: Attempt[]; error: unknown }
+  async function failAttempt({ n }: Place, { policy, failing }: Repeated, failed: Failed): Promise<never> {
+    const { name, startedAt, attempts, error } = failed
+    const wait = waitOf(error, policy, attempts.length)
     await fenced(async tx => {
+      await failing?.(tx, { attempts: attempts.length, isLast: wait === null, error })
       await writeStep(tx, run, { n, name, status: wait === null ? 'failed' : 'running', attempts, startedAt })
       if (wait !== null) await suspendRun(tx, run, 'running', wait)
     })
@@ -75,8 +84,8 @@ export function runContext({ pool, policies, run, recorded, signals, at }: Conte
 
   async function perform<T>(
     name: string,
-    act: (scope: StepScope, done: Done<T>) => Promise<T>,
-    limitMs = policy.attemptLimitMs,
+    act: (scope: StepScope, done: Done<T>, attempt: number) => Promise<T>,
+    repeated: Repeated = { policy: policies.step, limitMs: policies.step.attemptLimitMs },
   ): Promise<T> {
     const place = take(name)
     if (place.step?.status === 'succeeded') return place.step.result as T
@@ -88,19 +97,20 @@ export function runContext({ pool, policies, run, recorded, signals, at }: Conte
       { number: earlier.length + 1, started_at: startedAt, duration_ms: Math.round(performance.now() - began), error },
     ]
     const overtime = new AbortController()
+    const { limitMs } = repeated
     const timer = setTimeout(() => overtime.abort(new Error(`took longer than ${limitMs} ms`)), limitMs)
     const scope = { signal: AbortSignal.any([lease, halt, overtime.signal]), key: `${run.id}:${name}`, fence: run.fence }
     try {
       at('before-effect')
-      const done = await act(scope, (tx, result) =>
-        writeStep(tx, run, { n: place.n, name, status: 'succeeded', result, attempts: attempts(null), startedAt }),
-      )
+      const done: Done<T> = (tx, result) =>
+        writeStep(tx, run, { n: place.n, name, status: 'succeeded', result, attempts: attempts(null), startedAt })
+      const result = await act(scope, done, earlier.length + 1)
       at('recorded')
-      return done
+      return result
     } catch (error) {
       if (error instanceof LeaseLost || lease.aborted) throw new LeaseLost(messageOf(error))
       if (halt.aborted) throw new Interrupted(messageOf(error))
-      return await failAttempt(place, name, startedAt, attempts(messageOf(error)), error)
+      return await failAttempt(place, repeated, { name, startedAt, attempts: attempts(messageOf(error)), error })
     } finally {
       clearTimeout(timer)
     }
@@ -120,19 +130,19 @@ export function runContext({ pool, policies, run, recorded, signals, at }: Conte
         }),
       ),
 
-    step: (name, effect, { record, limitMs } = {}) =>
+    step: (name, effect, { record, failing, policy = 'step', limitMs = policies[policy].attemptLimitMs } = {}) =>
       perform(
         name,
-        async (scope, done) => {
+        async (scope, done, attempt) => {
           const result = await effect(scope)
           at('after-effect')
           await fenced(async tx => {
-            await record?.(tx, result)
+            await record?.(tx, result, attempt)
             await done(tx, result)
           })
           return result
         },
-        limitMs,
+        { policy: policies[policy], limitMs, failing },
       ),
 
     async sleep(name, seconds) {

@@ -1,5 +1,6 @@
 import type { Environment } from '../../domain/environment.ts'
 import type { Tx } from '../../store/connect.ts'
+import type { Policies } from './policy.ts'
 
 export type StepScope = {
   /** Aborts when the lease is lost, the attempt's time is over, or the process stops. */
@@ -11,8 +12,12 @@ export type StepScope = {
 }
 
 export type StepOptions<T> = {
-  /** Writes along with the step's record, in the same transaction. */
-  record?: (tx: Tx, result: T) => Promise<void>
+  /** Writes along with the step's record, in the same transaction. `attempts`: how many it took. */
+  record?: (tx: Tx, result: T, attempts: number) => Promise<void>
+  /** Writes along with the record of a failed attempt, in the same transaction. `isLast`: the step has failed with it. */
+  failing?: (tx: Tx, failure: { attempts: number; isLast: boolean; error: unknown }) => Promise<void>
+  /** How it is repeated; `step` unless given. */
+  policy?: keyof Policies
   /** Milliseconds that one attempt may take, where the policy's limit is too short. */
   limitMs?: number
 }

@@ -25,14 +25,13 @@ export type DeliverDeps = {
   at?: AtCrashPoint
 }
 
-/** One attempt: the address answers as a whole within it, or it has failed. */
-const failed = (error: string): Sent => ({
+const failed = (error: string, durationMs = 0): Sent => ({
   outcome: 'retry',
   httpStatus: null,
   error,
   response: null,
   retryAfterSeconds: null,
-  durationMs: 0,
+  durationMs,
 })
 
 /** Sends what is due to the integrations, and records what came of it. */
@@ -46,12 +45,15 @@ export function deliverPerformer({ pool, secrets, outgoing, destinations, policy
     const destination = destinations.get(config.slug)
     if (!destination) return failed('not_available')
     const settings = openSettings({ secrets, environment, integration: config.id }, config)
-    const signal = AbortSignal.any([lease, halt])
+    // Over all that one attempt asks for.
+    const limit = AbortSignal.timeout(policy.attemptLimitMs)
+    const began = performance.now()
     try {
-      return await destination.send(occurrence, { outgoing, settings, deliveryId: id, signal })
+      return await destination.send(occurrence, { outgoing, settings, deliveryId: id, signal: AbortSignal.any([lease, halt, limit]) })
     } catch (error) {
-      if (signal.aborted) throw error
-      return failed(`internal: ${error instanceof Error ? error.message : String(error)}`.slice(0, 1000))
+      if (lease.aborted || halt.aborted) throw error
+      const why = limit.aborted ? 'timeout' : `internal: ${error instanceof Error ? error.message : String(error)}`
+      return failed(why.slice(0, 1000), Math.round(performance.now() - began))
     }
   }
 

@@ -1,4 +1,4 @@
-import { type LookupAddress, lookup } from 'node:dns'
+import { type LookupAddress, type LookupAllOptions, lookup } from 'node:dns'
 import { isIP, type LookupFunction } from 'node:net'
 import { isPrivateAddress } from './address.ts'
 
@@ -9,15 +9,21 @@ export class AddressRefused extends Error {
   code = 'address_refused'
 }
 
+type Resolve = (
+  hostname: string,
+  options: LookupAllOptions,
+  callback: (error: NodeJS.ErrnoException | null, found: LookupAddress[]) => void,
+) => void
+
 /**
  * Resolves like the system and hands out only addresses that may be connected to. It stands in the connection itself, not before it:
  * a name that is asked once for a check and once for the connection can give two answers. A host that is an address is never looked
  * up: ask `refuseLiteral` first.
  */
 export const guardedLookup =
-  ({ allowPrivateNetwork }: Guard): LookupFunction =>
+  ({ allowPrivateNetwork }: Guard, resolve: Resolve = lookup): LookupFunction =>
   (hostname, options, callback) => {
-    lookup(hostname, { ...options, all: true }, (error, found: LookupAddress[]) => {
+    resolve(hostname, { ...options, all: true }, (error, found: LookupAddress[]) => {
       if (error) return callback(error, '', 0)
       const allowed = allowPrivateNetwork ? found : found.filter(({ address }) => !isPrivateAddress(address))
       const [first] = allowed

@@ -2,7 +2,7 @@
 
 import { client } from './client.gen.ts';
 import type { Client, Options as Options2, TDataShape } from './client/index.ts';
-import type { V4AdvanceTestClockData, V4AdvanceTestClockErrors, V4AdvanceTestClockResponses, V4AttachUserToExperimentData, V4AttachUserToExperimentErrors, V4AttachUserToExperimentResponses, V4AttachUserToRemoteConfigurationData, V4AttachUserToRemoteConfigurationErrors, V4AttachUserToRemoteConfigurationResponses, V4ChangeExperimentStatusData, V4ChangeExperimentStatusErrors, V4ChangeExperimentStatusResponses, V4ChangeRemoteConfigurationStatusData, V4ChangeRemoteConfigurationStatusErrors, V4ChangeRemoteConfigurationStatusResponses, V4CopyScreenData, V4CopyScreenErrors, V4CopyScreenResponses, V4CreateEntitlementData, V4CreateEntitlementErrors, V4CreateEntitlementResponses, V4CreateEventsData, V4CreateEventsErrors, V4CreateEventsResponses, V4CreateExperimentData, V4CreateExperimentErrors, V4CreateExperimentGroupData, V4CreateExperimentGroupErrors, V4CreateExperimentGroupResponses, V4CreateExperimentResponses, V4CreateExportData, V4CreateExportErrors, V4CreateExportResponses, V4CreateIdentityData, V4CreateIdentityErrors, V4CreateIdentityResponses, V4CreateIntegrationData, V4CreateIntegrationErrors, V4CreateIntegrationResponses, V4CreateOfferingData, V4CreateOfferingErrors, V4CreateOfferingResponses, V4CreateProductData, V4CreateProductErrors, V4CreateProductResponses, V4CreatePurchaseData, V4CreatePurchaseErrors, V4CreatePurchaseResponses, V4CreatePushData, V4CreatePushErrors, V4CreatePushResponses, V4CreateRemoteConfigurationData, V4CreateRemoteConfigurationErrors, V4CreateRemoteConfigurationResponses, V4CreateScreenData, V4CreateScreenErrors, V4CreateScreenResponses, V4CreateSegmentData, V4CreateSegmentErrors, V4CreateSegmentResponses, V4CreateUserData, V4CreateUserErrors, V4CreateUserResponses, V4DeleteCustomerData, V4DeleteCustomerErrors, V4DeleteCustomerResponses, V4DeleteEntitlementData, V4DeleteEntitlementErrors, V4DeleteEntitlementResponses, V4DeleteExperimentData, V4DeleteExperimentErrors, V4DeleteExperimentGroupData, V4DeleteExperimentGroupErrors, V4DeleteExperimentGroupResponses, V4DeleteExperimentResponses, V4DeleteIntegrationData, V4DeleteIntegrationErrors, V4DeleteIntegrationResponses, V4DeleteOfferingData, V4DeleteOfferingErrors, V4DeleteOfferingResponses, V4DeleteProductData, V4DeleteProductErrors, V4DeleteProductResponses, V4DeletePushData, V4DeletePushErrors, V4DeletePushResponses, V4DeleteRemoteConfigurationData, V4DeleteRemoteConfigurationErrors, V4DeleteRemoteConfigurationResponses, V4DeleteScreenData, V4DeleteScreenErrors, V4DeleteScreenResponses, V4DeleteSegmentData, V4DeleteSegmentErrors, V4DeleteSegmentResponses, V4DetachUserFromExperimentData, V4DetachUserFromExperimentErrors, V4DetachUserFromExperimentResponses, V4DetachUserFromRemoteConfigurationData, V4DetachUserFromRemoteConfigurationErrors, V4DetachUserFromRemoteConfigurationResponses, V4EvaluateUserRemoteConfigurationsData, V4EvaluateUserRemoteConfigurationsErrors, V4EvaluateUserRemoteConfigurationsResponses, V4GetCustomerData, V4GetCustomerErrors, V4GetCustomerMetricsData, V4GetCustomerMetricsErrors, V4GetCustomerMetricsResponses, V4GetCustomerResponses, V4GetEntitlementData, V4GetEntitlementErrors, V4GetEntitlementResponses, V4GetExperimentData, V4GetExperimentErrors, V4GetExperimentResponses, V4GetExperimentsSummaryData, V4GetExperimentsSummaryErrors, V4GetExperimentsSummaryResponses, V4GetExportData, V4GetExportErrors, V4GetExportResponses, V4GetIdentityData, V4GetIdentityErrors, V4GetIdentityResponses, V4GetIntegrationConfigData, V4GetIntegrationConfigErrors, V4GetIntegrationConfigResponses, V4GetIntegrationsMetaData, V4GetIntegrationsMetaErrors, V4GetIntegrationsMetaResponses, V4GetLedgerData, V4GetLedgerErrors, V4GetLedgerResponses, V4GetOfferingData, V4GetOfferingErrors, V4GetOfferingResponses, V4GetProductData, V4GetProductErrors, V4GetProductResponses, V4GetProjectSettingsData, V4GetProjectSettingsErrors, V4GetProjectSettingsResponses, V4GetPushData, V4GetPushErrors, V4GetPushResponses, V4GetRemoteConfigurationData, V4GetRemoteConfigurationErrors, V4GetRemoteConfigurationPayloadData, V4GetRemoteConfigurationPayloadErrors, V4GetRemoteConfigurationPayloadMappingData, V4GetRemoteConfigurationPayloadMappingErrors, V4GetRemoteConfigurationPayloadMappingResponses, V4GetRemoteConfigurationPayloadResponses, V4GetRemoteConfigurationResponses, V4GetScreenData, V4GetScreenErrors, V4GetScreenResponses, V4GetSegmentData, V4GetSegmentErrors, V4GetSegmentResponses, V4GetStoreConfigData, V4GetStoreConfigErrors, V4GetStoreConfigResponses, V4GetTestClockData, V4GetTestClockErrors, V4GetTestClockResponses, V4GetUserData, V4GetUserErrors, V4GetUserPurchaseData, V4GetUserPurchaseErrors, V4GetUserPurchaseResponses, V4GetUserResponses, V4GrantCustomerPermissionData, V4GrantCustomerPermissionErrors, V4GrantCustomerPermissionResponses, V4GrantUserEntitlementData, V4GrantUserEntitlementErrors, V4GrantUserEntitlementResponses, V4ListAuditLogData, V4ListAuditLogErrors, V4ListAuditLogResponses, V4ListCustomerPermissionsData, V4ListCustomerPermissionsErrors, V4ListCustomerPermissionsResponses, V4ListCustomersData, V4ListCustomersErrors, V4ListCustomersResponses, V4ListEntitlementsData, V4ListEntitlementsErrors, V4ListEntitlementsResponses, V4ListEventsData, V4ListEventsErrors, V4ListEventsResponses, V4ListExperimentGroupsData, V4ListExperimentGroupsErrors, V4ListExperimentGroupsResponses, V4ListExperimentsData, V4ListExperimentsErrors, V4ListExperimentsResponses, V4ListExportsData, V4ListExportsErrors, V4ListExportsResponses, V4ListIntegrationDeliveriesData, V4ListIntegrationDeliveriesErrors, V4ListIntegrationDeliveriesResponses, V4ListIntegrationsData, V4ListIntegrationsErrors, V4ListIntegrationsResponses, V4ListOfferingsData, V4ListOfferingsErrors, V4ListOfferingsResponses, V4ListProductsData, V4ListProductsErrors, V4ListProductsResponses, V4ListPushesData, V4ListPushesErrors, V4ListPushesResponses, V4ListRemoteConfigurationsData, V4ListRemoteConfigurationsErrors, V4ListRemoteConfigurationsResponses, V4ListScreensData, V4ListScreensErrors, V4ListScreensResponses, V4ListSegmentsData, V4ListSegmentsErrors, V4ListSegmentsResponses, V4ListSystemSegmentsData, V4ListSystemSegmentsErrors, V4ListSystemSegmentsResponses, V4ListUserEntitlementsData, V4ListUserEntitlementsErrors, V4ListUserEntitlementsResponses, V4ListUserPropertiesData, V4ListUserPropertiesErrors, V4ListUserPropertiesResponses, V4ListUserPurchasesData, V4ListUserPurchasesErrors, V4ListUserPurchasesResponses, V4PublishScreenData, V4PublishScreenErrors, V4PublishScreenResponses, V4RegenerateProjectSecretData, V4RegenerateProjectSecretErrors, V4RegenerateProjectSecretResponses, V4ReplaceRemoteConfigurationPayloadData, V4ReplaceRemoteConfigurationPayloadErrors, V4ReplaceRemoteConfigurationPayloadResponses, V4ReplayIntegrationDeliveriesData, V4ReplayIntegrationDeliveriesErrors, V4ReplayIntegrationDeliveriesResponses, V4RevokeCustomerPermissionData, V4RevokeCustomerPermissionErrors, V4RevokeCustomerPermissionResponses, V4RevokeUserEntitlementData, V4RevokeUserEntitlementErrors, V4RevokeUserEntitlementResponses, V4SetCustomerPropertiesData, V4SetCustomerPropertiesErrors, V4SetCustomerPropertiesResponses, V4SetMainOfferingData, V4SetMainOfferingErrors, V4SetMainOfferingResponses, V4SetRemoteConfigurationPayloadMappingData, V4SetRemoteConfigurationPayloadMappingErrors, V4SetRemoteConfigurationPayloadMappingResponses, V4SetUserPropertiesData, V4SetUserPropertiesErrors, V4SetUserPropertiesResponses, V4TestIntegrationData, V4TestIntegrationErrors, V4TestIntegrationResponses, V4UpdateEntitlementData, V4UpdateEntitlementErrors, V4UpdateEntitlementResponses, V4UpdateExperimentData, V4UpdateExperimentErrors, V4UpdateExperimentGroupData, V4UpdateExperimentGroupErrors, V4UpdateExperimentGroupResponses, V4UpdateExperimentResponses, V4UpdateIntegrationConfigData, V4UpdateIntegrationConfigErrors, V4UpdateIntegrationConfigResponses, V4UpdateIntegrationStatusData, V4UpdateIntegrationStatusErrors, V4UpdateIntegrationStatusResponses, V4UpdateOfferingData, V4UpdateOfferingErrors, V4UpdateOfferingResponses, V4UpdateProductData, V4UpdateProductErrors, V4UpdateProductResponses, V4UpdateProjectSettingsData, V4UpdateProjectSettingsErrors, V4UpdateProjectSettingsResponses, V4UpdatePushData, V4UpdatePushErrors, V4UpdatePushResponses, V4UpdateRemoteConfigurationData, V4UpdateRemoteConfigurationErrors, V4UpdateRemoteConfigurationResponses, V4UpdateScreenData, V4UpdateScreenErrors, V4UpdateScreenResponses, V4UpdateSegmentData, V4UpdateSegmentErrors, V4UpdateSegmentResponses, V4UpdateStoreConfigData, V4UpdateStoreConfigErrors, V4UpdateStoreConfigResponses, V4UpdateUserPurchaseData, V4UpdateUserPurchaseErrors, V4UpdateUserPurchaseResponses } from './types.gen.ts';
+import type { V4AdvanceTestClockData, V4AdvanceTestClockErrors, V4AdvanceTestClockResponses, V4AttachUserToExperimentData, V4AttachUserToExperimentErrors, V4AttachUserToExperimentResponses, V4AttachUserToRemoteConfigurationData, V4AttachUserToRemoteConfigurationErrors, V4AttachUserToRemoteConfigurationResponses, V4BacktestAutomationData, V4BacktestAutomationErrors, V4BacktestAutomationResponses, V4CancelAutomationRunData, V4CancelAutomationRunErrors, V4CancelAutomationRunResponses, V4ChangeExperimentStatusData, V4ChangeExperimentStatusErrors, V4ChangeExperimentStatusResponses, V4ChangeRemoteConfigurationStatusData, V4ChangeRemoteConfigurationStatusErrors, V4ChangeRemoteConfigurationStatusResponses, V4CopyScreenData, V4CopyScreenErrors, V4CopyScreenResponses, V4CreateAutomationData, V4CreateAutomationErrors, V4CreateAutomationResponses, V4CreateEntitlementData, V4CreateEntitlementErrors, V4CreateEntitlementResponses, V4CreateEventsData, V4CreateEventsErrors, V4CreateEventsResponses, V4CreateExperimentData, V4CreateExperimentErrors, V4CreateExperimentGroupData, V4CreateExperimentGroupErrors, V4CreateExperimentGroupResponses, V4CreateExperimentResponses, V4CreateExportData, V4CreateExportErrors, V4CreateExportResponses, V4CreateIdentityData, V4CreateIdentityErrors, V4CreateIdentityResponses, V4CreateIntegrationData, V4CreateIntegrationErrors, V4CreateIntegrationResponses, V4CreateOfferingData, V4CreateOfferingErrors, V4CreateOfferingResponses, V4CreateProductData, V4CreateProductErrors, V4CreateProductResponses, V4CreatePurchaseData, V4CreatePurchaseErrors, V4CreatePurchaseResponses, V4CreatePushData, V4CreatePushErrors, V4CreatePushResponses, V4CreateRemoteConfigurationData, V4CreateRemoteConfigurationErrors, V4CreateRemoteConfigurationResponses, V4CreateScheduledReportData, V4CreateScheduledReportErrors, V4CreateScheduledReportResponses, V4CreateScreenData, V4CreateScreenErrors, V4CreateScreenResponses, V4CreateSegmentData, V4CreateSegmentErrors, V4CreateSegmentResponses, V4CreateUserData, V4CreateUserErrors, V4CreateUserResponses, V4DeleteAutomationData, V4DeleteAutomationErrors, V4DeleteAutomationResponses, V4DeleteCustomerData, V4DeleteCustomerErrors, V4DeleteCustomerResponses, V4DeleteEntitlementData, V4DeleteEntitlementErrors, V4DeleteEntitlementResponses, V4DeleteExperimentData, V4DeleteExperimentErrors, V4DeleteExperimentGroupData, V4DeleteExperimentGroupErrors, V4DeleteExperimentGroupResponses, V4DeleteExperimentResponses, V4DeleteIntegrationData, V4DeleteIntegrationErrors, V4DeleteIntegrationResponses, V4DeleteOfferingData, V4DeleteOfferingErrors, V4DeleteOfferingResponses, V4DeleteProductData, V4DeleteProductErrors, V4DeleteProductResponses, V4DeletePushData, V4DeletePushErrors, V4DeletePushResponses, V4DeleteRemoteConfigurationData, V4DeleteRemoteConfigurationErrors, V4DeleteRemoteConfigurationResponses, V4DeleteScheduledReportData, V4DeleteScheduledReportErrors, V4DeleteScheduledReportResponses, V4DeleteScreenData, V4DeleteScreenErrors, V4DeleteScreenResponses, V4DeleteSegmentData, V4DeleteSegmentErrors, V4DeleteSegmentResponses, V4DetachUserFromExperimentData, V4DetachUserFromExperimentErrors, V4DetachUserFromExperimentResponses, V4DetachUserFromRemoteConfigurationData, V4DetachUserFromRemoteConfigurationErrors, V4DetachUserFromRemoteConfigurationResponses, V4EvaluateUserRemoteConfigurationsData, V4EvaluateUserRemoteConfigurationsErrors, V4EvaluateUserRemoteConfigurationsResponses, V4GetAutomationData, V4GetAutomationErrors, V4GetAutomationResponses, V4GetAutomationRunData, V4GetAutomationRunErrors, V4GetAutomationRunResponses, V4GetCustomerData, V4GetCustomerErrors, V4GetCustomerMetricsData, V4GetCustomerMetricsErrors, V4GetCustomerMetricsResponses, V4GetCustomerResponses, V4GetEntitlementData, V4GetEntitlementErrors, V4GetEntitlementResponses, V4GetExperimentData, V4GetExperimentErrors, V4GetExperimentResponses, V4GetExperimentsSummaryData, V4GetExperimentsSummaryErrors, V4GetExperimentsSummaryResponses, V4GetExportData, V4GetExportErrors, V4GetExportResponses, V4GetIdentityData, V4GetIdentityErrors, V4GetIdentityResponses, V4GetIntegrationConfigData, V4GetIntegrationConfigErrors, V4GetIntegrationConfigResponses, V4GetIntegrationsMetaData, V4GetIntegrationsMetaErrors, V4GetIntegrationsMetaResponses, V4GetLedgerData, V4GetLedgerErrors, V4GetLedgerResponses, V4GetOfferingData, V4GetOfferingErrors, V4GetOfferingResponses, V4GetProductData, V4GetProductErrors, V4GetProductResponses, V4GetProjectSettingsData, V4GetProjectSettingsErrors, V4GetProjectSettingsResponses, V4GetPushData, V4GetPushErrors, V4GetPushResponses, V4GetRemoteConfigurationData, V4GetRemoteConfigurationErrors, V4GetRemoteConfigurationPayloadData, V4GetRemoteConfigurationPayloadErrors, V4GetRemoteConfigurationPayloadMappingData, V4GetRemoteConfigurationPayloadMappingErrors, V4GetRemoteConfigurationPayloadMappingResponses, V4GetRemoteConfigurationPayloadResponses, V4GetRemoteConfigurationResponses, V4GetScheduledReportData, V4GetScheduledReportErrors, V4GetScheduledReportResponses, V4GetScreenData, V4GetScreenErrors, V4GetScreenResponses, V4GetSegmentData, V4GetSegmentErrors, V4GetSegmentResponses, V4GetStoreConfigData, V4GetStoreConfigErrors, V4GetStoreConfigResponses, V4GetTestClockData, V4GetTestClockErrors, V4GetTestClockResponses, V4GetUserData, V4GetUserErrors, V4GetUserPurchaseData, V4GetUserPurchaseErrors, V4GetUserPurchaseResponses, V4GetUserResponses, V4GrantCustomerPermissionData, V4GrantCustomerPermissionErrors, V4GrantCustomerPermissionResponses, V4GrantUserEntitlementData, V4GrantUserEntitlementErrors, V4GrantUserEntitlementResponses, V4ListAuditLogData, V4ListAuditLogErrors, V4ListAuditLogResponses, V4ListAutomationRunsData, V4ListAutomationRunsErrors, V4ListAutomationRunsResponses, V4ListAutomationsData, V4ListAutomationsErrors, V4ListAutomationsResponses, V4ListCustomerPermissionsData, V4ListCustomerPermissionsErrors, V4ListCustomerPermissionsResponses, V4ListCustomersData, V4ListCustomersErrors, V4ListCustomersResponses, V4ListEntitlementsData, V4ListEntitlementsErrors, V4ListEntitlementsResponses, V4ListEventsData, V4ListEventsErrors, V4ListEventsResponses, V4ListExperimentGroupsData, V4ListExperimentGroupsErrors, V4ListExperimentGroupsResponses, V4ListExperimentsData, V4ListExperimentsErrors, V4ListExperimentsResponses, V4ListExportsData, V4ListExportsErrors, V4ListExportsResponses, V4ListIntegrationDeliveriesData, V4ListIntegrationDeliveriesErrors, V4ListIntegrationDeliveriesResponses, V4ListIntegrationsData, V4ListIntegrationsErrors, V4ListIntegrationsResponses, V4ListOfferingsData, V4ListOfferingsErrors, V4ListOfferingsResponses, V4ListProductsData, V4ListProductsErrors, V4ListProductsResponses, V4ListPushesData, V4ListPushesErrors, V4ListPushesResponses, V4ListRemoteConfigurationsData, V4ListRemoteConfigurationsErrors, V4ListRemoteConfigurationsResponses, V4ListScheduledReportDestinationsData, V4ListScheduledReportDestinationsErrors, V4ListScheduledReportDestinationsResponses, V4ListScheduledReportRunsData, V4ListScheduledReportRunsErrors, V4ListScheduledReportRunsResponses, V4ListScheduledReportsData, V4ListScheduledReportsErrors, V4ListScheduledReportsResponses, V4ListScreensData, V4ListScreensErrors, V4ListScreensResponses, V4ListSegmentsData, V4ListSegmentsErrors, V4ListSegmentsResponses, V4ListSystemSegmentsData, V4ListSystemSegmentsErrors, V4ListSystemSegmentsResponses, V4ListUserEntitlementsData, V4ListUserEntitlementsErrors, V4ListUserEntitlementsResponses, V4ListUserPropertiesData, V4ListUserPropertiesErrors, V4ListUserPropertiesResponses, V4ListUserPurchasesData, V4ListUserPurchasesErrors, V4ListUserPurchasesResponses, V4PublishScreenData, V4PublishScreenErrors, V4PublishScreenResponses, V4RegenerateProjectSecretData, V4RegenerateProjectSecretErrors, V4RegenerateProjectSecretResponses, V4ReplaceRemoteConfigurationPayloadData, V4ReplaceRemoteConfigurationPayloadErrors, V4ReplaceRemoteConfigurationPayloadResponses, V4ReplayAutomationRunData, V4ReplayAutomationRunErrors, V4ReplayAutomationRunResponses, V4ReplayIntegrationDeliveriesData, V4ReplayIntegrationDeliveriesErrors, V4ReplayIntegrationDeliveriesResponses, V4ResendScheduledReportRunData, V4ResendScheduledReportRunErrors, V4ResendScheduledReportRunResponses, V4RevokeCustomerPermissionData, V4RevokeCustomerPermissionErrors, V4RevokeCustomerPermissionResponses, V4RevokeUserEntitlementData, V4RevokeUserEntitlementErrors, V4RevokeUserEntitlementResponses, V4SendTestScheduledReportData, V4SendTestScheduledReportErrors, V4SendTestScheduledReportResponses, V4SetCustomerPropertiesData, V4SetCustomerPropertiesErrors, V4SetCustomerPropertiesResponses, V4SetMainOfferingData, V4SetMainOfferingErrors, V4SetMainOfferingResponses, V4SetRemoteConfigurationPayloadMappingData, V4SetRemoteConfigurationPayloadMappingErrors, V4SetRemoteConfigurationPayloadMappingResponses, V4SetUserPropertiesData, V4SetUserPropertiesErrors, V4SetUserPropertiesResponses, V4TestIntegrationData, V4TestIntegrationErrors, V4TestIntegrationResponses, V4UpdateAutomationData, V4UpdateAutomationErrors, V4UpdateAutomationResponses, V4UpdateAutomationStatusData, V4UpdateAutomationStatusErrors, V4UpdateAutomationStatusResponses, V4UpdateEntitlementData, V4UpdateEntitlementErrors, V4UpdateEntitlementResponses, V4UpdateExperimentData, V4UpdateExperimentErrors, V4UpdateExperimentGroupData, V4UpdateExperimentGroupErrors, V4UpdateExperimentGroupResponses, V4UpdateExperimentResponses, V4UpdateIntegrationConfigData, V4UpdateIntegrationConfigErrors, V4UpdateIntegrationConfigResponses, V4UpdateIntegrationStatusData, V4UpdateIntegrationStatusErrors, V4UpdateIntegrationStatusResponses, V4UpdateOfferingData, V4UpdateOfferingErrors, V4UpdateOfferingResponses, V4UpdateProductData, V4UpdateProductErrors, V4UpdateProductResponses, V4UpdateProjectSettingsData, V4UpdateProjectSettingsErrors, V4UpdateProjectSettingsResponses, V4UpdatePushData, V4UpdatePushErrors, V4UpdatePushResponses, V4UpdateRemoteConfigurationData, V4UpdateRemoteConfigurationErrors, V4UpdateRemoteConfigurationResponses, V4UpdateScheduledReportData, V4UpdateScheduledReportErrors, V4UpdateScheduledReportResponses, V4UpdateScreenData, V4UpdateScreenErrors, V4UpdateScreenResponses, V4UpdateSegmentData, V4UpdateSegmentErrors, V4UpdateSegmentResponses, V4UpdateStoreConfigData, V4UpdateStoreConfigErrors, V4UpdateStoreConfigResponses, V4UpdateUserPurchaseData, V4UpdateUserPurchaseErrors, V4UpdateUserPurchaseResponses } from './types.gen.ts';
 
 export type Options<TData extends TDataShape = TDataShape, ThrowOnError extends boolean = boolean, TResponse = unknown> = Options2<TData, ThrowOnError, TResponse> & {
     /**
@@ -130,7 +130,7 @@ export const v4CreateEntitlement = <ThrowOnError extends boolean = true>(options
 /**
  * Delete an entitlement
  *
- * Removes the definition; lapsed grants of it go with it. 409 `conflict` while anybody holds it, by a grant or through a purchase.
+ * Removes the definition; lapsed grants of it go with it. 409 `conflict` while anybody holds it, by a grant or through a purchase, and while an active or paused automation grants it.
  */
 export const v4DeleteEntitlement = <ThrowOnError extends boolean = true>(options: Options<V4DeleteEntitlementData, ThrowOnError>) => (options.client ?? client).delete<V4DeleteEntitlementResponses, V4DeleteEntitlementErrors, ThrowOnError>({
     security: [{ scheme: 'bearer', type: 'http' }],
@@ -709,7 +709,7 @@ export const v4ListSystemSegments = <ThrowOnError extends boolean = true>(option
 /**
  * Delete a segment
  *
- * 409 `conflict` while an active remote configuration, an active or paused experiment or an unfinished export names the segment. A condition elsewhere that names it is never true from then on. 403 `control_forbidden` for a system segment.
+ * 409 `conflict` while an active remote configuration, an active or paused experiment or an unfinished export names the segment, or an active or paused automation is for it. A condition elsewhere that names it is never true from then on. 403 `control_forbidden` for a system segment.
  */
 export const v4DeleteSegment = <ThrowOnError extends boolean = true>(options: Options<V4DeleteSegmentData, ThrowOnError>) => (options.client ?? client).delete<V4DeleteSegmentResponses, V4DeleteSegmentErrors, ThrowOnError>({
     security: [{ scheme: 'bearer', type: 'http' }],
@@ -1089,6 +1089,117 @@ export const v4GetExport = <ThrowOnError extends boolean = true>(options: Option
 });
 
 /**
+ * List scheduled reports
+ *
+ * Reports of the environment, newest first.
+ */
+export const v4ListScheduledReports = <ThrowOnError extends boolean = true>(options?: Options<V4ListScheduledReportsData, ThrowOnError>) => (options?.client ?? client).get<V4ListScheduledReportsResponses, V4ListScheduledReportsErrors, ThrowOnError>({
+    security: [{ scheme: 'bearer', type: 'http' }],
+    url: '/v4/scheduled-reports',
+    ...options
+});
+
+/**
+ * Create a scheduled report
+ *
+ * Event data, as the events export has it, delivered to integrations at a time of day in a zone: daily, weekly or monthly. A draft has no slots; an active report has its first slot after now. 404 when a destination is none of `v4ListScheduledReportDestinations`.
+ */
+export const v4CreateScheduledReport = <ThrowOnError extends boolean = true>(options: Options<V4CreateScheduledReportData, ThrowOnError>) => (options.client ?? client).post<V4CreateScheduledReportResponses, V4CreateScheduledReportErrors, ThrowOnError>({
+    security: [{ scheme: 'bearer', type: 'http' }],
+    url: '/v4/scheduled-reports',
+    ...options,
+    headers: {
+        'Content-Type': 'application/json',
+        ...options.headers
+    }
+});
+
+/**
+ * List report destinations
+ *
+ * Integrations that can take report files, whatever their state, by creation.
+ */
+export const v4ListScheduledReportDestinations = <ThrowOnError extends boolean = true>(options?: Options<V4ListScheduledReportDestinationsData, ThrowOnError>) => (options?.client ?? client).get<V4ListScheduledReportDestinationsResponses, V4ListScheduledReportDestinationsErrors, ThrowOnError>({
+    security: [{ scheme: 'bearer', type: 'http' }],
+    url: '/v4/scheduled-reports/destinations',
+    ...options
+});
+
+/**
+ * Delete a scheduled report
+ *
+ * Its unfinished runs end as withheld, `report_deleted`, and its runs can no longer be listed; the ledger keeps them.
+ */
+export const v4DeleteScheduledReport = <ThrowOnError extends boolean = true>(options: Options<V4DeleteScheduledReportData, ThrowOnError>) => (options.client ?? client).delete<V4DeleteScheduledReportResponses, V4DeleteScheduledReportErrors, ThrowOnError>({
+    security: [{ scheme: 'bearer', type: 'http' }],
+    url: '/v4/scheduled-reports/{report_id}',
+    ...options
+});
+
+/**
+ * Get a scheduled report
+ *
+ * One report.
+ */
+export const v4GetScheduledReport = <ThrowOnError extends boolean = true>(options: Options<V4GetScheduledReportData, ThrowOnError>) => (options.client ?? client).get<V4GetScheduledReportResponses, V4GetScheduledReportErrors, ThrowOnError>({
+    security: [{ scheme: 'bearer', type: 'http' }],
+    url: '/v4/scheduled-reports/{report_id}',
+    ...options
+});
+
+/**
+ * Replace a scheduled report
+ *
+ * Full replacement: fields that are left out return to their defaults. A changed schedule begins after the last slot that was taken. An active report set to draft has no further slots, and its unfinished runs end as withheld, `report_paused`. 404 when the report or a destination does not exist.
+ */
+export const v4UpdateScheduledReport = <ThrowOnError extends boolean = true>(options: Options<V4UpdateScheduledReportData, ThrowOnError>) => (options.client ?? client).put<V4UpdateScheduledReportResponses, V4UpdateScheduledReportErrors, ThrowOnError>({
+    security: [{ scheme: 'bearer', type: 'http' }],
+    url: '/v4/scheduled-reports/{report_id}',
+    ...options,
+    headers: {
+        'Content-Type': 'application/json',
+        ...options.headers
+    }
+});
+
+/**
+ * Send a test report
+ *
+ * Makes a run of kind `test` over the last N × 24 hours and delivers it to all destinations of the report, a draft or not. Once a minute per report, otherwise 429 with `Retry-After`.
+ */
+export const v4SendTestScheduledReport = <ThrowOnError extends boolean = true>(options: Options<V4SendTestScheduledReportData, ThrowOnError>) => (options.client ?? client).post<V4SendTestScheduledReportResponses, V4SendTestScheduledReportErrors, ThrowOnError>({
+    security: [{ scheme: 'bearer', type: 'http' }],
+    url: '/v4/scheduled-reports/{report_id}/send-test',
+    ...options
+});
+
+/**
+ * List runs of a scheduled report
+ *
+ * Slots and tests of the report and what became of them, newest first. Every slot of an active report has exactly one run. Runs are kept for 400 days.
+ */
+export const v4ListScheduledReportRuns = <ThrowOnError extends boolean = true>(options: Options<V4ListScheduledReportRunsData, ThrowOnError>) => (options.client ?? client).get<V4ListScheduledReportRunsResponses, V4ListScheduledReportRunsErrors, ThrowOnError>({
+    security: [{ scheme: 'bearer', type: 'http' }],
+    url: '/v4/scheduled-reports/{report_id}/runs',
+    ...options
+});
+
+/**
+ * Resend a scheduled report run
+ *
+ * Sends the stored file of a finished run again, byte for byte and with the same manifest, to all or some of its destinations. The run is running again until the new result is there. 409 `conflict` when the run is unfinished, skipped or without file, the file has expired, or the report is deleted.
+ */
+export const v4ResendScheduledReportRun = <ThrowOnError extends boolean = true>(options: Options<V4ResendScheduledReportRunData, ThrowOnError>) => (options.client ?? client).post<V4ResendScheduledReportRunResponses, V4ResendScheduledReportRunErrors, ThrowOnError>({
+    security: [{ scheme: 'bearer', type: 'http' }],
+    url: '/v4/scheduled-report-runs/{run_id}/resend',
+    ...options,
+    headers: {
+        'Content-Type': 'application/json',
+        ...options.headers
+    }
+});
+
+/**
  * List integrations
  *
  * All integrations of the environment, newest first; deleted ones are left out.
@@ -1211,6 +1322,158 @@ export const v4ListIntegrationDeliveries = <ThrowOnError extends boolean = true>
 export const v4ReplayIntegrationDeliveries = <ThrowOnError extends boolean = true>(options: Options<V4ReplayIntegrationDeliveriesData, ThrowOnError>) => (options.client ?? client).post<V4ReplayIntegrationDeliveriesResponses, V4ReplayIntegrationDeliveriesErrors, ThrowOnError>({
     security: [{ scheme: 'bearer', type: 'http' }],
     url: '/v4/integrations/{integration_id}/replay',
+    ...options,
+    headers: {
+        'Content-Type': 'application/json',
+        ...options.headers
+    }
+});
+
+/**
+ * List automations
+ *
+ * Automations of the environment, newest first.
+ */
+export const v4ListAutomations = <ThrowOnError extends boolean = true>(options?: Options<V4ListAutomationsData, ThrowOnError>) => (options?.client ?? client).get<V4ListAutomationsResponses, V4ListAutomationsErrors, ThrowOnError>({
+    security: [{ scheme: 'bearer', type: 'http' }],
+    url: '/v4/automations',
+    ...options
+});
+
+/**
+ * Create an automation
+ *
+ * What it names must exist: 404 `not_found` with the name of the field. Events count that are appended from now on.
+ *
+ * Without `steps` a run performs `actions.push` and then `actions.screen` at once, as steps with ids `push` and `screen`. With `steps`
+ * the actions are not performed and not kept.
+ */
+export const v4CreateAutomation = <ThrowOnError extends boolean = true>(options: Options<V4CreateAutomationData, ThrowOnError>) => (options.client ?? client).post<V4CreateAutomationResponses, V4CreateAutomationErrors, ThrowOnError>({
+    security: [{ scheme: 'bearer', type: 'http' }],
+    url: '/v4/automations',
+    ...options,
+    headers: {
+        'Content-Type': 'application/json',
+        ...options.headers
+    }
+});
+
+/**
+ * Delete an automation
+ *
+ * Removes the automation for good and cancels its unfinished runs, reason `automation_deleted`. Single runs stay readable.
+ */
+export const v4DeleteAutomation = <ThrowOnError extends boolean = true>(options: Options<V4DeleteAutomationData, ThrowOnError>) => (options.client ?? client).delete<V4DeleteAutomationResponses, V4DeleteAutomationErrors, ThrowOnError>({
+    security: [{ scheme: 'bearer', type: 'http' }],
+    url: '/v4/automations/{automation_id}',
+    ...options
+});
+
+/**
+ * Get an automation
+ *
+ * The automation as it is now; runs go by the version of its data that they were started with.
+ */
+export const v4GetAutomation = <ThrowOnError extends boolean = true>(options: Options<V4GetAutomationData, ThrowOnError>) => (options.client ?? client).get<V4GetAutomationResponses, V4GetAutomationErrors, ThrowOnError>({
+    security: [{ scheme: 'bearer', type: 'http' }],
+    url: '/v4/automations/{automation_id}',
+    ...options
+});
+
+/**
+ * Update an automation
+ *
+ * Replaces the automation: an omitted optional field returns to its default. `version` goes up by one when `data` changes; runs under way keep the version that they were started with. Of initiators that are new only events count that are appended from now on. `status` is changed as by `v4UpdateAutomationStatus`.
+ */
+export const v4UpdateAutomation = <ThrowOnError extends boolean = true>(options: Options<V4UpdateAutomationData, ThrowOnError>) => (options.client ?? client).put<V4UpdateAutomationResponses, V4UpdateAutomationErrors, ThrowOnError>({
+    security: [{ scheme: 'bearer', type: 'http' }],
+    url: '/v4/automations/{automation_id}',
+    ...options,
+    headers: {
+        'Content-Type': 'application/json',
+        ...options.headers
+    }
+});
+
+/**
+ * Change the status of an automation
+ *
+ * `inactive` looks at no event and cancels unfinished runs, reason `automation_inactive`. `paused` records events as skipped and holds
+ * the runs under way: what falls due waits and is done, late, when the automation is active again; deadlines do not move.
+ *
+ * 409 `conflict` when the automation is to be active and a push, screen, segment, integration or entitlement that it names is gone.
+ */
+export const v4UpdateAutomationStatus = <ThrowOnError extends boolean = true>(options: Options<V4UpdateAutomationStatusData, ThrowOnError>) => (options.client ?? client).patch<V4UpdateAutomationStatusResponses, V4UpdateAutomationStatusErrors, ThrowOnError>({
+    security: [{ scheme: 'bearer', type: 'http' }],
+    url: '/v4/automations/{automation_id}/status',
+    ...options,
+    headers: {
+        'Content-Type': 'application/json',
+        ...options.headers
+    }
+});
+
+/**
+ * Backtest an automation
+ *
+ * What would have happened, had the automation been active in the window; performs nothing. The log is read in the order of
+ * `received_at` with the rules by which runs start, as if there were no runs before `from`. Segments and conditions are taken as they are
+ * now. Delays and waits are played out on the log, also beyond `to`; effects count as done at once. What waits for an instant that has
+ * not come yet is counted as started and goes no further.
+ *
+ * The figures are exact; 504 `upstream_timeout` when that takes longer than 30 seconds.
+ */
+export const v4BacktestAutomation = <ThrowOnError extends boolean = true>(options: Options<V4BacktestAutomationData, ThrowOnError>) => (options.client ?? client).post<V4BacktestAutomationResponses, V4BacktestAutomationErrors, ThrowOnError>({
+    security: [{ scheme: 'bearer', type: 'http' }],
+    url: '/v4/automations/{automation_id}/backtest',
+    ...options,
+    headers: {
+        'Content-Type': 'application/json',
+        ...options.headers
+    }
+});
+
+/**
+ * List the runs of an automation
+ *
+ * Runs of the automation, newest first. There is exactly one for every event that an active or paused automation names as initiator, those that were skipped included, and one for every replay.
+ */
+export const v4ListAutomationRuns = <ThrowOnError extends boolean = true>(options: Options<V4ListAutomationRunsData, ThrowOnError>) => (options.client ?? client).get<V4ListAutomationRunsResponses, V4ListAutomationRunsErrors, ThrowOnError>({
+    security: [{ scheme: 'bearer', type: 'http' }],
+    url: '/v4/automations/{automation_id}/runs',
+    ...options
+});
+
+/**
+ * Get a run with its timeline
+ *
+ * The run and what became of its steps, in the order in which they began.
+ */
+export const v4GetAutomationRun = <ThrowOnError extends boolean = true>(options: Options<V4GetAutomationRunData, ThrowOnError>) => (options.client ?? client).get<V4GetAutomationRunResponses, V4GetAutomationRunErrors, ThrowOnError>({
+    security: [{ scheme: 'bearer', type: 'http' }],
+    url: '/v4/automation-runs/{run_id}',
+    ...options
+});
+
+/**
+ * Cancel a run
+ *
+ * Ends an unfinished run, reason `cancelled_by_api`. An effect that is already under way may still arrive. A run that is cancelled already stays so; 409 `conflict` when it has ended otherwise.
+ */
+export const v4CancelAutomationRun = <ThrowOnError extends boolean = true>(options: Options<V4CancelAutomationRunData, ThrowOnError>) => (options.client ?? client).post<V4CancelAutomationRunResponses, V4CancelAutomationRunErrors, ThrowOnError>({
+    security: [{ scheme: 'bearer', type: 'http' }],
+    url: '/v4/automation-runs/{run_id}/cancel',
+    ...options
+});
+
+/**
+ * Replay a run
+ *
+ * Makes a new run with the same event and the same version of the automation, whatever the rules by which runs start. With `from_step` the steps before it are taken over with their results. 409 `conflict` while the run is unfinished, or after its automation was deleted.
+ */
+export const v4ReplayAutomationRun = <ThrowOnError extends boolean = true>(options: Options<V4ReplayAutomationRunData, ThrowOnError>) => (options.client ?? client).post<V4ReplayAutomationRunResponses, V4ReplayAutomationRunErrors, ThrowOnError>({
+    security: [{ scheme: 'bearer', type: 'http' }],
+    url: '/v4/automation-runs/{run_id}/replay',
     ...options,
     headers: {
         'Content-Type': 'application/json',
@@ -1384,7 +1647,7 @@ export const v4GetTestClock = <ThrowOnError extends boolean = true>(options?: Op
 /**
  * Advance the test clock
  *
- * Takes the sandbox forward to an instant, and does on the way, one promise at a time and in order, whatever falls due: ends of trials and subscriptions, exports, retention. Answers when nothing due is left; after 60 s of real time 504 `upstream_timeout`: what was done stays, and repeating with `to` goes on. One advance at a time, otherwise 409 `conflict`.
+ * Takes the sandbox forward to an instant, and does on the way, one instant after the other, whatever falls due: slots of reports, steps and waits of automations, deliveries and their further attempts, exports, ends of trials and subscriptions. Attempts go out for real. Answers when nothing due is left and the log is read; after 60 s of real time 504 `upstream_timeout`: what was done stays, and repeating with `to` goes on. One advance at a time, otherwise 409 `conflict`.
  */
 export const v4AdvanceTestClock = <ThrowOnError extends boolean = true>(options: Options<V4AdvanceTestClockData, ThrowOnError>) => (options.client ?? client).post<V4AdvanceTestClockResponses, V4AdvanceTestClockErrors, ThrowOnError>({
     security: [{ scheme: 'bearer', type: 'http' }],

@@ -65,6 +65,461 @@ export type AuditEntryList = {
     next_cursor?: NextCursor;
 };
 
+export type AutomationUrl = string;
+
+/**
+ * The set may grow.
+ */
+export type AutomationStatus = 'active' | 'inactive' | 'paused';
+
+export type AutomationPlatform = 'iOS' | 'Android' | null;
+
+export type AutomationInitiator = {
+    /**
+     * uid or slug of the catalogue, or the slug of a custom event.
+     */
+    uid: string;
+    type: 'event';
+};
+
+/**
+ * An ISO 8601 duration from PT1S to P1Y; years and months by the calendar, in UTC.
+ */
+export type AutomationDuration = string;
+
+/**
+ * Unique over all levels.
+ */
+export type AutomationStepId = string;
+
+/**
+ * Waits until its begin plus `duration`.
+ */
+export type AutomationDelayStep = {
+    id: AutomationStepId;
+    type: 'delay';
+    duration: AutomationDuration;
+};
+
+/**
+ * Waits for the next instant, its begin included, at which the zone's clock shows `time`. In a gap of the clock: later by the gap's length; where the clock shows it twice: the first time.
+ */
+export type AutomationWaitUntilStep = {
+    id: AutomationStepId;
+    type: 'wait_until';
+    time: string;
+    /**
+     * A zone of the IANA database.
+     */
+    timezone: string;
+};
+
+/**
+ * Waits for such an event of the same user after the run's place in the log; when there is none until begin plus `timeout`, `on_timeout` is done.
+ */
+export type AutomationWaitForEventStep = {
+    id: AutomationStepId;
+    type: 'wait_for_event';
+    /**
+     * uid or slug of the catalogue, or the slug of a custom event.
+     */
+    event: string;
+    timeout: AutomationDuration;
+    on_timeout?: AutomationSteps;
+};
+
+/**
+ * `then` when all conditions hold at that moment, otherwise `else`. Beside the metrics of segments there are `event:<field>` (a field or property of the triggering event) and `step:<id>` (outcome, taken or status of that step), both text or number.
+ */
+export type AutomationBranchStep = {
+    id: AutomationStepId;
+    type: 'branch';
+    conditions: Array<ConditionInput>;
+    then?: AutomationSteps;
+    else?: AutomationSteps;
+};
+
+/**
+ * Makes a delivery of the triggering event through an integration of the slug `webhooks` and waits until it ends.
+ */
+export type AutomationWebhookStep = {
+    id: AutomationStepId;
+    type: 'webhook';
+    integration_id: string;
+};
+
+/**
+ * Sends an e-mail to `to`, else to the user's property `_q_email`. Placeholders such as `{{user.id}}` and `{{property.KEY}}` work in `subject` and `text`.
+ */
+export type AutomationEmailStep = {
+    id: AutomationStepId;
+    type: 'email';
+    to?: string;
+    subject: string;
+    text: string;
+};
+
+/**
+ * Sends a push to the user.
+ */
+export type AutomationPushStep = {
+    id: AutomationStepId;
+    type: 'push';
+    push: string;
+};
+
+/**
+ * Keeps a screen ready that the app fetches; not shown within 30 days it lapses.
+ */
+export type AutomationScreenStep = {
+    id: AutomationStepId;
+    type: 'screen';
+    screen: string;
+};
+
+/**
+ * Grants an entitlement by hand until begin plus `duration`; an existing grant is only ever extended.
+ */
+export type AutomationGrantEntitlementStep = {
+    id: AutomationStepId;
+    type: 'grant_entitlement';
+    entitlement_id: string;
+    /**
+     * An ISO 8601 duration from PT1M to P10Y; null for ever.
+     */
+    duration: string | null;
+};
+
+/**
+ * Sets a property of the user, by the rules of user properties.
+ */
+export type AutomationSetPropertyStep = {
+    id: AutomationStepId;
+    type: 'set_property';
+    key: string;
+    value: string;
+};
+
+/**
+ * Ends the run as succeeded, reason `exit`.
+ */
+export type AutomationExitStep = {
+    id: AutomationStepId;
+    type: 'exit';
+};
+
+/**
+ * What is done next. Lists nested in a step are done in its place, then the run goes on after it.
+ */
+export type AutomationStep = ({
+    type: 'delay';
+} & AutomationDelayStep) | ({
+    type: 'wait_until';
+} & AutomationWaitUntilStep) | ({
+    type: 'wait_for_event';
+} & AutomationWaitForEventStep) | ({
+    type: 'branch';
+} & AutomationBranchStep) | ({
+    type: 'webhook';
+} & AutomationWebhookStep) | ({
+    type: 'email';
+} & AutomationEmailStep) | ({
+    type: 'push';
+} & AutomationPushStep) | ({
+    type: 'screen';
+} & AutomationScreenStep) | ({
+    type: 'grant_entitlement';
+} & AutomationGrantEntitlementStep) | ({
+    type: 'set_property';
+} & AutomationSetPropertyStep) | ({
+    type: 'exit';
+} & AutomationExitStep);
+
+/**
+ * Default none. At most 50 steps over all levels, at most 5 levels.
+ */
+export type AutomationSteps = Array<AutomationStep>;
+
+/**
+ * What starts a run, for whom, and what it does.
+ */
+export type AutomationDataInput = {
+    /**
+     * Derived; accepted and ignored.
+     */
+    type?: unknown;
+    /**
+     * Only events of this platform; null takes all, those without platform too.
+     */
+    platform?: 'iOS' | 'Android' | null;
+    initiators: Array<AutomationInitiator>;
+    /**
+     * At least one, unless there are `steps`.
+     */
+    actions?: {
+        push?: string;
+        screen?: string;
+        /**
+         * Accepted and dropped.
+         */
+        event?: unknown;
+    };
+    /**
+     * Only users of this segment, an own or a system one; null takes all.
+     */
+    segments?: string | null;
+    /**
+     * At most 50 over all levels, at most 5 levels.
+     */
+    steps?: Array<AutomationStep>;
+    /**
+     * How many runs may start for one user within a window that ends with the event; default any number.
+     */
+    frequency?: {
+        max_runs_per_user: number;
+        /**
+         * One hour, 24 hours, 7 days, 30 days, or ever.
+         */
+        per: 'hour' | 'day' | 'week' | 'month' | 'lifetime';
+    };
+    /**
+     * Whether a run may start while another one of the same user is unfinished.
+     */
+    reentry?: boolean;
+};
+
+export type AutomationData = {
+    type: 'event';
+    platform: AutomationPlatform;
+    initiators: Array<AutomationInitiator>;
+    /**
+     * Empty when there are `steps`.
+     */
+    actions: {
+        push?: string;
+        screen?: string;
+    };
+    segments: string | null;
+    /**
+     * Left out when there are none.
+     */
+    steps?: Array<AutomationStep>;
+    /**
+     * Left out when there is none.
+     */
+    frequency?: {
+        max_runs_per_user: number;
+        /**
+         * One hour, 24 hours, 7 days, 30 days, or ever.
+         */
+        per: 'hour' | 'day' | 'week' | 'month' | 'lifetime';
+    };
+    reentry: boolean;
+};
+
+export type AutomationInput = {
+    name: string;
+    caption?: string;
+    status: 'active' | 'inactive' | 'paused';
+    data: AutomationDataInput;
+};
+
+export type AutomationStatusInput = {
+    status: 'active' | 'inactive' | 'paused';
+};
+
+export type Automation = {
+    object: 'automation';
+    id: string;
+    url: AutomationUrl;
+    name: string;
+    caption: string;
+    status: AutomationStatus;
+    data: AutomationData;
+    /**
+     * 1, and one more whenever a PUT changes `data`.
+     */
+    version: number;
+};
+
+export type AutomationList = {
+    object: ListObject;
+    url: '/v4/automations';
+    data: Array<Automation>;
+    has_more: HasMore;
+    next_cursor?: NextCursor;
+};
+
+export type AutomationBacktestInput = {
+    /**
+     * Start of the window on `received_at`, included.
+     */
+    from: string;
+    /**
+     * End of the window, not included; later than `from`, by at most 366 days.
+     */
+    to: string;
+    data?: AutomationDataInput;
+};
+
+export type AutomationBacktest = {
+    object: 'automation_backtest';
+    url: string;
+    from: Time;
+    to: Time;
+    /**
+     * Events of the window that name an initiator.
+     */
+    events: number;
+    runs_started: number;
+    /**
+     * Users of started runs, each counted once.
+     */
+    users: number;
+    /**
+     * How many runs would have been skipped, by reason.
+     */
+    skipped: {
+        no_user: number;
+        /**
+         * Always 0; the automation is taken as active.
+         */
+        automation_paused: number;
+        platform_mismatch: number;
+        segment_mismatch: number;
+        already_running: number;
+        frequency_capped: number;
+    };
+    /**
+     * How often each step would have been reached, by its id.
+     */
+    steps: {
+        [key: string]: number;
+    };
+};
+
+export type AutomationReplayInput = {
+    /**
+     * A step of the run's timeline; it and what follows is done anew. Default from the beginning.
+     */
+    from_step?: string;
+};
+
+/**
+ * The last four are final. The set may grow.
+ */
+export type AutomationRunStatus = 'pending' | 'running' | 'waiting' | 'succeeded' | 'failed' | 'cancelled' | 'skipped';
+
+export type AutomationRunUrl = string;
+
+/**
+ * Why it was skipped, failed or cancelled; `exit` of a run that an exit step has ended.
+ */
+export type AutomationRunReason = string | null;
+
+/**
+ * The event that has started it.
+ */
+export type AutomationRunEvent = {
+    id: string;
+    event_name: string;
+    happened_at: Time;
+};
+
+export type AutomationRun = {
+    object: 'automation_run';
+    id: string;
+    url: AutomationRunUrl;
+    automation_id: string;
+    automation_version: number;
+    user_id: string | null;
+    event: AutomationRunEvent;
+    status: AutomationRunStatus;
+    reason: AutomationRunReason;
+    /**
+     * Id of the step that is under way.
+     */
+    current_step: string | null;
+    due_at: NullableTime;
+    /**
+     * Id of the run that it repeats.
+     */
+    replay_of: string | null;
+    created_at: Time;
+    started_at: NullableTime;
+    finished_at: NullableTime;
+};
+
+export type AutomationRunDetail = {
+    object: 'automation_run';
+    id: string;
+    url: AutomationRunUrl;
+    automation_id: string;
+    automation_version: number;
+    user_id: string | null;
+    event: AutomationRunEvent;
+    status: AutomationRunStatus;
+    reason: AutomationRunReason;
+    /**
+     * Id of the step that is under way.
+     */
+    current_step: string | null;
+    due_at: NullableTime;
+    /**
+     * Id of the run that it repeats.
+     */
+    replay_of: string | null;
+    created_at: Time;
+    started_at: NullableTime;
+    finished_at: NullableTime;
+    /**
+     * The timeline, in order of begin.
+     */
+    steps: Array<AutomationRunStep>;
+};
+
+export type AutomationRunStep = {
+    step_id: string;
+    /**
+     * The set may grow.
+     */
+    type: 'delay' | 'wait_until' | 'wait_for_event' | 'branch' | 'webhook' | 'email' | 'push' | 'screen' | 'grant_entitlement' | 'set_property' | 'exit';
+    /**
+     * The set may grow.
+     */
+    status: 'running' | 'waiting' | 'succeeded' | 'failed' | 'skipped' | 'cancelled';
+    reason: string | null;
+    started_at: Time;
+    finished_at: NullableTime;
+    due_at: NullableTime;
+    /**
+     * Taken over by a replay.
+     */
+    reused: boolean;
+    /**
+     * What the step has recorded; its fields depend on the type.
+     */
+    result: {
+        [key: string]: unknown;
+    } | null;
+    attempts: Array<AutomationRunAttempt>;
+};
+
+export type AutomationRunAttempt = {
+    number: number;
+    started_at: Time;
+    duration_ms: number;
+    error: string | null;
+};
+
+export type AutomationRunList = {
+    object: ListObject;
+    url: string;
+    data: Array<AutomationRun>;
+    has_more: HasMore;
+    next_cursor?: NextCursor;
+};
+
 /**
  * The one shape of every failure.
  */
@@ -2109,6 +2564,199 @@ export type UserRemoteConfigurationList = {
     has_more: HasNoMore;
 };
 
+export type ScheduledReportInput = {
+    report_name: string;
+    /**
+     * Time of day on the clocks of `timezone`, to the half hour.
+     */
+    send_at: string;
+    /**
+     * Days that a file covers, back from its slot.
+     */
+    included_range_days: 1 | 3 | 7;
+    /**
+     * A draft has no slots.
+     */
+    status: 'draft' | 'active';
+    /**
+     * Must be that of the key.
+     */
+    environment: 'sandbox' | 'production';
+    /**
+     * Each once.
+     */
+    destinations: Array<ReportDestinationInput>;
+    /**
+     * Name of the IANA time zone database.
+     */
+    timezone?: string;
+    cadence?: 'daily' | 'weekly' | 'monthly';
+    /**
+     * Required for `weekly`, otherwise null or left out.
+     */
+    weekday?: 'monday' | 'tuesday' | 'wednesday' | 'thursday' | 'friday' | 'saturday' | 'sunday' | null;
+    /**
+     * Required for `monthly`, otherwise null or left out. A shorter month uses its last day.
+     */
+    day_of_month?: number | null;
+    /**
+     * What becomes of slots that were not started within 60 minutes: `once`: only the latest of those due runs; `all`: every one runs; `skip`: none does. The others are recorded as skipped.
+     */
+    missed?: 'once' | 'all' | 'skip';
+    /**
+     * Where the clocks leave out `send_at`: `shift` sends later by the size of the gap, `skip` records the slot as skipped.
+     */
+    on_dst_gap?: 'shift' | 'skip';
+    /**
+     * Where the clocks show `send_at` twice: `first` sends at the earlier one, `both` at both, the second file covering what lies between.
+     */
+    on_dst_overlap?: 'first' | 'both';
+    /**
+     * As of exports.
+     */
+    format?: 'csv' | 'json' | 'ndjson' | 'parquet';
+};
+
+export type ReportDestinationInput = {
+    type: 'target_integration';
+    /**
+     * Id of an integration of `v4ListScheduledReportDestinations`.
+     */
+    id: string;
+    /**
+     * Answers show the label of the list of destinations, whatever is sent.
+     */
+    label?: string;
+};
+
+export type ReportDestination = {
+    type: 'target_integration';
+    id: string;
+    /**
+     * Title of the provider and of the integration.
+     */
+    label: string;
+};
+
+export type ScheduledReport = {
+    object: 'scheduled_report';
+    id: string;
+    url: string;
+    report_name: string;
+    send_at: string;
+    included_range_days: 1 | 3 | 7;
+    status: 'draft' | 'active';
+    environment: 'sandbox' | 'production';
+    destinations: Array<ReportDestination>;
+    /**
+     * Slots that were started.
+     */
+    runs: number;
+    created_at: Time;
+    updated_at: Time;
+    timezone: string;
+    cadence: 'daily' | 'weekly' | 'monthly';
+    weekday: 'monday' | 'tuesday' | 'wednesday' | 'thursday' | 'friday' | 'saturday' | 'sunday' | null;
+    day_of_month: number | null;
+    missed: 'once' | 'all' | 'skip';
+    on_dst_gap: 'shift' | 'skip';
+    on_dst_overlap: 'first' | 'both';
+    format: 'csv' | 'json' | 'ndjson' | 'parquet';
+};
+
+export type ScheduledReportRun = {
+    object: 'scheduled_report_run';
+    id: string;
+    /**
+     * A name; there is nothing to get.
+     */
+    url: string;
+    report_id: string;
+    kind: 'scheduled' | 'test';
+    /**
+     * Null for tests.
+     */
+    slot: string | null;
+    window_from: NullableTime;
+    window_to: NullableTime;
+    status: 'pending' | 'running' | 'finished';
+    /**
+     * `delivered`: every destination took the file; `empty`: likewise, but the window held no row; `withheld`: nothing failed, but a destination could not be used; `failed`: the export failed, or a destination after all attempts; `skipped`: the slot did not start. Null until finished.
+     */
+    outcome: 'delivered' | 'empty' | 'withheld' | 'failed' | 'skipped' | null;
+    /**
+     * Withheld: `destination_inactive`, `raw_data_off`, `report_deleted`, `report_paused`. Failed: `export_failed`, `destination_failed`. Skipped: `missed`, `dst_gap`. Otherwise null.
+     */
+    reason: string | null;
+    /**
+     * From the slot to the start; 0 for tests and skipped slots.
+     */
+    late_by_seconds: number;
+    /**
+     * The export that made the file.
+     */
+    export_id: string | null;
+    rows: number | null;
+    /**
+     * How often it was resent.
+     */
+    resends: number;
+    destinations: Array<ScheduledReportRunDestination>;
+    created_at: Time;
+    started_at: NullableTime;
+    finished_at: NullableTime;
+};
+
+export type ScheduledReportRunDestination = {
+    id: string;
+    label: string;
+    status: 'pending' | 'delivered' | 'withheld' | 'failed';
+    /**
+     * Why it was withheld or failed.
+     */
+    reason: string | null;
+    /**
+     * Made so far; a resend counts anew.
+     */
+    attempts: number;
+    delivered_at: NullableTime;
+};
+
+export type ScheduledReportResend = {
+    /**
+     * Destinations of the run; all of them when left out.
+     */
+    destination_ids?: Array<string>;
+};
+
+export type ReportOperation = {
+    object: 'operation';
+    url: string;
+    message: string;
+};
+
+export type ScheduledReportList = {
+    object: ListObject;
+    url: '/v4/scheduled-reports';
+    data: Array<ScheduledReport>;
+    has_more: HasMore;
+};
+
+export type ReportDestinationList = {
+    object: ListObject;
+    url: '/v4/scheduled-reports/destinations';
+    data: Array<ReportDestination>;
+    has_more: HasNoMore;
+};
+
+export type ScheduledReportRunList = {
+    object: ListObject;
+    url: string;
+    data: Array<ScheduledReportRun>;
+    has_more: HasMore;
+    next_cursor?: NextCursor;
+};
+
 export type ScreenInput = {
     name: string;
 };
@@ -2314,7 +2962,7 @@ export type TestClock = {
      */
     offset_seconds: number;
     /**
-     * Promises due by `now` that are neither final nor waiting for later.
+     * Promises due by `now` that are neither final nor waiting for later, and events that automations or integrations have not read yet.
      */
     outstanding: number;
 };
@@ -2328,7 +2976,7 @@ export type AdvancedTestClock = {
      */
     offset_seconds: number;
     /**
-     * Promises due by `now` that are neither final nor waiting for later.
+     * Promises due by `now` that are neither final nor waiting for later, and events that automations or integrations have not read yet.
      */
     outstanding: number;
     /**
@@ -2481,6 +3129,36 @@ export type OfferingChangesWritable = {
      */
     product_ids?: Array<string>;
 };
+
+/**
+ * Automation id.
+ */
+export type AutomationId = IdInPath;
+
+/**
+ * Run id.
+ */
+export type AutomationRunId = IdInPath;
+
+/**
+ * Only runs with this status; repeat it for several.
+ */
+export type AutomationRunStatusFilter = Array<'pending' | 'running' | 'waiting' | 'succeeded' | 'failed' | 'cancelled' | 'skipped'>;
+
+/**
+ * Only runs of this user.
+ */
+export type AutomationRunUserFilter = string;
+
+/**
+ * Only runs created at this time or later.
+ */
+export type AutomationRunsFrom = string;
+
+/**
+ * Only runs created before this time.
+ */
+export type AutomationRunsTo = string;
 
 /**
  * Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
@@ -2641,6 +3319,16 @@ export type PushId = IdInPath;
  * Remote configuration id.
  */
 export type RemoteConfigurationId = IdInPath;
+
+/**
+ * Report id.
+ */
+export type ReportId = string;
+
+/**
+ * Run id.
+ */
+export type ReportRunId = IdInPath;
 
 /**
  * Screen id.
@@ -7820,6 +8508,569 @@ export type V4GetExportResponses = {
 
 export type V4GetExportResponse = V4GetExportResponses[keyof V4GetExportResponses];
 
+export type V4ListScheduledReportsData = {
+    body?: never;
+    headers?: {
+        /**
+         * Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+         */
+        'X-Request-Id'?: string;
+    };
+    path?: never;
+    query?: {
+        /**
+         * Rows on the page.
+         */
+        limit?: number;
+        /**
+         * Rows to skip.
+         */
+        offset?: number;
+    };
+    url: '/v4/scheduled-reports';
+};
+
+export type V4ListScheduledReportsErrors = {
+    /**
+     * The request is not acceptable as sent. Validation failures are `invalid_data` and list every faulty field found in `details`.
+     */
+    400: Error;
+    /**
+     * No token, or one that opens nothing here.
+     */
+    401: Error;
+    /**
+     * The bucket of the key is empty, or a limit of this operation is reached.
+     */
+    429: Error;
+    /**
+     * The database, the file storage or a provider that was asked is down or refuses. May be repeated.
+     */
+    502: Error;
+    /**
+     * The statement, or what it waited for, took too long. May be repeated.
+     */
+    504: Error;
+    /**
+     * Every other failure, among them 405, 413 and 415 (`invalid_request`) and 500 (`unknown_error`).
+     */
+    default: Error;
+};
+
+export type V4ListScheduledReportsError = V4ListScheduledReportsErrors[keyof V4ListScheduledReportsErrors];
+
+export type V4ListScheduledReportsResponses = {
+    /**
+     * One page of reports.
+     */
+    200: ScheduledReportList;
+};
+
+export type V4ListScheduledReportsResponse = V4ListScheduledReportsResponses[keyof V4ListScheduledReportsResponses];
+
+export type V4CreateScheduledReportData = {
+    body: ScheduledReportInput;
+    headers?: {
+        /**
+         * Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+         */
+        'X-Request-Id'?: string;
+        /**
+         * Makes a repeat safe: within 24 hours the same key with the same request gives the stored answer and does nothing again. With another request it is 409 `idempotency_conflict`, while the first still runs 409 `idempotency_in_progress`.
+         */
+        'Idempotency-Key'?: string;
+    };
+    path?: never;
+    query?: never;
+    url: '/v4/scheduled-reports';
+};
+
+export type V4CreateScheduledReportErrors = {
+    /**
+     * The request is not acceptable as sent. Validation failures are `invalid_data` and list every faulty field found in `details`.
+     */
+    400: Error;
+    /**
+     * No token, or one that opens nothing here.
+     */
+    401: Error;
+    /**
+     * An id that names nothing in this environment.
+     */
+    404: Error;
+    /**
+     * The object exists already or its state forbids the change (`already_exists`, `conflict`), or the `Idempotency-Key` was used for another request (`idempotency_conflict`) or is in use at this moment (`idempotency_in_progress`, with `Retry-After`).
+     */
+    409: Error;
+    /**
+     * The bucket of the key is empty, or a limit of this operation is reached.
+     */
+    429: Error;
+    /**
+     * The database, the file storage or a provider that was asked is down or refuses. May be repeated.
+     */
+    502: Error;
+    /**
+     * The statement, or what it waited for, took too long. May be repeated.
+     */
+    504: Error;
+    /**
+     * Every other failure, among them 405, 413 and 415 (`invalid_request`) and 500 (`unknown_error`).
+     */
+    default: Error;
+};
+
+export type V4CreateScheduledReportError = V4CreateScheduledReportErrors[keyof V4CreateScheduledReportErrors];
+
+export type V4CreateScheduledReportResponses = {
+    /**
+     * The new report.
+     */
+    201: ScheduledReport;
+};
+
+export type V4CreateScheduledReportResponse = V4CreateScheduledReportResponses[keyof V4CreateScheduledReportResponses];
+
+export type V4ListScheduledReportDestinationsData = {
+    body?: never;
+    headers?: {
+        /**
+         * Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+         */
+        'X-Request-Id'?: string;
+    };
+    path?: never;
+    query?: never;
+    url: '/v4/scheduled-reports/destinations';
+};
+
+export type V4ListScheduledReportDestinationsErrors = {
+    /**
+     * The request is not acceptable as sent. Validation failures are `invalid_data` and list every faulty field found in `details`.
+     */
+    400: Error;
+    /**
+     * No token, or one that opens nothing here.
+     */
+    401: Error;
+    /**
+     * The bucket of the key is empty, or a limit of this operation is reached.
+     */
+    429: Error;
+    /**
+     * The database, the file storage or a provider that was asked is down or refuses. May be repeated.
+     */
+    502: Error;
+    /**
+     * The statement, or what it waited for, took too long. May be repeated.
+     */
+    504: Error;
+    /**
+     * Every other failure, among them 405, 413 and 415 (`invalid_request`) and 500 (`unknown_error`).
+     */
+    default: Error;
+};
+
+export type V4ListScheduledReportDestinationsError = V4ListScheduledReportDestinationsErrors[keyof V4ListScheduledReportDestinationsErrors];
+
+export type V4ListScheduledReportDestinationsResponses = {
+    /**
+     * All destinations.
+     */
+    200: ReportDestinationList;
+};
+
+export type V4ListScheduledReportDestinationsResponse = V4ListScheduledReportDestinationsResponses[keyof V4ListScheduledReportDestinationsResponses];
+
+export type V4DeleteScheduledReportData = {
+    body?: never;
+    headers?: {
+        /**
+         * Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+         */
+        'X-Request-Id'?: string;
+    };
+    path: {
+        /**
+         * Report id.
+         */
+        report_id: string;
+    };
+    query?: never;
+    url: '/v4/scheduled-reports/{report_id}';
+};
+
+export type V4DeleteScheduledReportErrors = {
+    /**
+     * The request is not acceptable as sent. Validation failures are `invalid_data` and list every faulty field found in `details`.
+     */
+    400: Error;
+    /**
+     * No token, or one that opens nothing here.
+     */
+    401: Error;
+    /**
+     * An id that names nothing in this environment.
+     */
+    404: Error;
+    /**
+     * The bucket of the key is empty, or a limit of this operation is reached.
+     */
+    429: Error;
+    /**
+     * The database, the file storage or a provider that was asked is down or refuses. May be repeated.
+     */
+    502: Error;
+    /**
+     * The statement, or what it waited for, took too long. May be repeated.
+     */
+    504: Error;
+    /**
+     * Every other failure, among them 405, 413 and 415 (`invalid_request`) and 500 (`unknown_error`).
+     */
+    default: Error;
+};
+
+export type V4DeleteScheduledReportError = V4DeleteScheduledReportErrors[keyof V4DeleteScheduledReportErrors];
+
+export type V4DeleteScheduledReportResponses = {
+    /**
+     * The report is gone.
+     */
+    204: void;
+};
+
+export type V4DeleteScheduledReportResponse = V4DeleteScheduledReportResponses[keyof V4DeleteScheduledReportResponses];
+
+export type V4GetScheduledReportData = {
+    body?: never;
+    headers?: {
+        /**
+         * Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+         */
+        'X-Request-Id'?: string;
+    };
+    path: {
+        /**
+         * Report id.
+         */
+        report_id: string;
+    };
+    query?: never;
+    url: '/v4/scheduled-reports/{report_id}';
+};
+
+export type V4GetScheduledReportErrors = {
+    /**
+     * The request is not acceptable as sent. Validation failures are `invalid_data` and list every faulty field found in `details`.
+     */
+    400: Error;
+    /**
+     * No token, or one that opens nothing here.
+     */
+    401: Error;
+    /**
+     * An id that names nothing in this environment.
+     */
+    404: Error;
+    /**
+     * The bucket of the key is empty, or a limit of this operation is reached.
+     */
+    429: Error;
+    /**
+     * The database, the file storage or a provider that was asked is down or refuses. May be repeated.
+     */
+    502: Error;
+    /**
+     * The statement, or what it waited for, took too long. May be repeated.
+     */
+    504: Error;
+    /**
+     * Every other failure, among them 405, 413 and 415 (`invalid_request`) and 500 (`unknown_error`).
+     */
+    default: Error;
+};
+
+export type V4GetScheduledReportError = V4GetScheduledReportErrors[keyof V4GetScheduledReportErrors];
+
+export type V4GetScheduledReportResponses = {
+    /**
+     * The report.
+     */
+    200: ScheduledReport;
+};
+
+export type V4GetScheduledReportResponse = V4GetScheduledReportResponses[keyof V4GetScheduledReportResponses];
+
+export type V4UpdateScheduledReportData = {
+    body: ScheduledReportInput;
+    headers?: {
+        /**
+         * Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+         */
+        'X-Request-Id'?: string;
+    };
+    path: {
+        /**
+         * Report id.
+         */
+        report_id: string;
+    };
+    query?: never;
+    url: '/v4/scheduled-reports/{report_id}';
+};
+
+export type V4UpdateScheduledReportErrors = {
+    /**
+     * The request is not acceptable as sent. Validation failures are `invalid_data` and list every faulty field found in `details`.
+     */
+    400: Error;
+    /**
+     * No token, or one that opens nothing here.
+     */
+    401: Error;
+    /**
+     * An id that names nothing in this environment.
+     */
+    404: Error;
+    /**
+     * The bucket of the key is empty, or a limit of this operation is reached.
+     */
+    429: Error;
+    /**
+     * The database, the file storage or a provider that was asked is down or refuses. May be repeated.
+     */
+    502: Error;
+    /**
+     * The statement, or what it waited for, took too long. May be repeated.
+     */
+    504: Error;
+    /**
+     * Every other failure, among them 405, 413 and 415 (`invalid_request`) and 500 (`unknown_error`).
+     */
+    default: Error;
+};
+
+export type V4UpdateScheduledReportError = V4UpdateScheduledReportErrors[keyof V4UpdateScheduledReportErrors];
+
+export type V4UpdateScheduledReportResponses = {
+    /**
+     * The report as it is now.
+     */
+    200: ScheduledReport;
+};
+
+export type V4UpdateScheduledReportResponse = V4UpdateScheduledReportResponses[keyof V4UpdateScheduledReportResponses];
+
+export type V4SendTestScheduledReportData = {
+    body?: never;
+    headers?: {
+        /**
+         * Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+         */
+        'X-Request-Id'?: string;
+        /**
+         * Makes a repeat safe: within 24 hours the same key with the same request gives the stored answer and does nothing again. With another request it is 409 `idempotency_conflict`, while the first still runs 409 `idempotency_in_progress`.
+         */
+        'Idempotency-Key'?: string;
+    };
+    path: {
+        /**
+         * Report id.
+         */
+        report_id: string;
+    };
+    query?: never;
+    url: '/v4/scheduled-reports/{report_id}/send-test';
+};
+
+export type V4SendTestScheduledReportErrors = {
+    /**
+     * The request is not acceptable as sent. Validation failures are `invalid_data` and list every faulty field found in `details`.
+     */
+    400: Error;
+    /**
+     * No token, or one that opens nothing here.
+     */
+    401: Error;
+    /**
+     * An id that names nothing in this environment.
+     */
+    404: Error;
+    /**
+     * The object exists already or its state forbids the change (`already_exists`, `conflict`), or the `Idempotency-Key` was used for another request (`idempotency_conflict`) or is in use at this moment (`idempotency_in_progress`, with `Retry-After`).
+     */
+    409: Error;
+    /**
+     * The bucket of the key is empty, or a limit of this operation is reached.
+     */
+    429: Error;
+    /**
+     * The database, the file storage or a provider that was asked is down or refuses. May be repeated.
+     */
+    502: Error;
+    /**
+     * The statement, or what it waited for, took too long. May be repeated.
+     */
+    504: Error;
+    /**
+     * Every other failure, among them 405, 413 and 415 (`invalid_request`) and 500 (`unknown_error`).
+     */
+    default: Error;
+};
+
+export type V4SendTestScheduledReportError = V4SendTestScheduledReportErrors[keyof V4SendTestScheduledReportErrors];
+
+export type V4SendTestScheduledReportResponses = {
+    /**
+     * The test is accepted. `Location` is where to watch it.
+     */
+    202: ReportOperation;
+};
+
+export type V4SendTestScheduledReportResponse = V4SendTestScheduledReportResponses[keyof V4SendTestScheduledReportResponses];
+
+export type V4ListScheduledReportRunsData = {
+    body?: never;
+    headers?: {
+        /**
+         * Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+         */
+        'X-Request-Id'?: string;
+    };
+    path: {
+        /**
+         * Report id.
+         */
+        report_id: string;
+    };
+    query?: {
+        /**
+         * Rows on the page.
+         */
+        limit?: number;
+        /**
+         * `next_cursor` of the page before, unchanged. A cursor whose row is gone gives the first page, with the header `X-Qon-Pagination-Restarted`.
+         */
+        starting_after?: string;
+        /**
+         * Only runs that ended so; repeat it for several.
+         */
+        'filter[outcome][]'?: Array<'delivered' | 'empty' | 'withheld' | 'failed' | 'skipped'>;
+    };
+    url: '/v4/scheduled-reports/{report_id}/runs';
+};
+
+export type V4ListScheduledReportRunsErrors = {
+    /**
+     * The request is not acceptable as sent. Validation failures are `invalid_data` and list every faulty field found in `details`.
+     */
+    400: Error;
+    /**
+     * No token, or one that opens nothing here.
+     */
+    401: Error;
+    /**
+     * An id that names nothing in this environment.
+     */
+    404: Error;
+    /**
+     * The bucket of the key is empty, or a limit of this operation is reached.
+     */
+    429: Error;
+    /**
+     * The database, the file storage or a provider that was asked is down or refuses. May be repeated.
+     */
+    502: Error;
+    /**
+     * The statement, or what it waited for, took too long. May be repeated.
+     */
+    504: Error;
+    /**
+     * Every other failure, among them 405, 413 and 415 (`invalid_request`) and 500 (`unknown_error`).
+     */
+    default: Error;
+};
+
+export type V4ListScheduledReportRunsError = V4ListScheduledReportRunsErrors[keyof V4ListScheduledReportRunsErrors];
+
+export type V4ListScheduledReportRunsResponses = {
+    /**
+     * One page of runs.
+     */
+    200: ScheduledReportRunList;
+};
+
+export type V4ListScheduledReportRunsResponse = V4ListScheduledReportRunsResponses[keyof V4ListScheduledReportRunsResponses];
+
+export type V4ResendScheduledReportRunData = {
+    body?: ScheduledReportResend;
+    headers?: {
+        /**
+         * Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+         */
+        'X-Request-Id'?: string;
+        /**
+         * Makes a repeat safe: within 24 hours the same key with the same request gives the stored answer and does nothing again. With another request it is 409 `idempotency_conflict`, while the first still runs 409 `idempotency_in_progress`.
+         */
+        'Idempotency-Key'?: string;
+    };
+    path: {
+        /**
+         * Run id.
+         */
+        run_id: IdInPath;
+    };
+    query?: never;
+    url: '/v4/scheduled-report-runs/{run_id}/resend';
+};
+
+export type V4ResendScheduledReportRunErrors = {
+    /**
+     * The request is not acceptable as sent. Validation failures are `invalid_data` and list every faulty field found in `details`.
+     */
+    400: Error;
+    /**
+     * No token, or one that opens nothing here.
+     */
+    401: Error;
+    /**
+     * An id that names nothing in this environment.
+     */
+    404: Error;
+    /**
+     * The object exists already or its state forbids the change (`already_exists`, `conflict`), or the `Idempotency-Key` was used for another request (`idempotency_conflict`) or is in use at this moment (`idempotency_in_progress`, with `Retry-After`).
+     */
+    409: Error;
+    /**
+     * The bucket of the key is empty, or a limit of this operation is reached.
+     */
+    429: Error;
+    /**
+     * The database, the file storage or a provider that was asked is down or refuses. May be repeated.
+     */
+    502: Error;
+    /**
+     * The statement, or what it waited for, took too long. May be repeated.
+     */
+    504: Error;
+    /**
+     * Every other failure, among them 405, 413 and 415 (`invalid_request`) and 500 (`unknown_error`).
+     */
+    default: Error;
+};
+
+export type V4ResendScheduledReportRunError = V4ResendScheduledReportRunErrors[keyof V4ResendScheduledReportRunErrors];
+
+export type V4ResendScheduledReportRunResponses = {
+    /**
+     * The file is about to be sent. `Location` is where to watch it.
+     */
+    202: ReportOperation;
+};
+
+export type V4ResendScheduledReportRunResponse = V4ResendScheduledReportRunResponses[keyof V4ResendScheduledReportRunResponses];
+
 export type V4ListIntegrationsData = {
     body?: never;
     headers?: {
@@ -8477,6 +9728,726 @@ export type V4ReplayIntegrationDeliveriesResponses = {
 };
 
 export type V4ReplayIntegrationDeliveriesResponse = V4ReplayIntegrationDeliveriesResponses[keyof V4ReplayIntegrationDeliveriesResponses];
+
+export type V4ListAutomationsData = {
+    body?: never;
+    headers?: {
+        /**
+         * Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+         */
+        'X-Request-Id'?: string;
+    };
+    path?: never;
+    query?: {
+        /**
+         * Rows on the page.
+         */
+        limit?: number;
+        /**
+         * `next_cursor` of the page before, unchanged. A cursor whose row is gone gives the first page, with the header `X-Qon-Pagination-Restarted`.
+         */
+        starting_after?: string;
+    };
+    url: '/v4/automations';
+};
+
+export type V4ListAutomationsErrors = {
+    /**
+     * The request is not acceptable as sent. Validation failures are `invalid_data` and list every faulty field found in `details`.
+     */
+    400: Error;
+    /**
+     * No token, or one that opens nothing here.
+     */
+    401: Error;
+    /**
+     * The bucket of the key is empty, or a limit of this operation is reached.
+     */
+    429: Error;
+    /**
+     * The database, the file storage or a provider that was asked is down or refuses. May be repeated.
+     */
+    502: Error;
+    /**
+     * The statement, or what it waited for, took too long. May be repeated.
+     */
+    504: Error;
+    /**
+     * Every other failure, among them 405, 413 and 415 (`invalid_request`) and 500 (`unknown_error`).
+     */
+    default: Error;
+};
+
+export type V4ListAutomationsError = V4ListAutomationsErrors[keyof V4ListAutomationsErrors];
+
+export type V4ListAutomationsResponses = {
+    /**
+     * One page of automations.
+     */
+    200: AutomationList;
+};
+
+export type V4ListAutomationsResponse = V4ListAutomationsResponses[keyof V4ListAutomationsResponses];
+
+export type V4CreateAutomationData = {
+    body: AutomationInput;
+    headers?: {
+        /**
+         * Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+         */
+        'X-Request-Id'?: string;
+        /**
+         * Makes a repeat safe: within 24 hours the same key with the same request gives the stored answer and does nothing again. With another request it is 409 `idempotency_conflict`, while the first still runs 409 `idempotency_in_progress`.
+         */
+        'Idempotency-Key'?: string;
+    };
+    path?: never;
+    query?: never;
+    url: '/v4/automations';
+};
+
+export type V4CreateAutomationErrors = {
+    /**
+     * The request is not acceptable as sent. Validation failures are `invalid_data` and list every faulty field found in `details`.
+     */
+    400: Error;
+    /**
+     * No token, or one that opens nothing here.
+     */
+    401: Error;
+    /**
+     * An id that names nothing in this environment.
+     */
+    404: Error;
+    /**
+     * The object exists already or its state forbids the change (`already_exists`, `conflict`), or the `Idempotency-Key` was used for another request (`idempotency_conflict`) or is in use at this moment (`idempotency_in_progress`, with `Retry-After`).
+     */
+    409: Error;
+    /**
+     * The bucket of the key is empty, or a limit of this operation is reached.
+     */
+    429: Error;
+    /**
+     * The database, the file storage or a provider that was asked is down or refuses. May be repeated.
+     */
+    502: Error;
+    /**
+     * The statement, or what it waited for, took too long. May be repeated.
+     */
+    504: Error;
+    /**
+     * Every other failure, among them 405, 413 and 415 (`invalid_request`) and 500 (`unknown_error`).
+     */
+    default: Error;
+};
+
+export type V4CreateAutomationError = V4CreateAutomationErrors[keyof V4CreateAutomationErrors];
+
+export type V4CreateAutomationResponses = {
+    /**
+     * The new automation.
+     */
+    201: Automation;
+};
+
+export type V4CreateAutomationResponse = V4CreateAutomationResponses[keyof V4CreateAutomationResponses];
+
+export type V4DeleteAutomationData = {
+    body?: never;
+    headers?: {
+        /**
+         * Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+         */
+        'X-Request-Id'?: string;
+    };
+    path: {
+        /**
+         * Automation id.
+         */
+        automation_id: IdInPath;
+    };
+    query?: never;
+    url: '/v4/automations/{automation_id}';
+};
+
+export type V4DeleteAutomationErrors = {
+    /**
+     * The request is not acceptable as sent. Validation failures are `invalid_data` and list every faulty field found in `details`.
+     */
+    400: Error;
+    /**
+     * No token, or one that opens nothing here.
+     */
+    401: Error;
+    /**
+     * An id that names nothing in this environment.
+     */
+    404: Error;
+    /**
+     * The bucket of the key is empty, or a limit of this operation is reached.
+     */
+    429: Error;
+    /**
+     * The database, the file storage or a provider that was asked is down or refuses. May be repeated.
+     */
+    502: Error;
+    /**
+     * The statement, or what it waited for, took too long. May be repeated.
+     */
+    504: Error;
+    /**
+     * Every other failure, among them 405, 413 and 415 (`invalid_request`) and 500 (`unknown_error`).
+     */
+    default: Error;
+};
+
+export type V4DeleteAutomationError = V4DeleteAutomationErrors[keyof V4DeleteAutomationErrors];
+
+export type V4DeleteAutomationResponses = {
+    /**
+     * The automation is deleted.
+     */
+    204: void;
+};
+
+export type V4DeleteAutomationResponse = V4DeleteAutomationResponses[keyof V4DeleteAutomationResponses];
+
+export type V4GetAutomationData = {
+    body?: never;
+    headers?: {
+        /**
+         * Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+         */
+        'X-Request-Id'?: string;
+    };
+    path: {
+        /**
+         * Automation id.
+         */
+        automation_id: IdInPath;
+    };
+    query?: never;
+    url: '/v4/automations/{automation_id}';
+};
+
+export type V4GetAutomationErrors = {
+    /**
+     * The request is not acceptable as sent. Validation failures are `invalid_data` and list every faulty field found in `details`.
+     */
+    400: Error;
+    /**
+     * No token, or one that opens nothing here.
+     */
+    401: Error;
+    /**
+     * An id that names nothing in this environment.
+     */
+    404: Error;
+    /**
+     * The bucket of the key is empty, or a limit of this operation is reached.
+     */
+    429: Error;
+    /**
+     * The database, the file storage or a provider that was asked is down or refuses. May be repeated.
+     */
+    502: Error;
+    /**
+     * The statement, or what it waited for, took too long. May be repeated.
+     */
+    504: Error;
+    /**
+     * Every other failure, among them 405, 413 and 415 (`invalid_request`) and 500 (`unknown_error`).
+     */
+    default: Error;
+};
+
+export type V4GetAutomationError = V4GetAutomationErrors[keyof V4GetAutomationErrors];
+
+export type V4GetAutomationResponses = {
+    /**
+     * The automation.
+     */
+    200: Automation;
+};
+
+export type V4GetAutomationResponse = V4GetAutomationResponses[keyof V4GetAutomationResponses];
+
+export type V4UpdateAutomationData = {
+    body: AutomationInput;
+    headers?: {
+        /**
+         * Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+         */
+        'X-Request-Id'?: string;
+    };
+    path: {
+        /**
+         * Automation id.
+         */
+        automation_id: IdInPath;
+    };
+    query?: never;
+    url: '/v4/automations/{automation_id}';
+};
+
+export type V4UpdateAutomationErrors = {
+    /**
+     * The request is not acceptable as sent. Validation failures are `invalid_data` and list every faulty field found in `details`.
+     */
+    400: Error;
+    /**
+     * No token, or one that opens nothing here.
+     */
+    401: Error;
+    /**
+     * An id that names nothing in this environment.
+     */
+    404: Error;
+    /**
+     * The object exists already or its state forbids the change (`already_exists`, `conflict`), or the `Idempotency-Key` was used for another request (`idempotency_conflict`) or is in use at this moment (`idempotency_in_progress`, with `Retry-After`).
+     */
+    409: Error;
+    /**
+     * The bucket of the key is empty, or a limit of this operation is reached.
+     */
+    429: Error;
+    /**
+     * The database, the file storage or a provider that was asked is down or refuses. May be repeated.
+     */
+    502: Error;
+    /**
+     * The statement, or what it waited for, took too long. May be repeated.
+     */
+    504: Error;
+    /**
+     * Every other failure, among them 405, 413 and 415 (`invalid_request`) and 500 (`unknown_error`).
+     */
+    default: Error;
+};
+
+export type V4UpdateAutomationError = V4UpdateAutomationErrors[keyof V4UpdateAutomationErrors];
+
+export type V4UpdateAutomationResponses = {
+    /**
+     * The automation as it is now.
+     */
+    200: Automation;
+};
+
+export type V4UpdateAutomationResponse = V4UpdateAutomationResponses[keyof V4UpdateAutomationResponses];
+
+export type V4UpdateAutomationStatusData = {
+    body: AutomationStatusInput;
+    headers?: {
+        /**
+         * Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+         */
+        'X-Request-Id'?: string;
+    };
+    path: {
+        /**
+         * Automation id.
+         */
+        automation_id: IdInPath;
+    };
+    query?: never;
+    url: '/v4/automations/{automation_id}/status';
+};
+
+export type V4UpdateAutomationStatusErrors = {
+    /**
+     * The request is not acceptable as sent. Validation failures are `invalid_data` and list every faulty field found in `details`.
+     */
+    400: Error;
+    /**
+     * No token, or one that opens nothing here.
+     */
+    401: Error;
+    /**
+     * An id that names nothing in this environment.
+     */
+    404: Error;
+    /**
+     * The object exists already or its state forbids the change (`already_exists`, `conflict`), or the `Idempotency-Key` was used for another request (`idempotency_conflict`) or is in use at this moment (`idempotency_in_progress`, with `Retry-After`).
+     */
+    409: Error;
+    /**
+     * The bucket of the key is empty, or a limit of this operation is reached.
+     */
+    429: Error;
+    /**
+     * The database, the file storage or a provider that was asked is down or refuses. May be repeated.
+     */
+    502: Error;
+    /**
+     * The statement, or what it waited for, took too long. May be repeated.
+     */
+    504: Error;
+    /**
+     * Every other failure, among them 405, 413 and 415 (`invalid_request`) and 500 (`unknown_error`).
+     */
+    default: Error;
+};
+
+export type V4UpdateAutomationStatusError = V4UpdateAutomationStatusErrors[keyof V4UpdateAutomationStatusErrors];
+
+export type V4UpdateAutomationStatusResponses = {
+    /**
+     * The status is set.
+     */
+    204: void;
+};
+
+export type V4UpdateAutomationStatusResponse = V4UpdateAutomationStatusResponses[keyof V4UpdateAutomationStatusResponses];
+
+export type V4BacktestAutomationData = {
+    body: AutomationBacktestInput;
+    headers?: {
+        /**
+         * Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+         */
+        'X-Request-Id'?: string;
+        /**
+         * Makes a repeat safe: within 24 hours the same key with the same request gives the stored answer and does nothing again. With another request it is 409 `idempotency_conflict`, while the first still runs 409 `idempotency_in_progress`.
+         */
+        'Idempotency-Key'?: string;
+    };
+    path: {
+        /**
+         * Automation id.
+         */
+        automation_id: IdInPath;
+    };
+    query?: never;
+    url: '/v4/automations/{automation_id}/backtest';
+};
+
+export type V4BacktestAutomationErrors = {
+    /**
+     * The request is not acceptable as sent. Validation failures are `invalid_data` and list every faulty field found in `details`.
+     */
+    400: Error;
+    /**
+     * No token, or one that opens nothing here.
+     */
+    401: Error;
+    /**
+     * An id that names nothing in this environment.
+     */
+    404: Error;
+    /**
+     * The object exists already or its state forbids the change (`already_exists`, `conflict`), or the `Idempotency-Key` was used for another request (`idempotency_conflict`) or is in use at this moment (`idempotency_in_progress`, with `Retry-After`).
+     */
+    409: Error;
+    /**
+     * The bucket of the key is empty, or a limit of this operation is reached.
+     */
+    429: Error;
+    /**
+     * The database, the file storage or a provider that was asked is down or refuses. May be repeated.
+     */
+    502: Error;
+    /**
+     * The statement, or what it waited for, took too long. May be repeated.
+     */
+    504: Error;
+    /**
+     * Every other failure, among them 405, 413 and 415 (`invalid_request`) and 500 (`unknown_error`).
+     */
+    default: Error;
+};
+
+export type V4BacktestAutomationError = V4BacktestAutomationErrors[keyof V4BacktestAutomationErrors];
+
+export type V4BacktestAutomationResponses = {
+    /**
+     * What would have happened.
+     */
+    200: AutomationBacktest;
+};
+
+export type V4BacktestAutomationResponse = V4BacktestAutomationResponses[keyof V4BacktestAutomationResponses];
+
+export type V4ListAutomationRunsData = {
+    body?: never;
+    headers?: {
+        /**
+         * Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+         */
+        'X-Request-Id'?: string;
+    };
+    path: {
+        /**
+         * Automation id.
+         */
+        automation_id: IdInPath;
+    };
+    query?: {
+        /**
+         * Rows on the page.
+         */
+        limit?: number;
+        /**
+         * `next_cursor` of the page before, unchanged. A cursor whose row is gone gives the first page, with the header `X-Qon-Pagination-Restarted`.
+         */
+        starting_after?: string;
+        /**
+         * Only runs with this status; repeat it for several.
+         */
+        'filter[status][]'?: Array<'pending' | 'running' | 'waiting' | 'succeeded' | 'failed' | 'cancelled' | 'skipped'>;
+        /**
+         * Only runs of this user.
+         */
+        'filter[user_id]'?: string;
+        /**
+         * Only runs created at this time or later.
+         */
+        from?: string;
+        /**
+         * Only runs created before this time.
+         */
+        to?: string;
+    };
+    url: '/v4/automations/{automation_id}/runs';
+};
+
+export type V4ListAutomationRunsErrors = {
+    /**
+     * The request is not acceptable as sent. Validation failures are `invalid_data` and list every faulty field found in `details`.
+     */
+    400: Error;
+    /**
+     * No token, or one that opens nothing here.
+     */
+    401: Error;
+    /**
+     * An id that names nothing in this environment.
+     */
+    404: Error;
+    /**
+     * The bucket of the key is empty, or a limit of this operation is reached.
+     */
+    429: Error;
+    /**
+     * The database, the file storage or a provider that was asked is down or refuses. May be repeated.
+     */
+    502: Error;
+    /**
+     * The statement, or what it waited for, took too long. May be repeated.
+     */
+    504: Error;
+    /**
+     * Every other failure, among them 405, 413 and 415 (`invalid_request`) and 500 (`unknown_error`).
+     */
+    default: Error;
+};
+
+export type V4ListAutomationRunsError = V4ListAutomationRunsErrors[keyof V4ListAutomationRunsErrors];
+
+export type V4ListAutomationRunsResponses = {
+    /**
+     * One page of runs.
+     */
+    200: AutomationRunList;
+};
+
+export type V4ListAutomationRunsResponse = V4ListAutomationRunsResponses[keyof V4ListAutomationRunsResponses];
+
+export type V4GetAutomationRunData = {
+    body?: never;
+    headers?: {
+        /**
+         * Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+         */
+        'X-Request-Id'?: string;
+    };
+    path: {
+        /**
+         * Run id.
+         */
+        run_id: IdInPath;
+    };
+    query?: never;
+    url: '/v4/automation-runs/{run_id}';
+};
+
+export type V4GetAutomationRunErrors = {
+    /**
+     * The request is not acceptable as sent. Validation failures are `invalid_data` and list every faulty field found in `details`.
+     */
+    400: Error;
+    /**
+     * No token, or one that opens nothing here.
+     */
+    401: Error;
+    /**
+     * An id that names nothing in this environment.
+     */
+    404: Error;
+    /**
+     * The bucket of the key is empty, or a limit of this operation is reached.
+     */
+    429: Error;
+    /**
+     * The database, the file storage or a provider that was asked is down or refuses. May be repeated.
+     */
+    502: Error;
+    /**
+     * The statement, or what it waited for, took too long. May be repeated.
+     */
+    504: Error;
+    /**
+     * Every other failure, among them 405, 413 and 415 (`invalid_request`) and 500 (`unknown_error`).
+     */
+    default: Error;
+};
+
+export type V4GetAutomationRunError = V4GetAutomationRunErrors[keyof V4GetAutomationRunErrors];
+
+export type V4GetAutomationRunResponses = {
+    /**
+     * The run.
+     */
+    200: AutomationRunDetail;
+};
+
+export type V4GetAutomationRunResponse = V4GetAutomationRunResponses[keyof V4GetAutomationRunResponses];
+
+export type V4CancelAutomationRunData = {
+    body?: never;
+    headers?: {
+        /**
+         * Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+         */
+        'X-Request-Id'?: string;
+        /**
+         * Makes a repeat safe: within 24 hours the same key with the same request gives the stored answer and does nothing again. With another request it is 409 `idempotency_conflict`, while the first still runs 409 `idempotency_in_progress`.
+         */
+        'Idempotency-Key'?: string;
+    };
+    path: {
+        /**
+         * Run id.
+         */
+        run_id: IdInPath;
+    };
+    query?: never;
+    url: '/v4/automation-runs/{run_id}/cancel';
+};
+
+export type V4CancelAutomationRunErrors = {
+    /**
+     * The request is not acceptable as sent. Validation failures are `invalid_data` and list every faulty field found in `details`.
+     */
+    400: Error;
+    /**
+     * No token, or one that opens nothing here.
+     */
+    401: Error;
+    /**
+     * An id that names nothing in this environment.
+     */
+    404: Error;
+    /**
+     * The object exists already or its state forbids the change (`already_exists`, `conflict`), or the `Idempotency-Key` was used for another request (`idempotency_conflict`) or is in use at this moment (`idempotency_in_progress`, with `Retry-After`).
+     */
+    409: Error;
+    /**
+     * The bucket of the key is empty, or a limit of this operation is reached.
+     */
+    429: Error;
+    /**
+     * The database, the file storage or a provider that was asked is down or refuses. May be repeated.
+     */
+    502: Error;
+    /**
+     * The statement, or what it waited for, took too long. May be repeated.
+     */
+    504: Error;
+    /**
+     * Every other failure, among them 405, 413 and 415 (`invalid_request`) and 500 (`unknown_error`).
+     */
+    default: Error;
+};
+
+export type V4CancelAutomationRunError = V4CancelAutomationRunErrors[keyof V4CancelAutomationRunErrors];
+
+export type V4CancelAutomationRunResponses = {
+    /**
+     * The cancelled run.
+     */
+    200: AutomationRun;
+};
+
+export type V4CancelAutomationRunResponse = V4CancelAutomationRunResponses[keyof V4CancelAutomationRunResponses];
+
+export type V4ReplayAutomationRunData = {
+    body?: AutomationReplayInput;
+    headers?: {
+        /**
+         * Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+         */
+        'X-Request-Id'?: string;
+        /**
+         * Makes a repeat safe: within 24 hours the same key with the same request gives the stored answer and does nothing again. With another request it is 409 `idempotency_conflict`, while the first still runs 409 `idempotency_in_progress`.
+         */
+        'Idempotency-Key'?: string;
+    };
+    path: {
+        /**
+         * Run id.
+         */
+        run_id: IdInPath;
+    };
+    query?: never;
+    url: '/v4/automation-runs/{run_id}/replay';
+};
+
+export type V4ReplayAutomationRunErrors = {
+    /**
+     * The request is not acceptable as sent. Validation failures are `invalid_data` and list every faulty field found in `details`.
+     */
+    400: Error;
+    /**
+     * No token, or one that opens nothing here.
+     */
+    401: Error;
+    /**
+     * An id that names nothing in this environment.
+     */
+    404: Error;
+    /**
+     * The object exists already or its state forbids the change (`already_exists`, `conflict`), or the `Idempotency-Key` was used for another request (`idempotency_conflict`) or is in use at this moment (`idempotency_in_progress`, with `Retry-After`).
+     */
+    409: Error;
+    /**
+     * The bucket of the key is empty, or a limit of this operation is reached.
+     */
+    429: Error;
+    /**
+     * The database, the file storage or a provider that was asked is down or refuses. May be repeated.
+     */
+    502: Error;
+    /**
+     * The statement, or what it waited for, took too long. May be repeated.
+     */
+    504: Error;
+    /**
+     * Every other failure, among them 405, 413 and 415 (`invalid_request`) and 500 (`unknown_error`).
+     */
+    default: Error;
+};
+
+export type V4ReplayAutomationRunError = V4ReplayAutomationRunErrors[keyof V4ReplayAutomationRunErrors];
+
+export type V4ReplayAutomationRunResponses = {
+    /**
+     * The new run.
+     */
+    201: AutomationRun;
+};
+
+export type V4ReplayAutomationRunResponse = V4ReplayAutomationRunResponses[keyof V4ReplayAutomationRunResponses];
 
 export type V4ListPushesData = {
     body?: never;

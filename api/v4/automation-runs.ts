@@ -1,0 +1,68 @@
+import { audit } from '../../domain/audit/record.ts'
+import { cancelRun } from '../../domain/automation-runs/cancel.ts'
+import { listRuns } from '../../domain/automation-runs/list.ts'
+import { replayRun } from '../../domain/automation-runs/replay.ts'
+import { findRun, type RunRow } from '../../domain/automation-runs/run.ts'
+import { type TimelineStep, timelineOf } from '../../domain/automation-runs/timeline.ts'
+import { inTransaction, onPool } from '../operation.ts'
+import { cursorPage, restartedHeader } from '../pagination.ts'
+
+const run = (row: RunRow) => ({
+  object: 'automation_run' as const,
+  id: row.id,
+  url: `/v4/automation-runs/${row.id}`,
+  automation_id: row.automation_id,
+  automation_version: row.version,
+  user_id: row.user_id,
+  event: { id: row.event_id, event_name: row.event_name, happened_at: row.happened_at },
+  status: row.status,
+  reason: row.reason,
+  current_step: row.current_step,
+  due_at: row.due_at,
+  replay_of: row.replay_of,
+  created_at: row.created_at,
+  started_at: row.started_at,
+  finished_at: row.finished_at,
+})
+
+const wholeSeconds = (time: string) => `${new Date(time).toISOString().slice(0, 19)}Z`
+
+const step = ({ n: _, type, attempts, ...rest }: TimelineStep) => ({
+  ...rest,
+  type: type as 'exit',
+  attempts: attempts.map(({ number, started_at, duration_ms, error }) => ({
+    number,
+    started_at: wholeSeconds(started_at),
+    duration_ms: Math.round(duration_ms),
+    error,
+  })),
+})
+
+export const v4ListAutomationRuns = onPool('v4ListAutomationRuns', async ({ path: { automation_id }, query, environment, db }) => {
+  const { limit, starting_after: after, from, to } = query
+  const filter = { statuses: query['filter[status][]'] ?? [], user: query['filter[user_id]'], from, to }
+  const { rows, restarted } = await listRuns(db, environment, automation_id, { limit, after, filter })
+  const url = `/v4/automations/${automation_id}/runs`
+  return { body: cursorPage({ url, rows, limit, item: run }), headers: restartedHeader(restarted) }
+})
+
+export const v4GetAutomationRun = onPool('v4GetAutomationRun', async ({ path, environment, db }) => {
+  const row = await findRun(db, environment, path.run_id)
+  return { body: { ...run(row), steps: (await timelineOf(db, row.number)).map(step) } }
+})
+
+export const v4CancelAutomationRun = inTransaction('v4CancelAutomationRun', async ({ path, environment, trail, tx }) => {
+  const { before, after } = await cancelRun(tx, environment, path.run_id)
+  if (before) {
+    const user = after.user_id === null ? {} : { user: after.user_id }
+    await audit(tx, trail, { resource: 'automation_run', id: after.id, before: run(before), after: run(after), ...user })
+  }
+  return { body: run(after) }
+})
+
+export const v4ReplayAutomationRun = inTransaction('v4ReplayAutomationRun', async ({ path, body, environment, trail, tx }) => {
+  const made = await replayRun(tx, environment, path.run_id, body?.from_step)
+  const user = made.user_id === null ? {} : { user: made.user_id }
+  await audit(tx, trail, { resource: 'automation_run', id: made.id, after: run(made), ...user })
+  return { body: run(made) }
+})

@@ -1,0 +1,87 @@
+import { audit } from '../../domain/audit/record.ts'
+import type { EnvironmentKind } from '../../domain/environment.ts'
+import { createReport } from '../../domain/reports/create.ts'
+import { deleteReport } from '../../domain/reports/delete.ts'
+import { listDestinations } from '../../domain/reports/destinations.ts'
+import { getReport, listReports, type ReportRequest, type ReportRow } from '../../domain/reports/report.ts'
+import { updateReport } from '../../domain/reports/update.ts'
+import type { Input } from '../../schemas/operation-types.ts'
+import { inTransaction, onPool } from '../operation.ts'
+import { fullList, offsetPage } from '../pagination.ts'
+
+const report = (row: ReportRow, environment: EnvironmentKind) => ({
+  object: 'scheduled_report' as const,
+  id: row.id,
+  url: `/v4/scheduled-reports/${row.id}`,
+  report_name: row.report_name,
+  send_at: row.send_at,
+  included_range_days: row.included_range_days,
+  status: row.status,
+  environment,
+  destinations: row.destinations,
+  runs: row.runs,
+  created_at: row.created_at,
+  updated_at: row.updated_at,
+  timezone: row.timezone,
+  cadence: row.cadence,
+  weekday: row.weekday,
+  day_of_month: row.day_of_month,
+  missed: row.missed,
+  on_dst_gap: row.on_dst_gap,
+  on_dst_overlap: row.on_dst_overlap,
+  format: row.format,
+})
+
+type Given = Input<'v4CreateScheduledReport'>['body']
+
+function request(body: Given, kind: EnvironmentKind): ReportRequest {
+  const { environment, destinations, timezone = 'UTC', cadence = 'daily', weekday = null, day_of_month = null, ...rest } = body
+  const { missed = 'once', on_dst_gap = 'shift', on_dst_overlap = 'first', format = 'csv', ...required } = rest
+  return {
+    input: { ...required, timezone, cadence, weekday, day_of_month, missed, on_dst_gap, on_dst_overlap, format },
+    destinationIds: destinations.map(({ id }) => id),
+    faults: environment === kind ? [] : [{ field: 'environment', message: `must be ${kind}, as the key` }],
+  }
+}
+
+export const v4ListScheduledReports = onPool('v4ListScheduledReports', async ({ query, environment, environmentKind, db }) => {
+  const rows = await listReports(db, environment, query)
+  return { body: offsetPage({ url: '/v4/scheduled-reports', rows, limit: query.limit, item: row => report(row, environmentKind) }) }
+})
+
+export const v4CreateScheduledReport = inTransaction(
+  'v4CreateScheduledReport',
+  async ({ body, environment, environmentKind, trail, tx }) => {
+    const made = report(await createReport(tx, environment, request(body, environmentKind)), environmentKind)
+    await audit(tx, trail, { resource: 'scheduled_report', id: made.id, after: made })
+    return { body: made }
+  },
+)
+
+export const v4ListScheduledReportDestinations = onPool('v4ListScheduledReportDestinations', async ({ environment, db }) => ({
+  body: fullList('/v4/scheduled-reports/destinations', await listDestinations(db, environment)),
+}))
+
+export const v4GetScheduledReport = onPool('v4GetScheduledReport', async ({ path, environment, environmentKind, db }) => ({
+  body: report(await getReport(db, environment, path.report_id), environmentKind),
+}))
+
+export const v4UpdateScheduledReport = inTransaction(
+  'v4UpdateScheduledReport',
+  async ({ path, body, environment, environmentKind, trail, tx }) => {
+    const { before, after } = await updateReport(tx, environment, path.report_id, request(body, environmentKind))
+    const shown = report(after, environmentKind)
+    if (before)
+      await audit(tx, trail, { resource: 'scheduled_report', id: shown.id, before: report(before, environmentKind), after: shown })
+    return { body: shown }
+  },
+)
+
+export const v4DeleteScheduledReport = inTransaction(
+  'v4DeleteScheduledReport',
+  async ({ path, environment, environmentKind, trail, tx }) => {
+    const deleted = report(await deleteReport(tx, environment, path.report_id), environmentKind)
+    await audit(tx, trail, { resource: 'scheduled_report', id: deleted.id, before: deleted })
+    return { body: undefined }
+  },
+)

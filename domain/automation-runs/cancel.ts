@@ -1,0 +1,46 @@
+import type { Tx } from '../../store/connect.ts'
+import type { Environment } from '../environment.ts'
+import { conflict } from '../refusal.ts'
+import { lockRun, type RunRow, UNFINISHED } from './run.ts'
+import { AUTOMATION_RUN_DUE } from './wake.ts'
+
+export type CancelReason = 'cancelled_by_api' | 'automation_inactive' | 'automation_deleted'
+
+// The promises are locked before this statement: whoever records for a run holds its promise, so nothing is recorded meanwhile, and
+// a run that has come to its end is seen with its end.
+const CANCEL = (which: string) => `
+  with ended as (
+    update automation_runs r set status = 'cancelled', reason = $3, due_at = null, finished_at = t
+    from environment_now($1) t where r.environment = $1 and ${which} and r.status in ${UNFINISHED} returning r.number, r.finished_at
+  ), steps as (
+    update automation_steps s set status = 'cancelled', finished_at = ended.finished_at
+    from ended where s.run = ended.number and s.status in ('running', 'waiting')
+  ), promises as (
+    delete from due d using ended where d.kind = '${AUTOMATION_RUN_DUE}' and d.id = ended.number
+  )
+  delete from event_waits w using ended where w.run = ended.number`
+
+/** Ends all unfinished runs of an automation, which is held by the transaction: none is started meanwhile. */
+export async function cancelRunsOf(
+  tx: Tx,
+  environment: Environment,
+  automation: string,
+  reason: Exclude<CancelReason, 'cancelled_by_api'>,
+): Promise<void> {
+  await tx.query(
+    `select 1 from due d join automation_runs r on r.number = d.id
+     where d.kind = '${AUTOMATION_RUN_DUE}' and r.environment = $1 and r.automation_id = $2 and r.status in ${UNFINISHED}
+     order by d.id for update of d`,
+    [environment, automation],
+  )
+  await tx.query(CANCEL('r.automation_id = $2'), [environment, automation, reason])
+}
+
+/** `before` is null when the run was cancelled already. Throws `conflict` when it has ended otherwise. */
+export async function cancelRun(tx: Tx, environment: Environment, id: string): Promise<{ before: RunRow | null; after: RunRow }> {
+  const before = await lockRun(tx, environment, id)
+  if (before.status === 'cancelled') return { before: null, after: before }
+  if (before.finished_at !== null) throw conflict(`the run has ended: it is ${before.status}`)
+  await tx.query(CANCEL('r.id = $2'), [environment, id, 'cancelled_by_api' satisfies CancelReason])
+  return { before, after: await lockRun(tx, environment, id) }
+}

@@ -1,0 +1,48 @@
+import type { Tx } from '../../store/connect.ts'
+import { orderedId } from '../../store/ids.ts'
+import type { Environment } from '../environment.ts'
+import { conflict, invalidField } from '../refusal.ts'
+import { DUE_CHANNEL } from '../runs/create.ts'
+import { findRun, lockRun, type RunRow } from './run.ts'
+import { timelineOf } from './timeline.ts'
+import { AUTOMATION_RUN_DUE } from './wake.ts'
+
+// What is taken over keeps its place in the timeline and its times: the run's place in the log follows from its waits.
+const REPLAY = `
+  with made as (
+    insert into automation_runs (environment, id, automation_id, version, user_id, event_id, event_name, happened_at, received_at, partition,
+      log_offset, position, due_at, replay_of, created_at)
+    select environment, $3, automation_id, version, user_id, event_id, event_name, happened_at, received_at, partition,
+      log_offset, log_offset, t, id, date_trunc('second', t)
+    from automation_runs, environment_now($1) t where environment = $1 and id = $2
+    returning number, due_at
+  ), taken_over as (
+    insert into automation_steps (run, n, step_id, type, status, reason, started_at, finished_at, due_at, reused, result, attempts)
+    select made.number, s.n, s.step_id, s.type, s.status, s.reason, s.started_at, s.finished_at, s.due_at, true, s.result, s.attempts
+    from made, automation_steps s where s.run = $4 and s.n < $5
+  ), promised as (
+    insert into due (kind, id, environment, due_at) select '${AUTOMATION_RUN_DUE}', number, $1, due_at from made
+  )
+  select pg_notify('${DUE_CHANNEL}', '${AUTOMATION_RUN_DUE}') from made`
+
+/**
+ * A new run with the event and the version of one that has ended. `fromStep`: the steps before it are taken over with their results.
+ * Throws `conflict` while the run is unfinished and after its automation was deleted, `invalid_data` for a step that it did not reach.
+ */
+export async function replayRun(tx: Tx, environment: Environment, id: string, fromStep: string | undefined): Promise<RunRow> {
+  // The automation before the run, as everywhere.
+  const { automation_id } = await findRun(tx, environment, id)
+  const held = await tx.query('select 1 from automations where environment = $1 and id = $2 for share', [environment, automation_id])
+  const run = await lockRun(tx, environment, id)
+  if (run.finished_at === null) throw conflict('the run is unfinished')
+  if (held.rowCount === 0) throw conflict('the automation of the run was deleted')
+  let first = 0
+  if (fromStep !== undefined) {
+    const step = (await timelineOf(tx, run.number)).find(({ step_id }) => step_id === fromStep)
+    if (!step) throw invalidField('from_step', 'is not in the timeline of the run')
+    first = step.n
+  }
+  const made = orderedId('run')
+  await tx.query(REPLAY, [environment, id, made, run.number, first])
+  return findRun(tx, environment, made)
+}

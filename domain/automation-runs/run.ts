@@ -1,0 +1,54 @@
+import type { Db, Tx } from '../../store/connect.ts'
+import type { Environment } from '../environment.ts'
+import { notFound } from '../refusal.ts'
+import { AUTOMATION_RUN_DUE } from './wake.ts'
+
+export type RunStatus = 'pending' | 'running' | 'waiting' | 'succeeded' | 'failed' | 'cancelled' | 'skipped'
+export const UNFINISHED = `('pending', 'running', 'waiting')`
+
+/** A run as lists show it. */
+export type RunRow = {
+  id: string
+  number: number
+  automation_id: string
+  version: number
+  user_id: string | null
+  event_id: string
+  event_name: string
+  happened_at: string
+  status: RunStatus
+  reason: string | null
+  current_step: string | null
+  due_at: string | null
+  replay_of: string | null
+  created_at: string
+  started_at: string | null
+  finished_at: string | null
+}
+
+// A worker writes nothing when it takes a run for the first time: that it has been taken shows in the promise.
+export const SHOWN_STATUS = `case when status = 'pending'
+  and (select d.fence from due d where d.kind = '${AUTOMATION_RUN_DUE}' and d.id = automation_runs.number) > 0 then 'running' else status end`
+
+export const RUN_COLUMNS = `id, number, automation_id, version, user_id, event_id, event_name, happened_at, ${SHOWN_STATUS} as status, reason,
+  current_step, due_at, replay_of, created_at, started_at, finished_at`
+
+export async function findRun(db: Db, environment: Environment, id: string): Promise<RunRow> {
+  const { rows } = await db.query<RunRow>(`select ${RUN_COLUMNS} from automation_runs where environment = $1 and id = $2`, [
+    environment,
+    id,
+  ])
+  if (!rows[0]) throw notFound('automation run')
+  return rows[0]
+}
+
+/** Holds a run until the transaction ends: its promise first, as workers do, and what it is then. Throws `not_found`. */
+export async function lockRun(tx: Tx, environment: Environment, id: string): Promise<RunRow> {
+  await tx.query(
+    `select 1 from due where kind = '${AUTOMATION_RUN_DUE}' and id = (select number from automation_runs where environment = $1 and id = $2)
+     for update`,
+    [environment, id],
+  )
+  await tx.query('select 1 from automation_runs where environment = $1 and id = $2 for no key update', [environment, id])
+  return findRun(tx, environment, id)
+}

@@ -1,0 +1,52 @@
+import type { Tx } from '../../store/connect.ts'
+import { orderedId } from '../../store/ids.ts'
+import type { SkipReason } from '../automations/starting.ts'
+import type { Environment } from '../environment.ts'
+import type { LogEvent } from '../log/consumer.ts'
+import { DUE_CHANNEL } from '../runs/create.ts'
+import { AUTOMATION_RUN_DUE } from './wake.ts'
+
+/** `reason`: why it is skipped; null: it starts. */
+export type NewAutomationRun = { automation: string; version: number; event: LogEvent; reason: SkipReason | null }
+
+// An event has at most one run of an automation, whoever handles it once more (an event that was set aside).
+const START = `
+  with made as (
+    insert into automation_runs (environment, id, automation_id, version, user_id, event_id, event_name, happened_at, received_at, partition,
+      log_offset, position, status, reason, due_at, created_at, finished_at)
+    select $1, k.id, k.automation, k.version, k.user_id, k.event_id, k.event_name, k.happened_at, k.received_at, k.partition, k.log_offset,
+      k.log_offset, case when k.reason is null then 'pending' else 'skipped' end, k.reason, case when k.reason is null then t end,
+      date_trunc('second', t), case when k.reason is not null then t end
+    from environment_now($1) t, unnest($2::text[], $3::text[], $4::int[], $5::text[], $6::text[], $7::text[], $8::timestamptz[],
+      $9::timestamptz[], $10::smallint[], $11::bigint[], $12::text[]) with ordinality
+      k(id, automation, version, user_id, event_id, event_name, happened_at, received_at, partition, log_offset, reason, n)
+    order by k.n
+    on conflict (environment, automation_id, event_id) where replay_of is null do nothing
+    returning number, due_at
+  ), promised as (
+    insert into due (kind, id, environment, due_at) select '${AUTOMATION_RUN_DUE}', number, $1, due_at from made where due_at is not null returning id
+  )
+  select pg_notify('${DUE_CHANNEL}', '${AUTOMATION_RUN_DUE}') where exists (select 1 from promised)`
+
+/** Makes the runs, in one statement; the workers hear of those that start when the transaction commits. */
+export async function startRuns(tx: Tx, environment: Environment, runs: readonly NewAutomationRun[]): Promise<void> {
+  const of = (value: (event: LogEvent) => unknown) => runs.map(({ event }) => value(event))
+  await tx.query({
+    name: 'start-automation-runs',
+    text: START,
+    values: [
+      environment,
+      runs.map(() => orderedId('run')),
+      runs.map(({ automation }) => automation),
+      runs.map(({ version }) => version),
+      of(e => e.user_id),
+      of(e => e.id),
+      of(e => e.name),
+      of(e => e.happened_at),
+      of(e => e.received_at),
+      of(e => e.partition),
+      of(e => e.log_offset),
+      runs.map(({ reason }) => reason),
+    ],
+  })
+}

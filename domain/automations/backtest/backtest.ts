@@ -1,0 +1,132 @@
+import { type Db, STATEMENT_TIMEOUT_MS } from '../../../store/connect.ts'
+import type { Environment } from '../../environment.ts'
+import { slugNamed } from '../../events/named-type.ts'
+import type { LogEvent } from '../../log/consumer.ts'
+import { logMicros } from '../../log/time.ts'
+import { Refusal } from '../../refusal.ts'
+import { type AutomationData, stepsOf } from '../data.ts'
+import { initiatorSlugs } from '../initiators.ts'
+import { membersOf } from '../members.ts'
+import { placedSteps } from '../placed.ts'
+import { SKIP_REASONS, type SkipReason, Starts, skipReason } from '../starting.ts'
+import { answerAll } from './answer.ts'
+import { pagesOf, type Window } from './log.ts'
+import { type Ask, type Place, play, type Told } from './play.ts'
+
+export type Backtest = {
+  events: number
+  runs_started: number
+  users: number
+  skipped: Record<SkipReason, number>
+  steps: Record<string, number>
+}
+export type BacktestOptions = { limitMs?: number }
+
+const LIMIT_MS = STATEMENT_TIMEOUT_MS
+const tooLong = () => new Refusal('upstream_timeout', 'the window is too long to be played out within 30 seconds')
+
+/** Whether an event finds the run at its end. */
+const isOverAt = ({ after, since, isOver }: Place, { log_offset, received_at }: LogEvent) =>
+  isOver && log_offset > after && (since === null || logMicros(received_at) >= Date.parse(since) * 1000)
+
+/**
+ * What would have happened in the window had the automation been active: the rules of starting, and each run played out on the log.
+ * `db` must show one state of the database throughout. What is kept in mind grows with the users, not with the events. Throws
+ * `upstream_timeout`.
+ */
+export async function backtest(
+  db: Db,
+  environment: Environment,
+  data: AutomationData,
+  window: Window,
+  { limitMs = LIMIT_MS }: BacktestOptions = {},
+): Promise<Backtest> {
+  const until = performance.now() + limitMs
+  const { rows } = await db.query<{ now: string }>('select environment_now($1)::text as now', [environment])
+  const steps = stepsOf(data)
+  const told: Backtest = {
+    events: 0,
+    runs_started: 0,
+    users: 0,
+    skipped: Object.fromEntries(SKIP_REASONS.map(reason => [reason, 0])) as Backtest['skipped'],
+    steps: Object.fromEntries(placedSteps(steps).map(({ step }) => [step.id, 0])),
+  }
+  const stage = {
+    environment,
+    steps,
+    now: logMicros(rows[0]!.now) / 1000,
+    slug: (event: string) => slugNamed(event)!,
+    reach: (step: string) => {
+      told.steps[step]!++
+    },
+  }
+  const users = new Set<string>()
+  const ends = new Map<string, Place>()
+  const starts = new Map<string, Starts>()
+  let members = new Set<string>()
+
+  function historyOf(user: string, event: LogEvent) {
+    const last = ends.get(user)
+    return {
+      isRunning: last !== undefined && !isOverAt(last, event),
+      started: starts.get(user)?.within(logMicros(event.received_at)) ?? 0,
+    }
+  }
+
+  function noteStart(user: string, event: LogEvent): void {
+    told.runs_started++
+    users.add(user)
+    if (!data.frequency) return
+    const some = starts.get(user) ?? new Starts(data.frequency)
+    some.add(logMicros(event.received_at))
+    starts.set(user, some)
+  }
+
+  /** What becomes of events one after the other: the next is judged when it is known how long the run before it took. */
+  function* track(events: readonly LogEvent[]): Generator<Ask, void, Told> {
+    for (const event of events) {
+      const { user_id: user, platform } = event
+      const history = () => historyOf(user!, event)
+      const reason = skipReason(data, { user, platform, isPaused: false, isMember: user !== null && members.has(user), history })
+      if (reason !== null) {
+        told.skipped[reason]++
+        continue
+      }
+      noteStart(user!, event)
+      const end = yield* play(stage, event)
+      if (!data.reentry) ends.set(user!, end)
+    }
+  }
+
+  for await (const page of pagesOf(db, environment, initiatorSlugs(data), window)) {
+    told.events += page.length
+    const known = [...new Set(page.flatMap(({ user_id }) => user_id ?? []))]
+    if (data.segments !== null) members = await membersOf(db, environment, data.segments, known)
+    // Where runs may overlap, none has to wait for the end of another.
+    const tracks = data.reentry ? page.map(event => [event]) : [...Map.groupBy(page, event => event.user_id ?? event.id).values()]
+    await runTogether(tracks.map(track), asks => {
+      if (performance.now() > until) throw tooLong()
+      return answerAll(db, environment, asks)
+    })
+    if (performance.now() > until) throw tooLong()
+  }
+  return { ...told, users: users.size }
+}
+
+/** Takes all of them to their next question, answers these together, and so on until none has any. */
+async function runTogether(
+  tracks: Generator<Ask, void, Told>[],
+  answers: (asks: readonly Ask[]) => Promise<Map<Ask, Told>>,
+): Promise<void> {
+  let open = tracks.flatMap(track => {
+    const { value, done } = track.next(null)
+    return done ? [] : [{ track, ask: value }]
+  })
+  while (open.length > 0) {
+    const told = await answers(open.map(({ ask }) => ask))
+    open = open.flatMap(({ track, ask }) => {
+      const { value, done } = track.next(told.get(ask)!)
+      return done ? [] : [{ track, ask: value }]
+    })
+  }
+}

@@ -1,0 +1,65 @@
+import { deadlineAfter, nextInstantAt } from '../../automation-runs/deadline.ts'
+import type { RunOccurrence, TriggerKey } from '../../automation-runs/trigger.ts'
+import type { LogEvent } from '../../log/consumer.ts'
+import type { Condition } from '../../segments/condition.ts'
+import type { Step } from '../data.ts'
+import { nextStep, type Passed } from '../walk.ts'
+
+/** What a run must know to go on: whether an event came, or which way its branch goes. */
+export type Ask =
+  | { is: 'event'; wait: { user: string | null; partition: number; name: string; after: number; since: string | null; before: string } }
+  | { is: 'branch'; conditions: readonly Condition[]; user: string | null; trigger: TriggerKey; steps: readonly Passed[] }
+/** To 'event': the event, or null; to 'branch': whether all conditions hold. */
+export type Told = { log_offset: number; received_at: string } | boolean | null
+
+/** Where a run stands in its partition. What comes after `after`, and not before `since`, finds it there. `isOver`: at its end. */
+export type Place = { after: number; since: string | null; isOver: boolean }
+
+/** What a run is played out with. `now`: what is due later has not happened yet. `reach`: is told of each step. */
+export type Stage = { environment: number; steps: Step[]; now: number; slug: (event: string) => string; reach: (step: string) => void }
+
+export type { RunOccurrence }
+
+const isPast = (time: string, now: number) => Date.parse(time) <= now
+
+/** Plays a run out on the log: effects are done at once, waits take as long as they would have taken. */
+export function* play({ environment, steps, now, slug, reach }: Stage, event: LogEvent): Generator<Ask, Place, Told> {
+  const { partition, log_offset, user_id: user } = event
+  const timeline: Passed[] = []
+  const place: Place = { after: log_offset, since: null, isOver: false }
+  let begin = event.received_at
+  const pass = (step: Step, result: unknown) => timeline.push({ step_id: step.id, status: 'succeeded', result })
+  const waited = (step: Step, until: string, result: unknown) => {
+    place.since = until
+    begin = until
+    pass(step, result)
+  }
+  for (;;) {
+    const { next } = nextStep(steps, timeline)
+    if (!next) return { ...place, isOver: true }
+    const { step } = next
+    reach(step.id)
+    if (step.type === 'delay' || step.type === 'wait_until') {
+      const until = step.type === 'delay' ? deadlineAfter(begin, step.duration) : nextInstantAt(begin, step.time, step.timezone)
+      if (!isPast(until, now)) return place
+      waited(step, until, null)
+    } else if (step.type === 'wait_for_event') {
+      const before = deadlineAfter(begin, step.timeout)
+      const { after, since } = place
+      const found = (yield { is: 'event', wait: { user, partition, name: slug(step.event), after, since, before } }) as Exclude<
+        Told,
+        boolean
+      >
+      if (found) {
+        place.after = found.log_offset
+        begin = found.received_at
+        pass(step, { outcome: 'event' })
+      } else if (!isPast(before, now)) return place
+      else waited(step, before, { outcome: 'timeout' })
+    } else if (step.type === 'branch') {
+      const trigger = { environment, partition, log_offset, user_id: user }
+      const holds = yield { is: 'branch', conditions: step.conditions, user, trigger, steps: timeline }
+      pass(step, { taken: holds === true ? 'then' : 'else' })
+    } else pass(step, null)
+  }
+}

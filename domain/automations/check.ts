@@ -1,0 +1,40 @@
+import type { Tx } from '../../store/connect.ts'
+import type { Environment } from '../environment.ts'
+import { type Detail, invalidFields, notFound } from '../refusal.ts'
+import { conditionFaults } from './conditions.ts'
+import type { AutomationData } from './data.ts'
+import { dataFaults } from './faults.ts'
+import { holdNamed, type Named, namedIn } from './named.ts'
+
+const MAX_DETAILS = 100
+
+/** Throws `invalid_data` for what is wrong with the data by itself. */
+export function refuseFaulty(data: AutomationData): void {
+  const faults = dataFaults(data)
+  if (faults.length > 0) throw invalidFields(faults.slice(0, MAX_DETAILS))
+}
+
+/** A delivery by a step goes to the caller's own server: the other integrations have vocabularies of their own. */
+async function slugFaults(tx: Tx, environment: Environment, named: readonly Named[]): Promise<Detail[]> {
+  const integrations = named.filter(({ kind }) => kind === 'integration')
+  if (integrations.length === 0) return []
+  const { rows } = await tx.query<{ id: string }>(
+    `select id from integrations where environment = $1 and id = any ($2::text[]) and deleted_at is null and slug <> 'webhooks'`,
+    [environment, integrations.map(({ id }) => id)],
+  )
+  const wrong = new Set(rows.map(({ id }) => id))
+  return integrations.flatMap(({ id, field }) => (wrong.has(id) ? [{ field, message: 'must be an integration of the slug webhooks' }] : []))
+}
+
+/**
+ * Holds what the data names against what there is. Throws `invalid_data`, and gives the things that are not there; the others cannot
+ * be deleted before the transaction ends.
+ */
+export async function holdAgainstWorld(tx: Tx, environment: Environment, data: AutomationData): Promise<Named[]> {
+  const named = namedIn(data)
+  const faults = [...(await conditionFaults(tx, environment, data)), ...(await slugFaults(tx, environment, named))]
+  if (faults.length > 0) throw invalidFields(faults.slice(0, MAX_DETAILS))
+  return holdNamed(tx, environment, named)
+}
+
+export const missingThing = ({ field, kind }: Named) => notFound(`${field}: ${kind}`)

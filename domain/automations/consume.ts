@@ -1,0 +1,64 @@
+import type { Tx } from '../../store/connect.ts'
+import { type NewAutomationRun, startRuns } from '../automation-runs/start.ts'
+import { wakeWaits } from '../automation-runs/wake-waits.ts'
+import type { Environment } from '../environment.ts'
+import type { LogEvent } from '../log/consumer.ts'
+import { logMicros } from '../log/time.ts'
+import { loadHistories } from './history.ts'
+import { holdLive, type LiveAutomation } from './live.ts'
+import { membersOf } from './members.ts'
+import { skipReason } from './starting.ts'
+
+/** An event and an automation that it starts, or would start. */
+type Match = { automation: LiveAutomation; event: LogEvent; at: number }
+
+const matchesOf = (events: readonly LogEvent[], live: readonly LiveAutomation[]): Match[] =>
+  events.flatMap(event =>
+    live.flatMap(automation => {
+      const from = automation.from.get(event.name)?.[event.partition]
+      return from !== undefined && event.log_offset >= from ? [{ automation, event, at: logMicros(event.received_at) }] : []
+    }),
+  )
+
+/** Who is in the segment of each automation that has one, of those whom the events are about. */
+async function membersOfAll(tx: Tx, environment: Environment, matches: readonly Match[]): Promise<Map<string, Set<string>>> {
+  const users = new Map<string, Set<string>>()
+  for (const { automation, event } of matches) {
+    const { segments } = automation.data
+    if (segments === null || event.user_id === null || automation.isPaused) continue
+    const some = users.get(segments) ?? new Set()
+    users.set(segments, some.add(event.user_id))
+  }
+  const members = new Map<string, Set<string>>()
+  for (const [segment, some] of users) members.set(segment, await membersOf(tx, environment, segment, [...some]))
+  return members
+}
+
+/** What becomes of each match, in the order of the log: the runs that it starts count for those that come later in the batch. */
+async function decide(tx: Tx, environment: Environment, matches: readonly Match[]): Promise<NewAutomationRun[]> {
+  const members = await membersOfAll(tx, environment, matches)
+  const asked = matches.flatMap(({ automation: { id, data, isPaused }, event: { user_id }, at }) =>
+    user_id === null || isPaused ? [] : [{ automation: id, data, user: user_id, at }],
+  )
+  const histories = await loadHistories(tx, environment, asked)
+  return matches.map(({ automation: { id, version, data, isPaused }, event, at }) => {
+    const { user_id: user, platform } = event
+    const isMember = user !== null && data.segments !== null && members.get(data.segments)?.has(user) === true
+    const reason = skipReason(data, { user, platform, isPaused, isMember, history: () => histories.of(id, user!, at) })
+    if (reason === null) histories.add(id, user!, at)
+    return { automation: id, version, event, reason }
+  })
+}
+
+/**
+ * Exactly one run for each event that an active or paused automation names, in the transaction that moves the position: begun, or
+ * skipped with its reason. Then the waits that the events end.
+ */
+export async function consumeForAutomations(tx: Tx, environment: Environment, events: LogEvent[]): Promise<void> {
+  const triggering = events.filter(event => event.triggers)
+  if (triggering.length === 0) return
+  const live = await holdLive(tx, environment, [...new Set(triggering.map(({ name }) => name))])
+  const matches = matchesOf(triggering, live)
+  if (matches.length > 0) await startRuns(tx, environment, await decide(tx, environment, matches))
+  await wakeWaits(tx, environment, triggering)
+}

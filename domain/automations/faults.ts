@@ -1,0 +1,66 @@
+import { IANAZone } from 'luxon'
+import { slugNamed } from '../events/named-type.ts'
+import type { Detail } from '../refusal.ts'
+import { propertyFault } from '../users/properties.ts'
+import type { AutomationData, Step } from './data.ts'
+import { durationFault, GRANT, WAIT } from './duration.ts'
+import { type Placed, placedSteps } from './placed.ts'
+
+const MAX_STEPS = 50
+const MAX_DEPTH = 5
+const NO_EVENT = 'must be a uid or slug of the catalogue, or the slug of a custom event'
+
+/** Zones go by their names: an offset has no daylight saving and no place. */
+const isZone = (name: string) => /^[A-Za-z]/.test(name) && IANAZone.isValidZone(name)
+
+/** What is wrong with a step by itself, as [its field, why]. */
+function stepFault(step: Step): [field: string, why: string | null][] {
+  switch (step.type) {
+    case 'delay':
+      return [['duration', durationFault(step.duration, WAIT)]]
+    case 'wait_until':
+      return [['timezone', isZone(step.timezone) ? null : 'must be a time zone of the IANA database']]
+    case 'wait_for_event':
+      return [
+        ['event', slugNamed(step.event) === null ? NO_EVENT : null],
+        ['timeout', durationFault(step.timeout, WAIT)],
+      ]
+    case 'grant_entitlement':
+      return [['duration', step.duration === null ? null : durationFault(step.duration, GRANT)]]
+    case 'set_property': {
+      const fault = propertyFault(step)
+      return [[fault?.in ?? 'key', fault?.error ?? null]]
+    }
+    default:
+      return []
+  }
+}
+
+function structureFaults(placed: Placed[]): Detail[] {
+  const seen = new Map<string, string>()
+  const faults: Detail[] = []
+  for (const { step, field, depth } of placed) {
+    const first = seen.get(step.id)
+    if (first !== undefined) faults.push({ field: `${field}.id`, message: `must be unique: ${first} has it` })
+    else seen.set(step.id, field)
+    if (depth === MAX_DEPTH + 1) faults.push({ field, message: `is nested deeper than ${MAX_DEPTH} levels` })
+  }
+  if (placed.length > MAX_STEPS) faults.push({ field: 'data.steps', message: `must have at most ${MAX_STEPS} steps over all levels` })
+  return faults
+}
+
+/** What is wrong with the data by itself: everything that needs no look at what else there is. */
+export function dataFaults({ initiators, actions, steps }: AutomationData): Detail[] {
+  const placed = placedSteps(steps ?? [])
+  const events = initiators.flatMap(({ uid }, i) =>
+    slugNamed(uid) === null ? [{ field: `data.initiators[${i}].uid`, message: NO_EVENT }] : [],
+  )
+  const nothing =
+    !steps && actions.push === undefined && actions.screen === undefined
+      ? [{ field: 'data.actions', message: 'must name a push or a screen, unless there are steps' }]
+      : []
+  const own = placed.flatMap(({ step, field }) =>
+    stepFault(step).flatMap(([name, why]) => (why === null ? [] : [{ field: `${field}.${name}`, message: why }])),
+  )
+  return [...events, ...nothing, ...structureFaults(placed), ...own]
+}

@@ -1,0 +1,84 @@
+import type { Db } from '../../store/connect.ts'
+import type { Environment } from '../environment.ts'
+import type { AutomationData } from './data.ts'
+import { type History, Starts, WINDOW } from './starting.ts'
+
+/** Who may have a run that matters to a new one; `at`: received_at of the first event that asks, in µs. */
+export type Asked = { automation: string; data: AutomationData; user: string; at: number }
+
+/** What the earlier runs of each user and automation have done, and those of the same batch as they are added. */
+export type Histories = {
+  of(automation: string, user: string, at: number): History
+  add(automation: string, user: string, at: number): void
+}
+
+const keyOf = (automation: string, user: string) => `${automation} ${user}`
+
+async function unfinished(db: Db, environment: Environment, asked: readonly Asked[]): Promise<Set<string>> {
+  const some = asked.filter(({ data }) => !data.reentry)
+  if (some.length === 0) return new Set()
+  const { rows } = await db.query<{ automation: string; user: string }>({
+    name: 'unfinished-automation-runs',
+    text: `select k.automation, k.user_id as "user" from unnest($2::text[], $3::text[]) k(automation, user_id) cross join lateral (
+             select 1 from automation_runs where environment = $1 and user_id = k.user_id and automation_id = k.automation
+               and status in ('pending', 'running', 'waiting') limit 1) r`,
+    values: [environment, some.map(({ automation }) => automation), some.map(({ user }) => user)],
+  })
+  return new Set(rows.map(({ automation, user }) => keyOf(automation, user)))
+}
+
+// A replay answers an event that has had its run: it is not counted a second time.
+const STARTED = `
+  select k.automation, k.user_id as "user", r.at, coalesce(f.started, 0) as forgotten
+  from unnest($2::text[], $3::text[], $4::timestamptz[], $5::int[]) k(automation, user_id, since, most)
+  left join lateral (select started from forgotten_runs
+    where environment = $1 and automation_id = k.automation and user_id = k.user_id limit 1) f on true
+  cross join lateral (select array(
+    select (extract(epoch from received_at) * 1000000)::bigint from automation_runs
+    where environment = $1 and user_id = k.user_id and automation_id = k.automation and received_at > k.since
+      and status <> 'skipped' and replay_of is null
+    order by received_at desc limit k.most) as at) r`
+
+async function startedIn(db: Db, environment: Environment, asked: readonly Asked[]): Promise<Map<string, Starts>> {
+  const some = asked.flatMap(one => (one.data.frequency ? [{ ...one, frequency: one.data.frequency }] : []))
+  const starts = new Map(some.map(({ automation, user, frequency }) => [keyOf(automation, user), new Starts(frequency)]))
+  if (some.length === 0) return starts
+  const { rows } = await db.query<{ automation: string; user: string; at: number[]; forgotten: number }>({
+    name: 'started-automation-runs',
+    text: STARTED,
+    values: [
+      environment,
+      some.map(({ automation }) => automation),
+      some.map(({ user }) => user),
+      some.map(({ at, frequency: { per } }) =>
+        per === 'lifetime' ? '-infinity' : new Date(Math.floor((at - WINDOW[per]) / 1000)).toISOString(),
+      ),
+      some.map(({ frequency }) => frequency.max_runs_per_user),
+    ],
+  })
+  for (const { automation, user, at, forgotten } of rows) {
+    const known = starts.get(keyOf(automation, user))!
+    // Those that are no longer kept count for `lifetime` alone, where every time is within the window.
+    for (let n = 0; n < Math.min(forgotten, 1000); n++) known.add(0)
+    for (const time of at.reverse()) known.add(time)
+  }
+  return starts
+}
+
+/** One statement for each of the two questions, whoever is asked about. */
+export async function loadHistories(db: Db, environment: Environment, asked: readonly Asked[]): Promise<Histories> {
+  const first = [...new Map(asked.toReversed().map(one => [keyOf(one.automation, one.user), one])).values()]
+  const running = await unfinished(db, environment, first)
+  const starts = await startedIn(db, environment, first)
+  return {
+    of(automation, user, at) {
+      const key = keyOf(automation, user)
+      return { isRunning: running.has(key), started: starts.get(key)?.within(at) ?? 0 }
+    },
+    add(automation, user, at) {
+      const key = keyOf(automation, user)
+      running.add(key)
+      starts.get(key)?.add(at)
+    },
+  }
+}

@@ -1,0 +1,28 @@
+import type { Db } from '../../store/connect.ts'
+import type { Environment } from '../environment.ts'
+import type { Condition } from '../segments/condition.ts'
+import { segmentIdsIn } from '../segments/condition.ts'
+import { loadSegments } from '../segments/find.ts'
+import { membersSql } from '../segments/sql.ts'
+
+/** Those of the users for whom all conditions hold now. */
+export async function usersMeeting(
+  db: Db,
+  environment: Environment,
+  conditions: readonly Condition[],
+  users: readonly string[],
+): Promise<Set<string>> {
+  if (users.length === 0) return new Set()
+  const segments = await loadSegments(db, environment, segmentIdsIn(conditions))
+  const { sql, parameters } = membersSql(environment, conditions, segments, { first: 3 })
+  const { rows } = await db.query<{ id: string }>(
+    `select u.id from unnest($2::text[]) k(id) cross join lateral (
+       select * from users where environment = $1 and id = k.id limit 1) u where ${sql}`,
+    [environment, users, ...parameters],
+  )
+  return new Set(rows.map(({ id }) => id))
+}
+
+/** Those of the users who are in the segment now, an own or a system one; nobody is in one that does not exist. */
+export const membersOf = (db: Db, environment: Environment, segment: string, users: readonly string[]): Promise<Set<string>> =>
+  usersMeeting(db, environment, [{ metric: 'segment', comparator: 'eq', value: segment, negate: false }], users)

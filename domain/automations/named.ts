@@ -1,0 +1,75 @@
+import type { Tx } from '../../store/connect.ts'
+import type { Environment } from '../environment.ts'
+import { holdSegments } from '../segments/missing.ts'
+import { conditionsIn } from './conditions.ts'
+import type { AutomationData } from './data.ts'
+import { placedSteps } from './placed.ts'
+
+export type NamedKind = 'entitlement' | 'screen' | 'segment' | 'push' | 'integration'
+/** A thing that an automation names; `field` as errors name it. */
+export type Named = { kind: NamedKind; id: string; field: string }
+
+/** Everything that the data names by id, except in conditions. */
+export function namedIn({ actions, segments, steps }: AutomationData): Named[] {
+  const inSteps = placedSteps(steps ?? []).flatMap(({ step, field }): Named[] => {
+    switch (step.type) {
+      case 'webhook':
+        return [{ kind: 'integration', id: step.integration_id, field: `${field}.integration_id` }]
+      case 'push':
+        return [{ kind: 'push', id: step.push, field: `${field}.push` }]
+      case 'screen':
+        return [{ kind: 'screen', id: step.screen, field: `${field}.screen` }]
+      case 'grant_entitlement':
+        return [{ kind: 'entitlement', id: step.entitlement_id, field: `${field}.entitlement_id` }]
+      default:
+        return []
+    }
+  })
+  return [
+    ...(actions.push === undefined ? [] : [{ kind: 'push' as const, id: actions.push, field: 'data.actions.push' }]),
+    ...(actions.screen === undefined ? [] : [{ kind: 'screen' as const, id: actions.screen, field: 'data.actions.screen' }]),
+    ...(segments === null ? [] : [{ kind: 'segment' as const, id: segments, field: 'data.segments' }]),
+    ...inSteps,
+  ]
+}
+
+/** The same and the segments that conditions name: without one of them an automation cannot be activated. */
+export const neededBy = (data: AutomationData): Named[] => [
+  ...namedIn(data),
+  ...conditionsIn(data).flatMap(({ metric, value }) =>
+    metric === 'segment' ? [{ kind: 'segment' as const, id: value, field: 'data.steps' }] : [],
+  ),
+]
+
+type Table = Exclude<NamedKind, 'segment'>
+// Integrations are never removed from their table, only marked: the mark conflicts with `for share`, a removal with either.
+const HELD: Record<Table, string> = {
+  entitlement: 'select id from entitlements where environment = $1 and id = any ($2::text[]) order by id for key share',
+  screen: 'select id from screens where environment = $1 and id = any ($2::text[]) order by id for key share',
+  push: 'select id from pushes where environment = $1 and id = any ($2::text[]) order by id for key share',
+  integration: 'select id from integrations where environment = $1 and id = any ($2::text[]) and deleted_at is null order by id for share',
+}
+/** Whoever holds several kinds holds them in this order. */
+const KINDS: readonly NamedKind[] = ['entitlement', 'screen', 'segment', 'push', 'integration']
+
+/**
+ * Those of the things that are not there. The others cannot be deleted before the transaction ends: a deletion looks for automations
+ * that name the thing only after it has waited for them.
+ */
+export async function holdNamed(tx: Tx, environment: Environment, named: readonly Named[]): Promise<Named[]> {
+  const missing = new Set<Named>()
+  for (const kind of KINDS) {
+    const wanted = named.filter(one => one.kind === kind)
+    if (wanted.length === 0) continue
+    const ids = [...new Set(wanted.map(({ id }) => id))]
+    const gone = kind === 'segment' ? await holdSegments(tx, environment, ids) : await missingIn(tx, environment, kind, ids)
+    for (const one of wanted) if (gone.includes(one.id)) missing.add(one)
+  }
+  return named.filter(one => missing.has(one))
+}
+
+async function missingIn(tx: Tx, environment: Environment, kind: Table, ids: string[]): Promise<string[]> {
+  const { rows } = await tx.query<{ id: string }>(HELD[kind], [environment, ids])
+  const known = new Set(rows.map(({ id }) => id))
+  return ids.filter(id => !known.has(id))
+}

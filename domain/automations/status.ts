@@ -1,0 +1,50 @@
+import type { Tx } from '../../store/connect.ts'
+import { cancelRunsOf } from '../automation-runs/cancel.ts'
+import { releaseRuns } from '../automation-runs/park.ts'
+import type { Environment } from '../environment.ts'
+import { conflict } from '../refusal.ts'
+import { AUTOMATION_COLUMNS, type Automation, type AutomationChange, automationOf, lockAutomation } from './automation.ts'
+import type { AutomationStatus } from './input.ts'
+import { holdNamed, neededBy } from './named.ts'
+
+/** Any to any. Throws `conflict` when it is to be active and names something that is gone. */
+export async function changeAutomationStatus(
+  tx: Tx,
+  environment: Environment,
+  id: string,
+  status: AutomationStatus,
+): Promise<AutomationChange> {
+  const before = await lockAutomation(tx, environment, id, 'no key update')
+  if (before.status === status) return { before: null, after: before }
+  const { rows } = await tx.query<Automation>(
+    `update automations set status = $3, updated_at = environment_now($1) where environment = $1 and id = $2 returning ${AUTOMATION_COLUMNS}`,
+    [environment, id, status],
+  )
+  await enterStatus(tx, environment, before, before.status, status)
+  return { before, after: automationOf(rows[0]!) }
+}
+
+/** What a change of status brings with it. The automation is held. */
+export async function enterStatus(
+  tx: Tx,
+  environment: Environment,
+  { id, data }: Pick<Automation, 'id' | 'data'>,
+  before: AutomationStatus,
+  status: AutomationStatus,
+): Promise<void> {
+  switch (status) {
+    case 'inactive':
+      await cancelRunsOf(tx, environment, id, 'automation_inactive')
+      return
+    case 'active': {
+      const [gone] = await holdNamed(tx, environment, neededBy(data))
+      if (gone) throw conflict(`${gone.field} names a ${gone.kind} that is gone: ${gone.id}`)
+      if (before === 'paused') await releaseRuns(tx, environment, id)
+      return
+    }
+    case 'paused':
+      return
+    default:
+      status satisfies never
+  }
+}

@@ -1,0 +1,59 @@
+import type { Tx } from '../../store/connect.ts'
+import type { Environment } from '../environment.ts'
+import { holdConsumer } from '../log/consumer.ts'
+import { conflict } from '../refusal.ts'
+import { AUTOMATION_COLUMNS, type Automation, type AutomationChange, automationOf, lockAutomation } from './automation.ts'
+import { holdAgainstWorld, missingThing, refuseFaulty } from './check.ts'
+import { completeData } from './complete.ts'
+import { writeVersion } from './create.ts'
+import type { AutomationData } from './data.ts'
+import { initiatorSlugs, writeInitiators } from './initiators.ts'
+import type { AutomationInput, AutomationStatus } from './input.ts'
+import { namedIn } from './named.ts'
+import { enterStatus } from './status.ts'
+
+const same = (a: AutomationData, b: AutomationData) => JSON.stringify(a) === JSON.stringify(b)
+
+/**
+ * Full replacement. The consumer of the log is held before the automation, as everywhere: a batch holds its position first, too.
+ * Throws `invalid_data`; `not_found` for what is named and is not there, `conflict` when that was there before and the automation is
+ * to become active.
+ */
+export async function updateAutomation(tx: Tx, environment: Environment, id: string, input: AutomationInput): Promise<AutomationChange> {
+  const data = completeData(input.data)
+  const end = await holdConsumer(tx, 'automations', environment)
+  const before = await lockAutomation(tx, environment, id, 'no key update')
+  refuseFaulty(data)
+  await refuseMissing(tx, environment, before, { data, status: input.status })
+  const { name, caption, status } = input
+  const isSame = same(before.data, data)
+  if (isSame && before.name === name && before.caption === caption && before.status === status) return { before: null, after: before }
+  const version = isSame ? before.version : before.version + 1
+  if (!isSame) {
+    await writeVersion(tx, environment, id, version, data)
+    await writeInitiators(tx, environment, id, initiatorSlugs(data), end)
+  }
+  const { rows } = await tx.query<Automation>(
+    `update automations set name = $3, caption = $4, status = $5, version = $6, updated_at = environment_now($1)
+     where environment = $1 and id = $2 returning ${AUTOMATION_COLUMNS}`,
+    [environment, id, name, caption, status, version],
+  )
+  if (before.status !== status) await enterStatus(tx, environment, { id, data }, before.status, status)
+  return { before, after: automationOf(rows[0]!) }
+}
+
+async function refuseMissing(
+  tx: Tx,
+  environment: Environment,
+  before: Automation,
+  { data, status }: { data: AutomationData; status: AutomationStatus },
+): Promise<void> {
+  const missing = await holdAgainstWorld(tx, environment, data)
+  const known = new Set(namedIn(before.data).map(({ kind, id }) => `${kind}:${id}`))
+  const unknown = missing.find(({ kind, id }) => !known.has(`${kind}:${id}`))
+  if (unknown) throw missingThing(unknown)
+  const gone = missing[0]
+  if (!gone) return
+  if (status === 'active' && before.status !== 'active') throw conflict(`${gone.field} names a ${gone.kind} that is gone`)
+  throw missingThing(gone)
+}

@@ -1,0 +1,18 @@
+import type { Pool } from '../../store/connect.ts'
+import { RELEASE_DUE, releaseMore } from '../deliveries/release.ts'
+import { PROBE_DUE, probeOldest } from '../integrations/probing.ts'
+import { REPORT_SLOT } from '../reports/report.ts'
+import { takeSlot } from '../reports/take-slot.ts'
+import { passTime } from '../subscriptions/pass.ts'
+import { SUBSCRIPTION_DUE } from '../subscriptions/store.ts'
+
+/** A kind of promise that one transaction keeps. `fire` does what is due, once, and passes over what is not (or no longer) due. */
+export type DomainTimer = { kind: string; fire(pool: Pool, id: number): Promise<unknown> }
+
+/** All of them, in the order in which those of one instant are kept: what workers fire, the test clock fires by itself. */
+export const TIMERS: DomainTimer[] = [
+  { kind: REPORT_SLOT, fire: takeSlot },
+  { kind: PROBE_DUE, fire: probeOldest },
+  { kind: RELEASE_DUE, fire: releaseMore },
+  { kind: SUBSCRIPTION_DUE, fire: passTime },
+]

@@ -1,0 +1,26 @@
+import type { Db } from '../../store/connect.ts'
+import { remember } from '../ledger/history.ts'
+
+const KEPT_DAYS = 30
+
+// A replay may open one again while we wait for its row: it is asked once more when it is locked.
+const DROP = `
+with old as materialized (
+  select d.number from environments e cross join lateral (
+    select number from deliveries where environment = e.id and ended_at < now() + e.clock_offset - make_interval(days => $1)
+    order by ended_at limit $2) d limit $2
+), locked as materialized (
+  select d.number from deliveries d where d.number = any (array(select number from old)) and d.ended_at is not null and d.status in ('delivered', 'failed')
+  order by d.number for update skip locked
+), gone as (
+  delete from deliveries d using locked l where d.number = l.number returning d.environment, d.status, d.reason, d.created_at
+), remembered as (
+  ${remember({ kind: 'deliveries', from: 'gone', due: 'created_at', outcome: 'status', reason: 'reason' })}
+)
+select count(*)::int as dropped from gone`
+
+/** Removes deliveries 30 days after their end by the clock of their environment; at most `batch` at once. The ledger still counts them. */
+export async function dropOldDeliveries(db: Db, batch: number): Promise<number> {
+  const { rows } = await db.query<{ dropped: number }>(DROP, [KEPT_DAYS, batch])
+  return rows[0]!.dropped
+}

@@ -1,0 +1,44 @@
+import type { Tx } from '../../store/connect.ts'
+import { orderedId } from '../../store/ids.ts'
+import { type Environment, now } from '../environment.ts'
+import { checkReport } from './check.ts'
+import { holdDestinations } from './destinations.ts'
+import { isoOf, promiseSlot } from './promise.ts'
+import { REPORT_COLUMNS, type ReportRequest, type ReportRow } from './report.ts'
+import { nextSlot } from './slots.ts'
+
+/** A report; an active one with the promise of its first slot, which lies after now. */
+export async function createReport(tx: Tx, environment: Environment, request: ReportRequest): Promise<ReportRow> {
+  checkReport(request)
+  const { input, destinationIds } = request
+  const destinations = await holdDestinations(tx, environment, destinationIds)
+  const made = await now(tx, environment)
+  const next = input.status === 'active' ? nextSlot(input, Date.parse(made)).at : null
+  const { rows } = await tx.query<ReportRow>(
+    `insert into scheduled_reports (environment, id, report_name, send_at, included_range_days, status, destinations, timezone, cadence,
+       weekday, day_of_month, missed, on_dst_gap, on_dst_overlap, format, next_slot, last_slot, created_at, updated_at)
+     values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $18) returning ${REPORT_COLUMNS}`,
+    [
+      environment,
+      orderedId('rep'),
+      input.report_name,
+      input.send_at,
+      input.included_range_days,
+      input.status,
+      JSON.stringify(destinations),
+      input.timezone,
+      input.cadence,
+      input.weekday,
+      input.day_of_month,
+      input.missed,
+      input.on_dst_gap,
+      input.on_dst_overlap,
+      input.format,
+      next === null ? null : isoOf(next),
+      next === null ? null : made,
+      made,
+    ],
+  )
+  if (next !== null) await promiseSlot(tx, environment, rows[0]!.number, next)
+  return rows[0]!
+}

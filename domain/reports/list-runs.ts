@@ -1,0 +1,34 @@
+import type { Db } from '../../store/connect.ts'
+import type { Environment } from '../environment.ts'
+import { notFound } from '../refusal.ts'
+import type { Outcome } from './outcome.ts'
+import { RUN_COLUMNS, type RunRow } from './run.ts'
+
+type Wanted = { limit: number; after: string | undefined; outcomes: Outcome[] }
+
+/** A report's runs, newest first; one row more than `limit`. `restarted`: the cursor names none of them. 404 without report. */
+export async function listRuns(
+  db: Db,
+  environment: Environment,
+  report: string,
+  { limit, after, outcomes }: Wanted,
+): Promise<{ rows: RunRow[]; restarted: boolean }> {
+  const first = await db.query<{ at: string | null }>({
+    name: 'report-runs-cursor',
+    text: `select c.created_at::text as at from scheduled_reports r
+           left join report_runs c on c.environment = r.environment and c.id = $3 and c.report_id = r.id
+           where r.environment = $1 and r.id = $2 and r.deleted_at is null`,
+    values: [environment, report, after ?? null],
+  })
+  const from = first.rows[0]
+  if (!from) throw notFound('report')
+  const { rows } = await db.query<RunRow>({
+    name: 'list-report-runs',
+    text: `select ${RUN_COLUMNS} from report_runs
+           where environment = $1 and report_id = $2 and ($3::timestamptz is null or (created_at, id) < ($3, $4))
+             and (cardinality($5::text[]) = 0 or outcome = any ($5))
+           order by created_at desc, id desc limit $6`,
+    values: [environment, report, from.at, after ?? null, outcomes, limit + 1],
+  })
+  return { rows, restarted: after !== undefined && from.at === null }
+}

@@ -1,0 +1,71 @@
+import type { Db } from '../../store/connect.ts'
+import type { Environment } from '../environment.ts'
+import type { ExportFormat } from '../exports/export.ts'
+import { type Detail, notFound } from '../refusal.ts'
+import type { Missed } from './fate.ts'
+import type { Schedule } from './slots.ts'
+
+/** Kind of the `due` rows of slots; their id is the report's number. */
+export const REPORT_SLOT = 'report-slot'
+
+export type Destination = { type: 'target_integration'; id: string; label: string }
+
+/** What the caller says of a report, all of it. */
+export type ReportInput = Schedule & {
+  report_name: string
+  included_range_days: 1 | 3 | 7
+  status: 'draft' | 'active'
+  missed: Missed
+  format: ExportFormat
+}
+
+/** `faults`: what was found wrong with the request already. */
+export type ReportRequest = { input: ReportInput; destinationIds: string[]; faults: Detail[] }
+
+/** `last_slot`: the slots begin after it. Null slots: never active, or a draft. */
+export type ReportRow = ReportInput & {
+  id: string
+  number: number
+  destinations: Destination[]
+  runs: number
+  next_slot: string | null
+  last_slot: string | null
+  created_at: string
+  updated_at: string
+}
+
+export const REPORT_COLUMNS = `id, number, report_name, send_at, included_range_days, status, destinations, timezone, cadence, weekday, day_of_month,
+  missed, on_dst_gap, on_dst_overlap, format, runs, next_slot, last_slot, created_at, updated_at`
+
+export async function getReport(db: Db, environment: Environment, id: string): Promise<ReportRow> {
+  const { rows } = await db.query<ReportRow>(
+    `select ${REPORT_COLUMNS} from scheduled_reports where environment = $1 and id = $2 and deleted_at is null`,
+    [environment, id],
+  )
+  if (!rows[0]) throw notFound('report')
+  return rows[0]
+}
+
+/** The report, held until the transaction ends: nobody takes a slot of it meanwhile. */
+export async function holdReport(db: Db, environment: Environment, id: string): Promise<ReportRow> {
+  const { rows } = await db.query<ReportRow>(
+    `select ${REPORT_COLUMNS} from scheduled_reports where environment = $1 and id = $2 and deleted_at is null for no key update`,
+    [environment, id],
+  )
+  if (!rows[0]) throw notFound('report')
+  return rows[0]
+}
+
+/** Newest first; one row more than `limit` when there are more. */
+export async function listReports(
+  db: Db,
+  environment: Environment,
+  { limit, offset }: { limit: number; offset: number },
+): Promise<ReportRow[]> {
+  const { rows } = await db.query<ReportRow>(
+    `select ${REPORT_COLUMNS} from scheduled_reports where environment = $1 and deleted_at is null
+     order by created_at desc, id desc limit $2 offset $3`,
+    [environment, limit + 1, offset],
+  )
+  return rows
+}

@@ -1,0 +1,29 @@
+import type { Db } from '../../store/connect.ts'
+import { remember } from '../ledger/history.ts'
+
+const KEPT_DAYS = 400
+
+// A resend may be under way: it is asked once more when it is locked.
+const DROP = `
+with old as materialized (
+  select r.environment, r.id from environments e cross join lateral (
+    select environment, id from report_runs where environment = e.id and finished_at < now() + e.clock_offset - make_interval(days => $1)
+    order by finished_at limit $2) r limit $2
+), locked as materialized (
+  select r.environment, r.id from old o join report_runs r on r.environment = o.environment and r.id = o.id
+  where r.status = 'finished' and r.finished_at is not null order by r.environment, r.id for update of r skip locked
+), gone as (
+  delete from report_runs r using locked l where r.environment = l.environment and r.id = l.id
+  returning r.environment, r.kind, r.slot, r.outcome, r.reason
+), slots as (
+  select * from gone where kind = 'scheduled'
+), remembered as (
+  ${remember({ kind: 'report_slots', from: 'slots', due: 'slot', outcome: 'outcome', reason: 'reason' })}
+)
+select count(*)::int as dropped from gone`
+
+/** Removes runs of reports 400 days after their end by the clock of their environment; at most `batch` at once. The ledger still counts slots. */
+export async function dropOldReportRuns(db: Db, batch: number): Promise<number> {
+  const { rows } = await db.query<{ dropped: number }>(DROP, [KEPT_DAYS, batch])
+  return rows[0]!.dropped
+}

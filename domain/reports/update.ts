@@ -1,0 +1,59 @@
+import { isDeepStrictEqual } from 'node:util'
+import type { Tx } from '../../store/connect.ts'
+import { type Environment, now } from '../environment.ts'
+import { checkReport } from './check.ts'
+import { holdDestinations } from './destinations.ts'
+import { endReport } from './end-runs.ts'
+import { isoOf, promiseSlot } from './promise.ts'
+import { holdReport, REPORT_COLUMNS, type ReportRequest, type ReportRow } from './report.ts'
+import { nextSlot } from './slots.ts'
+
+/** `before` is null when the report was so already: nothing was changed then. */
+export type ReportChange = { before: ReportRow | null; after: ReportRow }
+
+/**
+ * Replaces what the caller says of a report. A changed schedule goes on after the last slot taken, so that no time is left out; one
+ * that becomes active begins after now; one set to draft withholds what is due or under way.
+ */
+export async function updateReport(tx: Tx, environment: Environment, id: string, request: ReportRequest): Promise<ReportChange> {
+  const before = await holdReport(tx, environment, id)
+  checkReport(request)
+  const { input, destinationIds } = request
+  const destinations = await holdDestinations(tx, environment, destinationIds)
+  const wanted: ReportRow = { ...before, ...input, destinations }
+  if (isDeepStrictEqual(wanted, before)) return { before: null, after: before }
+  const at = await now(tx, environment)
+  if (before.status === 'active' && input.status === 'draft') await endReport(tx, environment, before, 'report_paused', at)
+  const last = before.status === 'active' ? before.last_slot : laterOf(before.last_slot, at)
+  const next = input.status === 'active' ? nextSlot(input, Date.parse(last!)).at : null
+  const { rows } = await tx.query<ReportRow>(
+    `update scheduled_reports set report_name = $3, send_at = $4, included_range_days = $5, status = $6, destinations = $7, timezone = $8,
+       cadence = $9, weekday = $10, day_of_month = $11, missed = $12, on_dst_gap = $13, on_dst_overlap = $14, format = $15, next_slot = $16,
+       last_slot = coalesce($17, last_slot), updated_at = $18
+     where environment = $1 and id = $2 returning ${REPORT_COLUMNS}`,
+    [
+      environment,
+      id,
+      input.report_name,
+      input.send_at,
+      input.included_range_days,
+      input.status,
+      JSON.stringify(destinations),
+      input.timezone,
+      input.cadence,
+      input.weekday,
+      input.day_of_month,
+      input.missed,
+      input.on_dst_gap,
+      input.on_dst_overlap,
+      input.format,
+      next === null ? null : isoOf(next),
+      next === null ? null : last,
+      at,
+    ],
+  )
+  await promiseSlot(tx, environment, before.number, next)
+  return { before, after: rows[0]! }
+}
+
+const laterOf = (slot: string | null, at: string): string => (slot !== null && slot > at ? slot : at)

@@ -1,0 +1,217 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { startApi, type TestApi } from '../harness/api.ts'
+import { type Ground, ground } from './ground.ts'
+
+let api: TestApi
+let g: Ground
+beforeAll(async () => {
+  api = await startApi()
+})
+afterAll(() => api.stop())
+beforeEach(async () => {
+  g = await ground(api)
+})
+
+/** An automation and the runs of as many events of one user, oldest first. */
+async function started(events: number, data: object = {}) {
+  const user = await g.user()
+  const automation = await g.automation(data)
+  await g.tell(Array.from({ length: events }, () => ({ event_name: 'go', customer_uid: user })))
+  await g.read()
+  const runs = (await g.runs(automation.id)).reverse()
+  return { user, automation, runs }
+}
+const numberOf = async (id: string): Promise<number> =>
+  (await api.pool.query('select number from automation_runs where id = $1', [id])).rows[0].number
+/** As workers leave a run: taken up, at rest in a step, at its end. */
+const taken = async (id: string) =>
+  api.pool.query(
+    `update due set fence = fence + 1, lease_until = now() + interval '30 seconds' where kind = 'automation-run' and id = $1`,
+    [await numberOf(id)],
+  )
+async function passed(id: string, steps: [step: string, status: string, result: object | null][], status: string) {
+  const number = await numberOf(id)
+  for (const [n, [step, stepStatus, result]] of steps.entries())
+    await api.pool.query(
+      `insert into automation_steps (run, n, step_id, type, status, started_at, finished_at, result, attempts)
+       values ($1, $2, $3, 'webhook', $4, '2026-03-01T12:00:00.9Z', '2026-03-01T12:00:01Z', $5,
+         '[{"number":1,"started_at":"2026-03-01T12:00:00Z","duration_ms":3,"error":null}]')`,
+      [number, n, step, stepStatus, result],
+    )
+  const isOver = !['running', 'waiting'].includes(status)
+  await api.pool.query(
+    `update automation_runs set status = $2, current_step = $3, due_at = case when $4 then null else due_at end, finished_at = case when $4 then now() end
+     where number = $1`,
+    [number, status, isOver ? null : steps.at(-1)![0], isOver],
+  )
+  if (isOver) await api.pool.query(`delete from due where kind = 'automation-run' and id = $1`, [number])
+}
+
+describe('the list of runs', () => {
+  test('is newest first, page by page, of this automation alone', async () => {
+    const { automation } = await started(5)
+    const other = await started(1)
+    const runs = await g.runs(automation.id)
+    const page = async (query: string) => (await g.call('GET', `${automation.url}/runs?limit=2${query}`)).body
+    const ids: string[] = []
+    let cursor = ''
+    for (;;) {
+      const { data, next_cursor, url } = await page(cursor)
+      expect(url).toBe(`${automation.url}/runs`)
+      ids.push(...data.map((run: { id: string }) => run.id))
+      if (!next_cursor) break
+      cursor = `&starting_after=${next_cursor}`
+    }
+    expect(ids).toHaveLength(6)
+    expect(ids).toEqual(runs.map(run => run.id))
+    const foreign = await g.call('GET', `${automation.url}/runs?limit=2&starting_after=${other.runs[0].id}`)
+    expect(foreign.headers.get('x-qon-pagination-restarted')).toBe('true')
+    expect(foreign.body.data[0].id).toBe(ids[0])
+  })
+
+  test('narrows by status (any of several), user and time of creation', async () => {
+    const { automation, runs, user } = await started(3)
+    await taken(runs[0].id)
+    await passed(runs[1].id, [['x', 'failed', null]], 'failed')
+    await g.tell([{ event_name: 'go' }])
+    await g.read()
+    const ids = async (query: string) => (await g.runs(automation.id, query)).map(run => run.id).reverse()
+    expect(await ids('&filter[status][]=running')).toEqual([runs[0].id])
+    expect(await ids('&filter[status][]=pending')).toEqual([runs[2].id])
+    expect(await ids('&filter[status][]=pending&filter[status][]=failed')).toEqual([runs[1].id, runs[2].id])
+    expect(await ids('&filter[status][]=skipped')).toHaveLength(1)
+    expect(await ids(`&filter[user_id]=${user}`)).toHaveLength(3)
+    expect(await ids('&filter[user_id]=nobody')).toEqual([])
+    const at = Date.parse(runs[0].created_at)
+    const time = (ms: number) => encodeURIComponent(new Date(ms).toISOString())
+    expect(await ids(`&from=${time(at)}&to=${time(at + 60_000)}`)).toHaveLength(4)
+    expect(await ids(`&to=${time(at)}`)).toEqual([])
+    expect(await ids(`&from=${time(at + 60_000)}`)).toEqual([])
+  })
+})
+
+describe('a run', () => {
+  test('is shown as running from the moment a worker has it', async () => {
+    const { automation, runs } = await started(1)
+    await taken(runs[0].id)
+    expect((await g.call('GET', runs[0].url)).body.status).toBe('running')
+    expect((await g.runs(automation.id))[0].status).toBe('running')
+  })
+
+  test('shows its timeline in order of begin', async () => {
+    const { runs } = await started(1)
+    await passed(
+      runs[0].id,
+      [
+        ['hook', 'succeeded', { delivery_id: 'dlv_1', http_status: 200 }],
+        ['again', 'waiting', null],
+      ],
+      'waiting',
+    )
+    const { body } = await g.call('GET', runs[0].url)
+    expect(body).toMatchObject({ status: 'waiting', current_step: 'again' })
+    expect(body.steps).toHaveLength(2)
+    expect(body.steps[0]).toEqual({
+      step_id: 'hook',
+      type: 'webhook',
+      status: 'succeeded',
+      reason: null,
+      started_at: '2026-03-01T12:00:00Z',
+      finished_at: '2026-03-01T12:00:01Z',
+      due_at: null,
+      reused: false,
+      result: { delivery_id: 'dlv_1', http_status: 200 },
+      attempts: [{ number: 1, started_at: '2026-03-01T12:00:00Z', duration_ms: 3, error: null }],
+    })
+  })
+})
+
+describe('cancelling', () => {
+  test.each(['pending', 'running', 'waiting'])('ends a run that is %s, once', async status => {
+    const { runs } = await started(2)
+    const { id, url } = runs[0]
+    if (status !== 'pending') await passed(id, [['x', status, null]], status)
+    const first = await g.call('POST', `${url}/cancel`)
+    expect([first.status, first.body.status, first.body.reason, first.body.due_at]).toEqual([200, 'cancelled', 'cancelled_by_api', null])
+    expect(first.body.finished_at).not.toBeNull()
+    const second = await g.call('POST', `${url}/cancel`)
+    expect([second.status, second.body]).toEqual([200, first.body])
+    const { rows } = await api.pool.query(`select id from due where kind = 'automation-run' and environment = $1`, [g.environment])
+    expect(rows).toEqual([{ id: await numberOf(runs[1].id) }])
+    const entries = await api.pool.query(
+      `select before ->> 'status' as before from audit_log where operation = 'v4CancelAutomationRun' and resource_id = $1`,
+      [id],
+    )
+    expect(entries.rows).toEqual([{ before: status }])
+  })
+
+  test.each(['succeeded', 'failed', 'skipped'])('is refused when the run is %s', async status => {
+    const { runs } = await started(1)
+    await passed(runs[0].id, [['x', 'succeeded', null]], status)
+    const { status: code, body } = await g.call('POST', `${runs[0].url}/cancel`)
+    expect([code, body.error.code]).toEqual([409, 'conflict'])
+  })
+})
+
+describe('a replay', () => {
+  const replay = (run: { url: string }, body?: object) => g.call('POST', `${run.url}/replay`, body ? { body } : {})
+
+  test('is a new run with the same event and version, due at once', async () => {
+    const { automation, runs } = await started(1)
+    await passed(runs[0].id, [['x', 'failed', null]], 'failed')
+    await g.call('PUT', automation.url, { body: { name: 'A', status: 'inactive', data: { ...automation.data, reentry: false } } })
+    const { status, body, headers } = await replay(runs[0])
+    expect([status, headers.get('location')]).toEqual([201, body.url])
+    expect(body).toEqual({
+      ...runs[0],
+      id: body.id,
+      url: `/v4/automation-runs/${body.id}`,
+      replay_of: runs[0].id,
+      created_at: body.created_at,
+      due_at: body.due_at,
+    })
+    expect(body.due_at).not.toBeNull()
+    expect((await g.call('GET', body.url)).body.steps).toEqual([])
+    const { rows } = await api.pool.query(`select id from due where kind = 'automation-run' and environment = $1`, [g.environment])
+    expect(rows).toEqual([{ id: await numberOf(body.id) }])
+  })
+
+  test('from a step takes over what came before it, with its results', async () => {
+    const { runs } = await started(1)
+    const timeline: Parameters<typeof passed>[1] = [
+      ['a', 'succeeded', { http_status: 200 }],
+      ['b', 'skipped', null],
+      ['c', 'failed', null],
+    ]
+    await passed(runs[0].id, timeline, 'failed')
+    const { body } = await replay(runs[0], { from_step: 'c' })
+    const { steps } = (await g.call('GET', body.url)).body
+    const original = (await g.call('GET', runs[0].url)).body.steps
+    expect(steps).toEqual(original.slice(0, 2).map((step: object) => ({ ...step, reused: true })))
+    const wrong = await replay(runs[0], { from_step: 'd' })
+    expect([wrong.status, wrong.body.error.details[0].field]).toEqual([400, 'from_step'])
+  })
+
+  test('of a skipped run begins it after all', async () => {
+    const automation = await g.automation()
+    await g.tell([{ event_name: 'go' }])
+    await g.read()
+    const [skipped] = await g.runs(automation.id)
+    expect((await replay(skipped)).body).toMatchObject({ status: 'pending', reason: null, replay_of: skipped.id })
+  })
+
+  test('is refused while the run is unfinished, and after its automation was deleted', async () => {
+    const { automation, runs } = await started(1)
+    expect((await replay(runs[0])).status).toBe(409)
+    await g.call('DELETE', automation.url)
+    expect((await replay(runs[0])).body.error).toMatchObject({ code: 'conflict', message: 'the automation of the run was deleted' })
+  })
+
+  test('keeps no other from being made: each asks for one more', async () => {
+    const { automation, runs } = await started(1)
+    await passed(runs[0].id, [['x', 'succeeded', null]], 'succeeded')
+    const made = await Promise.all(Array.from({ length: 10 }, () => replay(runs[0])))
+    expect(new Set(made.map(({ status }) => status))).toEqual(new Set([201]))
+    expect(await g.runs(automation.id)).toHaveLength(11)
+  })
+})

@@ -1,0 +1,87 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { advanceClock } from '../../domain/clock/advance.ts'
+import { readClock } from '../../domain/clock/clock.ts'
+import { drainedSince, finalCounts } from '../../domain/clock/drained.ts'
+import { holdConsumer } from '../../domain/log/consumer.ts'
+import { transaction } from '../../store/transaction.ts'
+import { dropExpired } from '../../workers/housekeeping.ts'
+import { startApi, type TestApi } from '../harness/api.ts'
+import { item } from '../harness/events.ts'
+import { deliveryRow, exportRow, integrationRow, runRow, slotRow } from '../harness/promises.ts'
+import { until } from '../harness/until.ts'
+
+// What the clock waits for, with workers that the tests play themselves.
+let api: TestApi
+beforeAll(async () => {
+  api = await startApi()
+})
+afterAll(() => api.stop())
+
+const HOUR = 3_600_000
+const clock = (environment: number) => readClock(api.pool, environment)
+const ahead = async (environment: number, hours: number) =>
+  new Date(Date.parse((await clock(environment)).now) + hours * HOUR).toISOString()
+const advance = (environment: number, to: string, limitMs = 100) =>
+  advanceClock(environment, to, { pool: api.pool, beat: async () => {}, limitMs })
+
+test('the clock does not go on before the log is read', async () => {
+  const { sandbox: key, sandboxEnvironment: environment } = await api.newProject()
+  await transaction(api.pool, tx => holdConsumer(tx, 'automations', environment))
+  await api.call('POST', '/v4/events', { key, body: { events: [item(), item()] } })
+  expect((await clock(environment)).outstanding).toBe(2)
+  const to = await ahead(environment, 1)
+  await expect(advance(environment, to)).rejects.toMatchObject({ code: 'upstream_timeout' })
+  expect((await clock(environment)).offset_seconds).toBe(0)
+  // Somebody reads, and makes a run of it in the same transaction: the clock has to wait for that one then.
+  const advanced = advance(environment, to, 10_000)
+  const { number } = await transaction(api.pool, async tx => {
+    const made = await runRow(api.pool, environment, { at: new Date().toISOString(), status: 'pending', dueAt: new Date().toISOString() })
+    await tx.query(
+      `update log_consumers c set next_offset = l.next_offset from log_positions l
+       where c.environment = $1 and l.environment = $1 and l.partition = c.partition`,
+      [environment],
+    )
+    return made
+  })
+  await api.pool.query(`update due set lease_until = clock_timestamp() + interval '1 minute' where kind = 'automation-run' and id = $1`, [
+    number,
+  ])
+  expect((await clock(environment)).outstanding).toBe(1)
+  expect((await clock(environment)).offset_seconds).toBe(0)
+  await api.pool.query(`delete from due where kind = 'automation-run' and id = $1`, [number])
+  await advanced
+  expect((await clock(environment)).offset_seconds).toBeGreaterThan(3590)
+})
+
+test('a retry that moves on is waited for at its next time, and its end counts as drained; so does what retention removes meanwhile', async () => {
+  const { sandboxEnvironment: environment } = await api.newProject()
+  const { pool } = api
+  const at = await ahead(environment, 0)
+  const row = { at, status: 'pending', dueAt: at }
+  const delivery = await deliveryRow(pool, environment, { ...row, integration: await integrationRow(pool, environment) })
+  await runRow(pool, environment, { at, status: 'succeeded' })
+  const before = await finalCounts(pool, environment)
+  expect(before).toEqual({ report_slots: 0, automation_runs: 1, deliveries: 0, exports: 0 })
+  const advanced = advance(environment, await ahead(environment, 24 * 100), 20_000)
+  const start = Date.parse(at)
+  for (const hours of [5, 20, 24 * 60]) {
+    const next = new Date(start + hours * HOUR).toISOString()
+    await pool.query(`update due set due_at = $2, fence = fence + 1 where kind = 'delivery' and id = $1`, [delivery.number, next])
+    await until('the clock to stand there', async () =>
+      Date.parse((await clock(environment)).now) >= Date.parse(next) - 1000 ? true : undefined,
+    )
+    expect(Date.parse((await clock(environment)).now) - Date.parse(next)).toBeLessThan(10_000)
+  }
+  await pool.query(`update deliveries set status = 'delivered', ended_at = environment_now($2) where number = $1`, [
+    delivery.number,
+    environment,
+  ])
+  await slotRow(pool, environment, { at, status: 'skipped', reason: 'missed' })
+  await exportRow(pool, environment, { at, status: 'done' })
+  await exportRow(pool, environment, { at, status: 'done', reportRun: 'rrn_1' })
+  await pool.query(`delete from due where kind = 'delivery'`)
+  await advanced
+  expect((await dropExpired(pool)).automationRuns).toBe(1)
+  const drained = drainedSince(before, await finalCounts(pool, environment))
+  expect(drained).toEqual({ report_slots: 1, automation_runs: 0, deliveries: 1, exports: 1 })
+})

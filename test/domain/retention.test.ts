@@ -1,0 +1,128 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { forgetExport } from '../../domain/exports/finish.ts'
+import { LEDGER_KINDS } from '../../domain/ledger/kinds.ts'
+import { readLedger } from '../../domain/ledger/read.ts'
+import { transaction } from '../../store/transaction.ts'
+import { dropExpired } from '../../workers/housekeeping.ts'
+import { startApi, type TestApi } from '../harness/api.ts'
+import { deliveryRow, exportRow, integrationRow, runRow, slotRow } from '../harness/promises.ts'
+
+let api: TestApi
+beforeAll(async () => {
+  api = await startApi()
+})
+afterAll(() => api.stop())
+
+const DAY = 86_400_000
+/** So many days ago, on the clock of a sandbox that is 1,000 days ahead. */
+const AHEAD_DAYS = 1000
+const ago = (days: number) => new Date(Date.now() + (AHEAD_DAYS - days) * DAY).toISOString()
+
+async function sandbox(): Promise<number> {
+  const { sandboxEnvironment } = await api.newProject()
+  await api.pool.query('update environments set clock_offset = make_interval(days => $2) where id = $1', [sandboxEnvironment, AHEAD_DAYS])
+  return sandboxEnvironment
+}
+
+const whole = (environment: number) =>
+  readLedger(api.pool, environment, LEDGER_KINDS, { from: ago(900), to: `${ago(0).slice(0, 19)}Z`, now: ago(0) })
+const rowsOf = async (table: string, environment: number) =>
+  (await api.pool.query<{ n: number }>(`select count(*)::int as n from ${table} where environment = $1`, [environment])).rows[0]!.n
+
+async function history(environment: number): Promise<void> {
+  const { pool } = api
+  await pool.query(
+    `insert into automations (environment, id, name, caption, status, version, created_at, updated_at) values ($1, 'auto_a', 'A', '', 'active', 1, now(), now())`,
+    [environment],
+  )
+  for (const [age, kept] of [
+    [89, true],
+    [91, false],
+    [92, false],
+  ] as const) {
+    for (const status of ['succeeded', 'skipped', 'failed']) {
+      const { number } = await runRow(pool, environment, { at: ago(age), status, reason: status, user: 'QON_x' })
+      await pool.query(
+        `insert into automation_steps (run, n, step_id, type, status, started_at) values ($1, 0, 's', 'exit', 'succeeded', now())`,
+        [number],
+      )
+    }
+    if (!kept) await runRow(pool, environment, { at: ago(age), status: 'succeeded', automation: 'auto_gone', user: 'QON_x' })
+    // However old: it has not ended.
+    await runRow(pool, environment, { at: ago(age), status: 'waiting', dueAt: ago(-1) })
+  }
+  const integration = await integrationRow(pool, environment)
+  for (const age of [29, 31, 31]) {
+    await deliveryRow(pool, environment, { at: ago(age), status: 'failed', reason: 'exhausted', integration })
+    await deliveryRow(pool, environment, { at: ago(age), status: 'delivered', integration })
+    await deliveryRow(pool, environment, { at: ago(age), status: 'retrying', integration, dueAt: ago(-1) })
+  }
+  for (const age of [399, 401, 402]) {
+    await slotRow(pool, environment, { at: ago(age), status: 'empty' })
+    await slotRow(pool, environment, { at: ago(age), status: 'skipped', reason: 'missed' })
+    await slotRow(pool, environment, { at: ago(age), status: 'running' })
+  }
+  await pool.query(
+    `insert into report_runs (environment, id, report_id, kind, status, outcome, created_at, finished_at) values ($1, 'rrn_test', 'rep_1', 'test', 'finished', 'empty', $2, $2)`,
+    [environment, ago(500)],
+  )
+  await pool.query(
+    `insert into pending_screens (environment, id, user_id, screen_id, automation_id, run_id, step_id, created_at, expires_at)
+     select $1, 'scr_' || n, 'QON_x', 's', 'auto_a', 'run_' || n, 's', now(), $2::timestamptz + make_interval(hours => n) from generate_series(-2, 2) n`,
+    [environment, ago(0)],
+  )
+  await pool.query(
+    `insert into set_aside_events (consumer, environment, partition, log_offset, event_id, error, set_aside_at, replayed_at)
+     values ('automations', $1, 0, 1, 'evt_1', 'x', now() - interval '401 days', null), ('automations', $1, 0, 2, 'evt_2', 'x', now(), now()),
+       ('automations', $1, 0, 3, 'evt_3', 'x', now() - interval '399 days', null)`,
+    [environment],
+  )
+}
+
+test('what is no longer kept goes by the clock of its environment, batch by batch, and the ledger stays as it was', async () => {
+  const environment = await sandbox()
+  await history(environment)
+  const before = await whole(environment)
+  expect(before.map(entry => entry.promised)).toEqual([9, 14, 9, 0])
+  const dropped = await dropExpired(api.pool, undefined, 3)
+  expect(dropped).toEqual({ automationRuns: 8, deliveries: 4, reportRuns: 5, pendingScreens: 3, setAside: 2 })
+  expect(await whole(environment)).toEqual(before)
+  expect(await dropExpired(api.pool)).toEqual({ automationRuns: 0, deliveries: 0, reportRuns: 0, pendingScreens: 0, setAside: 0 })
+  const kept = await Promise.all(
+    ['automation_runs', 'deliveries', 'report_runs', 'pending_screens'].map(table => rowsOf(table, environment)),
+  )
+  expect(kept).toEqual([6, 5, 5, 2])
+  const steps = await api.pool.query(
+    'select 1 from automation_steps s where not exists (select 1 from automation_runs r where r.number = s.run)',
+  )
+  expect(steps.rowCount).toBe(0)
+  // Begun, not skipped, and of an automation that can still ask.
+  const forgotten = await api.pool.query('select automation_id, user_id, started from forgotten_runs where environment = $1', [environment])
+  expect(forgotten.rows).toEqual([{ automation_id: 'auto_a', user_id: 'QON_x', started: 4 }])
+  await api.pool.query('delete from set_aside_events')
+})
+
+test('as many at once as there are workers: each row goes once and is counted once', async () => {
+  const environments = [await sandbox(), await sandbox()]
+  for (const environment of environments) await history(environment)
+  const before = await Promise.all(environments.map(whole))
+  const dropped = await Promise.all(Array.from({ length: 4 }, () => dropExpired(api.pool, undefined, 3)))
+  const rest = await dropExpired(api.pool)
+  expect(await Promise.all(environments.map(whole))).toEqual(before)
+  const sum = (what: string) => [...dropped, rest].reduce((total, each) => total + each[what]!, 0)
+  expect([sum('automationRuns'), sum('deliveries'), sum('reportRuns')]).toEqual([16, 8, 10])
+})
+
+test('the record of an export goes and still counts; one that a report made does not', async () => {
+  const environment = await sandbox()
+  const ids = [
+    await exportRow(api.pool, environment, { at: ago(100), status: 'done' }),
+    await exportRow(api.pool, environment, { at: ago(100), status: 'failed', reason: 'storage_error' }),
+    await exportRow(api.pool, environment, { at: ago(100), status: 'done', reportRun: 'rrn_1' }),
+  ]
+  const before = await whole(environment)
+  expect(before[3]).toMatchObject({ promised: 2, kept: 1, broken: 1, reasons: { storage_error: 1 } })
+  for (const id of ids) await transaction(api.pool, tx => forgetExport(tx, environment, id))
+  expect(await rowsOf('exports', environment)).toBe(0)
+  expect(await whole(environment)).toEqual(before)
+})

@@ -1,0 +1,77 @@
+// Webhooks in the sandbox, where the test clock moves time.
+import { expect } from 'vitest'
+import type { TestApi } from './api.ts'
+import type { Client } from './client.ts'
+import { item } from './events.ts'
+import { type Receiver, receiver } from './receiver.ts'
+import { until } from './until.ts'
+
+export type Hook = {
+  id: string
+  secret: string
+  receiver: Receiver
+  status(status: 0 | 1): Promise<void>
+  // biome-ignore lint/suspicious/noExplicitAny: answers are checked by the server
+  show(): Promise<any>
+  // biome-ignore lint/suspicious/noExplicitAny: answers are checked by the server
+  deliveries(query?: string): Promise<any[]>
+  /** Waits until the deliveries, oldest first, have these statuses. */
+  become(...statuses: string[]): Promise<void>
+}
+
+/** Calls in the sandbox of the first project. */
+export const sandbox =
+  (api: TestApi): Client =>
+  (method, path, options) =>
+    api.call(method, path, { key: api.project.sandbox, ...options })
+
+export async function must(call: Client, method: string, path: string, body?: unknown) {
+  const answer = await call(method, path, { body })
+  expect([answer.status, answer.text], `${method} ${path}`).toEqual([expect.toSatisfy(status => status < 300), answer.text])
+  return answer.body
+}
+
+export type HookOptions = { config?: Record<string, unknown>; settings?: Record<string, unknown>; platform?: string; call: Client }
+
+/** An active webhook with a receiver of its own, that takes everything. */
+export async function hook({ config = {}, settings = {}, platform = 'iOS', call }: HookOptions): Promise<Hook> {
+  const received = await receiver()
+  const { id } = await must(call, 'POST', '/v4/integrations', { title: 'Hook', integration: 'webhooks', target_platform: platform })
+  const path = `/v4/integrations/${id}`
+  const { generated_signing_secret: secret } = await must(call, 'PUT', `${path}/config`, {
+    settings: { url: received.url, sandbox_url: received.url, ...settings },
+    ...config,
+  })
+  const deliveries = async (query = '') => (await must(call, 'GET', `${path}/deliveries?limit=100${query}`)).data.reverse()
+  const made: Hook = {
+    id,
+    secret,
+    receiver: received,
+    deliveries,
+    status: async status => {
+      await must(call, 'POST', `${path}/status`, { status })
+    },
+    show: async () => (await must(call, 'GET', '/v4/integrations')).data.find((one: { id: string }) => one.id === id),
+    become: async (...statuses) => {
+      let last: string[] = []
+      const same = async () => {
+        last = (await deliveries()).map((one: { status: string }) => one.status)
+        return JSON.stringify(last) === JSON.stringify(statuses) || undefined
+      }
+      await until(`deliveries that are ${statuses}`, same, 10_000).catch(error => {
+        throw new Error(`${error.message}; they are ${last}`)
+      })
+    },
+  }
+  await made.status(1)
+  return made
+}
+
+/** Posts events of one user (or several) in their order; gives their ids in the log. */
+export async function post(call: Client, ...events: Record<string, unknown>[]): Promise<string[]> {
+  const items = events.map(fields => item({ identity_id: 'ada', ...fields }))
+  const { results } = await must(call, 'POST', '/v4/events', { events: items })
+  return results.map((result: { id: string }) => result.id)
+}
+
+export const advance = (call: Client, by: string) => must(call, 'POST', '/v4/test-clock/advance', { by })

@@ -1,0 +1,46 @@
+import { createBullBoard } from '@bull-board/api'
+import { BullMQAdapter } from '@bull-board/api/bullMQAdapter'
+import { KoaAdapter } from '@bull-board/koa'
+import { Queue } from 'bullmq'
+import type Koa from 'koa'
+import { kindsKey, queueName, SHARED } from './bullmq.ts'
+import { promptConnection, settled, toldOnce } from './redis.ts'
+
+export type BullBoardOptions = { url: string; prefix: string; at: string; onError: (error: unknown) => void }
+
+export type BullBoard = { show: Koa.Middleware; close(): Promise<void> }
+
+/** Shows the queues of the installation under the address `at`, to look at only: what could be done there the sweep does anyway. */
+export async function bullBoard({ url, prefix, at, onError }: BullBoardOptions): Promise<BullBoard> {
+  const connection = promptConnection(url)
+  toldOnce([connection], onError)
+  const queues = new Map<string, Queue>()
+  const adapter = new KoaAdapter()
+  adapter.setBasePath(at)
+  const board = createBullBoard({ queues: [], serverAdapter: adapter, options: { uiConfig: { boardTitle: 'Perennial' } } })
+  const middleware = adapter.registerPlugin() as unknown as Koa.Middleware
+
+  /** The kinds that workers listen to; a Redis that is away keeps the page as it was. */
+  async function lookForQueues(): Promise<void> {
+    const kinds = await connection.smembers(kindsKey(prefix)).catch(() => [])
+    for (const kind of kinds.sort()) {
+      if (queues.has(kind)) continue
+      const queue = new Queue(queueName(kind), { ...SHARED, prefix, connection, skipWaitingForReady: true, skipMetasUpdate: true })
+      queue.on('error', () => {})
+      queues.set(kind, queue)
+      board.addQueue(new BullMQAdapter(queue, { readOnlyMode: true, displayName: kind }))
+    }
+  }
+
+  await settled(connection)
+  return {
+    async show(ctx, next) {
+      await lookForQueues()
+      await middleware(ctx, next)
+    },
+    async close() {
+      await Promise.all([...queues.values()].map(queue => queue.close()))
+      connection.disconnect()
+    },
+  }
+}
