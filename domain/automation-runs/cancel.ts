@@ -27,13 +27,13 @@ export async function cancelRunsOf(
   automation: string,
   reason: Exclude<CancelReason, 'cancelled_by_api'>,
 ): Promise<void> {
-  await tx.query(
-    `select 1 from due d join automation_runs r on r.number = d.id
-     where d.kind = '${AUTOMATION_RUN_DUE}' and r.environment = $1 and r.automation_id = $2 and r.status in ${UNFINISHED}
-     order by d.id for update of d`,
+  // By the promises of the environment: what an automation has done in ninety days is much more than what it has under way.
+  const { rows } = await tx.query<{ id: number }>(
+    `select d.id from due d cross join lateral (select 1 from automation_runs where number = d.id and automation_id = $2 limit 1) r
+     where d.kind = '${AUTOMATION_RUN_DUE}' and d.environment = $1 order by d.id for update of d`,
     [environment, automation],
   )
-  await tx.query(CANCEL('r.automation_id = $2'), [environment, automation, reason])
+  await tx.query(CANCEL('r.number = any ($2::bigint[])'), [environment, rows.map(({ id }) => id), reason])
 }
 
 /** `before` is null when the run was cancelled already. Throws `conflict` when it has ended otherwise. */

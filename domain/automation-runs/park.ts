@@ -43,9 +43,10 @@ export const parkRun = (pool: Pool, run: AutomationRun): Promise<boolean> =>
 export async function releaseRuns(tx: Tx, environment: Environment, automationId: string): Promise<void> {
   await tx.query(
     `with parked as (
-       select d.id, r.due_at from automation_runs r
-         cross join lateral (select id, due_at from due where kind = '${AUTOMATION_RUN_DUE}' and id = r.number limit 1 for no key update) d
-       where r.environment = $1 and r.automation_id = $2 and r.status in ('pending', 'running', 'waiting') and r.due_at < d.due_at
+       select d.id, r.due_at from due d
+         cross join lateral (select due_at from automation_runs where number = d.id and automation_id = $2 limit 1) r
+       where d.kind = '${AUTOMATION_RUN_DUE}' and d.environment = $1 and r.due_at < d.due_at
+       order by d.id for no key update of d
      ), released as (
        update due d set due_at = p.due_at, ring_until = null from parked p where d.kind = '${AUTOMATION_RUN_DUE}' and d.id = p.id returning 1
      )

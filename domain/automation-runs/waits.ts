@@ -1,7 +1,9 @@
 import type { Tx } from '../../store/connect.ts'
 import { CATALOGUE } from '../events/catalogue.ts'
+import { LeaseLost } from '../runs/record.ts'
 import type { AutomationRun, TimelineStep } from './load.ts'
 import { positionAfter } from './position.ts'
+import { AUTOMATION_RUN_DUE } from './wake.ts'
 
 /** An event type as steps name it (uid or slug) -> the name that events have. */
 const nameOf = (event: string): string => CATALOGUE.find(({ uid }) => uid === event)?.slug ?? event
@@ -34,6 +36,16 @@ async function holdEnd(tx: Tx, { environment, partition }: AutomationRun): Promi
     values: [environment, partition],
   })
   return rows[0]!.next_offset
+}
+
+/** The run's promise, before its own row and its wait, as everybody locks them. */
+async function holdPromise(tx: Tx, run: AutomationRun): Promise<void> {
+  const { rowCount } = await tx.query({
+    name: 'hold-automation-run',
+    text: `select 1 from due where kind = '${AUTOMATION_RUN_DUE}' and id = $1 and fence = $2 for no key update`,
+    values: [run.number, run.fence],
+  })
+  if (rowCount === 0) throw new LeaseLost(`run ${run.id} belongs to another worker`)
 }
 
 type Range = { after: number; before: number; since: string | null }
@@ -78,6 +90,7 @@ async function meet(tx: Tx, run: AutomationRun, { id, log_offset }: Found): Prom
  */
 export async function beginWait(tx: Tx, run: AutomationRun, timeline: readonly TimelineStep[], wait: Wait): Promise<Awaited> {
   const place = await holdPlace(tx, run)
+  await holdPromise(tx, run)
   const { after, since } = await placeOf(tx, run, timeline)
   const found = await findFirst(tx, run, wait, { after, before: place, since })
   if (found) return meet(tx, run, found)
@@ -98,15 +111,16 @@ type Noted = { event_id: string | null; event_offset: number | null; after_offse
  */
 export async function lookAtWait(tx: Tx, run: AutomationRun, wait: Wait): Promise<Awaited> {
   await holdPlace(tx, run)
+  const over = await tx.query('select 1 where environment_now($1) >= $2::timestamptz', [run.environment, wait.deadline])
+  const before = over.rowCount === 0 ? 0 : await holdEnd(tx, run)
+  await holdPromise(tx, run)
   const { rows } = await tx.query<Noted>(
     'select event_id, event_offset, after_offset, since::text as since from event_waits where run = $1 and environment = $2',
     [run.number, run.environment],
   )
   const noted = rows[0]
   if (noted?.event_id) return endWait(tx, run, { id: noted.event_id, log_offset: noted.event_offset! })
-  const over = await tx.query('select 1 where environment_now($1) >= $2::timestamptz', [run.environment, wait.deadline])
   if (over.rowCount === 0) return null
-  const before = await holdEnd(tx, run)
   return endWait(tx, run, noted ? await findFirst(tx, run, wait, { after: noted.after_offset, before, since: noted.since }) : null)
 }
 

@@ -1,5 +1,6 @@
 import type { Tx } from '../../store/connect.ts'
 import { wakeRuns } from '../automation-runs/wake.ts'
+import { automationNaming } from '../automations/in-use.ts'
 import { DELIVERY_DUE } from '../deliveries/delivery.ts'
 import { RELEASE_DUE } from '../deliveries/release.ts'
 import type { Environment } from '../environment.ts'
@@ -39,6 +40,8 @@ export async function deleteIntegration(tx: Tx, environment: Environment, id: st
   const row = await lockIntegration(tx, environment, id)
   const held = await holder(tx, environment, id)
   if (held !== null) throw conflict(`${held} names the integration`)
+  const naming = await automationNaming(tx, environment, 'integration', id)
+  if (naming !== null) throw conflict(`the automation ${naming} names the integration`)
   await tx.query(
     `update integrations set active = 0, held_since = null, is_probed = false, probing = null, secrets = '{}', former_signing_secret = null,
        deleted_at = environment_now($1) where environment = $1 and id = $2`,

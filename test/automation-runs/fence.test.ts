@@ -1,0 +1,115 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import type { Step } from '../../domain/automations/data.ts'
+import { claimDue } from '../../domain/runs/claim.ts'
+import { automationPerformer } from '../../workflows/automation/perform.ts'
+import type { Effects } from '../../workflows/automation/step-kind.ts'
+import type { Signals } from '../../workflows/engine/performer.ts'
+import { type AutomationBench, automationBench, NO_EFFECTS } from '../harness/automation-runs.ts'
+import { until } from '../harness/until.ts'
+
+let bench: AutomationBench
+beforeAll(async () => {
+  bench = await automationBench()
+})
+afterAll(() => bench.drop())
+
+const mail: Step = { id: 'mail', type: 'email', subject: 'a', text: 'b' }
+const after: Step = { id: 'after', type: 'branch', conditions: [], then: [], else: [] }
+const held = (): Signals => ({
+  lease: new AbortController().signal,
+  isHeld: () => true,
+  stopping: new AbortController().signal,
+  halt: new AbortController().signal,
+})
+const performer = (effects: Partial<Effects> = {}) =>
+  automationPerformer({ pool: bench.pool, effects: { ...NO_EFFECTS, ...effects }, createDelivery: async () => null })
+
+async function claim(number: number) {
+  await bench.pool.query('update due set lease_until = null where id = $1', [number])
+  const [claimed] = await claimDue(bench.pool, 'automation-run', [number], 60_000)
+  return claimed!
+}
+
+test('what a former holder records is void: neither its step nor its end lands', async () => {
+  let finish = () => {}
+  const slow = performer({
+    sendEmail: () =>
+      new Promise(resolve => {
+        finish = () => resolve({ to: 'stale@example.com', message_id: null })
+      }),
+  })
+  for (const steps of [[mail, after], [mail]]) {
+    finish = () => {}
+    const { number } = await bench.start(steps)
+    const idle = finish
+    const former = slow.perform(await claim(number), held())
+    await until('the e-mail under way', () => (finish === idle ? undefined : true))
+    const owner = performer({ sendEmail: async () => ({ to: 'owner@example.com', message_id: null }) })
+    expect(await owner.perform(await claim(number), held())).toEqual({ is: 'succeeded' })
+    finish()
+    expect(await former).toEqual({ is: 'lost' })
+    const timeline = await bench.timeline(number)
+    expect(timeline.map(step => step.step_id)).toEqual(steps.map(step => step.id))
+    expect(timeline[0]!.result).toMatchObject({ to: 'owner@example.com' })
+  }
+})
+
+test('a former holder records nothing while the new one is at work, whoever writes first', async () => {
+  const runs: Promise<void>[] = []
+  for (let n = 0; n < 40; n++) {
+    runs.push(
+      (async () => {
+        const { number } = await bench.start([after, { ...after, id: 'b' }, { ...after, id: 'c' }])
+        const [one, two] = [performer(), performer()]
+        const first = await claim(number)
+        const former = one.perform(first, held())
+        const second = await claim(number)
+          .then(claimed => two.perform(claimed, held()))
+          .catch(() => ({ is: 'gone' }))
+        const outcomes = [await former, await second].map(outcome => outcome.is).sort()
+        // One of them ends it, exactly once; the other finds it lost (or the promise gone).
+        expect(outcomes.filter(is => is === 'succeeded')).toHaveLength(1)
+        expect((await bench.timeline(number)).map(step => step.status)).toEqual(['succeeded', 'succeeded', 'succeeded'])
+      })(),
+    )
+  }
+  await Promise.all(runs)
+})
+
+test('a lost transaction takes its effect with it', async () => {
+  const { number, user } = await bench.start([{ id: 'set', type: 'set_property', key: 'tier', value: 'gold' }])
+  const claimed = await claim(number)
+  expect(await performer().perform({ ...claimed, fence: claimed.fence - 1 }, held())).toEqual({ is: 'lost' })
+  const { rows } = await bench.pool.query('select properties from users where environment = $1 and id = $2', [bench.environment, user])
+  expect(rows[0].properties).toEqual({})
+})
+
+test('a cancelled run is dropped by the worker that has it', async () => {
+  let finish = () => {}
+  const slow = performer({
+    sendEmail: () =>
+      new Promise(resolve => {
+        finish = () => resolve({ to: 'a@example.com', message_id: null })
+      }),
+  })
+  const { number } = await bench.start([mail, after])
+  const idle = finish
+  const working = slow.perform(await claim(number), held())
+  await until('the e-mail under way', () => (finish === idle ? undefined : true))
+  await bench.pool.query('delete from due where id = $1', [number])
+  finish()
+  expect(await working).toEqual({ is: 'lost' })
+  expect(await bench.timeline(number)).toEqual([])
+})
+
+test('a timeline that is not of the pinned version fails the run loudly', async () => {
+  const { number } = await bench.start([mail, after])
+  await bench.pool.query(
+    `insert into automation_steps (run, n, step_id, type, status, started_at) values ($1, 0, 'other', 'branch', 'succeeded', now())`,
+    [number],
+  )
+  await claim(number)
+  const outcome = await performer().perform(await claim(number), held())
+  expect(outcome).toMatchObject({ is: 'failed', why: expect.stringContaining('recorded as "other"') })
+  expect(await bench.run(number)).toMatchObject({ status: 'failed', reason: 'step_mismatch' })
+})
