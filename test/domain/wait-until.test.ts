@@ -1,0 +1,85 @@
+import { IANAZone } from 'luxon'
+import { expect, test } from 'vitest'
+import { deadlineAfter, nextInstantAt } from '../../domain/automation-runs/deadline.ts'
+
+const HOUR = 3_600_000
+const ZONES = [...Intl.supportedValuesOf('timeZone'), 'UTC']
+
+/** Changes of a zone's offset within a year, found by halving: [first instant of the new offset, minutes before, minutes after]. */
+function changes(zone: IANAZone, from: number, to: number): [number, number, number][] {
+  const found: [number, number, number][] = []
+  for (let at = from; at < to; at += 24 * HOUR) {
+    const [before, after] = [zone.offset(at), zone.offset(at + 24 * HOUR)]
+    if (before === after) continue
+    let [low, high] = [at, at + 24 * HOUR]
+    while (high - low > 1000) {
+      const middle = Math.floor((low + high) / 2000) * 1000
+      if (zone.offset(middle) === before) low = middle
+      else high = middle
+    }
+    found.push([high, before, after])
+  }
+  return found
+}
+
+const shown = (at: number, zone: IANAZone) => new Date(at + zone.offset(at) * 60_000).toISOString().slice(11, 16)
+
+test('at every change of every zone: the next instant that shows the time, the first of two, the gap shifted later by its size', () => {
+  let gaps = 0
+  let overlaps = 0
+  for (const name of ZONES) {
+    const zone = IANAZone.create(name)
+    for (const [from, to] of [
+      [Date.UTC(2011, 11, 1), Date.UTC(2012, 0, 10)],
+      [Date.UTC(2026, 0, 1), Date.UTC(2027, 0, 1)],
+    ] as const) {
+      for (const [change, before, after] of changes(zone, from, to)) {
+        const size = (after - before) * 60_000
+        for (const minutes of [-90, -30, 0, 1, 30, 59, 90, 150]) {
+          // A local time around the change, as the clock before it would go on to show it.
+          const local = change + before * 60_000 + minutes * 60_000
+          const time = new Date(local).toISOString().slice(11, 16)
+          const begin = change - 4 * HOUR
+          const at = Date.parse(nextInstantAt(new Date(begin).toISOString(), time, name))
+          expect(at).toBeGreaterThanOrEqual(begin)
+          const isSkipped = size > 0 && minutes >= 0 && minutes * 60_000 < size
+          if (isSkipped) {
+            gaps++
+            expect([name, new Date(at).toISOString()]).toEqual([name, new Date(change + minutes * 60_000).toISOString()])
+          } else {
+            expect([name, shown(at, zone)]).toEqual([name, time])
+            // No earlier instant since the beginning shows it.
+            for (let earlier = begin; earlier < at; earlier += 60_000)
+              if (shown(earlier, zone) === time) expect.fail(`${name}: ${time} was shown at ${new Date(earlier).toISOString()} already`)
+            if (size < 0 && minutes < 0 && minutes * 60_000 >= size) {
+              overlaps++
+              expect(at).toBeLessThan(change)
+            }
+          }
+        }
+      }
+    }
+  }
+  expect(gaps).toBeGreaterThan(300)
+  expect(overlaps).toBeGreaterThan(100)
+}, 120_000)
+
+test('the beginning itself counts, in whole seconds; one that has just passed is tomorrow', () => {
+  expect(nextInstantAt('2026-03-10 08:00:00+00', '09:00', 'Europe/Berlin')).toBe('2026-03-10T08:00:00.000Z')
+  expect(nextInstantAt('2026-03-10 08:00:00.734512+00', '09:00', 'Europe/Berlin')).toBe('2026-03-10T08:00:00.000Z')
+  expect(nextInstantAt('2026-03-10 08:00:01+00', '09:00', 'Europe/Berlin')).toBe('2026-03-11T08:00:00.000Z')
+  // Across the change to summer time the wall clock counts, not 24 hours.
+  expect(nextInstantAt('2026-03-28 09:00:00+00', '09:00', 'Europe/Berlin')).toBe('2026-03-29T07:00:00.000Z')
+})
+
+test('a day that a zone left out has its times on the next one', () => {
+  // Samoa went from 29 to 31 December 2011.
+  expect(nextInstantAt('2011-12-30 09:30:00+00', '09:00', 'Pacific/Apia')).toBe('2011-12-30T19:00:00.000Z')
+})
+
+test('years and months go by the calendar, in UTC', () => {
+  expect(deadlineAfter('2026-01-31 10:00:00.5+00', 'P1M')).toBe('2026-02-28T10:00:00.500Z')
+  expect(deadlineAfter('2028-02-29 00:00:00+00', 'P1Y')).toBe('2029-02-28T00:00:00.000Z')
+  expect(deadlineAfter('2026-03-28 12:00:00+00', 'P1DT90M')).toBe('2026-03-29T13:30:00.000Z')
+  expect(deadlineAfter('2026-01-01 00:00:00+00', 'P1W')).toBe('2026-01-08T00:00:00.000Z')
+})
