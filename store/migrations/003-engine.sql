@@ -361,4 +361,4 @@ create table watchdog (
   repaired bigint not null
 );
 create index runs_unfinished on runs (id) where finished_at is null;
-create index report_runs_open on report_runs (environment, id) where status <> 'finished';
+create index report_runs_unfinished on report_runs (environment, id) where status <> 'finished';
