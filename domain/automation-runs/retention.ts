@@ -3,12 +3,15 @@ import { remember } from '../ledger/history.ts'
 
 const KEPT_DAYS = 90
 
-// now() and not clock_timestamp(): only a stable time can be looked up in an index. The row is asked once more when it is locked.
+// now() and not clock_timestamp(): only a stable time can be looked up in an index. By creation,
+// which is indexed: those that waited for long are passed over until their turn. The row is asked once more when it is locked.
 const DROP = `
 with old as materialized (
   select r.number from environments e cross join lateral (
-    select number from automation_runs where environment = e.id and finished_at < now() + e.clock_offset - make_interval(days => $1)
-    order by finished_at limit $2) r limit $2
+    select number from automation_runs
+    where environment = e.id and created_at < now() + e.clock_offset - make_interval(days => $1)
+      and finished_at < now() + e.clock_offset - make_interval(days => $1)
+    order by created_at limit $2) r limit $2
 ), locked as materialized (
   select r.number from automation_runs r where r.number = any (array(select number from old)) and r.finished_at is not null
   order by r.number for update skip locked

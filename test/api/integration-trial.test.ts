@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { startApi, type TestApi } from '../harness/api.ts'
 import { type CloudStorage, cloudStorage } from '../harness/cloud-storage.ts'
 import { type MailHost, mailHost } from '../harness/mail.ts'
-import { S3_KEYS, type S3Host, s3Host } from '../harness/s3-host.ts'
+import { S3_KEYS, type S3Host, s3Host } from '../harness/report-bucket.ts'
 
 let api: TestApi
 let mail: MailHost

@@ -21,8 +21,7 @@ const held = (): Signals => ({
   stopping: new AbortController().signal,
   halt: new AbortController().signal,
 })
-const performer = (effects: Partial<Effects> = {}) =>
-  automationPerformer({ pool: bench.pool, effects: { ...NO_EFFECTS, ...effects }, createDelivery: async () => null })
+const performer = (effects: Partial<Effects> = {}) => automationPerformer({ pool: bench.pool, effects: { ...NO_EFFECTS, ...effects } })
 
 async function claim(number: number) {
   await bench.pool.query('update due set lease_until = null where id = $1', [number])

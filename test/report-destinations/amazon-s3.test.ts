@@ -3,7 +3,7 @@ import { Readable } from 'node:stream'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { amazonS3 } from '../../workflows/report-destinations/amazon-s3.ts'
 import { reportOf, scopeOf } from '../harness/report.ts'
-import { type Instead, S3_KEYS, type S3Host, s3Host } from '../harness/s3-host.ts'
+import { type Instead, S3_KEYS, type S3Host, s3Host } from '../harness/report-bucket.ts'
 import { until } from '../harness/until.ts'
 
 let s3: S3Host
