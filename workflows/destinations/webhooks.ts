@@ -39,7 +39,7 @@ export const webhooks: EventDestination = {
       body,
       secrets: [SIGNING_SECRET, FORMER_SIGNING_SECRET].flatMap(name => textOf(settings, name) ?? []),
       authorizationToken: textOf(settings, 'authorization_token'),
-      at: new Date(),
+      at: new Date(Date.now()),
     })
     return judge(await outgoing.request({ method: 'POST', url, headers, body, signal }))
   },
