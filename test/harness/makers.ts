@@ -67,6 +67,10 @@ async function offering(place: Place): Promise<string> {
   return made(place, '/v4/offerings', { id: unique('offer'), product_ids: [await product(place, {})] })
 }
 
+/** A paused integration that pushes may name. */
+export const messenger: Make = place =>
+  made(place, '/v4/integrations', { title: unique('messenger'), integration: 'onesignal', target_platform: 'iOS' })
+
 /** Its runs come to rest. */
 async function automation(place: Place): Promise<string> {
   const initiators = [{ uid: unique('e'), type: 'event' }]
@@ -86,9 +90,6 @@ async function automationRun(place: Place): Promise<string> {
     return (await place.ask('GET', `/v4/automations/${id}/runs`)).data[0]?.id
   })
 }
-/** A paused integration that pushes may name. */
-export const messenger: Make = place =>
-  made(place, '/v4/integrations', { title: unique('messenger'), integration: 'onesignal', target_platform: 'iOS' })
 
 const WINDOW = { from_timestamp: '2026-02-01T00:00:00Z', to_timestamp: '2026-03-01T00:00:00Z' }
 

@@ -1,5 +1,5 @@
 import { mkdtemp, rm } from 'node:fs/promises'
-import { createServer, type IncomingMessage, request } from 'node:http'
+import { createServer, type IncomingMessage } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -25,8 +25,9 @@ export const S3_KEYS = { access_key_id: 'S3RVER', secret_access_key: 'S3RVER', r
 /** A local S3 with the bucket `reports`, which may be told to fail. */
 export async function s3Host(): Promise<S3Host> {
   const directory = await mkdtemp(join(tmpdir(), 'perennial-s3-'))
-  const storage = new S3rver({ port: 0, address: '127.0.0.1', silent: true, directory, configureBuckets: [{ name: 'reports' }] })
-  const { port } = await storage.run()
+  const storage = new S3rver({ directory, silent: true, vhostBuckets: false, configureBuckets: [{ name: 'reports' }] })
+  await storage.configureBuckets()
+  const store = storage.callback()
   const front = createServer((asked, answer) => {
     host.asked.push(`${asked.method} ${asked.url}`)
     const instead = host.instead(asked)
@@ -37,13 +38,7 @@ export async function s3Host(): Promise<S3Host> {
       answer.writeHead(instead.status, { 'content-type': 'application/xml', ...instead.headers })
       return void answer.end(`<?xml version="1.0"?><Error><Code>${instead.code}</Code><Message>about ${instead.code}</Message></Error>`)
     }
-    const passed = request({ port, host: '127.0.0.1', method: asked.method, path: asked.url, headers: asked.headers }, got => {
-      answer.writeHead(got.statusCode!, got.headers)
-      got.pipe(answer)
-    })
-    passed.on('error', () => answer.destroy())
-    asked.on('close', () => asked.complete || passed.destroy())
-    asked.pipe(passed)
+    store(asked, answer)
   })
   await new Promise<void>(resolve => front.listen(0, '127.0.0.1', resolve))
   const host: S3Host = {
@@ -51,11 +46,9 @@ export async function s3Host(): Promise<S3Host> {
     asked: [],
     instead: () => undefined,
     async get(key) {
-      const client = s3Client(
-        { ...S3_KEYS, endpoint: `http://127.0.0.1:${port}` },
-        { allowPrivateNetwork: true },
-        AbortSignal.timeout(60_000),
-      )
+      const { instead } = host
+      host.instead = () => undefined
+      const client = s3Client({ ...S3_KEYS, endpoint: host.endpoint }, { allowPrivateNetwork: true }, AbortSignal.timeout(60_000))
       try {
         const { Body, ContentType } = await client.send(new GetObjectCommand({ Bucket: 'reports', Key: key }))
         return { content: Buffer.from(await Body!.transformToByteArray()), contentType: ContentType }
@@ -64,12 +57,16 @@ export async function s3Host(): Promise<S3Host> {
         throw error
       } finally {
         client.destroy()
+        host.instead = instead
+        host.asked.pop()
       }
     },
     async close() {
       front.closeAllConnections()
       await new Promise(resolve => front.close(resolve))
-      await storage.close()
+      // It listens for uncaught errors of the whole process.
+      storage.logger.exceptions.unhandle()
+      storage.logger.close()
       await rm(directory, { recursive: true, force: true })
     },
   }

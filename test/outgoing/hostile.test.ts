@@ -30,6 +30,7 @@ describe('whatever the other side does, one answer comes in bounded time and mem
       retryAfterSeconds: 90,
       text: 'wait',
       durationMs: expect.any(Number),
+      headers: expect.objectContaining({ 'retry-after': '90' }),
     })
     expect(server.heard).toMatch(/accept-encoding: identity/i)
   })

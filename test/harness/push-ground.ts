@@ -1,0 +1,100 @@
+import { sealSecret } from '../../domain/integrations/secret.ts'
+import { createPush } from '../../domain/pushes/create.ts'
+import type { PushInput } from '../../domain/pushes/push.ts'
+import { transaction } from '../../store/transaction.ts'
+import { pushSending } from '../../workflows/actions/push.ts'
+import { googleTokens } from '../../workflows/outgoing/google-token.ts'
+import { outgoing } from '../../workflows/outgoing/outgoing.ts'
+import { startApi, type TestApi } from './api.ts'
+import { GOOGLE_UNAUTHENTICATED, googleAccount, googleTokenEndpoint } from './google.ts'
+import { occurrenceOf } from './sent-to.ts'
+import { storedIntegration } from './stored-integration.ts'
+import { type Asked, type Vendor, type VendorReply, vendor } from './vendor.ts'
+
+export type Place = { environment: number }
+type Senders = { active?: 0 | 1 | 2; platform?: string; secret?: string | null }
+type Sending = { user?: string | null; properties?: Record<string, string>; key?: string; signal?: AbortSignal }
+type Answering = (asked: Asked) => VendorReply
+
+export const TEMPLATE: PushInput = {
+  name: 'n',
+  title: 'Hi {{property.name}}',
+  body: '{{event.name}} {{event.property.plan}}',
+  image_url: 'https://example.com/a.png',
+  deep_link: 'app://offers',
+  data: { campaign: 'spring' },
+  integration_id: null,
+}
+export const MESSAGE = 'projects/shop-1/messages/0:1'
+export const NOTIFICATION = 'c0ffee00-0000-4000-8000-000000000000'
+const MESSAGING = 'https://www.googleapis.com/auth/firebase.messaging'
+
+/** The class of what was thrown, which decides what becomes of the step, and the word. */
+export const thrown = (sent: Promise<unknown>) =>
+  sent.then(
+    () => 'taken',
+    error => [error.constructor, error.message],
+  )
+
+/** A service with Firebase and OneSignal beside it, which take everything until they are told otherwise. */
+export async function pushGround() {
+  const api: TestApi = await startApi()
+  const out = outgoing({ allowPrivateNetwork: true })
+  const account = googleAccount(() => `${google.url}/token`)
+  const tokens = googleTokenEndpoint(account.publicKey, () => `${google.url}/token`, MESSAGING)
+  const taking = (): { firebase: Answering; onesignal: Answering } => ({
+    firebase: () => ({ status: 200, body: { name: MESSAGE } }),
+    onesignal: () => ({ status: 200, body: { id: NOTIFICATION } }),
+  })
+  const answers = taking()
+  const google: Vendor = await vendor(asked => {
+    if (asked.path === '/token') return tokens.answer(asked)
+    if (asked.method !== 'POST' || asked.path !== '/v1/projects/shop-1/messages:send') return { status: 404, body: {} }
+    return tokens.isKnown(asked) ? answers.firebase(asked) : GOOGLE_UNAUTHENTICATED
+  })
+  const onesignal = await vendor(asked => {
+    if (asked.method !== 'POST' || asked.path !== '/notifications') return { status: 404, body: {} }
+    return asked.headers.authorization === 'Key os_v2_app_1'
+      ? answers.onesignal(asked)
+      : { status: 403, body: { errors: ['Access denied'] } }
+  })
+  const sender = () => pushSending({ pool: api.pool, secrets: api.secrets, outgoing: out, tokens: googleTokens(out) })
+
+  return {
+    api,
+    google,
+    onesignal,
+    tokens,
+    answers,
+    /** Keeps its tokens from one push to the next. */
+    sender,
+    here: async (): Promise<Place> => ({ environment: (await api.newProject()).production }),
+    /** An integration of a vendor, whose secrets are sealed in its place. */
+    async integration({ environment }: Place, slug: 'firebase' | 'onesignal', { active = 1, platform = 'iOS', ...more }: Senders = {}) {
+      const name = slug === 'firebase' ? 'service_account_key' : 'rest_api_key'
+      const secret = more.secret === undefined ? (slug === 'firebase' ? account.json() : 'os_v2_app_1') : more.secret
+      const settings = slug === 'firebase' ? { firebase_app_id: 'f', base_url: google.url } : { app_id: 'app-1', base_url: onesignal.url }
+      const id = await storedIntegration(api.pool, environment, { slug, active, platform, settings })
+      const sealed = secret === null ? {} : { [name]: sealSecret({ secrets: api.secrets, environment, integration: id }, name, secret) }
+      await api.pool.query('update integrations set secrets = $2 where id = $1', [id, JSON.stringify(sealed)])
+      return id
+    },
+    template: async ({ environment }: Place, more: Partial<PushInput> = {}) =>
+      (await transaction(api.pool, tx => createPush(tx, environment, { ...TEMPLATE, ...more }))).id,
+    send({ environment }: Place, push: string, { user, properties = { fcm_token: 'tok', name: 'Ann' }, ...more }: Sending = {}) {
+      const { key = 'run_1:push', signal = new AbortController().signal } = more
+      const occurrence = occurrenceOf(user === undefined ? 'QON_ann' : user, properties)
+      return sender()(environment, { push, key, signal, occurrence })
+    },
+    reset() {
+      Object.assign(answers, taking())
+      google.asked.length = 0
+      onesignal.asked.length = 0
+    },
+    async stop() {
+      await Promise.all([google.close(), onesignal.close(), out.close()])
+      await api.stop()
+    },
+  }
+}
+export type PushGround = Awaited<ReturnType<typeof pushGround>>
