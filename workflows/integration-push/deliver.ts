@@ -93,8 +93,9 @@ export function deliverPerformer({ pool, secrets, outgoing, destinations, policy
 
   return {
     kind: DELIVERY_DUE,
-    concurrency: 256,
-    perEnvironment: 192,
+    // Each waits up to ten seconds for somebody else's server: one environment's hanging receivers leave room for three more like it.
+    concurrency: 1_024,
+    perEnvironment: 256,
     perDestination: 32,
     async perform(claimed, signals) {
       try {
