@@ -14,7 +14,7 @@ const NAMED = 20
 export type WatchdogOptions = { pool: Pool; log: Logger; periodMs?: number }
 
 /** What is wrong, in words that stay the same as long as the same is wrong. */
-export function complaints({ late, lag, setAside }: Drift): string[] {
+function complaints({ late, lag, setAside }: Drift): string[] {
   return [
     ...late.filter(({ overdue }) => overdue > 0).map(({ kind }) => `promises of kind ${kind} are overdue`),
     ...late.filter(({ abandoned }) => abandoned > 0).map(({ kind }) => `leases of kind ${kind} have run out and nobody has taken them up`),

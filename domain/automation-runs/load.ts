@@ -4,7 +4,6 @@ import type { StepStatus } from '../automations/walk.ts'
 import type { Environment } from '../environment.ts'
 import type { Attempt } from '../runs/record.ts'
 import { pinnedSteps } from './pinned.ts'
-import { AUTOMATION_RUN_DUE } from './wake.ts'
 
 /** A step of a run as it is stored. Times as Postgres writes them, with microseconds. */
 export type TimelineStep = {
@@ -74,14 +73,4 @@ export async function loadRuns(db: Db, claimed: readonly ClaimedNumber[]): Promi
     if (!steps) throw new Error(`version ${one.run.version} of automation ${one.run.automation_id} is not stored`)
     return { ...one, steps }
   })
-}
-
-/** The run has no promise any more, or another worker holds it. */
-export async function isStillHeld(db: Db, { number, fence }: ClaimedNumber): Promise<boolean> {
-  const { rowCount } = await db.query({
-    name: 'automation-run-is-held',
-    text: `select 1 from due where kind = '${AUTOMATION_RUN_DUE}' and id = $1 and fence = $2`,
-    values: [number, fence],
-  })
-  return rowCount === 1
 }

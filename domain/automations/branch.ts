@@ -1,15 +1,11 @@
 import type { Db } from '../../store/connect.ts'
-import type { RunOccurrence } from '../automation-runs/trigger.ts'
-import { eventField } from '../automation-runs/trigger.ts'
+import { eventField, type RunOccurrence } from '../automation-runs/trigger.ts'
 import type { Environment } from '../environment.ts'
-import { accepts, compareDecimals, compareText, isDecimal } from '../segments/compare.ts'
 import { type Condition, segmentIdsIn } from '../segments/condition.ts'
-import { holds } from '../segments/evaluate.ts'
+import { holds, meetsValue } from '../segments/evaluate.ts'
 import { loadProfile } from '../segments/profile.ts'
+import { eventFieldOf, stepNamedBy } from './metric.ts'
 import type { Passed } from './walk.ts'
-
-const EVENT = 'event:'
-const STEP = 'step:'
 
 /** What conditions are asked about. `event` is read only when one names it. `now`: in place of the environment's clock. */
 export type BranchSubject = {
@@ -17,14 +13,6 @@ export type BranchSubject = {
   event: () => Promise<RunOccurrence | null>
   steps: readonly Passed[]
   now?: string
-}
-
-/** "Text or number", like properties: as numbers when both are; without a value only what asks for a difference is true. */
-function meets({ comparator, value }: Condition, has: string | null): boolean {
-  if (has === null) return comparator === 'ne' || comparator === 'not_contains'
-  if (comparator === 'contains') return has.includes(value)
-  if (comparator === 'not_contains') return !has.includes(value)
-  return accepts(comparator, isDecimal(has) && isDecimal(value) ? compareDecimals(has, value) : compareText(has, value))
 }
 
 /** What a step came to: its outcome, the way it took, or its status; null when the run did not pass it. */
@@ -45,12 +33,13 @@ export async function branchHolds(
   const aboutUser: Condition[] = []
   let occurrence: RunOccurrence | null | undefined
   for (const condition of conditions) {
-    const { metric, negate } = condition
-    if (metric.startsWith(STEP)) {
-      if (meets(condition, stepValue(steps, metric.slice(STEP.length))) === negate) return false
-    } else if (metric.startsWith(EVENT)) {
+    const { metric, comparator, value, negate } = condition
+    const [step, field] = [stepNamedBy(metric), eventFieldOf(metric)]
+    if (step !== null) {
+      if (meetsValue(comparator, stepValue(steps, step), value) === negate) return false
+    } else if (field !== null) {
       occurrence ??= await event()
-      if (meets(condition, occurrence && eventField(occurrence, metric.slice(EVENT.length))) === negate) return false
+      if (meetsValue(comparator, occurrence && eventField(occurrence, field), value) === negate) return false
     } else aboutUser.push(condition)
   }
   if (aboutUser.length === 0) return true

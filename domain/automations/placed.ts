@@ -4,7 +4,7 @@ import type { Step } from './data.ts'
 export type Placed = { step: Step; field: string; depth: number }
 
 /** The lists that are nested in a step, by the field that holds them. */
-export function nestedLists(step: Step): [field: string, steps: Step[]][] {
+function nestedLists(step: Step): [field: string, steps: Step[]][] {
   if (step.type === 'branch')
     return [
       ['then', step.then],

@@ -3,7 +3,7 @@ import { providerOf } from './catalogue.ts'
 import type { IntegrationProbe, Sample } from './probe.ts'
 
 /** Names of the required settings that are unset; of a choice all of them. */
-export function missingSettings(slug: string, settings: Record<string, unknown>): string[] {
+function missingSettings(slug: string, settings: Record<string, unknown>): string[] {
   const has = (name: string) => Object.hasOwn(settings, name)
   const { settings: known } = providerOf(slug)
   const made = new Set(known.flatMap(({ name, choice }) => (choice && has(name) ? [choice] : [])))

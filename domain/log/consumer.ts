@@ -1,4 +1,4 @@
-import type { Db, Tx } from '../../store/connect.ts'
+import type { Tx } from '../../store/connect.ts'
 import type { Environment } from '../environment.ts'
 
 /** Postgres channel on which an environment's new events are announced to its consumers; losing a notice costs a second. */
@@ -42,14 +42,4 @@ export async function holdConsumer(tx: Tx, consumer: ConsumerName, environment: 
     [environment],
   )
   return rows.map(row => row.next_offset)
-}
-
-/** Events that no consumer of the environment has read yet. */
-export async function consumerLag(db: Db, environment: Environment): Promise<number> {
-  const { rows } = await db.query<{ lag: number }>(
-    `select coalesce(sum(l.next_offset - c.next_offset), 0)::bigint as lag
-     from log_consumers c join log_positions l on l.environment = c.environment and l.partition = c.partition where c.environment = $1`,
-    [environment],
-  )
-  return rows[0]!.lag
 }

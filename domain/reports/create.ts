@@ -4,7 +4,7 @@ import { type Environment, now } from '../environment.ts'
 import { checkReport } from './check.ts'
 import { holdDestinations } from './destinations.ts'
 import { isoOf, promiseSlot } from './promise.ts'
-import { REPORT_COLUMNS, type ReportRequest, type ReportRow } from './report.ts'
+import { REPORT_COLUMNS, type ReportRequest, type ReportRow, writtenColumns } from './report.ts'
 import { nextSlot } from './slots.ts'
 
 /** A report; an active one with the promise of its first slot, which lies after now. */
@@ -21,19 +21,7 @@ export async function createReport(tx: Tx, environment: Environment, request: Re
     [
       environment,
       orderedId('rep'),
-      input.report_name,
-      input.send_at,
-      input.included_range_days,
-      input.status,
-      JSON.stringify(destinations),
-      input.timezone,
-      input.cadence,
-      input.weekday,
-      input.day_of_month,
-      input.missed,
-      input.on_dst_gap,
-      input.on_dst_overlap,
-      input.format,
+      ...writtenColumns(input, destinations),
       next === null ? null : isoOf(next),
       next === null ? null : made,
       made,

@@ -69,3 +69,20 @@ export async function listReports(
   )
   return rows
 }
+
+/** The schedule's columns as they are written, from `report_name` to `format`. */
+export const writtenColumns = (input: ReportInput, destinations: unknown): unknown[] => [
+  input.report_name,
+  input.send_at,
+  input.included_range_days,
+  input.status,
+  JSON.stringify(destinations),
+  input.timezone,
+  input.cadence,
+  input.weekday,
+  input.day_of_month,
+  input.missed,
+  input.on_dst_gap,
+  input.on_dst_overlap,
+  input.format,
+]

@@ -5,7 +5,7 @@ import { checkReport } from './check.ts'
 import { holdDestinations } from './destinations.ts'
 import { endReport } from './end-runs.ts'
 import { isoOf, promiseSlot } from './promise.ts'
-import { holdReport, REPORT_COLUMNS, type ReportRequest, type ReportRow } from './report.ts'
+import { holdReport, REPORT_COLUMNS, type ReportRequest, type ReportRow, writtenColumns } from './report.ts'
 import { nextSlot } from './slots.ts'
 
 /** `before` is null when the report was so already: nothing was changed then. */
@@ -31,26 +31,7 @@ export async function updateReport(tx: Tx, environment: Environment, id: string,
        cadence = $9, weekday = $10, day_of_month = $11, missed = $12, on_dst_gap = $13, on_dst_overlap = $14, format = $15, next_slot = $16,
        last_slot = coalesce($17, last_slot), updated_at = $18
      where environment = $1 and id = $2 returning ${REPORT_COLUMNS}`,
-    [
-      environment,
-      id,
-      input.report_name,
-      input.send_at,
-      input.included_range_days,
-      input.status,
-      JSON.stringify(destinations),
-      input.timezone,
-      input.cadence,
-      input.weekday,
-      input.day_of_month,
-      input.missed,
-      input.on_dst_gap,
-      input.on_dst_overlap,
-      input.format,
-      next === null ? null : isoOf(next),
-      next === null ? null : last,
-      at,
-    ],
+    [environment, id, ...writtenColumns(input, destinations), next === null ? null : isoOf(next), next === null ? null : last, at],
   )
   await promiseSlot(tx, environment, before.number, next)
   return { before, after: rows[0]! }

@@ -72,6 +72,10 @@ function compared(comparator: Comparator, has: string | null, value: string, ord
 
 const numbersOrText = (a: string, b: string) => (isDecimal(a) && isDecimal(b) ? compareDecimals(a, b) : compareText(a, b))
 
+/** A value of the type "text or number", as properties are: compared as numbers when both are. */
+export const meetsValue = (comparator: Comparator, has: string | null, value: string): boolean =>
+  compared(comparator, has, value, numbersOrText)
+
 function inTime(comparator: Comparator, at: number, value: string, now: number): boolean {
   const read = timeValue(value)
   if (!read) return false
@@ -91,7 +95,7 @@ function meets({ metric, comparator, value }: Condition, profile: Profile): bool
     case 'version':
       return compared(comparator, textOf(metric, profile), value, compareVersions)
     case 'property':
-      return compared(comparator, textOf(metric, profile), value, numbersOrText)
+      return meetsValue(comparator, textOf(metric, profile), value)
     case 'integer':
       return accepts(comparator, compareDecimals(String(profile.payments_count), value))
     case 'decimal':

@@ -85,11 +85,13 @@ describe.each(vendors)('$slug', vendor => {
     expect(bench.vendor.seen).toEqual([])
   })
 
-  test.runIf(vendor.wrongKey)('a wrong key is tried again: it will be mended', async () => {
-    const sent = await bench.send(occurrence(), vendor.wrongKey!)
-    expect([sent.outcome, sent.httpStatus, bench.vendor.faults]).toEqual(['retry', vendor.unauthorized.status, []])
-    expect(sent.error).toBeTruthy()
-  })
+  // Some vendors take any key: nothing can be told of theirs.
+  if (vendor.wrongKey)
+    test('a wrong key is tried again: it will be mended', async () => {
+      const sent = await bench.send(occurrence(), vendor.wrongKey!)
+      expect([sent.outcome, sent.httpStatus, bench.vendor.faults]).toEqual(['retry', vendor.unauthorized.status, []])
+      expect(sent.error).toBeTruthy()
+    })
 
   test('a reached limit is tried again after the wait it names', async () => {
     bench.vendor.mood = 'limited'
