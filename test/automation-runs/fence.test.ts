@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { Step } from '../../domain/automations/data.ts'
 import { claimDue } from '../../domain/runs/claim.ts'
+import { mendOrphans } from '../../domain/runs/orphans.ts'
 import { automationPerformer } from '../../workflows/automation/perform.ts'
 import type { Effects } from '../../workflows/automation/step-kind.ts'
 import type { Signals } from '../../workflows/engine/performer.ts'
@@ -111,4 +112,28 @@ test('a timeline that is not of the pinned version fails the run loudly', async 
   const outcome = await performer().perform(await claim(number), held())
   expect(outcome).toMatchObject({ is: 'failed', why: expect.stringContaining('recorded as "other"') })
   expect(await bench.run(number)).toMatchObject({ status: 'failed', reason: 'step_mismatch' })
+})
+
+test('a run whose lost promise was mended goes on where it was: what it has done is not done again', async () => {
+  const { number } = await bench.start([mail, after])
+  const sent: string[] = []
+  const stopping = new AbortController()
+  const sending = automationPerformer({
+    pool: bench.pool,
+    effects: {
+      ...NO_EFFECTS,
+      sendEmail: async (_environment, { key }) => {
+        sent.push(key)
+        return { to: 'a@example.com', message_id: null }
+      },
+    },
+    at: point => {
+      if (point === 'recorded') stopping.abort()
+    },
+  })
+  expect(await sending.perform(await claim(number), { ...held(), stopping: stopping.signal })).toEqual({ is: 'interrupted' })
+  await bench.pool.query('delete from due where id = $1', [number])
+  await mendOrphans(bench.pool, new Map(), 1000)
+  expect(await sending.perform(await claim(number), held())).toEqual({ is: 'succeeded' })
+  expect(sent).toHaveLength(1)
 })
