@@ -4,7 +4,7 @@ import { type Batch, type Consumer, consumeBatch } from '../domain/log/consume.t
 import { laggingEnvironments } from '../domain/log/read.ts'
 import { consumeOne, laggingPlaces } from '../domain/log/set-aside.ts'
 import type { Pool } from '../store/connect.ts'
-import { isPassing } from '../store/failures.ts'
+import { classify, isPassing } from '../store/failures.ts'
 import { type AtCrashPoint, NOWHERE } from '../workflows/engine/crash-point.ts'
 
 export type { Consumer }
@@ -23,16 +23,24 @@ export function startConsumers({ pool, consumers, log, at = NOWHERE }: Consumers
   const running = new Map<string, Promise<void>>()
   const again = new Set<string>()
 
-  /** One event at a time, so that one that cannot be handled is known by name. */
-  async function singly(consumer: Consumer, environment: Environment): Promise<void> {
+  /** One event at a time, so that one that cannot be handled is known by name, and one that takes too long holds up its own partition alone. */
+  async function singly(consumer: Consumer, environment: Environment): Promise<number> {
+    let count = 0
     for (const { partition } of await laggingPlaces(pool, consumer, environment)) {
-      for (let n = 0; n < BATCH.perPartition && !stopped; n++) {
-        const handled = await consumeOne(pool, consumer, environment, partition, isPassing)
-        if (!handled) break
-        if (handled.setAside !== null)
-          log.error({ consumer: consumer.name, environment, event: handled.event.id, why: handled.setAside }, 'an event was set aside')
+      try {
+        for (let n = 0; n < BATCH.perPartition && !stopped; n++) {
+          const handled = await consumeOne(pool, consumer, environment, partition, isPassing)
+          if (!handled) break
+          count++
+          if (handled.setAside !== null)
+            log.error({ consumer: consumer.name, environment, event: handled.event.id, why: handled.setAside }, 'an event was set aside')
+        }
+      } catch (error) {
+        log.warn({ err: error, consumer: consumer.name, environment, partition }, 'reading the log failed')
+        if (classify(error) === 'unavailable') break
       }
     }
+    return count
   }
 
   async function read(consumer: Consumer, environment: Environment, key: string): Promise<void> {
@@ -41,11 +49,14 @@ export function startConsumers({ pool, consumers, log, at = NOWHERE }: Consumers
       try {
         while (!stopped && (await consumeBatch(pool, consumer, environment, BATCH)) > 0) at('consumed')
       } catch (error) {
-        if (isPassing(error)) {
-          log.warn({ err: error, consumer: consumer.name }, 'reading the log failed')
-          return
-        }
-        await singly(consumer, environment).catch(second => log.warn({ err: second, consumer: consumer.name }, 'reading the log failed'))
+        log.warn({ err: error, consumer: consumer.name }, 'reading the log failed')
+        if (classify(error) === 'unavailable') return
+        // A batch that is too much at once would be too much for ever. Where not one event can be handled the next regular look tries again.
+        const count = await singly(consumer, environment).catch(second => {
+          log.warn({ err: second, consumer: consumer.name }, 'reading the log failed')
+          return 0
+        })
+        if (count === 0) return
         again.add(key)
       }
     } while (again.has(key) && !stopped)

@@ -1,3 +1,4 @@
+import { setTimeout as pause } from 'node:timers/promises'
 import type { Logger } from 'pino'
 import { type Candidate, claimDue, lookAtDue } from '../domain/runs/claim.ts'
 import type { Claimed } from '../domain/runs/claimed.ts'
@@ -21,6 +22,8 @@ export type HolderOptions = {
 
 /** Promises that the process waits for when it stops, before it gives them back. */
 const STOP_GRACE_MS = 5_000
+/** Tries of one heartbeat. */
+const BEATS = 3
 
 type Held = { claimed: Claimed; lease: AbortController; until: number; done: Promise<void> }
 type Room = { performer: Performer; slots: Slots; isPulling?: boolean }
@@ -38,6 +41,8 @@ export function holder({ pool, performers, leaseMs, log, onOutcome, onClaimed, a
   const stopping = new AbortController()
   const halt = new AbortController()
   const freed = new Set<() => void>()
+  // Sent to the database, perhaps granted, and not in our hands yet.
+  const claiming = new Set<Promise<unknown>>()
 
   function hold({ performer, slots }: Room, claimed: Claimed, claimedAt: number): void {
     const key = `${claimed.kind}:${claimed.id}`
@@ -119,6 +124,12 @@ export function holder({ pool, performers, leaseMs, log, onOutcome, onClaimed, a
     onClaimed(ids.length)
   }
 
+  function noted(work: Promise<void>): Promise<void> {
+    const one = work.finally(() => claiming.delete(one))
+    claiming.add(one)
+    return one
+  }
+
   /** Claims those of the promises that are due, as slots become free; resolves when each was claimed, by us or somebody else, or kept in mind. */
   async function take(kind: string, ids: number[]): Promise<void> {
     const room = rooms.get(kind)
@@ -129,7 +140,7 @@ export function holder({ pool, performers, leaseMs, log, onOutcome, onClaimed, a
       // Asked once more: of several who waited for a slot the first may have taken it.
       const free = room.slots.free()
       if (free <= 0) continue
-      await claim(room, rest.slice(0, free))
+      await noted(claim(room, rest.slice(0, free)))
       rest = rest.slice(free)
     }
   }
@@ -141,25 +152,36 @@ export function holder({ pool, performers, leaseMs, log, onOutcome, onClaimed, a
     room.isPulling = true
     setImmediate(() => {
       room.isPulling = false
+      if (stopping.signal.aborted) return
       const admitted = room.slots.admitWaiting()
-      if (admitted.length > 0) claimAdmitted(room, admitted).catch(error => log.warn({ err: error, kind }, 'claiming failed'))
+      if (admitted.length > 0) noted(claimAdmitted(room, admitted)).catch(error => log.warn({ err: error, kind }, 'claiming failed'))
     })
   }
 
   const lose = (entry: Held) => entry.lease.abort(new Error('the lease was lost'))
 
-  async function heartbeat(): Promise<void> {
-    const entries = [...held.entries()]
-    if (entries.length === 0) return
+  async function beat(entries: [string, Held][]): Promise<[string, Held][]> {
     const sentAt = performance.now()
     const kept = await prolongLeases(
       pool,
       entries.map(([, { claimed }]) => claimed),
       leaseMs,
     ).catch(() => null)
+    if (!kept) return []
     for (const [key, entry] of entries) {
-      if (kept?.has(key)) entry.until = sentAt + leaseMs
-      else if (kept && held.get(key) === entry) lose(entry)
+      // An answer that was overtaken by that of a later heartbeat takes nothing back.
+      if (kept.prolonged.has(key)) entry.until = Math.max(entry.until, sentAt + leaseMs)
+      else if (!kept.busy.has(key) && held.get(key) === entry) lose(entry)
+    }
+    return entries.filter(([key]) => kept.busy.has(key))
+  }
+
+  /** What is being recorded at that very moment is asked for again a little later: only what is locked for long goes without. */
+  async function heartbeat(): Promise<void> {
+    let rest = [...held.entries()]
+    for (let n = 0; n < BEATS && rest.length > 0; n++) {
+      if (n > 0) await pause(leaseMs / 30, undefined, { ref: false })
+      rest = await beat(rest.filter(([key, entry]) => held.get(key) === entry))
     }
   }
 
@@ -176,9 +198,9 @@ export function holder({ pool, performers, leaseMs, log, onOutcome, onClaimed, a
     async stop(): Promise<void> {
       stopping.abort()
       for (const wake of freed) wake()
-      const all = Promise.all([...held.values()].map(({ done }) => done))
       const timer = setTimeout(() => halt.abort(new Error('the process stops')), STOP_GRACE_MS)
-      await all
+      await Promise.allSettled(claiming)
+      await Promise.all([...held.values()].map(({ done }) => done))
       clearTimeout(timer)
       clearInterval(watch)
     },

@@ -1,11 +1,12 @@
 import type { Tx } from '../../store/connect.ts'
 import type { Environment } from '../environment.ts'
 import type { LogEvent } from '../log/consumer.ts'
-import { wakeRuns } from './wake.ts'
+import { AUTOMATION_RUN_DUE, wakeRuns } from './wake.ts'
 
 /**
  * Tells the waits of what the consumer reads: each takes the first of its events and its run is woken. The caller holds the consumer's
- * place in the events' partitions, so that no wait begins or ends meanwhile.
+ * place in the events' partitions, so that no wait begins or ends meanwhile. The promises are locked before the waits, all of them, as by
+ * whoever cancels the runs.
  */
 export async function wakeWaits(tx: Tx, environment: Environment, events: readonly LogEvent[]): Promise<void> {
   const telling = events.filter(event => event.triggers && event.user_id !== null)
@@ -20,8 +21,11 @@ export async function wakeWaits(tx: Tx, environment: Environment, events: readon
                  and after_offset < e.log_offset and deadline > e.received_at and (since is null or since <= e.received_at)
                offset 0) w
              order by w.run, e.log_offset
+           ), held as materialized (
+             select id from due where kind = '${AUTOMATION_RUN_DUE}' and id = any (array(select run from told)) order by id for no key update
            )
-           update event_waits w set event_id = t.id, event_offset = t.log_offset from told t where w.run = t.run and w.event_id is null
+           update event_waits w set event_id = t.id, event_offset = t.log_offset from told t
+           where w.run = t.run and w.event_id is null and w.run = any (array(select id from held))
            returning w.run`,
     values: [
       environment,

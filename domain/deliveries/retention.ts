@@ -3,11 +3,14 @@ import { remember } from '../ledger/history.ts'
 
 const KEPT_DAYS = 30
 
-// A replay may open one again while we wait for its row: it is asked once more when it is locked.
+// A replay may open one again while we wait for its row: it is asked once more when it is locked. One whose run has not looked at its end
+// yet (the automation is paused) stays: without it the run would take what was delivered for failed.
 const DROP = `
 with old as materialized (
   select d.number from environments e cross join lateral (
-    select number from deliveries where environment = e.id and ended_at < now() + e.clock_offset - make_interval(days => $1)
+    select number from deliveries v where environment = e.id and ended_at < now() + e.clock_offset - make_interval(days => $1)
+      and not (run_id is not null and exists (select 1 from automation_runs r
+        where r.environment = v.environment and r.id = v.run_id and r.finished_at is null))
     order by ended_at limit $2) d limit $2
 ), locked as materialized (
   select d.number from deliveries d where d.number = any (array(select number from old)) and d.ended_at is not null and d.status in ('delivered', 'failed')

@@ -6,14 +6,35 @@ type Held = { kind: string; id: number; fence: number }
 const columns = (held: Held[]) => [held.map(h => h.kind), held.map(h => h.id), held.map(h => h.fence)]
 const MATCH = `from unnest($1::text[], $2::bigint[], $3::int[]) h(kind, id, fence) where d.kind = h.kind and d.id = h.id and d.fence = h.fence`
 
-/** Heartbeat: prolongs what is still held and returns its ids; what is missing from the answer has been lost to another worker. */
-export async function prolongLeases(db: Db, held: Held[], leaseMs: number): Promise<Set<string>> {
-  const { rows } = await db.query<{ kind: string; id: number }>({
+/** By `kind:id`. `busy`: still held, but its row is locked just now; what is in neither has been lost, given back or is at rest. */
+export type Prolonged = { prolonged: Set<string>; busy: Set<string> }
+
+// A row that rests keeps the fence of who put it to rest: whoever is late with a heartbeat must not hold it again, nobody would claim it.
+// And nobody is waited for: one promise that is being recorded for long would let all others' leases run out, and rows that are locked
+// in no order but that of the claims would deadlock with those who record.
+const PROLONG = `
+  with h as materialized (select * from unnest($1::text[], $2::bigint[], $3::int[]) h(kind, id, fence)),
+  free as materialized (
+    select d.kind, d.id from due d join h on d.kind = h.kind and d.id = h.id and d.fence = h.fence
+    where d.lease_until is not null for no key update of d skip locked
+  ), prolonged as (
+    update due d set lease_until = clock_timestamp() + make_interval(secs => $4::float8 / 1000) from free
+    where d.kind = free.kind and d.id = free.id returning d.kind, d.id
+  )
+  select kind, id, true as is_prolonged from prolonged
+  union all
+  select d.kind, d.id, false from due d join h on d.kind = h.kind and d.id = h.id and d.fence = h.fence
+  where d.lease_until is not null and not exists (select 1 from free f where f.kind = d.kind and f.id = d.id)`
+
+/** Heartbeat: prolongs what is still held. */
+export async function prolongLeases(db: Db, held: Held[], leaseMs: number): Promise<Prolonged> {
+  const { rows } = await db.query<{ kind: string; id: number; is_prolonged: boolean }>({
     name: 'prolong-leases',
-    text: `update due d set lease_until = clock_timestamp() + make_interval(secs => $4::float8 / 1000) ${MATCH} returning d.kind, d.id`,
+    text: PROLONG,
     values: [...columns(held), leaseMs],
   })
-  return new Set(rows.map(row => `${row.kind}:${row.id}`))
+  const named = (which: boolean) => new Set(rows.filter(row => row.is_prolonged === which).map(row => `${row.kind}:${row.id}`))
+  return { prolonged: named(true), busy: named(false) }
 }
 
 /** Gives runs back unfinished (the process stops): another worker may take them at once. */

@@ -86,6 +86,10 @@ const KINDS: Kind[] = [
   },
 ]
 
+// Higher than any that was there: what a former holder still wants to record is void, and nobody takes it for a promise that was never
+// claimed, of which nothing can be recorded yet.
+const FENCE = 'floor(extract(epoch from clock_timestamp()) / 60)::int'
+
 export type Orphans = { kind: string; ids: number[]; mended: number }
 /** Where each kind's next look begins. */
 export type Places = Map<string, Place>
@@ -95,7 +99,8 @@ async function mend(pool: Pool, { kind, mend: rows }: Kind, ids: number[]): Prom
     if (kind === DELIVERY_DUE) await holdLanes(tx, ids)
     const { rowCount } = await tx.query(
       `with missing(kind, id, environment, due_at, destination) as materialized (${rows}), mended as (
-         insert into due (kind, id, environment, due_at, destination) select * from missing on conflict (kind, id) do nothing returning kind
+         insert into due (kind, id, environment, due_at, destination, fence) select m.*, ${FENCE} from missing m
+         on conflict (kind, id) do nothing returning kind
        ) select pg_notify('${DUE_CHANNEL}', kind) from mended`,
       [ids],
     )

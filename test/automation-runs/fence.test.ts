@@ -1,6 +1,8 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { endRuns, recordSteps, type StepRow, suspendRuns } from '../../domain/automation-runs/record.ts'
 import type { Step } from '../../domain/automations/data.ts'
 import { claimDue } from '../../domain/runs/claim.ts'
+import { mendOrphans } from '../../domain/runs/orphans.ts'
 import { automationPerformer } from '../../workflows/automation/perform.ts'
 import type { Effects } from '../../workflows/automation/step-kind.ts'
 import type { Signals } from '../../workflows/engine/performer.ts'
@@ -111,4 +113,71 @@ test('a timeline that is not of the pinned version fails the run loudly', async 
   const outcome = await performer().perform(await claim(number), held())
   expect(outcome).toMatchObject({ is: 'failed', why: expect.stringContaining('recorded as "other"') })
   expect(await bench.run(number)).toMatchObject({ status: 'failed', reason: 'step_mismatch' })
+})
+
+test('a run whose lost promise was mended goes on where it was: what it has done is not done again', async () => {
+  const { number } = await bench.start([mail, after])
+  const sent: string[] = []
+  const stopping = new AbortController()
+  const sending = automationPerformer({
+    pool: bench.pool,
+    effects: {
+      ...NO_EFFECTS,
+      sendEmail: async (_environment, { key }) => {
+        sent.push(key)
+        return { to: 'a@example.com', message_id: null }
+      },
+    },
+    at: point => {
+      if (point === 'recorded') stopping.abort()
+    },
+  })
+  expect(await sending.perform(await claim(number), { ...held(), stopping: stopping.signal })).toEqual({ is: 'interrupted' })
+  await bench.pool.query('delete from due where id = $1', [number])
+  await mendOrphans(bench.pool, new Map(), 1000)
+  expect(await sending.perform(await claim(number), held())).toEqual({ is: 'succeeded' })
+  expect(sent).toHaveLength(1)
+})
+
+test('a record that waited for a takeover finds that the run is no longer its own', async () => {
+  const row = {
+    n: 0,
+    step_id: 'after',
+    type: 'branch',
+    status: 'succeeded',
+    reason: null,
+    due_at: null,
+    result: null,
+    attempts: [],
+  } as const
+  const began = new Date().toISOString()
+  const step: StepRow = { ...row, attempts: [], started_at: began, hasBegun: false }
+  type Mine = { number: number; fence: number }
+  const records = [
+    (mine: Mine) => recordSteps(bench.pool, [{ ...mine, step }]),
+    (mine: Mine) => suspendRuns(bench.pool, [{ ...mine, step, status: 'waiting', wakeAt: began, waitSeconds: 0, began }]),
+    (mine: Mine) => endRuns(bench.pool, [{ ...mine, step, status: 'succeeded', reason: null, began }]),
+  ]
+  for (const record of records) {
+    const { number } = await bench.start([after])
+    const { fence } = await claim(number)
+    const taking = await bench.pool.connect()
+    await taking.query('begin')
+    await taking.query('update due set fence = fence + 1 where id = $1', [number])
+    const recorded = record({ number, fence })
+    await until('the record waits', async () => {
+      const { rowCount } = await bench.pool.query(
+        `select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`,
+      )
+      return rowCount! > 0 || undefined
+    })
+    await taking.query('commit')
+    taking.release()
+    expect(await recorded).toEqual([null])
+    expect(await bench.timeline(number)).toEqual([])
+    expect(await bench.run(number)).toMatchObject({ status: 'pending', finished_at: null })
+    expect((await bench.pool.query('select lease_until is not null as held from due where id = $1', [number])).rows).toEqual([
+      { held: true },
+    ])
+  }
 })

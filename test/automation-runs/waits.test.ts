@@ -1,4 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { cancelRun } from '../../domain/automation-runs/cancel.ts'
+import { lockRun } from '../../domain/automation-runs/run.ts'
 import type { Step } from '../../domain/automations/data.ts'
 import { type Appended, type AutomationBench, automationBench } from '../harness/automation-runs.ts'
 import { until } from '../harness/until.ts'
@@ -166,4 +168,29 @@ test('no event is missed, whenever it comes while the wait begins', async () => 
     isOver = true
     await consuming
   }
+})
+
+test('an event that comes while its run is being cancelled waits for that, and neither is undone by the other', async () => {
+  const { number, user } = await bench.start([wait()])
+  const { id } = await bench.resting(number)
+  const { partition } = await bench.append(user, RENEWED)
+  const tx = await bench.pool.connect()
+  try {
+    // Should they wait for each other, it is the cancellation that hears of it.
+    await tx.query(`begin; set local deadlock_timeout = '50ms'`)
+    await lockRun(tx, bench.environment, id)
+    const consumed = bench.consume(partition)
+    await until('the consumer waits', async () => {
+      const { rowCount } = await bench.pool.query(
+        `select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`,
+      )
+      return rowCount! > 0 || undefined
+    })
+    expect((await cancelRun(tx, bench.environment, id)).after.status).toBe('cancelled')
+    await tx.query('commit')
+    expect(await consumed).toBeGreaterThan(0)
+  } finally {
+    tx.release(true)
+  }
+  expect(await bench.run(number)).toMatchObject({ status: 'cancelled', reason: 'cancelled_by_api' })
 })

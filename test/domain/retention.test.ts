@@ -127,3 +127,23 @@ test('the record of an export goes and still counts; one that a report made does
   expect(await rowsOf('exports', environment)).toBe(0)
   expect(await whole(environment)).toEqual(before)
 })
+
+test('a delivery stays as long as the run that waits for it has not looked at it', async () => {
+  const environment = await sandbox()
+  const integration = await integrationRow(api.pool, environment)
+  const at = ago(40)
+  const row = { at, status: 'delivered', integration, source: 'automation' as const }
+  const runs = [
+    await runRow(api.pool, environment, { at, status: 'waiting', dueAt: ago(-1) }),
+    await runRow(api.pool, environment, { at, status: 'succeeded' }),
+  ]
+  const kept: string[] = []
+  for (const run of runs) {
+    const { id, number } = await deliveryRow(api.pool, environment, row)
+    await api.pool.query('update deliveries set run_id = $2, step_id = $3 where number = $1', [number, run.id, 'hook'])
+    kept.push(id)
+  }
+  await dropExpired(api.pool)
+  const { rows } = await api.pool.query('select id from deliveries where environment = $1', [environment])
+  expect(rows).toEqual([{ id: kept[0] }])
+})

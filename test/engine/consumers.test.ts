@@ -133,6 +133,36 @@ test('trouble of the database sets nothing aside: the same events are handled wh
   expect(rowCount).toBe(0)
 })
 
+test('a batch that takes too long is read in smaller ones, and an event that does holds up its own partition alone', async () => {
+  const ids = await post(40, 20)
+  const slow = ids[0]!
+  let isSlow = true
+  const reader = startConsumers({
+    pool: api.pool,
+    log,
+    consumers: [
+      recording(async (_tx, batch) => {
+        if (batch.length > 1 || (isSlow && batch.includes(slow)))
+          throw Object.assign(new Error('canceling statement due to statement timeout'), { code: '57014' })
+      }),
+    ],
+  })
+  reader.wakeAll()
+  const { rows } = await api.pool.query<{ id: string }>(
+    `select id from events where id = any ($1) and partition <> (select partition from events where id = $2)`,
+    [ids, slow],
+  )
+  await until('all others are handled', async () => {
+    const handled = new Set(await effects())
+    return rows.every(({ id }) => handled.has(id)) || undefined
+  })
+  expect(await effects()).not.toContain(slow)
+  isSlow = false
+  await until('all is read', isLevel)
+  await reader.stop()
+  expect((await effects()).sort()).toEqual(ids.sort())
+})
+
 test('offsets that an erased user left behind are stepped over', async () => {
   const ids = await post(8, 2)
   await api.pool.query('delete from events where id = any ($1)', [ids.slice(0, 6)])

@@ -1,0 +1,91 @@
+import { pino } from 'pino'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { beginRun } from '../../domain/runs/begin.ts'
+import { claimDue } from '../../domain/runs/claim.ts'
+import { prolongLeases } from '../../domain/runs/lease.ts'
+import { finishRun, holdFence, suspendRun } from '../../domain/runs/record.ts'
+import { connect } from '../../store/connect.ts'
+import { transaction } from '../../store/transaction.ts'
+import { holder } from '../../workers/holder.ts'
+import type { Performer } from '../../workflows/engine/performer.ts'
+import { type Bench, engineBench } from '../harness/engine.ts'
+import { until } from '../harness/until.ts'
+
+// No worker of the bench runs here: claims and heartbeats are made by hand.
+let bench: Bench
+beforeAll(async () => {
+  bench = await engineBench()
+})
+afterAll(() => bench.drop())
+
+const claim = async (kind: string, runs: number[]) => claimDue(bench.pool, kind, runs, 60_000)
+const leased = async (run: number) =>
+  (await bench.pool.query('select lease_until is not null as leased from due where id = $1', [run])).rows[0]?.leased
+
+test('a heartbeat that comes after a run has gone to rest does not hold it: it is claimed as soon as it is due', async () => {
+  const run = await bench.begin('rested', 'l1')
+  const [held] = await claim('rested', [run])
+  await transaction(bench.pool, async tx => {
+    await holdFence(tx, held!)
+    await suspendRun(tx, held!, 'waiting', 0)
+  })
+  const { prolonged, busy } = await prolongLeases(bench.pool, [held!], 60_000)
+  expect([...prolonged, ...busy]).toEqual([])
+  expect(await leased(run)).toBe(false)
+  expect(await claim('rested', [run])).toHaveLength(1)
+})
+
+test('a promise whose row is locked for long delays the heartbeat of no other, and is not taken for lost', async () => {
+  const runs = [await bench.begin('busy', 'l2'), await bench.begin('busy', 'l3')]
+  const held = await claim('busy', runs)
+  const tx = await bench.pool.connect()
+  await tx.query('begin')
+  await holdFence(tx, held.find(({ id }) => id === runs[0])!)
+  const { prolonged, busy } = await prolongLeases(bench.pool, held, 60_000)
+  expect([...prolonged]).toEqual([`busy:${runs[1]}`])
+  expect([...busy]).toEqual([`busy:${runs[0]}`])
+  await tx.query('commit')
+  tx.release()
+})
+
+test('who was slow to begin a run that somebody else has ended leaves it ended', async () => {
+  const run = await bench.begin('late', 'l4')
+  const [slow] = await claim('late', [run])
+  await bench.pool.query('update due set lease_until = null where id = $1', [run])
+  const [owner] = await claim('late', [run])
+  await transaction(bench.pool, async tx => {
+    await holdFence(tx, owner!)
+    await finishRun(tx, owner!, 'succeeded', null)
+  })
+  expect(await beginRun(bench.pool, slow!)).toBeNull()
+  expect((await bench.pool.query('select status from runs where id = $1', [run])).rows).toEqual([{ status: 'succeeded' }])
+})
+
+test('what is being claimed when the process stops is given back before it has stopped', async () => {
+  const run = await bench.begin('stopped', 'l5')
+  const performer: Performer = {
+    kind: 'stopped',
+    concurrency: 8,
+    perform: async (_claimed, { stopping }) => (stopping.aborted ? { is: 'interrupted' } : { is: 'lost' }),
+  }
+  const pool = connect({ url: bench.url, max: 1 })
+  const busy = await pool.connect()
+  const holding = holder({
+    pool,
+    performers: [performer],
+    leaseMs: 60_000,
+    log: pino({ level: 'silent' }),
+    onOutcome: () => {},
+    onClaimed: () => {},
+    at: () => {},
+  })
+  const taken = holding.take('stopped', [run])
+  await until('the claim waits for a connection', async () => (pool.waitingCount > 0 ? true : undefined))
+  const stopped = holding.stop()
+  setTimeout(() => busy.release(), 50)
+  await stopped
+  const { rows } = await bench.pool.query('select fence, lease_until from due where id = $1', [run])
+  await taken
+  await pool.end()
+  expect(rows).toEqual([{ fence: 1, lease_until: null }])
+})
