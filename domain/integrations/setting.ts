@@ -3,8 +3,8 @@ import type { Setting } from './catalogue.ts'
 const TEXT = 2048
 const KEY_BYTES = 16 * 1024
 const RECIPIENTS = 50
-/** A mailbox at a host; what it really is, the mail server says. */
-const ADDRESS = /^[^\s@<>,;]{1,64}@[^\s@<>,;]{1,189}$/u
+/** A mailbox at a host, of characters that can be stored; what it really is, the mail server says. */
+const ADDRESS = /^[^\s@<>,;\p{Cc}\p{Cs}]{1,64}@[^\s@<>,;\p{Cc}\p{Cs}]{1,189}$/u
 const SECRET = /^whsec_[A-Za-z0-9+/]+={0,2}$/
 
 /** 24 to 64 bytes, as Standard Webhooks has it. */

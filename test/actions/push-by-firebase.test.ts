@@ -54,6 +54,13 @@ describe('by Firebase', () => {
     expect(jsonOf(ground.google.asked.at(-1)!).message.android.notification.tag).not.toBe(tag)
   })
 
+  test('has a name for it that can be recorded, whatever Google calls it', async () => {
+    const place = await ground.here()
+    await ground.integration(place, 'firebase')
+    ground.answers.firebase = () => ({ status: 200, body: { name: 'a\0b' } })
+    expect(await ground.send(place, await ground.template(place))).toMatchObject({ provider_message_id: 'ab' })
+  })
+
   test('leaves out what the template does not have', async () => {
     const place = await ground.here()
     await ground.integration(place, 'firebase')

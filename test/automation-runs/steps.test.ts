@@ -71,6 +71,15 @@ test('an effect that fails is repeated with the same key, at most five times', a
   expect(emails.length - before).toBe(5)
 })
 
+test("a failure in others' words, with a NUL or half of a pair in them, counts like every other", async () => {
+  const before = emails.length
+  answers = [failing(new Error('busy\0')), failing(new Error(`${'x'.repeat(999)}\u{1f600}`))]
+  const { run, step } = await done([email()])
+  expect(run.status).toBe('succeeded')
+  expect(step.attempts.map(attempt => attempt.error)).toEqual(['busy', `${'x'.repeat(999)}\ufffd`, null])
+  expect(emails.length - before).toBe(3)
+})
+
 test('a refusal for good fails the run at once, with its code; without an address the step is skipped', async () => {
   answers = [failing(new StopRetrying('email_rejected'))]
   const { run, timeline } = await done([email(), after])

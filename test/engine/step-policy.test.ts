@@ -61,6 +61,25 @@ describe('a step', () => {
   })
 
   test.each([
+    ['a NUL', 'said\0 nothing'],
+    ['a pair of halves where it is cut', `${'x'.repeat(999)}\u{1f600} is cut in two`],
+  ])('that fails with %s in its message has used up an attempt all the same', async (what, message) => {
+    let calls = 0
+    const kind = `odd-${what.length}`
+    await bench.work([
+      workflow(kind, async context => {
+        await context.step('send', () => {
+          calls++
+          return Promise.reject(new StopRetrying(message))
+        })
+      }),
+    ])
+    const { status, reason } = await bench.ended(await bench.begin(kind, 's'))
+    expect([status, calls]).toEqual(['failed', 1])
+    expect(reason).toMatch(/^(said nothing|x{999})/)
+  })
+
+  test.each([
     [3600, 3600],
     [0, 1],
     [1_000_000, 86_400],

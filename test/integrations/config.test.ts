@@ -37,6 +37,16 @@ const active = async () => {
 const faults = ({ body }: Awaited<ReturnType<Client>>) => body.error.details.map(({ field }: { field: string }) => field)
 
 describe('settings', () => {
+  test.each([
+    'a\0@example.com',
+    'a\u0007@example.com',
+    '\ud800@example.com',
+  ])('an address that cannot be kept is refused: %j', async recipient => {
+    await create('email')
+    const answer = await put({ recipients: ['ann@example.com', recipient] })
+    expect([answer.status, faults(answer)]).toEqual([400, ['settings.recipients']])
+  })
+
   test('before the first update everything is unset or default', async () => {
     await create('email')
     expect(await must(call, 'GET', `${path}/config`)).toEqual({

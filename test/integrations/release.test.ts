@@ -1,4 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { expire } from '../../domain/deliveries/give-up.ts'
+import type { OpenDelivery } from '../../domain/deliveries/load.ts'
 import { RELEASE_DUE, releaseMore } from '../../domain/deliveries/release.ts'
 import { startApi, type TestApi } from '../harness/api.ts'
 import { type Hook, hook, sandbox } from '../harness/integrations.ts'
@@ -46,4 +48,24 @@ test('a release of very many goes on in steps, in their order, and stops when it
   await releaseMore(api.pool, number)
   expect(await count(DUE)).toBe(HELD)
   expect(await count('kind = $1', [RELEASE_DUE])).toBe(0)
+})
+
+test('what was found to be held for too long lives on when it was released, and held anew, before it could be given up', async () => {
+  await made.status(0)
+  const { rows } = await api.pool.query<{ number: number; integration: number; environment: number }>(
+    `with made as (
+       insert into deliveries (environment, id, integration, source, event_id, event_name, partition, log_offset, created_at)
+       select environment, 'dlv_old', number, 'event', 'evt_old', 'x', 0, 0, now() - interval '40 days' from integrations where id = $1
+       returning number, integration, environment)
+     , promised as (
+       insert into due (kind, id, environment, due_at, destination) select 'delivery', number, environment, now(), integration from made)
+     select * from made`,
+    [made.id],
+  )
+  const old = rows[0]!
+  const claimed = { kind: 'delivery', id: old.number, fence: 0, environment: old.environment, destination: old.integration }
+  const found = { ...old, lane: null, run_id: null, attempts: [] as unknown } as OpenDelivery
+  expect(await expire(api.pool, claimed, found)).toBe(false)
+  await api.pool.query(`update integrations set held_since = now() - interval '31 days' where id = $1`, [made.id])
+  expect(await expire(api.pool, claimed, found)).toBe(true)
 })

@@ -111,6 +111,12 @@ describe('a refusal', () => {
     expect(sent).toMatchObject({ outcome, httpStatus: status, error: `about ${status}`, retryAfterSeconds: 30 })
   })
 
+  test('in words that cannot be stored is told without them', async () => {
+    refusing({ status: 400, body: { error: { message: `no\0 ${'x'.repeat(1020)}\u{1f600}` } } })
+    const { error } = await destination().deliver(reportOf(), scope())
+    expect(error).toBe(`no ${'x'.repeat(1020)}\ufffd`)
+  })
+
   test('in the middle of an upload leaves no manifest', async () => {
     let puts = 0
     cloud.next.reply = asked => (asked.method === 'PUT' && ++puts === 2 ? { status: 503 } : undefined)

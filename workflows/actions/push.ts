@@ -6,6 +6,7 @@ import type { Pool } from '../../store/connect.ts'
 import { type Effects, type PushToSend, StepSkipped } from '../automation/step-kind.ts'
 import { RetryAt, StopRetrying } from '../engine/policy.ts'
 import type { GoogleTokens } from '../outgoing/google-token.ts'
+import { keptText } from '../outgoing/kept.ts'
 import type { Outgoing } from '../outgoing/request.ts'
 import { sendByFirebase } from './firebase.ts'
 import type { Message, Pushed, PushScope } from './message.ts'
@@ -22,7 +23,7 @@ const PROVIDERS: Record<string, (message: Message, sender: Sender, scope: PushSc
 function takenId(pushed: Pushed): string | null {
   switch (pushed.is) {
     case 'taken':
-      return pushed.id
+      return pushed.id === null ? null : keptText(pushed.id)
     case 'no_device':
       throw new StepSkipped('no_device')
     case 'not_configured':

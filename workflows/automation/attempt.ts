@@ -5,6 +5,7 @@ import { classify } from '../../store/failures.ts'
 import { transaction } from '../../store/transaction.ts'
 import { Interrupted } from '../engine/context.ts'
 import type { AtCrashPoint } from '../engine/crash-point.ts'
+import { messageOf } from '../engine/message-of.ts'
 import type { Signals } from '../engine/performer.ts'
 import { RetryAt, type RetryPolicy, StopRetrying, waitAfter } from '../engine/policy.ts'
 import { kindOf } from './kinds.ts'
@@ -13,8 +14,6 @@ import { failed, type StepDeps, type StepInput, type StepKind, StepSkipped, skip
 
 export type Attempting = { pool: Pool; deps: StepDeps; record: Recording; policy: RetryPolicy; at: AtCrashPoint; signals: Signals }
 export type WriteDown = (came: Attempted, recording: Recording) => Promise<Recorded>
-
-const messageOf = (error: unknown) => (error instanceof Error ? error.message : String(error)).slice(0, 1000)
 
 /** Does a step, once, and records what came of it in the way that its kind asks for. Throws LeaseLost and Interrupted. */
 export async function attempt(input: StepInput, attempting: Attempting, write: WriteDown): Promise<Recorded> {

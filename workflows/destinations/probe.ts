@@ -1,5 +1,6 @@
 import type { IntegrationProbe, Sample, Tried } from '../../domain/integrations/probe.ts'
 import { orderedId } from '../../store/ids.ts'
+import { messageOf } from '../engine/message-of.ts'
 import { googleTokens } from '../outgoing/google-token.ts'
 import type { Outgoing } from '../outgoing/request.ts'
 import { REPORT_SLUGS, type ReportDestination, type ReportSlug } from '../report-destinations/report-destination.ts'
@@ -44,8 +45,8 @@ export function integrationProbe({ outgoing, allowPrivateNetwork, destinations =
       try {
         return told(await send(sample, signal))
       } catch (error) {
-        const why = signal.aborted ? 'timeout' : `internal: ${error instanceof Error ? error.message : String(error)}`
-        return { ok: false, http_status: null, duration_ms: Math.round(performance.now() - began), error: why.slice(0, 1000) }
+        const why = signal.aborted ? 'timeout' : `internal: ${messageOf(error)}`
+        return { ok: false, http_status: null, duration_ms: Math.round(performance.now() - began), error: why }
       }
     },
   }

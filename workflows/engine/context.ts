@@ -4,6 +4,7 @@ import { type Attempt, holdFence, LeaseLost, type RecordedStep, suspendRun, writ
 import type { Pool, Tx } from '../../store/connect.ts'
 import { transaction } from '../../store/transaction.ts'
 import type { AtCrashPoint } from './crash-point.ts'
+import { messageOf } from './message-of.ts'
 import type { Signals } from './performer.ts'
 import { type Policies, RetryAt, type RetryPolicy, StopRetrying, waitAfter } from './policy.ts'
 import type { RunContext, StepOptions, StepScope } from './workflow.ts'
@@ -34,8 +35,6 @@ export type ContextOptions = {
 type Place = { n: number; step: RecordedStep | undefined }
 type Done<T> = (tx: Tx, result: T) => Promise<void>
 type Repeated = { policy: RetryPolicy; limitMs: number; failing?: StepOptions<never>['failing'] }
-
-const messageOf = (error: unknown) => (error instanceof Error ? error.message : String(error)).slice(0, 1000)
 
 export function runContext({ pool, policies, run, recorded, signals, at }: ContextOptions): RunContext {
   const { lease, stopping, halt } = signals

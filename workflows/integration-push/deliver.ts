@@ -13,6 +13,7 @@ import type { Pool } from '../../store/connect.ts'
 import type { EventDestination, Sent } from '../destinations/destination.ts'
 import { nothingSent } from '../destinations/nothing-sent.ts'
 import { type AtCrashPoint, NOWHERE } from '../engine/crash-point.ts'
+import { messageOf } from '../engine/message-of.ts'
 import type { Outcome, Performer, Signals } from '../engine/performer.ts'
 import { type RetryPolicy, waitAfter } from '../engine/policy.ts'
 import type { Outgoing } from '../outgoing/request.ts'
@@ -44,8 +45,8 @@ export function deliverPerformer({ pool, secrets, outgoing, destinations, policy
       return await destination.send(occurrence, { outgoing, settings, deliveryId: id, signal: AbortSignal.any([lease, halt, limit]) })
     } catch (error) {
       if (lease.aborted || halt.aborted) throw error
-      const why = limit.aborted ? 'timeout' : `internal: ${error instanceof Error ? error.message : String(error)}`
-      return { ...nothingSent('retry', why.slice(0, 1000)), durationMs: Math.round(performance.now() - began) }
+      const why = limit.aborted ? 'timeout' : `internal: ${messageOf(error)}`
+      return { ...nothingSent('retry', why), durationMs: Math.round(performance.now() - began) }
     }
   }
 

@@ -1,6 +1,7 @@
 import type { Sent } from '../destinations/destination.ts'
 import { nothingSent } from '../destinations/nothing-sent.ts'
 import type { Guard } from '../outgoing/guard.ts'
+import { keptText } from '../outgoing/kept.ts'
 import { hostOf } from '../outgoing/mail-address.ts'
 import { mailIntegration } from '../outgoing/mail-integration.ts'
 import { type Mail, type Mailed, sendMail, tryLogin } from '../outgoing/smtp.ts'
@@ -27,7 +28,7 @@ function judgedMail(mailed: Mailed, durationMs: number): Sent {
       // Only those who were put off are worth a repeat, which the others get once more, under the same Message-ID.
       const isForGood = mailed.refused.every(({ code }) => code >= 500)
       const who = mailed.refused.map(({ address, reply }) => `${address}: ${reply}`).join('; ')
-      return sent(isForGood ? 'reject' : 'retry', `not taken for ${who}`.slice(0, 1024))
+      return sent(isForGood ? 'reject' : 'retry', keptText(`not taken for ${who}`))
     }
     // A password may be mended, as with other providers' 401.
     case 'rejected':

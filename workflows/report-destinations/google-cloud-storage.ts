@@ -2,6 +2,7 @@ import type { Sent } from '../destinations/destination.ts'
 import { judged } from '../destinations/judge.ts'
 import { nothingSent } from '../destinations/nothing-sent.ts'
 import { type GoogleTokens, serviceAccount } from '../outgoing/google-token.ts'
+import { keptText } from '../outgoing/kept.ts'
 import type { Answer, Outgoing, Request } from '../outgoing/request.ts'
 import { inSlices } from './in-slices.ts'
 import { manifestOf, objectOf, testObject } from './object-name.ts'
@@ -25,7 +26,7 @@ const judgedByGoogle = (answer: Answer): Sent =>
   judged(answer, (status, body) => {
     const { message } = (body.error ?? {}) as { message?: unknown }
     const isFinal = status >= 400 && status < 500 && ![401, 403, 408, 429].includes(status)
-    return status >= 400 && typeof message === 'string' ? { outcome: isFinal ? 'reject' : 'retry', error: message.slice(0, 1024) } : null
+    return status >= 400 && typeof message === 'string' ? { outcome: isFinal ? 'reject' : 'retry', error: keptText(message) } : null
   })
 
 const isDone = (answer: Answer) => answer.is === 'answer' && answer.status >= 200 && answer.status < 300
