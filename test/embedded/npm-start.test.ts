@@ -1,0 +1,34 @@
+import { spawn } from 'node:child_process'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { expect, onTestFinished, test } from 'vitest'
+import { freshDatabase } from '../harness/database.ts'
+import { until } from '../harness/until.ts'
+
+test('whoever stops `npm start` stops the service: a shell between the two would leave it running', async () => {
+  const database = await freshDatabase()
+  const folder = await mkdtemp(join(tmpdir(), 'perennial-npm-'))
+  const env = {
+    ...process.env,
+    DATABASE_URL: database.url,
+    APP_SECRET: 'a secret for tests only',
+    DATA_DIR: folder,
+    PORT: '0',
+    ROLE: 'api',
+  }
+  const npm = spawn('npm', ['start'], { env, stdio: ['ignore', 'pipe', 'pipe'] })
+  let output = ''
+  for (const stream of [npm.stdout, npm.stderr]) stream.on('data', chunk => (output += chunk))
+  // Its output is open as long as anybody is left who could write to it.
+  const allGone = new Promise<void>(resolve => npm.once('close', () => resolve()))
+  onTestFinished(async () => {
+    npm.kill('SIGKILL')
+    await database.drop()
+    await rm(folder, { recursive: true, force: true })
+  })
+  await until('the service to be ready', async () => (/Perennial is ready/.test(output) ? true : undefined), 30_000)
+  npm.kill('SIGTERM')
+  await allGone
+  expect(output).toContain('"stopping"')
+}, 45_000)
