@@ -6,7 +6,8 @@ export default defineConfig({
     globalSetup: ['test/harness/redis-server.ts', 'test/harness/postgres.ts'],
     reporters: ['default'],
     silent: 'passed-only',
-    maxWorkers: 2,
+    // Much of it waits: for leases, for time-outs, for other processes.
+    maxWorkers: 3,
     testTimeout: 30_000,
     hookTimeout: 60_000,
   },

@@ -16,12 +16,17 @@ const PERIOD_MS = 1_000
 /** Several workers share an environment by its partitions; a batch is some milliseconds of work. */
 const BATCH: Batch = { partitions: 16, perPartition: 64 }
 
+/** Environments read at the same time, by both consumers together. */
+const READERS = 6
+
 /** Reads the log for its consumers, environment by environment: at once when an append announces it, and every second anyway. */
 export function startConsumers({ pool, consumers, log, at = NOWHERE }: ConsumersOptions) {
   let stopped = false
   // Per consumer and environment: running, and whether to look again.
   const running = new Map<string, Promise<void>>()
   const again = new Set<string>()
+  // What else there is to read; each reader keeps a connection busy.
+  const waiting = new Map<string, () => void>()
 
   /** One event at a time, so that one that cannot be handled is known by name, and one that takes too long holds up its own partition alone. */
   async function singly(consumer: Consumer, environment: Environment): Promise<number> {
@@ -66,10 +71,17 @@ export function startConsumers({ pool, consumers, log, at = NOWHERE }: Consumers
     if (stopped) return
     const key = `${consumer.name}:${environment}`
     if (running.has(key)) again.add(key)
+    else if (running.size >= READERS) waiting.set(key, () => wakeOne(consumer, environment))
     else
       running.set(
         key,
-        read(consumer, environment, key).finally(() => running.delete(key)),
+        read(consumer, environment, key).finally(() => {
+          running.delete(key)
+          const [next] = waiting
+          if (!next) return
+          waiting.delete(next[0])
+          next[1]()
+        }),
       )
   }
 

@@ -10,6 +10,8 @@ import { type Slots, slots } from './slots.ts'
 
 export type HolderOptions = {
   pool: Pool
+  /** For heartbeats. */
+  beating: Pool
   performers: Performer[]
   /** Real time for which a claim holds; prolonged every third of it. */
   leaseMs: number
@@ -35,7 +37,7 @@ function levelOf(outcome: Outcome | { is: 'error' }) {
 }
 
 /** Holds claimed promises: as many of each kind as there are slots, with their leases alive. */
-export function holder({ pool, performers, leaseMs, log, onOutcome, onClaimed, at }: HolderOptions) {
+export function holder({ pool, beating, performers, leaseMs, log, onOutcome, onClaimed, at }: HolderOptions) {
   const rooms = new Map<string, Room>(performers.map(p => [p.kind, { performer: p, slots: slots(p) }]))
   const held = new Map<string, Held>()
   const stopping = new AbortController()
@@ -163,7 +165,7 @@ export function holder({ pool, performers, leaseMs, log, onOutcome, onClaimed, a
   async function beat(entries: [string, Held][]): Promise<[string, Held][]> {
     const sentAt = performance.now()
     const kept = await prolongLeases(
-      pool,
+      beating,
       entries.map(([, { claimed }]) => claimed),
       leaseMs,
     ).catch(() => null)

@@ -1,7 +1,7 @@
 import type { Logger } from 'pino'
 import { LOG_CHANNEL } from '../domain/log/consumer.ts'
 import { DUE_CHANNEL } from '../domain/runs/create.ts'
-import type { Pool } from '../store/connect.ts'
+import { connect, type Pool } from '../store/connect.ts'
 import { type AtCrashPoint, NOWHERE } from '../workflows/engine/crash-point.ts'
 import type { Outcome, Performer } from '../workflows/engine/performer.ts'
 import { type Consumer, startConsumers } from './consume.ts'
@@ -42,8 +42,11 @@ export async function startWorker({
   onOutcome,
   at = NOWHERE,
 }: WorkerOptions): Promise<Worker> {
+  // Of its own: a heartbeat must not stand behind everything that a busy worker asks of the database.
+  const beating = connect({ url, name: 'perennial-leases', max: 2 })
   const holding = holder({
     pool,
+    beating,
     performers,
     leaseMs,
     log,
@@ -84,6 +87,7 @@ export async function startWorker({
       await given
       await queue.close()
       await Promise.all(firing)
+      await beating.end()
     },
   }
 }

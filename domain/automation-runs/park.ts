@@ -6,8 +6,8 @@ import { LeaseLost } from '../runs/record.ts'
 import type { AutomationRun } from './load.ts'
 import { AUTOMATION_RUN_DUE } from './wake.ts'
 
-/** Looked at again once a day, should nobody have let it go. */
-const PARKED_DAYS = 1
+/** Looked at again after that, should nobody have let it go; more often would make a sandbox's clock stop for nothing. */
+const PARKED_DAYS = 30
 
 /**
  * Puts a run of a paused automation aside: what was due stays promised for when it was due, only its claimable row moves. False when

@@ -1,5 +1,6 @@
 import type { Tx } from '../../store/connect.ts'
 import { DUE_CHANNEL } from '../runs/create.ts'
+import { NEXT_FENCE } from '../runs/fence.ts'
 import { DELIVERY_DUE } from './delivery.ts'
 
 /** Whose deliveries to which integration go out one after the other. */
@@ -54,8 +55,8 @@ export async function promiseNext(tx: Tx, lanes: readonly Lane[]): Promise<void>
   await tx.query({
     name: 'promise-next-deliveries',
     text: `with promised as (
-           insert into due (kind, id, environment, due_at, priority, destination)
-           select '${DELIVERY_DUE}', n.number, w.environment, environment_now(w.environment), n.priority, w.integration
+           insert into due (kind, id, environment, due_at, priority, destination, fence)
+           select '${DELIVERY_DUE}', n.number, w.environment, environment_now(w.environment), n.priority, w.integration, ${NEXT_FENCE}
            from (select distinct * from unnest($1::int[], $2::int[], $3::text[]) w(environment, integration, user_id)) w
            cross join lateral (
              select number, priority from deliveries v

@@ -5,6 +5,7 @@ import { takesEvents } from '../integrations/catalogue.ts'
 import { type Selection, selector } from '../integrations/select.ts'
 import { conflict, notFound } from '../refusal.ts'
 import { DUE_CHANNEL } from '../runs/create.ts'
+import { NEXT_FENCE } from '../runs/fence.ts'
 import { DELIVERY_DUE } from './delivery.ts'
 import { idleLanes, type Lane, openLanes, promiseNext } from './lane.ts'
 
@@ -86,8 +87,8 @@ async function make(tx: Tx, environment: Environment, integration: number, missi
 /** What stands in nobody's order is due by itself. */
 const PROMISE = `
   with promised as (
-    insert into due (kind, id, environment, due_at, priority, destination)
-    select '${DELIVERY_DUE}', n, $1, environment_now($1), 1, $2 from unnest($3::bigint[]) n returning 1)
+    insert into due (kind, id, environment, due_at, priority, destination, fence)
+    select '${DELIVERY_DUE}', n, $1, environment_now($1), 1, $2, ${NEXT_FENCE} from unnest($3::bigint[]) n returning 1)
   select pg_notify('${DUE_CHANNEL}', '${DELIVERY_DUE}') from promised limit 1`
 
 /** Sends again, and makes up for what was left out; gives how many. Throws `conflict` unless the integration is active. */

@@ -5,6 +5,7 @@ import { DELIVERY_DUE, firstDue } from '../deliveries/delivery.ts'
 import { lockLanes } from '../deliveries/lane.ts'
 import { REPORT_SLOT } from '../reports/report.ts'
 import { DUE_CHANNEL } from './create.ts'
+import { NEXT_FENCE } from './fence.ts'
 
 // What is unfinished and has no `due` row: nothing will ever move it. It must never happen; should it, it is found and mended. Looked
 // for in one snapshot, in which whoever makes, moves or ends a promise has done all of it or nothing; mended under the row's lock, if it
@@ -86,10 +87,6 @@ const KINDS: Kind[] = [
   },
 ]
 
-// Higher than any that was there: what a former holder still wants to record is void, and nobody takes it for a promise that was never
-// claimed, of which nothing can be recorded yet.
-const FENCE = 'floor(extract(epoch from clock_timestamp()) / 60)::int'
-
 export type Orphans = { kind: string; ids: number[]; mended: number }
 /** Where each kind's next look begins. */
 export type Places = Map<string, Place>
@@ -99,7 +96,7 @@ async function mend(pool: Pool, { kind, mend: rows }: Kind, ids: number[]): Prom
     if (kind === DELIVERY_DUE) await holdLanes(tx, ids)
     const { rowCount } = await tx.query(
       `with missing(kind, id, environment, due_at, destination) as materialized (${rows}), mended as (
-         insert into due (kind, id, environment, due_at, destination, fence) select m.*, ${FENCE} from missing m
+         insert into due (kind, id, environment, due_at, destination, fence) select m.*, ${NEXT_FENCE} from missing m
          on conflict (kind, id) do nothing returning kind
        ) select pg_notify('${DUE_CHANNEL}', kind) from mended`,
       [ids],

@@ -1,5 +1,5 @@
 import type { Db } from '../../store/connect.ts'
-import { GROUPS } from './ring.ts'
+import { GROUPS, OF_GROUP } from './ring.ts'
 
 /** Of one kind of promise. `overdue`: due for more than a minute, and nobody holds it. `abandoned`: its holder let the lease run out. */
 export type Late = { kind: string; overdue: number; oldest_seconds: number; abandoned: number }
@@ -9,7 +9,7 @@ export type SetAside = { consumer: string; events: number }
 /** `orphans`, `repaired`: what the watchdog found at its last look, and has mended since the beginning. */
 export type Drift = { late: Late[]; lag: Lag[]; setAside: SetAside[]; orphans: number; repaired: number }
 
-/** Of one kind, priority and environment; counting more would only take time when there is least of it. */
+/** Of one kind, priority, environment and destination; counting more would only take time when there is least of it. */
 const MOST_COUNTED = 10_000
 /** Two looks of the sweep: another worker would have it by then. */
 const ABANDONED_SECONDS = 2
@@ -25,7 +25,7 @@ from groups g join environments e on e.id = g.environment cross join lateral (
   from (
     select lease_until, lease_until is null or lease_until < clock_timestamp() as is_free,
       extract(epoch from clock_timestamp() + e.clock_offset - due_at) as waited
-    from due where kind = g.kind and priority = g.priority and environment = g.environment and due_at <= clock_timestamp() + e.clock_offset
+    from due where ${OF_GROUP} and due_at <= clock_timestamp() + e.clock_offset
     order by due_at limit ${MOST_COUNTED}) w) d
 group by g.kind having sum(d.overdue) > 0 or sum(d.abandoned) > 0 order by g.kind`
 

@@ -72,6 +72,7 @@ test('what is being claimed when the process stops is given back before it has s
   const busy = await pool.connect()
   const holding = holder({
     pool,
+    beating: pool,
     performers: [performer],
     leaseMs: 60_000,
     log: pino({ level: 'silent' }),

@@ -42,6 +42,8 @@ export function automationPerformer({
   return {
     kind: AUTOMATION_RUN_DUE,
     concurrency,
+    // Effects that hang (mail, push) must not take the slots of everybody else.
+    perEnvironment: Math.ceil(concurrency * 0.75),
     async perform({ id, fence }, signals) {
       const loaded = await load({ number: id, fence })
       if (!loaded) return { is: 'lost' }
