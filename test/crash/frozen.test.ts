@@ -111,3 +111,38 @@ test('a worker that stood still until others had its work, and then goes on: non
   expect(await frozen.end()).toBe(0)
   expect(await recordsOf(pool, second)).toEqual(before)
 })
+
+test('a worker that stood still in the middle of a record finds that the fence has moved, and its record is void', async () => {
+  site = await startSite({ driver: 'pg-boss', leaseSeconds: LEASE_SECONDS })
+  const { pool, call, ground } = site
+  const gate = gateBefore(site.sink.server)
+  const frozen = await site.worker()
+  gate.shut()
+  const event = { event_id: 'one', event_name: 'one', identity_id: 'ada', happened_at: '2026-03-01T12:00:00Z', properties: {} }
+  expect((await call('POST', '/v4/events', { body: { events: [event] } })).body).toMatchObject({ created: 1 })
+  await until('the request', () => gate.waiting() > 0 || undefined)
+  const held = await inHand(pool)
+  // Whoever records needs this row first.
+  const lock = await pool.connect()
+  try {
+    await lock.query('begin')
+    await lock.query('select 1 from integrations where id = $1 for update', [ground.integration])
+    gate.open(500)
+    const blocked = `select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`
+    await until('its record to wait', async () => (await pool.query(blocked)).rowCount || undefined)
+    send(frozen, 'SIGSTOP')
+    await site.worker()
+    await taken(pool, held)
+    send(frozen, 'SIGCONT')
+  } finally {
+    await lock.query('commit')
+    lock.release()
+  }
+  await settled(pool, 90_000)
+  expect(await frozen.end()).toBe(0)
+  const { rows } = await pool.query(
+    `select status, attempt_count, jsonb_array_length(attempts) as told, delivery_error_count as failures
+     from deliveries d join integrations i on i.number = d.integration`,
+  )
+  expect(rows).toEqual([{ status: 'delivered', attempt_count: 1, told: 1, failures: 0 }])
+})
