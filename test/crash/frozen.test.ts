@@ -113,7 +113,8 @@ test('a worker that stood still until others had its work, and then goes on: non
 })
 
 test('a worker that stood still in the middle of a record finds that the fence has moved, and its record is void', async () => {
-  site = await startSite({ driver: 'pg-boss', leaseSeconds: LEASE_SECONDS })
+  // Short always: a statement that waits for a lock is ended after 30 s.
+  site = await startSite({ driver: 'pg-boss' })
   const { pool, call, ground } = site
   const gate = gateBefore(site.sink.server)
   const frozen = await site.worker()
