@@ -1,0 +1,35 @@
+import { afterEach, expect, test, vi } from 'vitest'
+import { keptUp, moreLoad, noLoad } from '../harness/load.ts'
+import { expectAllKept, type Site, startSite } from '../harness/site.ts'
+
+// Processes start and leases run out in real time, on a machine that runs other tests beside.
+vi.setConfig({ testTimeout: 120_000 })
+
+let site: Site | undefined
+afterEach(async () => {
+  await site?.end()
+  site = undefined
+})
+
+test('Redis emptied and killed while automations and deliveries are under way: every promise is kept, none twice', async () => {
+  site = await startSite({ driver: 'bullmq' })
+  const { redis, call, pool } = site
+  await Promise.all([site.worker(), site.worker()])
+  const load = noLoad()
+  let round = 0
+  const rounds = async (count: number) => {
+    for (let i = 0; i < count; i++) await moreLoad(call, load, round++)
+  }
+  for (const befalls of [() => redis!.flush(), () => redis!.kill()]) {
+    await rounds(5)
+    await befalls()
+    await rounds(5)
+    await keptUp(pool)
+  }
+  await redis!.start()
+  await redis!.flush()
+  await rounds(5)
+  await expectAllKept(site, load)
+  // It is in use again, not only done without.
+  expect(await redis!.ask('DBSIZE')).not.toBe(':0\r\n')
+})

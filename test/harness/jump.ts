@@ -1,0 +1,14 @@
+import { expect } from 'vitest'
+import type { Client } from './client.ts'
+import { must } from './integrations.ts'
+
+/** Takes the sandbox's clock forward by so many milliseconds, however often that has to be asked. */
+export async function jump(call: Client, by: number): Promise<void> {
+  const { now } = await must(call, 'GET', '/v4/test-clock')
+  const to = new Date(Date.parse(now) + by).toISOString()
+  for (;;) {
+    const answer = await call('POST', '/v4/test-clock/advance', { body: { to } })
+    if (answer.status === 200) return expect(answer.body.outstanding).toBe(0)
+    expect([answer.status, answer.text]).toEqual([504, answer.text])
+  }
+}

@@ -1,0 +1,48 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { connect, type Pool } from '../../store/connect.ts'
+import { postmasterOf } from '../../store/embedded/postmaster.ts'
+import { startEmbedded } from '../../store/embedded/start.ts'
+import { until } from './until.ts'
+
+export type TestPostgres = {
+  url: string
+  pool: Pool
+  /** Ends it without a shutdown and waits until it takes connections again, on the same port. `SIGQUIT`: as `pg_ctl stop -m immediate` does. */
+  crash(signal: 'SIGQUIT' | 'SIGKILL'): Promise<void>
+  drop(): Promise<void>
+}
+
+/** A Postgres of the test's own. Who watches over it lives in this process, and starts it again whenever it dies. */
+export async function startPostgres(): Promise<TestPostgres> {
+  const folder = await mkdtemp(join(tmpdir(), 'perennial-postgres-'))
+  const embedded = await startEmbedded({ dataDir: folder, log: () => {} })
+  const pool = connect({ url: embedded.url, max: 5 })
+  const cluster = join(folder, 'postgres')
+  return {
+    url: embedded.url,
+    pool,
+    async crash(signal) {
+      const victim = (await postmasterOf(cluster))!
+      process.kill(victim.pid, signal)
+      await until(
+        'another server',
+        async () => {
+          const server = await postmasterOf(cluster)
+          if (!server?.ready || server.pid === victim.pid) return undefined
+          return pool.query('select 1').then(
+            () => true,
+            () => undefined,
+          )
+        },
+        60_000,
+      )
+    },
+    async drop() {
+      await pool.end()
+      await embedded.stop()
+      await rm(folder, { recursive: true, force: true })
+    },
+  }
+}

@@ -1,0 +1,88 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { Pool } from '../../store/connect.ts'
+import { type Client, client } from './client.ts'
+import { freshDatabase } from './database.ts'
+import { endLoad, expectKept, type Ground, type Load, layGround, type Sink, settled, sink } from './load.ts'
+import { type Running, run } from './process.ts'
+import { startRedis, type TestRedis } from './redis.ts'
+
+const KEY = `sk_${'k'.repeat(40)}`
+export const DRIVERS = ['pg-boss', 'bullmq'] as const
+export type Driver = (typeof DRIVERS)[number]
+
+/** The product in processes of its own, under load: an API, a receiver that takes everything, and workers as they are asked for. */
+export type Site = {
+  pool: Pool
+  redis: TestRedis | undefined
+  api: Running
+  /** Calls in production. */
+  call: Client
+  /** Calls in the sandbox. */
+  sandbox: Client
+  sink: Sink
+  ground: Ground
+  worker(more?: Record<string, string>): Promise<Running>
+  end(): Promise<void>
+}
+
+export type SiteOptions = {
+  driver: Driver
+  /** Of the test's own; without one, a fresh database on the suite's server. */
+  database?: { url: string; pool: Pool; drop(): Promise<void> }
+  leaseSeconds?: number
+  isSandbox?: boolean
+}
+
+export async function startSite({ driver, database: own, leaseSeconds = 1, isSandbox = false }: SiteOptions): Promise<Site> {
+  const undo: (() => Promise<unknown>)[] = []
+  const end = async () => {
+    for (const step of undo.splice(0).reverse()) await step()
+  }
+  try {
+    const database = own ?? (await freshDatabase())
+    undo.push(() => database.drop())
+    const folder = await mkdtemp(join(tmpdir(), 'perennial-site-'))
+    undo.push(() => rm(folder, { recursive: true, force: true }))
+    const redis = driver === 'bullmq' ? await startRedis() : undefined
+    if (redis) undo.push(() => redis.end())
+    const begin = async (role: string, more: Record<string, string> = {}): Promise<Running> => {
+      const running = await run({
+        env: {
+          DATABASE_URL: database.url,
+          APP_SECRET: 'a secret for tests only',
+          BOOTSTRAP_SECRET_KEY: KEY,
+          DATA_DIR: folder,
+          ROLE: role,
+          PORT: '0',
+          LEASE_SECONDS: String(leaseSeconds),
+          LOG_LEVEL: 'fatal',
+          ALLOW_PRIVATE_NETWORK: 'true',
+          ...(redis && { REDIS_URL: redis.url }),
+          ...more,
+        },
+      })
+      undo.push(() => running.end('SIGKILL'))
+      return running
+    }
+    const api = await begin('api')
+    const to = await sink()
+    undo.push(() => to.close())
+    const call = client(api.url, KEY)
+    const sandbox = client(api.url, `test_${KEY}`)
+    const ground = await layGround(isSandbox ? sandbox : call, to.url)
+    const worker = (more?: Record<string, string>) => begin('worker', more)
+    return { pool: database.pool, redis, api, call, sandbox, sink: to, ground, worker, end }
+  } catch (error) {
+    await end()
+    throw error
+  }
+}
+
+/** Ends what waits, and holds what was promised against what was done. */
+export async function expectAllKept({ call, pool, ground, sink: to }: Site, load: Load): Promise<void> {
+  await endLoad(call, load)
+  await settled(pool, 90_000)
+  await expectKept(pool, call, load, ground, to)
+}
