@@ -34,7 +34,7 @@ with recursive ${GROUPS}, kinds as (
   select kind, priority, environment, count(*) as destinations from groups group by kind, priority, environment
 ), shares as (
   select g.*, e.clock_offset,
-    greatest(${SMALLEST_SHARE}, least($1 / 2, greatest(${SMALLEST_SHARE}, $1 / k.environments)) / p.destinations)::int as share
+    least($1 / 2, greatest(${SMALLEST_SHARE}, least($1 / 2, greatest(${SMALLEST_SHARE}, $1 / k.environments)) / p.destinations))::int as share
   from groups g join kinds k using (kind, priority) join places p using (kind, priority, environment) join environments e on e.id = g.environment
 ), looked as (
   select d.*, g.priority, g.environment, g.destination,

@@ -85,6 +85,14 @@ test('a destination that hangs takes no more than its share of its own environme
   expect(begun.filter(id => id < 1000)).toHaveLength(3)
 })
 
+test('a backlog longer than the window to one destination does not stand in the way of another one of the same environment', async () => {
+  await promise(a, 1, 5_000, 7)
+  const { begun } = await hanging({ perDestination: 3 })
+  await until('its share is full', () => begun.length >= 3 || undefined)
+  await promise(a, 10_000, 10_000, 8)
+  await begins(begun, 10_000)
+})
+
 test('what had to wait for room begins as soon as there is some, all of it, once', async () => {
   const { begun, open } = await hanging({ perEnvironment: 4 })
   await promise(a, 1, 200)
