@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process'
-import { existsSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import { delimiter, dirname } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { flag, type Result } from './report.ts'
@@ -22,7 +22,8 @@ const BENCHES: Record<string, () => Promise<{ bench: () => Promise<Result> }>> =
 
 /** The peers are not among the product's dependencies: fetched when first needed, as the lockfile has them. */
 function installPeers(): void {
-  if (existsSync(`${folder}node_modules/.package-lock.json`)) return
+  const { dependencies } = JSON.parse(readFileSync(`${folder}package.json`, 'utf8')) as { dependencies: Record<string, string> }
+  if (Object.keys(dependencies).every(name => existsSync(`${folder}node_modules/${name}`))) return
   const path = `${dirname(process.execPath)}${delimiter}${process.env.PATH ?? ''}`
   const { status } = spawnSync('npm', ['ci', '--no-audit', '--no-fund', '--prefix', folder], {
     stdio: ['ignore', 2, 2],
