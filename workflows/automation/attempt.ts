@@ -2,6 +2,7 @@ import type { Attempt } from '../../domain/runs/record.ts'
 import { LeaseLost } from '../../domain/runs/record.ts'
 import { type Pool, wireTime } from '../../store/connect.ts'
 import { classify } from '../../store/failures.ts'
+import type { takingTurns } from '../../store/taking-turns.ts'
 import { transaction } from '../../store/transaction.ts'
 import { Interrupted } from '../engine/context.ts'
 import type { AtCrashPoint } from '../engine/crash-point.ts'
@@ -12,7 +13,17 @@ import { kindOf } from './kinds.ts'
 import { type Attempted, type Recorded, type Recording, recordingIn } from './recording.ts'
 import { failed, type StepDeps, type StepInput, type StepKind, StepSkipped, skipped } from './step-kind.ts'
 
-export type Attempting = { pool: Pool; deps: StepDeps; record: Recording; policy: RetryPolicy; at: AtCrashPoint; signals: Signals }
+export type Attempting = {
+  pool: Pool
+  deps: StepDeps
+  record: Recording
+  policy: RetryPolicy
+  at: AtCrashPoint
+  signals: Signals
+  inTurn: InTurn
+}
+/** Transactions of steps, environment by environment. */
+export type InTurn = ReturnType<typeof takingTurns>
 export type WriteDown = (came: Attempted, recording: Recording) => Promise<Recorded>
 
 /** Does a step, once, and records what came of it in the way that its kind asks for. Throws LeaseLost and Interrupted. */
@@ -49,16 +60,18 @@ function attemptsWith({ recorded, now }: StepInput): (error: string | null) => A
 type By<K> = Extract<StepKind, { by: K }>
 
 async function inTransaction(kind: By<'transaction'>, input: StepInput, attempting: Attempting, write: WriteDown): Promise<Recorded> {
-  const { pool, deps, at, policy, record } = attempting
+  const { pool, deps, at, policy, record, inTurn } = attempting
   // A wait that is looked at has begun already: looking is no attempt.
   const attempts = kind.effect && input.recorded?.status !== 'waiting' ? attemptsWith(input) : () => input.recorded?.attempts ?? []
   try {
     at('before-effect')
-    return await transaction(pool, async tx => {
-      const verdict = await kind.transact(tx, input, deps)
-      at('after-effect')
-      return write({ verdict, attempts: attempts(null) }, recordingIn(tx))
-    })
+    return await inTurn(input.run.environment, () =>
+      transaction(pool, async tx => {
+        const verdict = await kind.transact(tx, input, deps)
+        at('after-effect')
+        return write({ verdict, attempts: attempts(null) }, recordingIn(tx))
+      }),
+    )
   } catch (error) {
     throwIfNotOurs(error, attempting.signals)
     // The database is away: nothing has happened, and the run is taken up again when its lease has run out.

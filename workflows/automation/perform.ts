@@ -5,6 +5,7 @@ import { loadTriggers } from '../../domain/automation-runs/trigger.ts'
 import { AUTOMATION_RUN_DUE } from '../../domain/automation-runs/wake.ts'
 import { batching } from '../../store/batching.ts'
 import type { Pool } from '../../store/connect.ts'
+import { takingTurns } from '../../store/taking-turns.ts'
 import { type AtCrashPoint, NOWHERE } from '../engine/crash-point.ts'
 import type { Performer } from '../engine/performer.ts'
 import { POLICIES, type RetryPolicy } from '../engine/policy.ts'
@@ -23,6 +24,9 @@ export type AutomationOptions = {
 /** Enough that the statements of all runs under way are large ones, few enough that a worker's runs are carried on within a lease. */
 const CONCURRENCY = 2_000
 
+/** Steps that write in a transaction of their own at the same time: the rest of the pool is for what travels together. */
+const TRANSACTIONS = 5
+
 /** Turns automation runs. What the runs of this worker read and record at the same moment goes in one statement each. */
 export function automationPerformer({
   pool,
@@ -34,6 +38,7 @@ export function automationPerformer({
   const load = batching((claimed: readonly ClaimedNumber[]) => loadRuns(pool, claimed))
   const triggers = batching((runs: Parameters<typeof loadTriggers>[1]) => loadTriggers(pool, runs))
   const deps: StepDeps = { pool, effects, triggerOf: triggers }
+  const inTurn = takingTurns(TRANSACTIONS)
   const record = {
     step: batching((records: Parameters<typeof recordSteps>[1]) => recordSteps(pool, records)),
     rest: batching((records: Parameters<typeof suspendRuns>[1]) => suspendRuns(pool, records)),
@@ -49,7 +54,7 @@ export function automationPerformer({
       if (!loaded) return { is: 'lost' }
       if (loaded.run.automation_status === 'paused' && (await parkRun(pool, loaded.run)))
         return { is: 'suspended', why: 'paused', isRetry: false }
-      return carry(loaded, { pool, deps, record, policy, at, signals })
+      return carry(loaded, { pool, deps, record, policy, at, signals, inTurn })
     },
   }
 }
