@@ -6,7 +6,6 @@ export type CrashPoint =
   | 'recorded'
   | 'before-end'
   | 'ended'
-  | 'slot-taken'
   | 'consumed'
   | 'delivery-sent'
   | 'delivery-recorded'
