@@ -116,16 +116,12 @@ export async function moreLoad(call: Client, load: Load, round: number): Promise
   await post(call, load, PONG, [(round * 3) % PEOPLE, (round * 5 + 1) % PEOPLE])
 }
 
-/** Until the workers are no further behind than this: a load that nobody could carry would only make the end wait. */
-export const keptUp = (pool: Pool, most = 150): Promise<unknown> =>
-  until(
-    'the workers keep up',
-    async () => {
-      const behind = `select count(*) as n from due where kind in ('automation-run', 'delivery') and due_at <= clock_timestamp()`
-      return (await count(pool, behind)) <= most || undefined
-    },
-    120_000,
-  )
+/** Whether the workers are so far behind that more load would only make the end wait. */
+export const isBehind = async (pool: Pool, most = 150): Promise<boolean> =>
+  (await count(pool, `select count(*) as n from due where kind in ('automation-run', 'delivery') and due_at <= clock_timestamp()`)) > most
+
+export const keptUp = (pool: Pool, most?: number): Promise<unknown> =>
+  until('the workers keep up', async () => !(await isBehind(pool, most)) || undefined, 120_000)
 
 /** Ends what still waits. */
 export const endLoad = (call: Client, load: Load): Promise<void> =>

@@ -2,10 +2,11 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Pool } from '../../store/connect.ts'
+import type { CrashPoint } from '../../workflows/engine/crash-point.ts'
 import { type Client, client } from './client.ts'
 import { freshDatabase } from './database.ts'
 import { endLoad, expectKept, type Ground, type Load, layGround, type Sink, settled, sink } from './load.ts'
-import { type Running, run } from './process.ts'
+import { launch, type Running, run } from './process.ts'
 import { startRedis, type TestRedis } from './redis.ts'
 
 const KEY = `sk_${'k'.repeat(40)}`
@@ -24,6 +25,8 @@ export type Site = {
   sink: Sink
   ground: Ground
   worker(more?: Record<string, string>): Promise<Running>
+  /** A worker that dies as by kill -9 when it comes to the point for the `after`-th time; resolves when it is dead. */
+  dying(point: CrashPoint, after: number): Promise<unknown>
   end(): Promise<void>
 }
 
@@ -47,22 +50,21 @@ export async function startSite({ driver, database: own, leaseSeconds = 1, isSan
     undo.push(() => rm(folder, { recursive: true, force: true }))
     const redis = driver === 'bullmq' ? await startRedis() : undefined
     if (redis) undo.push(() => redis.end())
-    const begin = async (role: string, more: Record<string, string> = {}): Promise<Running> => {
-      const running = await run({
-        env: {
-          DATABASE_URL: database.url,
-          APP_SECRET: 'a secret for tests only',
-          BOOTSTRAP_SECRET_KEY: KEY,
-          DATA_DIR: folder,
-          ROLE: role,
-          PORT: '0',
-          LEASE_SECONDS: String(leaseSeconds),
-          LOG_LEVEL: 'fatal',
-          ALLOW_PRIVATE_NETWORK: 'true',
-          ...(redis && { REDIS_URL: redis.url }),
-          ...more,
-        },
-      })
+    const env = (role: string, more: Record<string, string> = {}) => ({
+      DATABASE_URL: database.url,
+      APP_SECRET: 'a secret for tests only',
+      BOOTSTRAP_SECRET_KEY: KEY,
+      DATA_DIR: folder,
+      ROLE: role,
+      PORT: '0',
+      LEASE_SECONDS: String(leaseSeconds),
+      LOG_LEVEL: 'fatal',
+      ALLOW_PRIVATE_NETWORK: 'true',
+      ...(redis && { REDIS_URL: redis.url }),
+      ...more,
+    })
+    const begin = async (role: string, more?: Record<string, string>): Promise<Running> => {
+      const running = await run({ env: env(role, more) })
       undo.push(() => running.end('SIGKILL'))
       return running
     }
@@ -73,7 +75,13 @@ export async function startSite({ driver, database: own, leaseSeconds = 1, isSan
     const sandbox = client(api.url, `test_${KEY}`)
     const ground = await layGround(isSandbox ? sandbox : call, to.url)
     const worker = (more?: Record<string, string>) => begin('worker', more)
-    return { pool: database.pool, redis, api, call, sandbox, sink: to, ground, worker, end }
+    const dying = (point: CrashPoint, after: number) => {
+      const program = { script: 'test/crash/dying-worker.ts', env: env('worker', { CRASH_POINT: point, CRASH_AFTER: String(after) }) }
+      const started = launch(program)
+      undo.push(() => started.end('SIGKILL'))
+      return started.ended
+    }
+    return { pool: database.pool, redis, api, call, sandbox, sink: to, ground, worker, dying, end }
   } catch (error) {
     await end()
     throw error

@@ -25,7 +25,7 @@ export type AutomationOptions = {
 const CONCURRENCY = 2_000
 
 /** Steps that write in a transaction of their own at the same time: the rest of the pool is for what travels together. */
-const TRANSACTIONS = 5
+const TRANSACTIONS = 8
 
 /** Turns automation runs. What the runs of this worker read and record at the same moment goes in one statement each. */
 export function automationPerformer({
