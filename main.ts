@@ -25,14 +25,21 @@ function greet({ url, keys }: Perennial, config: Config): void {
   say('', 'First request:', `  curl -H 'Authorization: Bearer ${keys?.secretKey ?? 'YOUR_SECRET_KEY'}' ${url}/v4/events`, '')
 }
 
+/** Within that two signals are one wish. */
+const SAME_MS = 1_000
+
 async function main(): Promise<void> {
   const config = readConfig(process.env)
   const log = logger(config.logLevel)
   const stopped = new AbortController()
+  let askedAt = 0
   let perennial: Perennial | undefined
   const stop = (signal: string) => {
-    // Asked twice: whoever waits at the keyboard wants it now. Leases run out by themselves.
-    if (stopped.signal.aborted) process.exit(130)
+    // Asked twice: whoever waits at the keyboard wants it now. Leases run out by themselves. One Ctrl-C may arrive twice: from the
+    // terminal, which asks all of its processes, and from npm, which passes on what it was asked.
+    if (stopped.signal.aborted && performance.now() - askedAt > SAME_MS) process.exit(130)
+    if (stopped.signal.aborted) return
+    askedAt = performance.now()
     stopped.abort()
     log.info({ signal }, 'stopping')
     void perennial?.stop().then(() => finish(0))

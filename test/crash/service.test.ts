@@ -43,6 +43,16 @@ describe('on the embedded database', () => {
     expect((await client(second.url, key)('GET', '/v4/events')).body.data).toHaveLength(1)
   })
 
+  test('one Ctrl-C that arrives twice, from the terminal and through npm, stops it in order: the database too', async () => {
+    const running = await start()
+    const pid = await postmaster()
+    process.kill(running.child.pid!, 'SIGINT')
+    process.kill(running.child.pid!, 'SIGINT')
+    await new Promise(resolve => setTimeout(resolve, 50))
+    expect(await running.end('SIGINT')).toBe(0)
+    expect(isAlive(pid)).toBe(false)
+  })
+
   test('kill -9, start again: the running server is adopted', async () => {
     const first = await start()
     const key = keyIn(first)!
