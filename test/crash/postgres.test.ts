@@ -5,7 +5,7 @@ import { startPostgres } from '../harness/postgres-server.ts'
 import { DRIVERS, expectAllKept, type Site, startSite } from '../harness/site.ts'
 
 // Servers and processes start and leases run out in real time, on a machine that runs other tests beside.
-vi.setConfig({ testTimeout: 120_000 })
+vi.setConfig({ testTimeout: 600_000 })
 
 let site: Site | undefined
 afterEach(async () => {
@@ -34,7 +34,7 @@ describe.each(DRIVERS)('over %s', driver => {
     loading.catch(() => {})
     for (const signal of ['SIGQUIT', 'SIGKILL'] as const) {
       const before = load.pings.size
-      await vi.waitUntil(() => load.pings.size >= before + 20, { timeout: 60_000, interval: 5 })
+      await vi.waitUntil(() => load.pings.size >= before + 20, { timeout: 150_000, interval: 5 })
       await postgres.crash(signal)
     }
     isOver = true
