@@ -3,7 +3,7 @@ import { cancelRun } from '../../domain/automation-runs/cancel.ts'
 import { listRuns } from '../../domain/automation-runs/list.ts'
 import { replayRun } from '../../domain/automation-runs/replay.ts'
 import { findRun, type RunRow } from '../../domain/automation-runs/run.ts'
-import { type TimelineStep, timelineOf } from '../../domain/automation-runs/timeline.ts'
+import { type ShownStep, timelineOf } from '../../domain/automation-runs/timeline.ts'
 import { inTransaction, onPool } from '../operation.ts'
 import { cursorPage, restartedHeader } from '../pagination.ts'
 
@@ -27,7 +27,7 @@ const run = (row: RunRow) => ({
 
 const wholeSeconds = (time: string) => `${new Date(time).toISOString().slice(0, 19)}Z`
 
-const step = ({ n: _, type, attempts, ...rest }: TimelineStep) => ({
+const step = ({ n: _, type, attempts, ...rest }: ShownStep) => ({
   ...rest,
   type: type as 'exit',
   attempts: attempts.map(({ number, started_at, duration_ms, error }) => ({
