@@ -89,8 +89,8 @@ export async function startSite({ driver, database: own, leaseSeconds = 1, isSan
 }
 
 /** Ends what waits, and holds what was promised against what was done. */
-export async function expectAllKept({ call, pool, ground, sink: to }: Site, load: Load): Promise<void> {
+export async function expectAllKept({ call, pool, sink: to }: Site, load: Load): Promise<void> {
   await endLoad(call, load)
   await settled(pool, 90_000)
-  await expectKept(pool, call, load, ground, to)
+  await expectKept(pool, call, load, to)
 }
