@@ -25,6 +25,8 @@ import { reportFile, scheduledReport } from './workflows/scheduled-report/report
 
 export type PromisesDeps = {
   pool: Pool
+  /** Its connections plan a statement once (`plansOnce`): for what all runs and deliveries do, again and again. */
+  planned: Pool
   secrets: Secrets
   storage: FileStorage
   outgoing: Outgoing
@@ -42,7 +44,7 @@ type Promises = { performers: Performer[]; timers: Timer[]; consumers: Consumer[
 
 /** Everything that the service promises to do over time, and who does it: what a worker process turns. */
 export function promises(deps: PromisesDeps): Promises {
-  const { pool, secrets, storage, outgoing, mail, publicUrl, partRows, policies, at = NOWHERE } = deps
+  const { pool, planned, secrets, storage, outgoing, mail, publicUrl, partRows, policies, at = NOWHERE } = deps
   const guard = { allowPrivateNetwork: deps.allowPrivateNetwork }
   const tokens = googleTokens(outgoing)
   const destinations = reportDestinations({ outgoing, guard, tokens })
@@ -61,8 +63,8 @@ export function promises(deps: PromisesDeps): Promises {
   return {
     performers: [
       ...workflowPerformers(workflows, { pool, policies, at }),
-      automationPerformer({ pool, effects, policy: policies.step, at }),
-      deliverPerformer({ pool, secrets, outgoing, destinations: eventDestinations, policy: policies.delivery, at }),
+      automationPerformer({ pool, planned, effects, policy: policies.step, at }),
+      deliverPerformer({ pool: planned, secrets, outgoing, destinations: eventDestinations, policy: policies.delivery, at }),
     ],
     timers: TIMERS.map(({ kind, fire }) => ({ kind, fire: id => fire(pool, id) })),
     consumers: CONSUMERS,

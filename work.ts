@@ -3,6 +3,7 @@ import type { Config } from './config.ts'
 import { openQueue } from './doorbell.ts'
 import type { Ground } from './perennial.ts'
 import { promises } from './promises.ts'
+import { connect } from './store/connect.ts'
 import { startHousekeeping } from './workers/housekeeping.ts'
 import { startWorker } from './workers/main.ts'
 import { startWatchdog } from './workers/watchdog.ts'
@@ -27,13 +28,14 @@ export async function work(
   const { url, pool, secrets, storage } = ground
   const { allowPrivateNetwork, mail, exportPartRows: partRows } = config
   const queue = await openQueue(config, log, ground)
+  const planned = connect({ url, name: 'perennial-turning', plansOnce: true })
   const out = outgoing({ allowPrivateNetwork })
   const ways = { outgoing: out, allowPrivateNetwork, mail, publicUrl }
   const worker = await startWorker({
-    pool,
+    pool: planned,
     url,
     queue,
-    ...promises({ pool, secrets, storage, ...ways, partRows, policies: POLICIES, ...(at && { at }) }),
+    ...promises({ pool, planned, secrets, storage, ...ways, partRows, policies: POLICIES, ...(at && { at }) }),
     ...(at && { at }),
     leaseMs: config.leaseMs,
     log,
@@ -46,5 +48,6 @@ export async function work(
     await housekeeping.stop()
     await worker.stop()
     await out.close()
+    await planned.end()
   }
 }

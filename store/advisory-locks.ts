@@ -8,4 +8,5 @@ export const LOCK = {
   mainOffering: 4_105,
   evaluation: 4_106,
   watchdog: 4_107,
+  sweep: 4_108,
 } as const

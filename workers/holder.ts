@@ -26,6 +26,11 @@ export type HolderOptions = {
 const STOP_GRACE_MS = 5_000
 /** Tries of one heartbeat. */
 const BEATS = 3
+/** What somebody looks at just now is locked, and passed over: it is asked for once more after this time. */
+const LOCKED_MS = 10
+
+/** Of so many free slots one is given without much thought. */
+const SPARE = 50
 
 type Held = { claimed: Claimed; lease: AbortController; until: number; done: Promise<void> }
 type Room = { performer: Performer; slots: Slots; isPulling?: boolean }
@@ -89,16 +94,30 @@ export function holder({ pool, beating, performers, leaseMs, log, onOutcome, onC
     }
   }
 
-  /** `admitted`: counted already, and no longer if somebody else was faster. */
-  async function claimAdmitted({ performer, slots }: Room, admitted: Candidate[]): Promise<void> {
-    const rest = new Map(admitted.map(candidate => [candidate.id, candidate]))
-    try {
+  /** Claims what is due of `ids`, and hands over what is granted. */
+  async function grant({ kind }: Performer, ids: number[], onGranted: (claimed: Claimed, claimedAt: number) => void): Promise<void> {
+    const rest = new Set(ids)
+    for (const delay of [0, LOCKED_MS]) {
+      if (rest.size === 0) return
+      if (delay > 0) await pause(delay)
       // The lease counts from before the claim was sent: ours ends no later than the database's.
       const claimedAt = performance.now()
-      for (const claimed of await claimDue(pool, performer.kind, [...rest.keys()], leaseMs)) {
+      for (const claimed of await claimDue(pool, kind, [...rest], leaseMs)) {
         rest.delete(claimed.id)
-        hold({ performer, slots }, claimed, claimedAt)
+        onGranted(claimed, claimedAt)
       }
+    }
+  }
+
+  /** `admitted`: counted already, and no longer if somebody else was faster. */
+  async function claimAdmitted(room: Room, admitted: Candidate[]): Promise<void> {
+    const { performer, slots } = room
+    const rest = new Map(admitted.map(candidate => [candidate.id, candidate]))
+    try {
+      await grant(performer, [...rest.keys()], (claimed, claimedAt) => {
+        rest.delete(claimed.id)
+        hold(room, claimed, claimedAt)
+      })
     } finally {
       for (const candidate of rest.values()) slots.vacate(candidate)
     }
@@ -115,11 +134,10 @@ export function holder({ pool, beating, performers, leaseMs, log, onOutcome, onC
         if (admitted.length > 0) await claimAdmitted(room, admitted)
         return
       }
-      const claimedAt = performance.now()
-      for (const claimed of await claimDue(pool, performer.kind, ids, leaseMs)) {
+      await grant(performer, ids, (claimed, claimedAt) => {
         slots.occupy(claimed)
         hold(room, claimed, claimedAt)
-      }
+      })
     } finally {
       slots.unreserve(ids.length)
     }
@@ -196,6 +214,8 @@ export function holder({ pool, beating, performers, leaseMs, log, onOutcome, onC
   return {
     take,
     kinds: [...rooms.keys()],
+    /** So few that they take none of what others might want of this process. */
+    hasRoomFor: (kind: string, count: number): boolean => (rooms.get(kind)?.slots.free() ?? 0) >= count * SPARE,
     /** Takes no more, lets steps under way finish for a moment, gives everything else back. */
     async stop(): Promise<void> {
       stopping.abort()

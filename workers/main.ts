@@ -67,7 +67,7 @@ export async function startWorker({
     firing.add(fired)
     await fired
   }
-  const sweep = startSweep({ pool, queue, take, log })
+  const sweep = startSweep({ pool, queue, take, hasRoomFor: holding.hasRoomFor, log })
   const reading = startConsumers({ pool, consumers, log, at })
   for (const kind of [...holding.kinds, ...byKind.keys()]) await queue.listen(kind, ids => take(kind, ids))
   const listener = startListener(

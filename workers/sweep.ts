@@ -1,3 +1,4 @@
+import { setTimeout as pause } from 'node:timers/promises'
 import type { Logger } from 'pino'
 import { nextDue, type Ring, takeRings } from '../domain/runs/ring.ts'
 import type { Pool } from '../store/connect.ts'
@@ -6,8 +7,10 @@ import type { Queue } from './queue.ts'
 export type SweepOptions = {
   pool: Pool
   queue: Queue
-  /** Claims without the queue, when its driver is down. */
+  /** Claims without the queue: a handful, or when its driver is down. */
   take: (kind: string, ids: number[]) => Promise<void>
+  /** Whether this process would have them without anybody noticing. */
+  hasRoomFor: (kind: string, count: number) => boolean
   log: Logger
 }
 
@@ -17,33 +20,51 @@ const WINDOW = 4_000
 const PERIOD_MS = 1_000
 /** A sweep that rings this many has left a backlog behind, perhaps. */
 const BACKLOG = 20
+/** However many wake it, a sweep rests for so many times as long as it took: what it costs is a part of what there is. */
+const REST = 2
+/** When another process was at it. */
+const BUSY_MS = 10
 
 /** Rings for whatever is due: at once when a commit announces it, and every second anyway. */
-export function startSweep({ pool, queue, take, log }: SweepOptions) {
+export function startSweep({ pool, queue, take, hasRoomFor, log }: SweepOptions) {
   let stopped = false
   let again = false
   let isBehind = false
   // A sweep looks at the whole window, whatever it finds to ring.
   let claimed = 0
   let enough = 0
+  let rested: Promise<unknown> = Promise.resolve()
   let current: Promise<void> | undefined
   let alarm: NodeJS.Timeout | undefined
 
-  async function ringAll(): Promise<void> {
+  /** False: it was not our turn. */
+  async function ringAll(): Promise<boolean> {
+    const began = performance.now()
     const due = await takeRings(pool, WINDOW)
+    rested = due ? pause(Math.min((performance.now() - began) * REST, PERIOD_MS)) : pause(BUSY_MS)
+    if (!due) return false
     isBehind = due.length >= BACKLOG
     enough = due.length / 4
     claimed = 0
     // None waits for another: a queue that is slow for one kind must not hold up the others.
     await Promise.all(
-      [...Map.groupBy(due, (ring: Ring) => ring.kind)].map(async ([kind, rings]) => {
-        const ids = rings.map(ring => ring.id)
-        await queue.ring(kind, ids).catch(error => {
-          log.warn({ err: error, kind }, 'the queue is down: claiming without it')
-          void take(kind, ids).catch(() => {})
-        })
-      }),
+      [...Map.groupBy(due, (ring: Ring) => ring.kind)].map(([kind, rings]) =>
+        announce(
+          kind,
+          rings.map(({ id }) => id),
+        ),
+      ),
     )
+    return true
+  }
+
+  async function announce(kind: string, ids: number[]): Promise<void> {
+    const takeHere = () => void take(kind, ids).catch(error => log.warn({ err: error, kind }, 'claiming failed'))
+    if (!isBehind && hasRoomFor(kind, ids.length)) return takeHere()
+    await queue.ring(kind, ids).catch(error => {
+      log.warn({ err: error, kind }, 'the queue is down: claiming without it')
+      takeHere()
+    })
   }
 
   /** What falls due before the next regular look is not left waiting for it. */
@@ -57,8 +78,12 @@ export function startSweep({ pool, queue, take, log }: SweepOptions) {
     do {
       again = false
       await ringAll()
-        .then(() => (isBehind ? undefined : setAlarm()))
+        .then(isDone => {
+          if (!isDone) again = true
+          else if (!isBehind) return setAlarm()
+        })
         .catch(error => log.warn({ err: error }, 'sweep failed'))
+      await rested
     } while (again && !stopped)
   }
 

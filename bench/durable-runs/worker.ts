@@ -9,16 +9,18 @@ import { automationPerformer } from '../../workflows/automation/perform.ts'
 const [url = '', redis = ''] = process.argv.slice(2)
 const unexpected = () => Promise.reject(new Error('no effect was expected'))
 const pool = connect({ url })
+const planned = connect({ url, plansOnce: true })
 const log = pino({ level: 'warn' })
 const onError = (error: unknown) => log.error({ err: error })
 const queue = redis === '' ? await pgBossQueue({ url, onError }) : await bullmqQueue({ url: redis, onError })
-const performers = [automationPerformer({ pool, effects: { sendEmail: unexpected, sendPush: unexpected } })]
-const worker = await startWorker({ pool, url, queue, performers, log })
+const performers = [automationPerformer({ pool, planned, effects: { sendEmail: unexpected, sendPush: unexpected } })]
+const worker = await startWorker({ pool: planned, url, queue, performers, log })
 process.once('SIGTERM', async () => {
   const { user, system } = process.cpuUsage()
   console.log(`cpu ${((user + system) / 1e6).toFixed(1)} s`)
   await worker.stop()
   await pool.end()
+  await planned.end()
   process.exit(0)
 })
 console.log('worker is ready')

@@ -1,6 +1,7 @@
 import type { Tx } from '../../store/connect.ts'
 import type { Environment } from '../environment.ts'
 import { conflict } from '../refusal.ts'
+import { PRIORITIES } from '../runs/ring.ts'
 import { lockRun, type RunRow, UNFINISHED } from './run.ts'
 import { AUTOMATION_RUN_DUE } from './wake.ts'
 
@@ -30,7 +31,7 @@ export async function cancelRunsOf(
   // By the promises of the environment: what an automation has done in ninety days is much more than what it has under way.
   const { rows } = await tx.query<{ id: number }>(
     `select d.id from due d cross join lateral (select 1 from automation_runs where number = d.id and automation_id = $2 limit 1) r
-     where d.kind = '${AUTOMATION_RUN_DUE}' and d.environment = $1 order by d.id for update of d`,
+     where d.kind = '${AUTOMATION_RUN_DUE}' and d.priority in ${PRIORITIES} and d.environment = $1 order by d.id for update of d`,
     [environment, automation],
   )
   await tx.query(CANCEL('r.number = any ($2::bigint[])'), [environment, rows.map(({ id }) => id), reason])

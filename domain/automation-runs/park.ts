@@ -3,6 +3,7 @@ import { transaction } from '../../store/transaction.ts'
 import type { Environment } from '../environment.ts'
 import { DUE_CHANNEL } from '../runs/create.ts'
 import { LeaseLost } from '../runs/record.ts'
+import { PRIORITIES } from '../runs/ring.ts'
 import type { AutomationRun } from './load.ts'
 import { AUTOMATION_RUN_DUE } from './wake.ts'
 
@@ -45,7 +46,7 @@ export async function releaseRuns(tx: Tx, environment: Environment, automationId
     `with parked as (
        select d.id, r.due_at from due d
          cross join lateral (select due_at from automation_runs where number = d.id and automation_id = $2 limit 1) r
-       where d.kind = '${AUTOMATION_RUN_DUE}' and d.environment = $1 and r.due_at < d.due_at
+       where d.kind = '${AUTOMATION_RUN_DUE}' and d.priority in ${PRIORITIES} and d.environment = $1 and r.due_at < d.due_at
        order by d.id for no key update of d
      ), released as (
        update due d set due_at = p.due_at, ring_until = null from parked p where d.kind = '${AUTOMATION_RUN_DUE}' and d.id = p.id returning 1

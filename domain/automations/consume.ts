@@ -30,6 +30,8 @@ async function membersOfAll(tx: Tx, environment: Environment, matches: readonly 
     users.set(segments, some.add(event.user_id))
   }
   const members = new Map<string, Set<string>>()
+  // What a segment asks is composed, and planned for what it asks.
+  if (users.size > 0) await tx.query('set local plan_cache_mode = force_custom_plan')
   for (const [segment, some] of users) members.set(segment, await membersOf(tx, environment, segment, [...some]))
   return members
 }

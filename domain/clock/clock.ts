@@ -1,6 +1,7 @@
 import type { Db, Tx } from '../../store/connect.ts'
 import type { Environment } from '../environment.ts'
 import { DUE_CHANNEL } from '../runs/create.ts'
+import { GROUPS_OF_ENVIRONMENT, OF_GROUP } from '../runs/ring.ts'
 
 /** The sandbox's clock. `outstanding`: promises due by now that are neither final nor waiting for later, and events not read yet. */
 export type TestClock = { now: string; offset_seconds: number; outstanding: number }
@@ -11,8 +12,10 @@ const LAG = `(select coalesce(sum(l.next_offset - c.next_offset), 0)::bigint
 
 export async function readClock(db: Db, environment: Environment): Promise<TestClock> {
   const { rows } = await db.query<TestClock>(
-    `select n.now, floor(extract(epoch from e.clock_offset))::bigint as offset_seconds,
-       (select count(*) from due d where d.environment = e.id and d.due_at <= (select environment_now($1))) + ${LAG} as outstanding
+    `with recursive ${GROUPS_OF_ENVIRONMENT}
+     select n.now, floor(extract(epoch from e.clock_offset))::bigint as offset_seconds,
+       (select coalesce(sum(d.count), 0)::bigint from groups g cross join lateral (
+         select count(*) from due where ${OF_GROUP} and due_at <= n.now) d) + ${LAG} as outstanding
      from environments e cross join environment_now($1) n(now) where e.id = $1`,
     [environment],
   )
@@ -37,11 +40,14 @@ export type Pending = { own: { kind: string; id: number }[]; others: boolean }
  */
 export async function pendingNow(db: Db, environment: Environment, kinds: readonly string[]): Promise<Pending> {
   const { rows } = await db.query<Pending>(
-    `with n as materialized (select environment_now($1) as now)
+    `with recursive ${GROUPS_OF_ENVIRONMENT}, n as materialized (select environment_now($1) as now)
      select coalesce((select jsonb_agg(jsonb_build_object('kind', kind, 'id', id)) from (
-         select kind, id from due where environment = $1 and due_at <= (select now from n) and kind = any ($2)
-         order by due_at, array_position($2, kind), id limit 100) d), '[]') as own,
-       exists (select 1 from due where environment = $1 and due_at <= (select now from n) and kind <> all ($2)) or ${LAG} > 0 as others`,
+         select d.kind, d.id from groups g cross join lateral (
+           select kind, id, due_at from due where ${OF_GROUP} and due_at <= (select now from n) order by due_at, id limit 100) d
+         where g.kind = any ($2) order by d.due_at, array_position($2, d.kind), d.id limit 100) d), '[]') as own,
+       exists (select 1 from groups g cross join lateral (
+         select 1 from due where ${OF_GROUP} and due_at <= (select now from n) limit 1) d
+         where g.kind <> all ($2)) or ${LAG} > 0 as others`,
     [environment, kinds],
   )
   return rows[0]!
@@ -50,7 +56,9 @@ export async function pendingNow(db: Db, environment: Environment, kinds: readon
 /** The next instant, after now and up to `target`, at which something falls due; with microseconds. */
 export async function nextDueUntil(db: Db, environment: Environment, target: string): Promise<string | null> {
   const { rows } = await db.query<{ at: string | null }>(
-    `select min(due_at)::text as at from due where environment = $1 and due_at > (select environment_now($1)) and due_at <= $2`,
+    `with recursive ${GROUPS_OF_ENVIRONMENT}, n as materialized (select environment_now($1) as now)
+     select min(d.due_at)::text as at from groups g cross join lateral (
+       select due_at from due where ${OF_GROUP} and due_at > (select now from n) and due_at <= $2 order by due_at limit 1) d`,
     [environment, target],
   )
   return rows[0]!.at

@@ -1,6 +1,7 @@
 import type { Db } from '../../store/connect.ts'
 import type { Environment } from '../environment.ts'
 import type { Schedule } from '../reports/slots.ts'
+import { PRIORITIES } from '../runs/ring.ts'
 import type { LedgerKind } from './kinds.ts'
 
 /** Promises that have come to the same. `outcome` null: not ended yet. */
@@ -23,7 +24,8 @@ const made = (kind: LedgerKind, table: string, open: string) => `
 // held is promised for later. While a worker has one in hand it is being done.
 const late = (kind: LedgerKind, due: string, table: string, at: string, open: string) => `
   select '${kind}' as kind, ${at} as at, t.id from due d join ${table} t on t.number = d.id
-  where '${kind}' = any ($4::text[]) and d.environment = $1 and d.kind = '${due}' and d.due_at < $5::timestamptz - make_interval(secs => $6)
+  where '${kind}' = any ($4::text[]) and d.kind = '${due}' and d.priority in ${PRIORITIES} and d.environment = $1
+    and d.due_at < $5::timestamptz - make_interval(secs => $6)
     and (d.lease_until is null or d.lease_until < clock_timestamp())
     and t.environment = $1 and t.status in (${open}) and t.created_at >= $2 and t.created_at < $3`
 

@@ -3,19 +3,20 @@ import type { Claimed } from './claimed.ts'
 
 /**
  * Takes those of `ids` that are due, for `leaseMs` of real time: one statement, so of two workers with the same ring one gets the
- * row and the other none. Raising the fence makes everything that a former holder still wants to record void.
+ * row and the other none. What is locked just now is passed over. Raising the fence makes everything that a former holder still wants
+ * to record void.
  */
 export async function claimDue(db: Db, kind: string, ids: number[], leaseMs: number): Promise<Claimed[]> {
   const { rows } = await db.query<Claimed>({
     name: 'claim-due',
-    text: `with free as (
-             select d.id from due d join environments e on e.id = d.environment
-             where d.kind = $1 and d.id = any($2::bigint[])
-               and (d.lease_until is null or d.lease_until < clock_timestamp()) and d.due_at <= clock_timestamp() + e.clock_offset
-             order by d.id for no key update of d skip locked
+    text: `with free as materialized (
+             select ctid as at from due d
+             where kind = $1 and id = any($2::bigint[]) and (lease_until is null or lease_until < clock_timestamp())
+               and due_at <= clock_timestamp() + (select clock_offset from environments where id = d.environment)
+             order by id for no key update skip locked
            )
-           update due d set lease_until = clock_timestamp() + make_interval(secs => $3::float8 / 1000), fence = d.fence + 1, ring_until = null
-           from free where d.kind = $1 and d.id = free.id returning d.kind, d.id, d.fence, d.environment, d.destination`,
+           update due set lease_until = clock_timestamp() + make_interval(secs => $3::float8 / 1000), fence = fence + 1, ring_until = null
+           where ctid = any (array(select at from free)) returning kind, id, fence, environment, destination`,
     values: [kind, ids, leaseMs],
   })
   return rows

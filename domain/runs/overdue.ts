@@ -1,5 +1,5 @@
 import type { Db } from '../../store/connect.ts'
-import { GROUPS, OF_GROUP } from './ring.ts'
+import { CLOCK_OF_GROUP, GROUPS, OF_GROUP } from './ring.ts'
 
 /** Of one kind of promise. `overdue`: due for more than a minute, and nobody holds it. `abandoned`: its holder let the lease run out. */
 export type Late = { kind: string; overdue: number; oldest_seconds: number; abandoned: number }
@@ -19,7 +19,7 @@ export const OVERDUE_SECONDS = 60
 const LATE = `
 with recursive ${GROUPS}
 select g.kind, sum(d.overdue)::int as overdue, coalesce(max(d.oldest_seconds), 0)::float8 as oldest_seconds, sum(d.abandoned)::int as abandoned
-from groups g join environments e on e.id = g.environment cross join lateral (
+from groups g ${CLOCK_OF_GROUP} cross join lateral (
   select count(*) filter (where is_free and waited > ${OVERDUE_SECONDS}) as overdue, max(waited) filter (where is_free and waited > ${OVERDUE_SECONDS}) as oldest_seconds,
     count(*) filter (where lease_until < clock_timestamp() - interval '${ABANDONED_SECONDS} seconds') as abandoned
   from (

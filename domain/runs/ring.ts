@@ -1,3 +1,4 @@
+import { LOCK } from '../../store/advisory-locks.ts'
 import type { Db } from '../../store/connect.ts'
 
 /** Runs to be announced to the workers. */
@@ -16,6 +17,26 @@ export const GROUPS = `groups(kind, priority, environment, destination) as (
     where (kind, priority, environment, coalesce(destination, 0)) > (g.kind, g.priority, g.environment, g.destination)
     order by kind, priority, environment, coalesce(destination, 0) limit 1) n
 )`
+/** The same of one environment, $1. */
+export const GROUPS_OF_ENVIRONMENT = `kinds(kind, priority) as (
+  (select kind, priority from due order by kind, priority limit 1)
+  union all
+  select n.* from kinds k cross join lateral (
+    select kind, priority from due where (kind, priority) > (k.kind, k.priority) order by kind, priority limit 1) n
+), groups(kind, priority, environment, destination) as (
+  select f.* from kinds k cross join lateral (
+    select kind, priority, environment, coalesce(destination, 0) from due
+    where kind = k.kind and priority = k.priority and environment = $1 order by coalesce(destination, 0) limit 1) f
+  union all
+  select n.* from groups g cross join lateral (
+    select kind, priority, environment, coalesce(destination, 0) from due
+    where kind = g.kind and priority = g.priority and environment = g.environment and coalesce(destination, 0) > g.destination
+    order by coalesce(destination, 0) limit 1) n
+)`
+/** All there are, named so that the index finds an environment's promises of one kind. */
+export const PRIORITIES = '(0, 1)'
+/** The clock of a group `g`: looked up, whatever the planner thinks of how many environments there are. */
+export const CLOCK_OF_GROUP = 'cross join lateral (select clock_offset from environments where id = g.environment limit 1) e'
 /** The promises of one group `g`, in the order of the index. */
 export const OF_GROUP =
   'kind = g.kind and priority = g.priority and environment = g.environment and coalesce(destination, 0) = g.destination'
@@ -26,42 +47,57 @@ const SMALLEST_SHARE = 20
 // Per group only the first `share` promises that are due and free are looked at: those rung already count, so the window of outstanding
 // rings stays short and the backlog stays here. No environment has more than half of it, and its destinations share what it has, so
 // that one with a backlog does not stand in the way of the others; rn interleaves environments, and destinations within: round robin.
-// Of those rung already only the place counts; what makes a row free is asked of the locked row once more: another sweep may have rung it.
+// Of those rung already only the place counts; what makes a row free is asked of the locked row once more: somebody may have claimed it.
+// One sweep at a time (the gate): a second one would lock what the first has rung, if only to see that, and whoever claims passes over
+// what is locked: the ring would be lost. The gate is the statement's: a process that stands still afterwards holds up nobody.
 const TAKE = `
-with recursive ${GROUPS}, kinds as (
-  select kind, priority, count(distinct environment) as environments from groups group by kind, priority
-), places as (
-  select kind, priority, environment, count(*) as destinations from groups group by kind, priority, environment
-), shares as (
+with recursive gate as materialized (
+  select pg_try_advisory_xact_lock(${LOCK.sweep}, 0) as is_ours
+), ${GROUPS}, places as (
+  select *, count(*) over (partition by kind, priority, environment) as destinations,
+    (row_number() over (partition by kind, priority, environment order by destination) = 1)::int as is_first
+  from groups where (select is_ours from gate)
+), counted as (
+  select *, sum(is_first) over (partition by kind, priority) as environments from places
+), shares as materialized (
   select g.*, e.clock_offset,
-    least($1 / 2, greatest(${SMALLEST_SHARE}, least($1 / 2, greatest(${SMALLEST_SHARE}, $1 / k.environments)) / p.destinations))::int as share
-  from groups g join kinds k using (kind, priority) join places p using (kind, priority, environment) join environments e on e.id = g.environment
+    least($1 / 2, greatest(${SMALLEST_SHARE}, least($1 / 2, greatest(${SMALLEST_SHARE}, $1 / g.environments)) / g.destinations))::int as share
+  from counted g ${CLOCK_OF_GROUP}
 ), looked as (
   select d.*, g.priority, g.environment, g.destination,
     row_number() over (partition by g.kind, g.priority, g.environment, g.destination order by d.due_at, d.id) as place
   from shares g cross join lateral (
-    select kind, id, due_at, ring_until from due
+    select ctid as at, kind, id, due_at, ring_until from due
     where ${OF_GROUP} and due_at <= clock_timestamp() + g.clock_offset and (lease_until is null or lease_until < clock_timestamp())
     order by due_at, id limit g.share) d
-), open as materialized (
-  select kind, id, ring_until, priority,
+), open as (
+  select at, id, ring_until, priority,
     row_number() over (partition by kind, priority, environment order by place, destination) as rn
   from looked
+), first as materialized (
+  select at, priority, rn from open where ring_until is null or ring_until < clock_timestamp() order by priority, rn, id limit $1
 ), chosen as materialized (
-  select d.kind, d.id, o.priority, o.rn from due d join open o on o.kind = d.kind and o.id = d.id
-  where (o.ring_until is null or o.ring_until < clock_timestamp())
-    and (d.ring_until is null or d.ring_until < clock_timestamp()) and (d.lease_until is null or d.lease_until < clock_timestamp())
-  order by o.priority, o.rn, d.id limit $1 for no key update of d skip locked
+  select d.*, f.priority, f.rn from first f cross join lateral (
+    select ctid as at, kind, id from due
+    where ctid = f.at and (ring_until is null or ring_until < clock_timestamp()) and (lease_until is null or lease_until < clock_timestamp())
+    limit 1 for no key update skip locked) d
 ), rung as (
-  update due d set ring_until = clock_timestamp() + interval '${RING_SECONDS} seconds' from chosen c where d.kind = c.kind and d.id = c.id
-  returning d.kind, d.id, c.priority, c.rn
+  update due set ring_until = clock_timestamp() + interval '${RING_SECONDS} seconds' where ctid = any (array(select at from chosen))
 )
-select kind, id from rung order by priority, rn, id`
+select is_ours, kind, id from gate left join chosen on true order by priority, rn, id`
 
-/** Marks up to `window` due promises as rung and returns them, the most urgent first: no environment gets more than half of the window. */
-export async function takeRings(db: Db, window: number): Promise<Ring[]> {
-  const { rows } = await db.query<Ring>({ name: 'take-rings', text: TAKE, values: [window] })
-  return rows
+/**
+ * Marks up to `window` due promises as rung and returns them, the most urgent first: no environment gets more than half of the window.
+ * Null: somebody else is at it just now.
+ */
+export async function takeRings(db: Db, window: number): Promise<Ring[] | null> {
+  const { rows } = await db.query<{ is_ours: boolean; kind: string | null; id: number }>({
+    name: 'take-rings',
+    text: TAKE,
+    values: [window],
+  })
+  if (!rows[0]?.is_ours) return null
+  return rows.flatMap(({ kind, id }) => (kind === null ? [] : [{ kind, id }]))
 }
 
 /** Milliseconds until the next promise falls due; null when none does. */
@@ -70,7 +106,7 @@ export async function nextDue(db: Db): Promise<number | null> {
     name: 'next-due',
     text: `with recursive ${GROUPS}
            select (min(extract(epoch from d.due_at - e.clock_offset - clock_timestamp())) * 1000)::float8 as ms
-           from groups g join environments e on e.id = g.environment cross join lateral (
+           from groups g ${CLOCK_OF_GROUP} cross join lateral (
              select due_at from due where ${OF_GROUP} and due_at > clock_timestamp() + e.clock_offset
              order by due_at limit 1) d`,
   })

@@ -92,6 +92,7 @@ export async function startApi(options: TestApiOptions = {}): Promise<TestApi> {
   const off = { perSecond: 0, burst: 1 }
   const listing = connect({ url: database.url, plansOnce: true })
   const stepping = connect({ url: database.url, max: 2 })
+  const planned = connect({ url: database.url, plansOnce: true })
   const out = outgoing({ allowPrivateNetwork: true })
   const deps = {
     pool,
@@ -114,11 +115,12 @@ export async function startApi(options: TestApiOptions = {}): Promise<TestApi> {
   deps.publicUrl = url
   const worker = options.worker
     ? await startWorker({
-        pool,
+        pool: planned,
         url: database.url,
         queue: await testQueue(database.url),
         ...promises({
           pool,
+          planned,
           secrets,
           storage,
           outgoing: out,
@@ -148,6 +150,7 @@ export async function startApi(options: TestApiOptions = {}): Promise<TestApi> {
       await listing.end()
       await stepping.end()
       await worker?.stop()
+      await planned.end()
       await out.close()
       await database.drop()
       await rm(files, { recursive: true, force: true })

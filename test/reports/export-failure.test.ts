@@ -35,6 +35,7 @@ async function work(writePart: FileStorage['writePart']): Promise<void> {
   const { pool, secrets, storage } = api
   const deps = {
     pool,
+    planned: pool,
     secrets,
     outgoing: out,
     mail: undefined,

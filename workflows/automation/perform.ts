@@ -14,6 +14,8 @@ import type { Effects, StepDeps } from './step-kind.ts'
 
 export type AutomationOptions = {
   pool: Pool
+  /** Its connections plan a statement once. */
+  planned?: Pool
   effects: Effects
   /** Of every effect but webhooks, which are deliveries. */
   policy?: RetryPolicy
@@ -30,13 +32,14 @@ const TRANSACTIONS = 8
 /** Turns automation runs. What the runs of this worker read and record at the same moment goes in one statement each. */
 export function automationPerformer({
   pool,
+  planned = pool,
   effects,
   policy = POLICIES.step,
   at = NOWHERE,
   concurrency = CONCURRENCY,
 }: AutomationOptions): Performer {
-  const load = batching((claimed: readonly ClaimedNumber[]) => loadRuns(pool, claimed))
-  const triggers = batching((runs: Parameters<typeof loadTriggers>[1]) => loadTriggers(pool, runs))
+  const load = batching((claimed: readonly ClaimedNumber[]) => loadRuns(planned, claimed))
+  const triggers = batching((runs: Parameters<typeof loadTriggers>[1]) => loadTriggers(planned, runs))
   const deps: StepDeps = { pool, effects, triggerOf: triggers }
   const inTurn = takingTurns(TRANSACTIONS)
   const record = {
