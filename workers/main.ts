@@ -43,7 +43,8 @@ export async function startWorker({
   at = NOWHERE,
 }: WorkerOptions): Promise<Worker> {
   // Of its own: a heartbeat must not stand behind everything that a busy worker asks of the database.
-  const beating = connect({ url, name: 'perennial-leases', max: 2 })
+  // And one that is not answered within a lease is of no use: it only stands in the way of the next.
+  const beating = connect({ url, name: 'perennial-leases', max: 2, statementTimeoutMs: leaseMs, silenceMs: leaseMs })
   const holding = holder({
     pool,
     beating,
