@@ -3,7 +3,7 @@ import { KEEP_ALIVE } from '../store/connect.ts'
 import { type Queue, RING_SIZE } from './queue.ts'
 
 const SCHEMA = 'pgboss'
-/** Without notice (connection lost) a ring waits this long. */
+/** Without notice (connection lost, or looked for again ever more rarely after an outage) a ring waits this long. */
 const POLL_SECONDS = 1
 
 /** A statement that is not answered for so long was sent to nobody. */
@@ -49,7 +49,8 @@ export async function pgBossQueue({ url, onError, silenceMs = SILENCE_MS }: PgBo
       await boss.insert(await queueOf(kind), jobs)
     },
     async listen(kind, onRing) {
-      const options = { batchSize: 4, burstWhenBatchFull: true, pollingIntervalSeconds: POLL_SECONDS }
+      const polling = { pollingIntervalSeconds: POLL_SECONDS, notifyPollingIntervalSeconds: POLL_SECONDS }
+      const options = { batchSize: 4, burstWhenBatchFull: true, ...polling }
       await boss.work<{ ids: number[] }>(await queueOf(kind), options, jobs => onRing(jobs.flatMap(job => job.data.ids)))
     },
     close: () => boss.stop({ graceful: true, timeout: 2_000 }),

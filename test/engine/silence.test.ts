@@ -70,6 +70,19 @@ test('a listener that hears nothing any more listens anew, and tells that someth
   await listener.stop()
 })
 
+test('a ring over pg-boss of which no notice comes is heard all the same', async () => {
+  network = await networkTo(bench.url)
+  const queue = await pgBossQueue({ url: network.url, onError: () => {} })
+  const heard: number[] = []
+  await queue.listen('rung', async ids => void heard.push(...ids))
+  await queue.ring('rung', [1])
+  await until('the first ring', () => heard.length === 1 || undefined)
+  await bench.pool.query(`insert into pgboss.job (name, data) values ('rings-rung', '{"ids": [2]}')`)
+  await until('the second ring', () => heard.length === 2 || undefined)
+  expect(heard).toEqual([1, 2])
+  await queue.close()
+})
+
 test('a worker all of whose connections go silent at once goes on: with what it had in hand and with what comes', async () => {
   network = await networkTo(bench.url)
   const pool = connect({ url: network.url, silenceMs: SILENCE_MS })
