@@ -47,7 +47,7 @@ export async function startWorker({
   // Of its own: a heartbeat must not stand behind everything that a busy worker asks of the database.
   // And one that is not answered within a lease is of no use: it only stands in the way of the next.
   const silenceMs = Math.max(leaseMs, SHORTEST_SILENCE_MS)
-  const beating = connect({ url, name: 'perennial-leases', max: 2, statementTimeoutMs: leaseMs, silenceMs })
+  const beating = connect({ url, name: 'perennial-leases', max: 2, statementTimeoutMs: silenceMs, silenceMs })
   const holding = holder({
     pool,
     beating,

@@ -37,11 +37,11 @@ describe('a pool', () => {
 
   test('leaves one alone that nobody asks anything', async () => {
     network = await networkTo(bench.url)
-    const pool = connect({ url: network.url, max: 1, silenceMs: 20 })
+    const pool = connect({ url: network.url, max: 1, silenceMs: 4 * SILENCE_MS })
     const backend = async () => (await pool.query('select pg_backend_pid() as pid')).rows[0].pid
     const before = await backend()
     // Its own silence is another connection's end: by then this one would have been given up as well.
-    const other = connect({ url: network.url, max: 1, silenceMs: 200 })
+    const other = connect({ url: network.url, max: 1, silenceMs: 5 * SILENCE_MS })
     await expect(other.query('select pg_sleep(10)')).rejects.toThrow('the database is silent')
     expect(await backend()).toBe(before)
     await Promise.all([pool.end(), other.end()])
