@@ -1,3 +1,4 @@
+import type { Socket } from 'node:net'
 import pg from 'pg'
 
 export type Pool = pg.Pool
@@ -32,6 +33,11 @@ export const STATEMENT_TIMEOUT_MS = 30_000
 /** A process that hangs in a transaction holds an idempotency key no longer than this. */
 export const IDLE_IN_TRANSACTION_MS = 60_000
 
+/** What the server ends after its own limits is heard of before that. */
+const SILENCE_MARGIN_MS = 15_000
+/** A connection at rest is asked whether it is there: it may hold what nobody else can have meanwhile. */
+export const KEEP_ALIVE = { keepAlive: true, keepAliveInitialDelayMillis: 10_000 }
+
 export type PoolOptions = {
   url: string
   max?: number
@@ -39,9 +45,13 @@ export type PoolOptions = {
   statementTimeoutMs?: number
   /** A transaction that nobody goes on with is ended after this long, and its locks with it. */
   idleInTransactionMs?: number
+  /** A connection in use on which nothing is heard for so long is given up. 0: never, where statements may take their time. */
+  silenceMs?: number
   /** Statements are planned once: only for those that have one sensible plan, whatever is in the tables. */
   plansOnce?: boolean
 }
+
+const socketOf = (client: pg.PoolClient): Socket => (client as pg.PoolClient & { connection: { stream: Socket } }).connection.stream
 
 /**
  * The pool that every query goes through. Times come back as ISO strings in UTC, bigint as number (ids and offsets stay below 2^53).
@@ -52,6 +62,7 @@ export function connect({
   name = 'perennial',
   statementTimeoutMs = STATEMENT_TIMEOUT_MS,
   idleInTransactionMs = IDLE_IN_TRANSACTION_MS,
+  silenceMs = statementTimeoutMs && Math.max(statementTimeoutMs, idleInTransactionMs) + SILENCE_MARGIN_MS,
   plansOnce = false,
 }: PoolOptions): Pool {
   const pool = new pg.Pool({
@@ -61,7 +72,7 @@ export function connect({
     application_name: name,
     connectionTimeoutMillis: 10_000,
     idleTimeoutMillis: 60_000,
-    keepAlive: true,
+    ...KEEP_ALIVE,
     options: [
       '-c timezone=UTC',
       '-c datestyle=ISO',
@@ -81,7 +92,15 @@ export function connect({
   })
   // An idle connection that the server closes (restart, failover) must not end the process: the pool opens another one.
   pool.on('error', () => {})
-  // Nor must one that is in somebody's hands: whoever has it hears of it by the next query.
-  pool.on('connect', client => client.on('error', () => {}))
+  pool.on('connect', client => {
+    // Nor must one that is in somebody's hands: whoever has it hears of it by the next query.
+    client.on('error', () => {})
+    // A server whose machine or network is gone sends no word of it, its own limits do not reach us, and TCP waits for an answer for a
+    // quarter of an hour at best: until then nothing that asked would go on.
+    const socket = socketOf(client)
+    socket.on('timeout', () => socket.destroy(Object.assign(new Error('the database is silent'), { code: 'ETIMEDOUT' })))
+  })
+  pool.on('acquire', client => socketOf(client).setTimeout(silenceMs))
+  pool.on('release', (_error, client) => socketOf(client).setTimeout(0))
   return pool
 }

@@ -198,10 +198,12 @@ export function holder({ pool, beating, performers, leaseMs, log, onOutcome, onC
 
   /** What is being recorded at that very moment is asked for again a little later: only what is locked for long goes without. */
   async function heartbeat(): Promise<void> {
-    let rest = [...held.entries()]
+    // What is lost is not held fast, though it may not have come to its end: nobody else could take it up then.
+    const isOurs = ([key, entry]: [string, Held]) => held.get(key) === entry && !entry.lease.signal.aborted
+    let rest = [...held.entries()].filter(isOurs)
     for (let n = 0; n < BEATS && rest.length > 0; n++) {
       if (n > 0) await pause(leaseMs / 30, undefined, { ref: false })
-      rest = await beat(rest.filter(([key, entry]) => held.get(key) === entry))
+      rest = (await beat(rest)).filter(isOurs)
     }
   }
 

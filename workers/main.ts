@@ -26,6 +26,8 @@ export type WorkerOptions = {
 }
 
 export const LEASE_MS = 30_000
+/** A busy machine may be silent for a moment; to connect anew would not make it faster. */
+const SHORTEST_SILENCE_MS = 5_000
 
 export type Worker = { stop(): Promise<void> }
 
@@ -43,7 +45,9 @@ export async function startWorker({
   at = NOWHERE,
 }: WorkerOptions): Promise<Worker> {
   // Of its own: a heartbeat must not stand behind everything that a busy worker asks of the database.
-  const beating = connect({ url, name: 'perennial-leases', max: 2 })
+  // And one that is not answered within a lease is of no use: it only stands in the way of the next.
+  const silenceMs = Math.max(leaseMs, SHORTEST_SILENCE_MS)
+  const beating = connect({ url, name: 'perennial-leases', max: 2, statementTimeoutMs: silenceMs, silenceMs })
   const holding = holder({
     pool,
     beating,

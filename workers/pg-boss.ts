@@ -1,15 +1,22 @@
 import { PgBoss } from 'pg-boss'
+import { KEEP_ALIVE } from '../store/connect.ts'
 import { type Queue, RING_SIZE } from './queue.ts'
 
 const SCHEMA = 'pgboss'
-/** Without notice (connection lost) a ring waits this long. */
+/** Without notice (connection lost, or looked for again ever more rarely after an outage) a ring waits this long. */
 const POLL_SECONDS = 1
 
-export type PgBossOptions = { url: string; onError: (error: unknown) => void }
+/** A statement that is not answered for so long was sent to nobody. */
+const SILENCE_MS = 45_000
+
+export type PgBossOptions = { url: string; onError: (error: unknown) => void; silenceMs?: number }
 
 /** Rings over pg-boss on the product's own database. */
-export async function pgBossQueue({ url, onError }: PgBossOptions): Promise<Queue> {
+export async function pgBossQueue({ url, onError, silenceMs = SILENCE_MS }: PgBossOptions): Promise<Queue> {
+  // Passed on to pg as they are.
+  const connection = { ...KEEP_ALIVE, query_timeout: silenceMs }
   const boss = new PgBoss({
+    ...connection,
     connectionString: url,
     schema: SCHEMA,
     max: 4,
@@ -42,7 +49,8 @@ export async function pgBossQueue({ url, onError }: PgBossOptions): Promise<Queu
       await boss.insert(await queueOf(kind), jobs)
     },
     async listen(kind, onRing) {
-      const options = { batchSize: 4, burstWhenBatchFull: true, pollingIntervalSeconds: POLL_SECONDS }
+      const polling = { pollingIntervalSeconds: POLL_SECONDS, notifyPollingIntervalSeconds: POLL_SECONDS }
+      const options = { batchSize: 4, burstWhenBatchFull: true, ...polling }
       await boss.work<{ ids: number[] }>(await queueOf(kind), options, jobs => onRing(jobs.flatMap(job => job.data.ids)))
     },
     close: () => boss.stop({ graceful: true, timeout: 2_000 }),

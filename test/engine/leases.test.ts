@@ -90,3 +90,42 @@ test('what is being claimed when the process stops is given back before it has s
   await pool.end()
   expect(rows).toEqual([{ fence: 1, lease_until: null }])
 })
+
+test('what was lost is not held fast by heartbeats that get through again, though its work has not come to an end', async () => {
+  const run = await bench.begin('captive', 'l6')
+  let isAway = true
+  let finish = () => {}
+  const end = new Promise<void>(resolve => {
+    finish = resolve
+  })
+  const lost = Promise.withResolvers<void>()
+  const performer: Performer = {
+    kind: 'captive',
+    concurrency: 8,
+    async perform(_claimed, { lease }) {
+      lease.addEventListener('abort', () => {
+        isAway = false
+        lost.resolve()
+      })
+      await end
+      return { is: 'lost' }
+    },
+  }
+  const query = (...args: Parameters<typeof bench.pool.query>) =>
+    isAway ? Promise.reject(new Error('the database is away')) : bench.pool.query(...args)
+  const holding = holder({
+    pool: bench.pool,
+    beating: { query } as unknown as typeof bench.pool,
+    performers: [performer],
+    leaseMs: 300,
+    log: pino({ level: 'silent' }),
+    onOutcome: () => {},
+    onClaimed: () => {},
+    at: () => {},
+  })
+  await holding.take('captive', [run])
+  await lost.promise
+  await until('another one to take it up', async () => ((await claim('captive', [run])).length > 0 ? true : undefined))
+  finish()
+  await holding.stop()
+})

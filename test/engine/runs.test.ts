@@ -187,11 +187,11 @@ describe('leases', () => {
     const long = workflow('long', async context => {
       await context.step('work', async () => {
         executions++
-        await new Promise(resolve => setTimeout(resolve, 1200))
+        await new Promise(resolve => setTimeout(resolve, 3_000))
       })
     })
-    await bench.work([long], { leaseMs: 300 })
-    await bench.work([long], { leaseMs: 300 })
+    await bench.work([long], { leaseMs: 1_000 })
+    await bench.work([long], { leaseMs: 1_000 })
     await bench.ended(await bench.begin('long', 's13'))
     expect(executions).toBe(1)
   })

@@ -99,7 +99,8 @@ async function post(call: Client, load: Load, name: string, people: number[]): P
   })
   const { body } = await call('POST', '/v4/events', { body: { events } })
   for (const [i, { id, status }] of body.results.entries()) {
-    expect(status).toBe('created')
+    // `duplicate`: made by a request whose answer was lost on its way, the database with it. Nobody else uses these ids.
+    expect(['created', 'duplicate']).toContain(status)
     load.events.add(id)
     if (name === PING) load.pings.set(id, events[i]!.properties.size)
   }
