@@ -64,7 +64,11 @@ export function promises(deps: PromisesDeps): Promises {
       automationPerformer({ pool, effects, policy: policies.step, at }),
       deliverPerformer({ pool, secrets, outgoing, destinations: eventDestinations, policy: policies.delivery, at }),
     ],
-    timers: TIMERS.map(({ kind, fire }) => ({ kind, fire: id => fire(pool, id) })),
+    timers: TIMERS.map(({ kind, fire, fireTogether }) => ({
+      kind,
+      fire: id => fire(pool, id),
+      ...(fireTogether && { fireTogether: ids => fireTogether(pool, ids) }),
+    })),
     consumers: CONSUMERS,
   }
 }
