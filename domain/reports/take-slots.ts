@@ -9,6 +9,7 @@ import { type Start, startTogether } from './start-together.ts'
 
 /** Slots of one transaction: some 50 ms, for which nobody appends to the environment's log. */
 const AT_ONCE = 100
+const ENVIRONMENTS_AT_ONCE = 3
 /** What a start needs may be held by others, an erasure for instance. Each report then waits in a run of its own, and nobody waits here. */
 const PATIENCE = '1s'
 
@@ -26,7 +27,10 @@ export async function takeSlots(pool: Pool, numbers: number[]): Promise<number[]
     values: [REPORT_SLOT, numbers],
   })
   const left: number[] = []
-  for (const { environment, due } of rows) left.push(...(await takeOf(pool, environment, due)))
+  const work = async () => {
+    for (let next = rows.shift(); next; next = rows.shift()) left.push(...(await takeOf(pool, next.environment, next.due)))
+  }
+  await Promise.all(Array.from({ length: ENVIRONMENTS_AT_ONCE }, work))
   return left
 }
 

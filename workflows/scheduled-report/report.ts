@@ -6,6 +6,7 @@ import { settleAll } from '../../domain/reports/settle.ts'
 import { StopRetrying } from '../engine/policy.ts'
 import type { Workflow } from '../engine/workflow.ts'
 import { type ExportDeps, failFile, makeFile } from '../export/export.ts'
+import type { Rush } from './rush.ts'
 
 /** Each is one transaction. */
 const STARTS = 8
@@ -28,14 +29,15 @@ export const scheduledReport: Workflow = {
  * Makes the file by the steps of an export, and hands it to the deliveries: one run for each destination, so that none waits for the
  * attempts of another. From then on they are the ones who end the report's run.
  */
-export const reportFile = (deps: ExportDeps): Workflow => ({
+export const reportFile = (deps: ExportDeps, starts: Rush): Workflow => ({
   kind: FILE_WORKFLOW.workflow,
   version: FILE_WORKFLOW.version,
   concurrency: FILES,
 
-  run(context) {
+  async run(context) {
     const { environment, subject: run } = context
-    return makeFile(deps, context, {
+    await starts.over()
+    await makeFile(deps, context, {
       begin: steps =>
         steps.transact('export', async tx => {
           const file = await exportOf(tx, environment, run)
