@@ -40,18 +40,21 @@ async function takeOf(pool: Pool, environment: Environment, due: number[]): Prom
   for (;;) {
     // Each one's own transaction says what is wrong.
     const page = await transaction(pool, tx => takePage(tx, environment)).catch(() => null)
-    for (const number of page?.taken ?? []) rest.delete(number)
-    for (const number of page?.left ?? []) rest.add(number)
-    if (!page || page.left.length > 0 || page.taken.length < AT_ONCE) return [...rest]
+    if (!page) return [...rest]
+    if (page.isLast) return page.left
+    for (const number of page.taken) rest.delete(number)
+    if (page.left.length > 0) return [...new Set([...rest, ...page.left])]
   }
 }
 
-type Page = { taken: number[]; left: number[] }
+/** `isLast`: nothing else of the environment is due. */
+type Page = { taken: number[]; left: number[]; isLast: boolean }
 
 async function takePage(tx: Tx, environment: Environment): Promise<Page> {
   await tx.query(`set local lock_timeout = '${PATIENCE}'`)
   const due = await dueFirst(tx, environment)
-  if (due.length === 0 || !(await isRawDataOn(tx, environment))) return { taken: [], left: due }
+  const isLast = due.length < AT_ONCE
+  if (due.length === 0 || !(await isRawDataOn(tx, environment))) return { taken: [], left: due, isLast }
   const reports = await holdReports(tx, environment, due)
   const at = Date.parse(await now(tx, environment))
   // Whoever was faster has moved it on.
@@ -59,7 +62,7 @@ async function takePage(tx: Tx, environment: Environment): Promise<Page> {
   const starts = reports.flatMap(report => startOf(report, at) ?? [])
   const started = await startTogether(tx, environment, starts)
   taken.push(...started.map(({ report }) => report.number))
-  return { taken, left: due.filter(number => !taken.includes(number)) }
+  return { taken, left: due.filter(number => !taken.includes(number)), isLast }
 }
 
 async function dueFirst(tx: Tx, environment: Environment): Promise<number[]> {
