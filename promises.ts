@@ -22,6 +22,7 @@ import type { Outgoing } from './workflows/outgoing/request.ts'
 import { reportDestinations } from './workflows/report-destinations/registry.ts'
 import { reportDelivery } from './workflows/scheduled-report/delivery.ts'
 import { reportFile, scheduledReport } from './workflows/scheduled-report/report.ts'
+import { rush } from './workflows/scheduled-report/rush.ts'
 
 export type PromisesDeps = {
   pool: Pool
@@ -48,12 +49,13 @@ export function promises(deps: PromisesDeps): Promises {
   const guard = { allowPrivateNetwork: deps.allowPrivateNetwork }
   const tokens = googleTokens(outgoing)
   const destinations = reportDestinations({ outgoing, guard, tokens })
+  const starts = rush()
   const workflows = [
     exportWorkflow({ pool, storage, partRows }),
     exportRetention({ storage }),
     eraseExport({ pool, storage }),
     scheduledReport,
-    reportFile({ pool, storage, partRows }),
+    reportFile({ pool, storage, partRows }, starts),
     reportDelivery({ pool, storage, secrets, publicUrl, destinations }),
   ]
   const effects = {
@@ -66,7 +68,11 @@ export function promises(deps: PromisesDeps): Promises {
       automationPerformer({ pool, planned, effects, policy: policies.step, at }),
       deliverPerformer({ pool: planned, secrets, outgoing, destinations: eventDestinations, policy: policies.delivery, at }),
     ],
-    timers: TIMERS.map(({ kind, fire }) => ({ kind, fire: id => fire(pool, id) })),
+    timers: TIMERS.map(({ kind, fire, fireTogether }) => ({
+      kind,
+      fire: id => fire(pool, id),
+      ...(fireTogether && { fireTogether: ids => starts.during(() => fireTogether(pool, ids)) }),
+    })),
     consumers: CONSUMERS,
   }
 }

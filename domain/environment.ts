@@ -6,6 +6,6 @@ export type EnvironmentKind = 'production' | 'sandbox'
 
 /** now on the environment's clock (sandbox: real time plus the test clock's offset), in whole seconds as the wire shows it. */
 export async function now(db: Db, environment: Environment): Promise<string> {
-  const { rows } = await db.query<{ now: string }>('select environment_now($1) as now', [environment])
+  const { rows } = await db.query<{ now: string }>({ name: 'now', text: 'select environment_now($1) as now', values: [environment] })
   return rows[0]!.now
 }

@@ -48,17 +48,31 @@ export async function createExport(tx: Tx, environment: Environment, input: NewE
 
 /** The record of an export with its window, cut for good. Whoever asks for it sees to its making. */
 export async function recordExport(tx: Tx, environment: Environment, input: NewExport): Promise<ExportRow> {
+  const { format, reportRun = null, ...cut } = input
+  const rows = await recordExports(tx, environment, cut, [{ id: opaqueId(), format, reportRun }])
+  return rows[0]!
+}
+
+type File = { id: string; format: ExportFormat; reportRun: string | null }
+
+/** As many exports of the same window as there are files of it, by one cut. */
+export async function recordExports(
+  tx: Tx,
+  environment: Environment,
+  input: Omit<NewExport, 'format' | 'reportRun'>,
+  files: File[],
+): Promise<ExportRow[]> {
   await closeErasure(tx, environment)
   const window = await cutWindow(tx, environment, input.from, input.to)
-  const { rows } = await tx.query<ExportRow>(
-    `insert into exports (environment, id, type, format, compression, platform, segment_id, from_timestamp, to_timestamp, window_from,
-       window_to, from_offsets, to_offsets, report_run, created_at)
-     values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, environment_now($1)) returning ${EXPORT_COLUMNS}`,
-    [
+  const { rows } = await tx.query<ExportRow>({
+    name: 'record-exports',
+    text: `insert into exports (environment, id, type, format, compression, platform, segment_id, from_timestamp, to_timestamp, window_from,
+             window_to, from_offsets, to_offsets, report_run, created_at)
+           select $1, f.id, $2, f.format, $3, $4, $5, $6, $7, $8, $9, $10, $11, f.report_run, t
+           from environment_now($1) t, unnest($12::text[], $13::text[], $14::text[]) f(id, format, report_run) returning ${EXPORT_COLUMNS}`,
+    values: [
       environment,
-      opaqueId(),
       input.type,
-      input.format,
       input.compression,
       input.platform,
       input.segment ?? null,
@@ -69,8 +83,10 @@ export async function recordExport(tx: Tx, environment: Environment, input: NewE
       // Users have no offsets: both ends tell the log's position when the window was cut.
       input.type === 'customers' ? window.toOffsets : window.fromOffsets,
       window.toOffsets,
-      input.reportRun ?? null,
+      files.map(({ id }) => id),
+      files.map(({ format }) => format),
+      files.map(({ reportRun }) => reportRun),
     ],
-  )
-  return rows[0]!
+  })
+  return rows
 }

@@ -22,3 +22,20 @@ export async function promiseSlot(tx: Tx, environment: Environment, number: numb
     values: [REPORT_SLOT, number, environment, isoOf(at)],
   })
 }
+
+/** Reports whose slot `last` was taken for a run go on to `next`. */
+export async function moveSlots(tx: Tx, environment: Environment, moves: { number: number; last: string; next: string }[]): Promise<void> {
+  await tx.query({
+    name: 'move-slots',
+    text: `with moved as (
+             update scheduled_reports r set next_slot = m.next, last_slot = m.last, runs = runs + 1
+             from jsonb_to_recordset($3) m(number bigint, last timestamptz, next timestamptz) where r.number = m.number
+             returning r.number, r.next_slot
+           ), promised as (
+             insert into due (kind, id, environment, due_at) select $1, number, $2, next_slot from moved order by number
+             on conflict (kind, id) do update set due_at = excluded.due_at, ring_until = null, lease_until = null returning due_at
+           )
+           select pg_notify('${DUE_CHANNEL}', $1) where exists (select 1 from promised where due_at <= environment_now($2))`,
+    values: [REPORT_SLOT, environment, JSON.stringify(moves)],
+  })
+}

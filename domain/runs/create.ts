@@ -26,3 +26,23 @@ export async function createRun(
   })
   return rows[0]!.id
 }
+
+/** As many runs, due now, as there are subjects. */
+export async function createRuns(
+  tx: Tx,
+  environment: Environment,
+  { workflow, version }: Omit<NewRun, 'subject'>,
+  subjects: string[],
+): Promise<void> {
+  await tx.query({
+    name: 'create-runs',
+    text: `with made as (
+             insert into runs (environment, workflow, version, subject, created_at)
+             select $1, $2, $3, s.subject, t from environment_now($1) t, unnest($4::text[]) s(subject) returning id, created_at
+           ), promised as (
+             insert into due (kind, id, environment, due_at) select $2, id, $1, created_at from made
+           )
+           select pg_notify('${DUE_CHANNEL}', $2)`,
+    values: [environment, workflow, version, subjects],
+  })
+}

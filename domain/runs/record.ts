@@ -9,8 +9,13 @@ export type StepStatus = 'running' | 'waiting' | 'succeeded' | 'failed'
 export type RecordedStep = { n: number; name: string; status: StepStatus; result: unknown; attempts: Attempt[]; is_due: boolean }
 export type StepRecord = { n: number; name: string; status: StepStatus; result?: unknown; attempts?: Attempt[]; startedAt: string }
 
+/** The first to hold a promise; one that is made once more begins higher. */
+const FIRST_FENCE = 1
+
 /** The run's steps so far, in order. `is_due`: a sleep whose deadline has passed on the environment's clock. */
 export async function recordedSteps(db: Db, run: Claimed): Promise<RecordedStep[]> {
+  // Nobody has recorded anything before the first holder.
+  if (run.fence === FIRST_FENCE) return []
   const { rows } = await db.query<RecordedStep>({
     name: 'recorded-steps',
     text: `select n, name, status, result, attempts, coalesce(due_at <= environment_now($2), false) as is_due from steps where run = $1 order by n`,
@@ -21,16 +26,20 @@ export async function recordedSteps(db: Db, run: Claimed): Promise<RecordedStep[
 
 /**
  * Locks the run's `due` row if the fence is still ours. Everything recorded in the transaction after it is the owner's: a takeover
- * waits for the commit and then sees the record. (A join on the fence without the lock would let a stale record in.)
+ * waits for the commit and then sees the record. (A join on the fence without the lock would let a stale record in.) Gives the time on
+ * the environment's clock.
  */
-export async function holdFence(tx: Tx, run: Claimed): Promise<void> {
-  const { rowCount } = await tx.query({
+export async function holdFence(tx: Tx, run: Claimed): Promise<string> {
+  const { rows } = await tx.query<{ now: string }>({
     name: 'hold-fence',
-    text: 'select 1 from due where kind = $1 and id = $2 and fence = $3 for no key update',
+    text: 'select environment_now(environment) as now from due where kind = $1 and id = $2 and fence = $3 for no key update',
     values: [run.kind, run.id, run.fence],
   })
-  if (rowCount !== 1) throw new LeaseLost(`run ${run.id} belongs to another worker`)
+  if (!rows[0]) throw lost(run)
+  return rows[0].now
 }
+
+const lost = (run: Claimed) => new LeaseLost(`run ${run.id} belongs to another worker`)
 
 const WRITE = `
   insert into steps (run, n, name, status, started_at, finished_at, due_at, result, attempts)
@@ -61,13 +70,19 @@ export async function suspendRun(tx: Tx, run: Claimed, status: 'running' | 'wait
   await tx.query('update runs set status = $2 where id = $1', [run.id, status])
 }
 
-/** The run's end: it can no longer be claimed. */
+/** The run's end: it can no longer be claimed. In a transaction that holds the fence. */
 export async function finishRun(tx: Tx, run: Claimed, status: 'succeeded' | 'failed', reason: string | null): Promise<void> {
-  await tx.query('delete from due where kind = $1 and id = $2', [run.kind, run.id])
-  await tx.query('update runs set status = $2, reason = $3, finished_at = environment_now($4) where id = $1', [
-    run.id,
-    status,
-    reason,
-    run.environment,
-  ])
+  await tx.query({ name: 'finish-run', text: FINISH, values: [run.kind, run.id, run.fence, run.environment, status, reason] })
 }
+
+/** The end of a run that has nothing else to record. */
+export async function endRun(db: Db, run: Claimed): Promise<void> {
+  const values = [run.kind, run.id, run.fence, run.environment, 'succeeded', null]
+  const { rowCount } = await db.query({ name: 'finish-run', text: FINISH, values })
+  if (rowCount !== 1) throw lost(run)
+}
+
+// Deleting the row locks it, and finds it changed if somebody else has claimed it meanwhile.
+const FINISH = `
+  with gone as (delete from due where kind = $1 and id = $2 and fence = $3 returning id)
+  update runs set status = $5, reason = $6, finished_at = environment_now($4) from gone where runs.id = gone.id`

@@ -13,8 +13,8 @@ import { type Sink, startSink } from '../harness/sink.ts'
 import { until } from '../harness/until.ts'
 
 const SECRET = `sk_${'r'.repeat(40)}`
-/** Where it dies, and at which of its passages. The later ones lie in the delivery. */
-const DEATHS: [CrashPoint, number][] = [
+/** Where it dies, and at which of its passages. The later ones lie in the delivery. `rows`: of a part; a file of one part is made otherwise. */
+const DEATHS: [CrashPoint, number, rows?: number][] = [
   ['claimed', 1],
   ['claimed', 2],
   ['before-effect', 4],
@@ -22,8 +22,16 @@ const DEATHS: [CrashPoint, number][] = [
   ['after-effect', 5],
   ['recorded', 1],
   ['recorded', 8],
+  ['recorded', 9],
+  ['after-effect', 6],
   ['before-end', 1],
   ['ended', 1],
+  ['before-effect', 3, 1000],
+  ['after-effect', 1, 1000],
+  ['recorded', 2, 1000],
+  ['recorded', 3, 1000],
+  ['before-effect', 7, 1000],
+  ['recorded', 4, 1000],
 ]
 const EVENTS = 60
 
@@ -87,19 +95,22 @@ test('a worker that dies between any two changes of the world: every slot has on
   sink.arrived.length = 0
   const posted: string[] = []
   const found: string[] = []
-  for (const [n, [name, after]] of DEATHS.entries()) {
+  for (const [n, [name, after, rows = 20]] of DEATHS.entries()) {
     const events = Array.from({ length: EVENTS }, (_, i) =>
       item({ identity_id: `u${i % 9}`, transaction: { transaction_id: `${n}-${i}` } }),
     )
     posted.push(...events.map((_, i) => `${n}-${i}`))
     expect((await call('POST', '/v4/events', { body: { events } })).body.created).toBe(EVENTS)
-    const dying = await run({ env: env('worker', { CRASH_POINT: name, CRASH_AFTER: String(after) }), script: 'test/crash/dying-worker.ts' })
+    const deadly = { CRASH_POINT: name, CRASH_AFTER: String(after), EXPORT_PART_ROWS: String(rows) }
+    const dying = await run({ env: env('worker', deadly), script: 'test/crash/dying-worker.ts' })
     await toNextSlot()
     await until(`the end of the worker at ${name} ${after}, or of the run`, async () => {
-      const [latest] = await runs()
-      return dying.child.signalCode !== null || latest?.status === 'finished' ? true : undefined
+      const all = await runs()
+      return dying.child.signalCode !== null || (all.length === n + 1 && all[0].status === 'finished') ? true : undefined
     })
+    const death = dying.child.signalCode
     await dying.end('SIGKILL')
+    expect([name, after, death]).toEqual([name, after, 'SIGKILL'])
     const heir = await run({ env: env('worker') })
     await until(`the run after ${name} ${after}`, async () => {
       const all = await runs()

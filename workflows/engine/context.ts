@@ -1,13 +1,22 @@
 import { now } from '../../domain/environment.ts'
 import type { ClaimedRun } from '../../domain/runs/begin.ts'
-import { type Attempt, holdFence, LeaseLost, type RecordedStep, suspendRun, writeStep } from '../../domain/runs/record.ts'
+import {
+  type Attempt,
+  endRun,
+  finishRun,
+  holdFence,
+  LeaseLost,
+  type RecordedStep,
+  suspendRun,
+  writeStep,
+} from '../../domain/runs/record.ts'
 import type { Pool, Tx } from '../../store/connect.ts'
 import { transaction } from '../../store/transaction.ts'
 import type { AtCrashPoint } from './crash-point.ts'
 import { messageOf } from './message-of.ts'
 import type { Signals } from './performer.ts'
 import { type Policies, RetryAt, type RetryPolicy, StopRetrying, waitAfter } from './policy.ts'
-import type { RunContext, StepOptions, StepScope } from './workflow.ts'
+import type { RunContext, StepOptions, Transacting } from './workflow.ts'
 
 /** Control flow: the run lives on, but not now and not necessarily here. */
 export class Suspended extends Error {
@@ -33,13 +42,19 @@ export type ContextOptions = {
 }
 
 type Place = { n: number; step: RecordedStep | undefined }
-type Done<T> = (tx: Tx, result: T) => Promise<void>
-type Repeated = { policy: RetryPolicy; limitMs: number; failing?: StepOptions<never>['failing'] }
+type Doing = Place & { name: string; startedAt: string; began: number }
+type Repeated = { policy: RetryPolicy; failing?: StepOptions<never>['failing'] | undefined }
 
-export function runContext({ pool, policies, run, recorded, signals, at }: ContextOptions): RunContext {
+/** `end`: the run has come to its end, with everything of it recorded. */
+export type OwnContext = RunContext & { end(): Promise<void> }
+
+export function runContext({ pool, policies, run, recorded, signals, at }: ContextOptions): OwnContext {
   const { lease, stopping, halt } = signals
   const steps = new Map(recorded.map(step => [step.n, step]))
   let next = 0
+  let hasEnded = false
+  /** Records of what was done and goes with the run's next transaction. */
+  let kept: ((tx: Tx) => Promise<void>)[] = []
 
   /** The next step's place and what is recorded of it. Another name there means that the definition changed under the run. */
   function take(name: string): Place {
@@ -56,11 +71,23 @@ export function runContext({ pool, policies, run, recorded, signals, at }: Conte
     return { n, step }
   }
 
-  const fenced = <T>(work: (tx: Tx) => Promise<T>) =>
-    transaction(pool, async tx => {
-      await holdFence(tx, run)
-      return work(tx)
+  async function fenced<T>(work: (tx: Tx, now: string) => Promise<T>): Promise<T> {
+    const result = await transaction(pool, async tx => {
+      const now = await holdFence(tx, run)
+      for (const record of kept) await record(tx)
+      return work(tx, now)
     })
+    kept = []
+    return result
+  }
+
+  const attemptsOf = ({ step, startedAt, began }: Doing, error: string | null): Attempt[] => {
+    const earlier = step?.attempts ?? []
+    return [...earlier, { number: earlier.length + 1, started_at: startedAt, duration_ms: Math.round(performance.now() - began), error }]
+  }
+
+  const record = (tx: Tx, doing: Doing, result: unknown, attempts = attemptsOf(doing, null)) =>
+    writeStep(tx, run, { n: doing.n, name: doing.name, status: 'succeeded', result, attempts, startedAt: doing.startedAt })
 
   /** Seconds until the next attempt; null when there is none. */
   function waitOf(error: unknown, policy: RetryPolicy, failed: number): number | null {
@@ -68,9 +95,11 @@ export function runContext({ pool, policies, run, recorded, signals, at }: Conte
     return wait !== null && error instanceof RetryAt ? error.seconds : wait
   }
 
-  type Failed = { name: string; startedAt: string; attempts: Attempt[]; error: unknown }
-  async function failAttempt({ n }: Place, { policy, failing }: Repeated, failed: Failed): Promise<never> {
-    const { name, startedAt, attempts, error } = failed
+  async function failAttempt(doing: Doing, { policy, failing }: Repeated, error: unknown): Promise<never> {
+    if (error instanceof LeaseLost || lease.aborted) throw new LeaseLost(messageOf(error))
+    if (halt.aborted) throw new Interrupted(messageOf(error))
+    const { n, name, startedAt } = doing
+    const attempts = attemptsOf(doing, messageOf(error))
     const wait = waitOf(error, policy, attempts.length)
     await fenced(async tx => {
       await failing?.(tx, { attempts: attempts.length, isLast: wait === null, error })
@@ -81,37 +110,35 @@ export function runContext({ pool, policies, run, recorded, signals, at }: Conte
     throw new Suspended(`step ${name} failed, next attempt in ${Math.round(wait)} s: ${messageOf(error)}`, true)
   }
 
-  async function perform<T>(
-    name: string,
-    act: (scope: StepScope, done: Done<T>, attempt: number) => Promise<T>,
-    repeated: Repeated = { policy: policies.step, limitMs: policies.step.attemptLimitMs },
-  ): Promise<T> {
-    const place = take(name)
-    if (place.step?.status === 'succeeded') return place.step.result as T
-    const startedAt = await now(pool, run.environment)
-    const began = performance.now()
-    const earlier = place.step?.attempts ?? []
-    const attempts = (error: string | null): Attempt[] => [
-      ...earlier,
-      { number: earlier.length + 1, started_at: startedAt, duration_ms: Math.round(performance.now() - began), error },
-    ]
-    const overtime = new AbortController()
-    const { limitMs } = repeated
-    const timer = setTimeout(() => overtime.abort(new Error(`took longer than ${limitMs} ms`)), limitMs)
-    const scope = { signal: AbortSignal.any([lease, halt, overtime.signal]), key: `${run.id}:${name}`, fence: run.fence }
+  async function together<T>(work: (steps: Transacting) => Promise<T>, ends = false): Promise<T> {
+    const first = next
+    let doing: Doing | undefined
     try {
-      at('before-effect')
-      const done: Done<T> = (tx, result) =>
-        writeStep(tx, run, { n: place.n, name, status: 'succeeded', result, attempts: attempts(null), startedAt })
-      const result = await act(scope, done, earlier.length + 1)
+      const result = await fenced(async (tx, startedAt) => {
+        // The transaction may be run anew: so are its steps.
+        next = first
+        doing = undefined
+        const done = await work({
+          async transact<R>(name: string, effect: (tx: Tx) => Promise<R>): Promise<R> {
+            const place = take(name)
+            if (place.step?.status === 'succeeded') return place.step.result as R
+            doing = { ...place, name, startedAt, began: performance.now() }
+            at('before-effect')
+            const result = await effect(tx)
+            await record(tx, doing, result)
+            return result
+          },
+        })
+        if (ends) await finishRun(tx, run, 'succeeded', null)
+        return done
+      })
       at('recorded')
+      hasEnded = ends
       return result
     } catch (error) {
-      if (error instanceof LeaseLost || lease.aborted) throw new LeaseLost(messageOf(error))
-      if (halt.aborted) throw new Interrupted(messageOf(error))
-      return await failAttempt(place, repeated, { name, startedAt, attempts: attempts(messageOf(error)), error })
-    } finally {
-      clearTimeout(timer)
+      // Not what a step died of, but that it may not begin.
+      if (!doing || error instanceof Interrupted || error instanceof StepFailed) throw error
+      return await failAttempt(doing, { policy: policies.step }, error)
     }
   }
 
@@ -120,40 +147,59 @@ export function runContext({ pool, policies, run, recorded, signals, at }: Conte
     subject: run.subject,
     run: run.id,
 
-    transact: (name, work) =>
-      perform(name, (_scope, done) =>
-        fenced(async tx => {
-          const result = await work(tx)
-          await done(tx, result)
-          return result
-        }),
-      ),
+    async transact(name, work) {
+      if (steps.get(next)?.status !== 'succeeded') return together(one => one.transact(name, work))
+      return take(name).step!.result as Awaited<ReturnType<typeof work>>
+    },
 
-    step: (name, effect, { record, failing, policy = 'step', limitMs = policies[policy].attemptLimitMs } = {}) =>
-      perform(
-        name,
-        async (scope, done, attempt) => {
-          const result = await effect(scope)
-          at('after-effect')
-          await fenced(async tx => {
-            await record?.(tx, result, attempt)
-            await done(tx, result)
-          })
-          return result
-        },
-        { policy: policies[policy], limitMs, failing },
-      ),
+    together: (work, { ends = false } = {}) => together(work, ends),
+
+    async step(
+      name,
+      effect,
+      { record: recording, failing, withNext = false, policy = 'step', limitMs = policies[policy].attemptLimitMs } = {},
+    ) {
+      const place = take(name)
+      if (place.step?.status === 'succeeded') return place.step.result as Awaited<ReturnType<typeof effect>>
+      const doing = { ...place, name, startedAt: await now(pool, run.environment), began: performance.now() }
+      const overtime = new AbortController()
+      const timer = setTimeout(() => overtime.abort(new Error(`took longer than ${limitMs} ms`)), limitMs)
+      const scope = { signal: AbortSignal.any([lease, halt, overtime.signal]), key: `${run.id}:${name}`, fence: run.fence }
+      try {
+        at('before-effect')
+        const result = await effect(scope)
+        at('after-effect')
+        const attempts = attemptsOf(doing, null)
+        const write = async (tx: Tx) => {
+          await recording?.(tx, result, attempts.length)
+          await record(tx, doing, result, attempts)
+        }
+        if (withNext) kept.push(write)
+        else await fenced(write)
+        at('recorded')
+        return result
+      } catch (error) {
+        return await failAttempt(doing, { policy: policies[policy], failing }, error)
+      } finally {
+        clearTimeout(timer)
+      }
+    },
 
     async sleep(name, seconds) {
       const { n, step } = take(name)
       if (step?.status === 'succeeded') return
       const over = step?.is_due === true
-      const startedAt = await now(pool, run.environment)
-      await fenced(async tx => {
+      await fenced(async (tx, startedAt) => {
         await writeStep(tx, run, { n, name, status: over ? 'succeeded' : 'waiting', startedAt }, seconds)
         if (!over) await suspendRun(tx, run, 'waiting', seconds)
       })
       if (!over) throw new Suspended(`sleeps for ${seconds} s`, false)
+    },
+
+    async end() {
+      if (hasEnded) return
+      if (kept.length > 0) await fenced(tx => finishRun(tx, run, 'succeeded', null))
+      else await endRun(pool, run)
     },
   }
 }

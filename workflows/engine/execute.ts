@@ -32,12 +32,10 @@ type Execution = WorkflowDeps & { workflow: Workflow; run: ClaimedRun; signals: 
 async function execute({ pool, policies, workflow, run, signals, at = NOWHERE }: Execution): Promise<Outcome> {
   try {
     if (run.version !== workflow.version) throw new StepFailed(`this program does not know version ${run.version} of ${workflow.kind}`)
-    await workflow.run(runContext({ pool, policies, run, recorded: await recordedSteps(pool, run), signals, at }))
+    const context = runContext({ pool, policies, run, recorded: await recordedSteps(pool, run), signals, at })
+    await workflow.run(context)
     at('before-end')
-    await transaction(pool, async tx => {
-      await holdFence(tx, run)
-      await finishRun(tx, run, 'succeeded', null)
-    })
+    await context.end()
     at('ended')
     return { is: 'succeeded' }
   } catch (error) {

@@ -16,19 +16,32 @@ export type StepOptions<T> = {
   record?: (tx: Tx, result: T, attempts: number) => Promise<void>
   /** Writes along with the record of a failed attempt, in the same transaction. `isLast`: the step has failed with it. */
   failing?: (tx: Tx, failure: { attempts: number; isLast: boolean; error: unknown }) => Promise<void>
+  /**
+   * Recorded in the run's next transaction instead of one of its own: for what follows at once. Should the process die before that, the
+   * step is done again.
+   */
+  withNext?: boolean
   /** How it is repeated; `step` unless given. */
   policy?: keyof Policies
   /** Milliseconds that one attempt may take, where the policy's limit is too short. */
   limitMs?: number
 }
 
-export type RunContext = {
+export type Transacting = {
+  /** An effect in Postgres: its writes and its record in one transaction that holds the fence. */
+  transact<T>(name: string, work: (tx: Tx) => Promise<T>): Promise<T>
+}
+
+export type RunContext = Transacting & {
   readonly environment: Environment
   readonly subject: string
   /** The run's number: names for what two runs must not share. */
   readonly run: number
-  /** An effect in Postgres: its writes and its record in one transaction that holds the fence. */
-  transact<T>(name: string, work: (tx: Tx) => Promise<T>): Promise<T>
+  /**
+   * Several of them in one transaction: all or none are recorded, each by its name and in its place. `ends`: with them the run ends, and
+   * `work` may be the last thing it does.
+   */
+  together<T>(work: (steps: Transacting) => Promise<T>, options?: { ends?: boolean }): Promise<T>
   /** An effect outside: at least once, with a stable key. */
   step<T>(name: string, effect: (scope: StepScope) => Promise<T>, options?: StepOptions<T>): Promise<T>
   /** Waits that many seconds of the environment's clock; the deadline is stored, no worker is held. */

@@ -1,12 +1,13 @@
 import { createHash } from 'node:crypto'
+import type { Environment } from '../../domain/environment.ts'
 import { EXPORT_WORKFLOW } from '../../domain/exports/create.ts'
 import type { ExportFailure, Part } from '../../domain/exports/export.ts'
 import { failExport, publishExport } from '../../domain/exports/finish.ts'
-import { addRows, beginExport, firstBound, lastBound, nextBound } from '../../domain/exports/parts.ts'
-import type { Pool } from '../../store/connect.ts'
+import { addRows, type Bound, beginExport, firstBound, type Job, lastBound, nextBound } from '../../domain/exports/parts.ts'
+import type { Pool, Tx } from '../../store/connect.ts'
 import { classify } from '../../store/failures.ts'
 import type { FileStorage } from '../../store/files/storage.ts'
-import type { Workflow } from '../engine/workflow.ts'
+import type { RunContext, Transacting, Workflow } from '../engine/workflow.ts'
 import { writePart } from './write-part.ts'
 import { type Piece, writeWhole } from './write-whole.ts'
 
@@ -26,75 +27,82 @@ const VERIFY_LIMIT_MS = 600_000
 /** Parquet is written at some 300,000 rows/s: time for a thousand million. */
 const WHOLE_LIMIT_MS = 3_600_000
 
-/**
- * Makes the file part by part. A part's edge is recorded before the part, so a repeat writes the same rows; its file carries the
- * fence in its name, so two holders of the run never write into the same file; and which parts make up the file is recorded with
- * each of them. Of Parquet the parts are only an intermediate: one more step makes the file of them.
- */
-export const exportWorkflow = ({ pool, storage, partRows }: ExportDeps): Workflow => ({
+/** What comes before a file and after it, in the transactions that begin it and publish it. */
+type Around = { begin(steps: Transacting): Promise<string>; published(steps: Transacting): Promise<void> }
+
+export const exportWorkflow = (deps: ExportDeps): Workflow => ({
   kind: EXPORT_WORKFLOW.workflow,
   version: EXPORT_WORKFLOW.version,
   concurrency: CONCURRENCY,
-
-  async run(context) {
-    const { environment, subject: file } = context
-    const job = await context.transact('begin', tx => beginExport(tx, environment, file))
-    const pieces: Piece[] = []
-    const hash = createHash('sha256')
-    let hashedParts = 0
-    let after = firstBound(job)
-    for (let n = 1, isLast = false; !isLast; n++) {
-      const bound = await context.transact(`edge-${n}`, tx => nextBound(tx, job, after, partRows))
-      isLast = bound === null
-      const upto = bound ?? lastBound(job)
-      const isContinued = pieces.some(({ part }) => part.rows > 0)
-      const part = await context.step(
-        `part-${n}`,
-        async ({ signal, fence }) => {
-          hashedParts++
-          return writePart({
-            pool,
-            storage,
-            job,
-            file,
-            name: `${n}.${fence}`,
-            after,
-            upto,
-            isFirst: n === 1,
-            isLast,
-            isContinued,
-            hash,
-            signal,
-          })
-        },
-        { record: (tx, { rows }) => addRows(tx, environment, file, rows) },
-      )
-      pieces.push({ after, upto, part })
-      after = upto
-    }
-    const isParquet = job.format === 'parquet'
-    const parts = isParquet
-      ? [
-          await context.step('whole', ({ signal, fence }) => writeWhole({ pool, storage, job, file, pieces, fence, signal }), {
-            limitMs: WHOLE_LIMIT_MS,
-          }),
-        ]
-      : pieces.map(({ part }) => part)
-    const bytes = parts.reduce((sum, part) => sum + part.bytes, 0)
-    const sha256 = await context.step(
-      'verify',
-      async ({ signal }) => {
-        await verifySizes(storage, file, parts)
-        // Parts of an earlier execution, and what was made of parts, were not hashed here: the manifest's sum is then taken from what is stored.
-        return !isParquet && hashedParts === parts.length ? hash.digest('hex') : hashStored(storage, file, parts, signal)
-      },
-      { limitMs: VERIFY_LIMIT_MS },
-    )
-    await context.transact('publish', tx => publishExport(tx, environment, file, { parts, bytes, sha256 }))
-  },
-
-  failed: (tx, environment, subject, error) => failExport(tx, environment, subject, reasonOf(error)),
+  run: context => makeFile(deps, context, { begin: async () => context.subject, published: async () => {} }),
+  failed: (tx, environment, subject, error) => failFile(tx, environment, subject, error),
 })
+
+export const failFile = (tx: Tx, environment: Environment, file: string, error: unknown): Promise<void> =>
+  failExport(tx, environment, file, reasonOf(error))
+
+/**
+ * Makes the file part by part, and ends the run with its publication. A part's edge is recorded before the part, so a repeat writes the
+ * same rows; its file carries the fence in its name, so two holders of the run never write into the same file; and which parts make up
+ * the file is recorded with each of them. Of Parquet the parts are only an intermediate: one more step makes the file of them. A file of
+ * one part, as most are, takes two transactions.
+ */
+export async function makeFile({ pool, storage, partRows }: ExportDeps, context: RunContext, around: Around): Promise<void> {
+  const { environment } = context
+  const edge = (steps: Transacting, job: Job, after: Bound, n: number) =>
+    steps.transact(`edge-${n}`, tx => nextBound(tx, job, after, partRows))
+  const { file, job, first } = await context.together(async steps => {
+    const file = await around.begin(steps)
+    const job = await steps.transact('begin', tx => beginExport(tx, environment, file))
+    return { file, job, first: await edge(steps, job, firstBound(job), 1) }
+  })
+  const isParquet = job.format === 'parquet'
+  const pieces: Piece[] = []
+  const hash = createHash('sha256')
+  let hashedParts = 0
+  let after = firstBound(job)
+  for (let n = 1, isLast = false; !isLast; n++) {
+    const bound = n === 1 ? first : await edge(context, job, after, n)
+    isLast = bound === null
+    const upto = bound ?? lastBound(job)
+    const isContinued = pieces.some(({ part }) => part.rows > 0)
+    const part = await context.step(
+      `part-${n}`,
+      async ({ signal, fence }) => {
+        hashedParts++
+        const place = { name: `${n}.${fence}`, after, upto, isFirst: n === 1, isLast, isContinued }
+        return writePart({ pool, storage, job, file, ...place, hash, signal })
+      },
+      { record: (tx, { rows }) => addRows(tx, environment, file, rows), withNext: n === 1 && isLast && !isParquet },
+    )
+    pieces.push({ after, upto, part })
+    after = upto
+  }
+  const parts = isParquet
+    ? [
+        await context.step('whole', ({ signal, fence }) => writeWhole({ pool, storage, job, file, pieces, fence, signal }), {
+          limitMs: WHOLE_LIMIT_MS,
+        }),
+      ]
+    : pieces.map(({ part }) => part)
+  const bytes = parts.reduce((sum, part) => sum + part.bytes, 0)
+  const sha256 = await context.step(
+    'verify',
+    async ({ signal }) => {
+      await verifySizes(storage, file, parts)
+      // Parts of an earlier execution, and what was made of parts, were not hashed here: the manifest's sum is then taken from what is stored.
+      return !isParquet && hashedParts === parts.length ? hash.digest('hex') : hashStored(storage, file, parts, signal)
+    },
+    { limitMs: VERIFY_LIMIT_MS, withNext: true },
+  )
+  await context.together(
+    async steps => {
+      await steps.transact('publish', tx => publishExport(tx, environment, file, { parts, bytes, sha256 }))
+      await around.published(steps)
+    },
+    { ends: true },
+  )
+}
 
 /** A folder that vanished under the export, or a part that was cut short, must not be published. */
 async function verifySizes(storage: FileStorage, file: string, parts: Part[]): Promise<void> {

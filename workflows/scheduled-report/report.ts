@@ -5,7 +5,8 @@ import { FILE_WORKFLOW, REPORT_WORKFLOW } from '../../domain/reports/run.ts'
 import { settleAll } from '../../domain/reports/settle.ts'
 import { StopRetrying } from '../engine/policy.ts'
 import type { Workflow } from '../engine/workflow.ts'
-import { type ExportDeps, exportWorkflow } from '../export/export.ts'
+import { type ExportDeps, failFile, makeFile } from '../export/export.ts'
+import type { Rush } from './rush.ts'
 
 /** Each is one transaction. */
 const STARTS = 8
@@ -28,28 +29,28 @@ export const scheduledReport: Workflow = {
  * Makes the file by the steps of an export, and hands it to the deliveries: one run for each destination, so that none waits for the
  * attempts of another. From then on they are the ones who end the report's run.
  */
-export function reportFile(deps: ExportDeps): Workflow {
-  const exporting = exportWorkflow(deps)
-  return {
-    kind: FILE_WORKFLOW.workflow,
-    version: FILE_WORKFLOW.version,
-    concurrency: FILES,
+export const reportFile = (deps: ExportDeps, starts: Rush): Workflow => ({
+  kind: FILE_WORKFLOW.workflow,
+  version: FILE_WORKFLOW.version,
+  concurrency: FILES,
 
-    async run(context) {
-      const { environment, subject: run } = context
-      const id = await context.transact('export', async tx => {
-        const file = await exportOf(tx, environment, run)
-        if (!file) throw new StopRetrying('its export is not kept any more')
-        return file.id
-      })
-      await exporting.run({ ...context, subject: id })
-      await context.transact('promise-deliveries', tx => promiseDeliveries(tx, environment, run))
-    },
+  async run(context) {
+    const { environment, subject: run } = context
+    await starts.over()
+    await makeFile(deps, context, {
+      begin: steps =>
+        steps.transact('export', async tx => {
+          const file = await exportOf(tx, environment, run)
+          if (!file) throw new StopRetrying('its export is not kept any more')
+          return file.id
+        }),
+      published: steps => steps.transact('promise-deliveries', tx => promiseDeliveries(tx, environment, run)),
+    })
+  },
 
-    async failed(tx, environment, run, error) {
-      await settleAll(tx, environment, run, 'failed', EXPORT_FAILED)
-      const file = await exportOf(tx, environment, run)
-      if (file && !file.isFinished) await exporting.failed(tx, environment, file.id, error)
-    },
-  }
-}
+  async failed(tx, environment, run, error) {
+    await settleAll(tx, environment, run, 'failed', EXPORT_FAILED)
+    const file = await exportOf(tx, environment, run)
+    if (file && !file.isFinished) await failFile(tx, environment, file.id, error)
+  },
+})
