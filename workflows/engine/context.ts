@@ -6,7 +6,7 @@ import { transaction } from '../../store/transaction.ts'
 import type { AtCrashPoint } from './crash-point.ts'
 import { messageOf } from './message-of.ts'
 import type { Signals } from './performer.ts'
-import { type Policies, RetryAt, type RetryPolicy, StopRetrying, waitAfter } from './policy.ts'
+import { PartlyDone, type Policies, RetryAt, type RetryPolicy, StopRetrying, waitAfter } from './policy.ts'
 import type { RunContext, StepOptions, StepScope } from './workflow.ts'
 
 /** Control flow: the run lives on, but not now and not necessarily here. */
@@ -69,12 +69,14 @@ export function runContext({ pool, policies, run, recorded, signals, at }: Conte
   }
 
   type Failed = { name: string; startedAt: string; attempts: Attempt[]; error: unknown }
-  async function failAttempt({ n }: Place, { policy, failing }: Repeated, failed: Failed): Promise<never> {
+  async function failAttempt({ n, step }: Place, { policy, failing }: Repeated, failed: Failed): Promise<never> {
     const { name, startedAt, attempts, error } = failed
     const wait = waitOf(error, policy, attempts.length)
+    // For the next attempt only: what ends in failure is not kept.
+    const kept = wait === null ? null : error instanceof PartlyDone ? error.kept : step?.result
     await fenced(async tx => {
       await failing?.(tx, { attempts: attempts.length, isLast: wait === null, error })
-      await writeStep(tx, run, { n, name, status: wait === null ? 'failed' : 'running', attempts, startedAt })
+      await writeStep(tx, run, { n, name, status: wait === null ? 'failed' : 'running', result: kept, attempts, startedAt })
       if (wait !== null) await suspendRun(tx, run, 'running', wait)
     })
     if (wait === null) throw new StepFailed(messageOf(error), { cause: error })
@@ -98,7 +100,8 @@ export function runContext({ pool, policies, run, recorded, signals, at }: Conte
     const overtime = new AbortController()
     const { limitMs } = repeated
     const timer = setTimeout(() => overtime.abort(new Error(`took longer than ${limitMs} ms`)), limitMs)
-    const scope = { signal: AbortSignal.any([lease, halt, overtime.signal]), key: `${run.id}:${name}`, fence: run.fence }
+    const signal = AbortSignal.any([lease, halt, overtime.signal])
+    const scope = { signal, key: `${run.id}:${name}`, kept: place.step?.result ?? null, fence: run.fence }
     try {
       at('before-effect')
       const done: Done<T> = (tx, result) =>
