@@ -1,4 +1,6 @@
 import type { Pool } from '../../store/connect.ts'
+import { CANCEL_DUE } from '../automation-runs/cancel-later.ts'
+import { cancelMore } from '../automation-runs/cancel-more.ts'
 import { RELEASE_DUE, releaseMore } from '../deliveries/release.ts'
 import { PROBE_DUE, probeOldest } from '../integrations/probing.ts'
 import { REPORT_SLOT } from '../reports/report.ts'
@@ -11,6 +13,7 @@ export type DomainTimer = { kind: string; fire(pool: Pool, id: number): Promise<
 
 /** All of them, in the order in which those of one instant are kept: what workers fire, the test clock fires by itself. */
 export const TIMERS: DomainTimer[] = [
+  { kind: CANCEL_DUE, fire: cancelMore },
   { kind: REPORT_SLOT, fire: takeSlot },
   { kind: PROBE_DUE, fire: probeOldest },
   { kind: RELEASE_DUE, fire: releaseMore },

@@ -1,5 +1,6 @@
 import type { Db, Pool, Tx } from '../../store/connect.ts'
 import { transaction } from '../../store/transaction.ts'
+import { CANCEL_DUE } from '../automation-runs/cancel-later.ts'
 import { AUTOMATION_RUN_DUE } from '../automation-runs/wake.ts'
 import { DELIVERY_DUE, firstDue } from '../deliveries/delivery.ts'
 import { lockLanes } from '../deliveries/lane.ts'
@@ -84,6 +85,13 @@ const KINDS: Kind[] = [
     ),
     mend: `select '${REPORT_SLOT}', number, environment, next_slot, null::int from scheduled_reports
            where number = any ($1) and next_slot is not null and deleted_at is null and status = 'active' order by number for update`,
+  },
+  {
+    kind: CANCEL_DUE,
+    start: [0],
+    look: look(['number'], 'automation_cancellations where number > $2::bigint', without(`'${CANCEL_DUE}'`, 's.number'), 'number'),
+    mend: `select '${CANCEL_DUE}', number, environment, environment_now(environment), null::int
+           from automation_cancellations where number = any ($1) order by number for update`,
   },
   {
     kind: 'report-run',
