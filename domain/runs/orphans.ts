@@ -5,6 +5,7 @@ import { AUTOMATION_RUN_DUE } from '../automation-runs/wake.ts'
 import { DELIVERY_DUE, firstDue } from '../deliveries/delivery.ts'
 import { lockLanes } from '../deliveries/lane.ts'
 import { IS_ORPHANED_EXPORT, mendExports } from '../exports/orphans.ts'
+import { DELETION_DUE } from '../integrations/fail-open.ts'
 import { IS_ORPHANED_RUN, mendReportRuns } from '../reports/orphans.ts'
 import { REPORT_SLOT } from '../reports/report.ts'
 import { DUE_CHANNEL } from './create.ts'
@@ -36,6 +37,9 @@ const LANE_MOVES = (d: string) => `${IN_LANE(d)} and exists (
   select 1 from deliveries o join due p on p.kind = '${DELIVERY_DUE}' and p.id = o.number
   where o.integration = ${d}.integration and o.user_id = ${d}.user_id and o.source = 'event' and o.${OPEN_DELIVERY})`
 
+// What is open of a deleted one is failed in time, without promises of its own.
+const IS_TAKEN = (d: string) => `exists (select 1 from integrations i where i.number = ${d}.integration and i.deleted_at is null)`
+
 const KINDS: Kind[] = [
   {
     kind: AUTOMATION_RUN_DUE,
@@ -56,12 +60,12 @@ const KINDS: Kind[] = [
     look: look(
       ['integration', 'number'],
       `deliveries where ${OPEN_DELIVERY} and (integration, number) > ($2::int, $3::bigint)`,
-      `${without(`'${DELIVERY_DUE}'`, 's.number')} and not (${LANE_MOVES('s')})`,
+      `${without(`'${DELIVERY_DUE}'`, 's.number')} and not (${LANE_MOVES('s')}) and ${IS_TAKEN('s')}`,
       'number',
     ),
     // Of a lane the first alone.
     mend: `select '${DELIVERY_DUE}', v.number, v.environment, ${firstDue('coalesce(v.next_attempt_at, v.created_at)')}, v.integration
-           from deliveries v join integrations i on i.number = v.integration
+           from deliveries v join integrations i on i.number = v.integration and i.deleted_at is null
            where v.number = any ($1) and v.${OPEN_DELIVERY} and not (${LANE_MOVES('v')})
              and not (${IN_LANE('v')} and exists (select 1 from deliveries o where o.integration = v.integration and o.user_id = v.user_id
                and o.source = 'event' and o.${OPEN_DELIVERY} and o.log_offset < v.log_offset))
@@ -85,6 +89,18 @@ const KINDS: Kind[] = [
     ),
     mend: `select '${REPORT_SLOT}', number, environment, next_slot, null::int from scheduled_reports
            where number = any ($1) and next_slot is not null and deleted_at is null and status = 'active' order by number for update`,
+  },
+  {
+    kind: DELETION_DUE,
+    start: [0],
+    look: look(
+      ['number'],
+      'integrations where deleted_at is not null and number > $2::int',
+      `${without(`'${DELETION_DUE}'`, 's.number')} and exists (select 1 from deliveries v where v.integration = s.number and v.${OPEN_DELIVERY})`,
+      'number',
+    ),
+    mend: `select '${DELETION_DUE}', number, environment, environment_now(environment), null::int
+           from integrations where number = any ($1) and deleted_at is not null order by number for update`,
   },
   {
     kind: CANCEL_DUE,
