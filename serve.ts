@@ -4,6 +4,7 @@ import { answerCheck } from './api/answer-check.ts'
 import { metrics } from './api/metrics.ts'
 import { type Listening, listen } from './api/server.ts'
 import type { Config } from './config.ts'
+import { backtestTurns } from './domain/automations/backtest/turns.ts'
 import { QUEUES_PAGE, redisPrefix, warnOfRedis } from './doorbell.ts'
 import type { Ground } from './perennial.ts'
 import { connect } from './store/connect.ts'
@@ -38,6 +39,7 @@ export async function serve(config: Config, log: Logger, ground: Ground): Promis
     publicUrl: config.publicUrl ?? '',
     unverifiedPurchases: config.unverifiedPurchases,
     verifiers: {},
+    backtests: backtestTurns(),
     probe: integrationProbe({ outgoing: out, allowPrivateNetwork }),
     operator: board && { at: QUEUES_PAGE, password: board.password, pages: board.show },
   }

@@ -1,4 +1,5 @@
 import type { Trail } from '../domain/audit/record.ts'
+import type { BacktestTurns } from '../domain/automations/backtest/turns.ts'
 import type { IntegrationProbe } from '../domain/integrations/probe.ts'
 import type { KeyOwner } from '../domain/projects/find-key.ts'
 import type { Secrets } from '../domain/projects/seal.ts'
@@ -19,6 +20,7 @@ export type ApiDeps = {
   unverifiedPurchases: UnverifiedPurchases
   /** Clients of the stores that can be asked about a purchase. */
   verifiers: Verifiers
+  backtests: BacktestTurns
   /** The way to the providers of integrations, for tests and probes. */
   probe: IntegrationProbe
 }

@@ -1,4 +1,5 @@
 import { backtest } from '../../domain/automations/backtest/backtest.ts'
+import type { BacktestTurns } from '../../domain/automations/backtest/turns.ts'
 import { holdAgainstWorld, missingThing, refuseFaulty } from '../../domain/automations/check.ts'
 import { completeData } from '../../domain/automations/complete.ts'
 import type { AutomationData } from '../../domain/automations/data.ts'
@@ -26,19 +27,21 @@ async function dataOf(tx: Tx, environment: Environment, id: string, given: DataI
 
 const wholeSeconds = (time: string) => `${new Date(time).toISOString().slice(0, 19)}Z`
 
-async function play(db: Pool, environment: Environment, id: string, body: { from: string; to: string; data?: DataInput }) {
+type Asked = { from: string; to: string; data?: DataInput }
+
+async function play(db: Pool, turns: BacktestTurns, environment: Environment, id: string, body: Asked) {
   const { from, to } = body
   const length = Date.parse(to) - Date.parse(from)
   if (length <= 0) throw invalidField('to', 'must be later than from')
   if (length > MAX_WINDOW_MS) throw invalidField('to', 'must be at most 366 days after from')
   const data = await transaction(db, tx => dataOf(tx, environment, id, body.data))
   // One state of the log and the users from the first page to the last.
-  return transaction(db, tx => backtest(tx, environment, data, { from, to }), undefined, 'repeatable read')
+  return turns(environment, () => transaction(db, tx => backtest(tx, environment, data, { from, to }), undefined, 'repeatable read'))
 }
 
 export const v4BacktestAutomation = preparedTransaction(
   'v4BacktestAutomation',
-  ({ path, body, environment, db }) => play(db, environment, path.automation_id, body as { from: string; to: string; data?: DataInput }),
+  ({ path, body, environment, db, deps }) => play(db, deps.backtests, environment, path.automation_id, body as Asked),
   async ({ path, body, prepared }) => ({
     body: {
       object: 'automation_backtest' as const,

@@ -2,10 +2,14 @@ import type { Tx } from '../../store/connect.ts'
 import type { Environment } from '../environment.ts'
 import { conflict } from '../refusal.ts'
 import { PRIORITIES } from '../runs/ring.ts'
+import { cancelLater, type LastingReason } from './cancel-later.ts'
 import { lockRun, type RunRow, UNFINISHED } from './run.ts'
 import { AUTOMATION_RUN_DUE } from './wake.ts'
 
-export type CancelReason = 'cancelled_by_api' | 'automation_inactive' | 'automation_deleted'
+export type CancelReason = 'cancelled_by_api' | LastingReason
+
+/** Runs that one transaction ends: a second or so. */
+export const AT_ONCE = 10_000
 
 // The promises are locked before this statement: whoever records for a run holds its promise, so nothing is recorded meanwhile, and
 // a run that has come to its end is seen with its end.
@@ -21,20 +25,29 @@ const CANCEL = (which: string) => `
   )
   delete from event_waits w using ended where w.run = ended.number`
 
-/** Ends all unfinished runs of an automation, which is held by the transaction: none is started meanwhile. */
-export async function cancelRunsOf(
-  tx: Tx,
-  environment: Environment,
-  automation: string,
-  reason: Exclude<CancelReason, 'cancelled_by_api'>,
-): Promise<void> {
+/** Cancels those of the runs that are unfinished. Their promises are locked first, in the order in which everybody locks them. */
+export async function cancelNumbers(tx: Tx, environment: Environment, numbers: number[], reason: CancelReason): Promise<void> {
+  if (numbers.length === 0) return
+  await tx.query(`select 1 from due where kind = '${AUTOMATION_RUN_DUE}' and id = any ($1::bigint[]) order by id for update`, [numbers])
+  await tx.query(CANCEL('r.number = any ($2::bigint[])'), [environment, numbers, reason])
+}
+
+/** Ends all unfinished runs of an automation, which is held by the transaction: none is started meanwhile. What is too much at once follows. */
+export async function cancelRunsOf(tx: Tx, environment: Environment, automation: string, reason: LastingReason): Promise<void> {
   // By the promises of the environment: what an automation has done in ninety days is much more than what it has under way.
   const { rows } = await tx.query<{ id: number }>(
     `select d.id from due d cross join lateral (select 1 from automation_runs where number = d.id and automation_id = $2 limit 1) r
-     where d.kind = '${AUTOMATION_RUN_DUE}' and d.priority in ${PRIORITIES} and d.environment = $1 order by d.id for update of d`,
+     where d.kind = '${AUTOMATION_RUN_DUE}' and d.priority in ${PRIORITIES} and d.environment = $1
+     limit ${AT_ONCE + 1}`,
     [environment, automation],
   )
-  await tx.query(CANCEL('r.number = any ($2::bigint[])'), [environment, rows.map(({ id }) => id), reason])
+  await cancelNumbers(
+    tx,
+    environment,
+    rows.slice(0, AT_ONCE).map(({ id }) => id),
+    reason,
+  )
+  if (rows.length > AT_ONCE) await cancelLater(tx, environment, automation, reason)
 }
 
 /** `before` is null when the run was cancelled already. Throws `conflict` when it has ended otherwise. */

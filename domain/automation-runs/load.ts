@@ -34,6 +34,8 @@ export type AutomationRun = {
   log_offset: number
   /** Null: the automation was deleted. */
   automation_status: 'active' | 'inactive' | 'paused' | null
+  /** With others of its automation, which was set inactive or deleted; nobody has come to this one yet. */
+  is_cancelled: boolean
   /** The environment's now, with microseconds. */
   now: string
 }
@@ -41,15 +43,18 @@ export type AutomationRun = {
 export type LoadedRun = { run: AutomationRun; steps: Step[]; timeline: TimelineStep[] }
 export type ClaimedNumber = { number: number; fence: number }
 
+/** In SQL: whether the run of this number was cancelled with its automation, which is `a`, or is gone. */
+export const IS_CANCELLED = (number: string) => `coalesce(${number} <= a.cancelled_upto, true)`
+
 // A run that nobody has held before has no steps, unless it is a replay that took some over: then they are not looked for. The rows
 // are found one by one: without statistics a join could just as well read a whole index.
 const LOAD = `
   select r.number, k.fence, r.environment, r.id, r.automation_id, r.version, r.user_id, r.event_id, r.event_name, r.partition, r.log_offset,
-    a.status as automation_status, (clock_timestamp() + e.clock_offset)::text as now, s.timeline
+    a.status as automation_status, ${IS_CANCELLED('r.number')} as is_cancelled, (clock_timestamp() + e.clock_offset)::text as now, s.timeline
   from unnest($1::bigint[], $2::int[]) k(number, fence)
   cross join lateral (select * from automation_runs where number = k.number limit 1) r
   cross join lateral (select clock_offset from environments where id = r.environment limit 1) e
-  left join lateral (select status from automations where environment = r.environment and id = r.automation_id limit 1) a on true
+  left join lateral (select status, cancelled_upto from automations where environment = r.environment and id = r.automation_id limit 1) a on true
   left join lateral (
     select json_agg(json_build_object('n', n, 'step_id', step_id, 'type', type, 'status', status, 'reason', reason, 'started_at', started_at::text,
       'due_at', due_at::text, 'result', result, 'attempts', attempts) order by n) as timeline

@@ -4,8 +4,10 @@ import type { Environment } from '../environment.ts'
 import { DUE_CHANNEL } from '../runs/create.ts'
 import { LeaseLost } from '../runs/record.ts'
 import { PRIORITIES } from '../runs/ring.ts'
-import type { AutomationRun } from './load.ts'
+import { type AutomationRun, IS_CANCELLED } from './load.ts'
 import { AUTOMATION_RUN_DUE } from './wake.ts'
+
+export type Standing = Pick<AutomationRun, 'automation_status' | 'is_cancelled'>
 
 /** Looked at again after that, should nobody have let it go; more often would make a sandbox's clock stop for nothing. */
 const PARKED_DAYS = 30
@@ -56,12 +58,13 @@ export async function releaseRuns(tx: Tx, environment: Environment, automationId
   )
 }
 
-/** Whether the automation is paused by now. */
-export async function isPaused(pool: Pool, { environment, automation_id }: AutomationRun): Promise<boolean> {
-  const { rowCount } = await pool.query({
-    name: 'automation-is-paused',
-    text: `select 1 from automations where environment = $1 and id = $2 and status = 'paused'`,
-    values: [environment, automation_id],
+/** What has become of the run's automation, and with it of the run, by now. */
+export async function standingOf(pool: Pool, { number, environment, automation_id }: AutomationRun): Promise<Standing> {
+  const { rows } = await pool.query<Standing>({
+    name: 'standing-of-automation',
+    text: `select a.status as automation_status, ${IS_CANCELLED('k.number')} as is_cancelled
+           from (select $3::bigint as number) k left join automations a on a.environment = $1 and a.id = $2`,
+    values: [environment, automation_id, number],
   })
-  return rowCount === 1
+  return rows[0]!
 }

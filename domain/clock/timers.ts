@@ -1,5 +1,8 @@
 import type { Pool } from '../../store/connect.ts'
+import { CANCEL_DUE } from '../automation-runs/cancel-later.ts'
+import { cancelMore } from '../automation-runs/cancel-more.ts'
 import { RELEASE_DUE, releaseMore } from '../deliveries/release.ts'
+import { DELETION_DUE, failMore } from '../integrations/fail-open.ts'
 import { PROBE_DUE, probeOldest } from '../integrations/probing.ts'
 import { REPORT_SLOT } from '../reports/report.ts'
 import { takeSlot } from '../reports/take-slot.ts'
@@ -19,8 +22,10 @@ export type DomainTimer = {
 
 /** All of them, in the order in which those of one instant are kept: what workers fire, the test clock fires by itself. */
 export const TIMERS: DomainTimer[] = [
+  { kind: CANCEL_DUE, fire: cancelMore },
   { kind: REPORT_SLOT, fire: takeSlot, fireTogether: takeSlots },
   { kind: PROBE_DUE, fire: probeOldest },
   { kind: RELEASE_DUE, fire: releaseMore },
+  { kind: DELETION_DUE, fire: failMore },
   { kind: SUBSCRIPTION_DUE, fire: passTime },
 ]

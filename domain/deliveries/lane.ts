@@ -42,8 +42,8 @@ export async function idleLanes(tx: Tx, lanes: readonly Lane[]): Promise<Lane[]>
   const { rows } = await tx.query<Lane>({
     name: 'idle-delivery-lanes',
     text: `select environment, integration, user_id as user from unnest($1::int[], $2::int[], $3::text[]) w(environment, integration, user_id)
-           where not exists (select 1 from deliveries v where v.integration = w.integration and v.user_id = w.user_id
-             and v.status in ('pending', 'retrying') and v.source = 'event')`,
+           where (select v.number from deliveries v where v.integration = w.integration and v.user_id = w.user_id
+             and v.status in ('pending', 'retrying') and v.source = 'event' limit 1) is null`,
     values: columns(lanes),
   })
   return rows

@@ -16,10 +16,13 @@ type Integration = Selection & { number: number; active: number }
 /** A delivery that is open again, or new; `user_id`: whose order it stands in. */
 type Opened = { number: number; user_id: string | null }
 
-// A delivery is made when its event has arrived, or later: what was made before the window is not of it.
+// A delivery is made when its event has arrived, or later: what was made before the window is not of it. Each event is looked up by itself:
+// planned before the tables were analyzed, a join read the log once for each delivery (281 s for 20,000).
 const ENDED = `
   select v.number, case when v.source = 'event' then v.user_id end as user_id
-  from deliveries v join events e on e.environment = v.environment and e.partition = v.partition and e.log_offset = v.log_offset
+  from deliveries v
+  cross join lateral (select received_at from events
+    where environment = v.environment and partition = v.partition and log_offset = v.log_offset limit 1) e
   where v.environment = $1 and v.integration = $2 and v.status = any ($3)
     and e.received_at >= date_trunc('second', $4::timestamptz) and e.received_at < date_trunc('second', $5::timestamptz)
     and v.created_at >= date_trunc('second', $4::timestamptz) and ($6::text[] is null or v.event_name = any ($6))
@@ -44,7 +47,7 @@ const MISSING = `
     select partition, log_offset, id, name, user_id, platform from events
     where environment = $1 and partition = p.partition and log_offset >= w.first and log_offset < w.beyond
       and triggers and ($5::text[] is null or name = any ($5))) e
-  where not exists (select 1 from deliveries v where v.integration = $6 and v.event_id = e.id and v.source = 'event')
+  where (select v.number from deliveries v where v.integration = $6 and v.event_id = e.id and v.source = 'event' limit 1) is null
   order by e.partition, e.log_offset`
 
 type Missing = { partition: number; log_offset: number; id: string; name: string; user_id: string | null; platform: string | null }

@@ -1,7 +1,7 @@
 import type { Tx } from '../../store/connect.ts'
 import type { Environment } from '../environment.ts'
 import type { ExportFormat, ExportType } from './export.ts'
-import { keepMembers } from './members.ts'
+import { forgetMembers, keepMembers } from './members.ts'
 import { SETTINGS, type Settings } from './statement.ts'
 
 /** A row's place in the file's order: events (received_at, partition, offset), customers (created_at, id); times with microseconds. */
@@ -22,18 +22,24 @@ export type Job = {
   membersOf?: string
 }
 
-/** Marks the export as processing and fixes what its parts are cut from: its members too when it is one of a segment. */
+/**
+ * Marks the export as processing and fixes what its parts are cut from: its members too when it is one of a segment. Nothing remains of
+ * an earlier run, should there have been one that was lost.
+ */
 export async function beginExport(tx: Tx, environment: Environment, id: string): Promise<Job> {
   const { rows } = await tx.query<
     Omit<Job, 'environment' | 'platforms' | 'membersOf'> & { platform: string | null; segment: string | null }
   >(
-    `update exports set status = 'processing' where environment = $1 and id = $2
+    `update exports set status = 'processing', rows_written = 0 where environment = $1 and id = $2
      returning type, format, compression, platform, segment_id as segment, window_from::text as "windowFrom", window_to::text as "windowTo",
        from_offsets as "fromOffsets", to_offsets as "toOffsets"`,
     [environment, id],
   )
   const { platform, segment, ...job } = rows[0]!
-  if (segment !== null) await keepMembers(tx, environment, id, segment)
+  if (segment !== null) {
+    await forgetMembers(tx, environment, id)
+    await keepMembers(tx, environment, id, segment)
+  }
   const platforms = platform === 'Stripe' ? 'Stripe,Paddle' : (platform ?? '')
   return { ...job, environment, platforms, ...(segment !== null && { membersOf: id }) }
 }

@@ -1,24 +1,30 @@
-import type { Db, Pool } from '../../store/connect.ts'
+import type { Db, Pool, Tx } from '../../store/connect.ts'
 import { transaction } from '../../store/transaction.ts'
+import { CANCEL_DUE } from '../automation-runs/cancel-later.ts'
 import { AUTOMATION_RUN_DUE } from '../automation-runs/wake.ts'
 import { DELIVERY_DUE, firstDue } from '../deliveries/delivery.ts'
 import { lockLanes } from '../deliveries/lane.ts'
+import { IS_ORPHANED_EXPORT, mendExports } from '../exports/orphans.ts'
+import { DELETION_DUE } from '../integrations/fail-open.ts'
+import { IS_ORPHANED_RUN, mendReportRuns } from '../reports/orphans.ts'
 import { REPORT_SLOT } from '../reports/report.ts'
 import { DUE_CHANNEL } from './create.ts'
 import { NEXT_FENCE } from './fence.ts'
 
-// What is unfinished and has no `due` row: nothing will ever move it. It must never happen; should it, it is found and mended. Looked
-// for in one snapshot, in which whoever makes, moves or ends a promise has done all of it or nothing; mended under the row's lock, if it
-// still is so.
+// What is unfinished and has no `due` row, nor a run that has one: nothing will ever move it. It must never happen; should it, it is
+// found and mended. Looked for in one snapshot, in which whoever makes, moves or ends a promise has done all of it or nothing; mended
+// under the row's lock, if it still is so.
 
-/** `after`: where the last look ended, as the index has it; null: at the beginning. `ids` are those of the missing `due` rows. */
+/** `after`: where the last look ended, as the index has it; null: at the beginning. */
 type Place = unknown[] | null
-type Look = { ids: number[]; seen: number; last: Place }
-type Kind = { kind: string; table: string; look: string; start: unknown[]; mend: string }
+type Ids = (number | string)[]
+type Look = { ids: Ids; seen: number; last: Place }
+/** `mend`: the missing `due` rows, whose ids were found; or what else is to be done about the found. */
+type Kind = { kind: string; look: string; start: unknown[]; mend: string | ((tx: Tx, ids: string[]) => Promise<number>) }
 
 const without = (kind: string, id: string) => `not exists (select 1 from due d where d.kind = ${kind} and d.id = ${id})`
 const look = (columns: string[], from: string, orphan: string, id: string) => `
-  select coalesce(array_agg(${id} order by ${id}) filter (where ${orphan}), '{}')::bigint[] as ids, count(*)::int as seen,
+  select coalesce(array_agg(${id} order by ${id}) filter (where ${orphan}), '{}') as ids, count(*)::int as seen,
     (array_agg(jsonb_build_array(${columns.join(', ')}) order by ${columns.map(c => `${c} desc`).join(', ')}))[1] as last
   from (select * from ${from} order by ${columns.join(', ')} limit $1) s`
 
@@ -31,10 +37,12 @@ const LANE_MOVES = (d: string) => `${IN_LANE(d)} and exists (
   select 1 from deliveries o join due p on p.kind = '${DELIVERY_DUE}' and p.id = o.number
   where o.integration = ${d}.integration and o.user_id = ${d}.user_id and o.source = 'event' and o.${OPEN_DELIVERY})`
 
+// What is open of a deleted one is failed in time, without promises of its own.
+const IS_TAKEN = (d: string) => `exists (select 1 from integrations i where i.number = ${d}.integration and i.deleted_at is null)`
+
 const KINDS: Kind[] = [
   {
     kind: AUTOMATION_RUN_DUE,
-    table: 'automation_runs',
     start: [0],
     // All of them: no index tells which are open, because every run would have to be taken out of it again.
     look: look(
@@ -48,17 +56,16 @@ const KINDS: Kind[] = [
   },
   {
     kind: DELIVERY_DUE,
-    table: 'deliveries',
     start: [0, 0],
     look: look(
       ['integration', 'number'],
       `deliveries where ${OPEN_DELIVERY} and (integration, number) > ($2::int, $3::bigint)`,
-      `${without(`'${DELIVERY_DUE}'`, 's.number')} and not (${LANE_MOVES('s')})`,
+      `${without(`'${DELIVERY_DUE}'`, 's.number')} and not (${LANE_MOVES('s')}) and ${IS_TAKEN('s')}`,
       'number',
     ),
     // Of a lane the first alone.
     mend: `select '${DELIVERY_DUE}', v.number, v.environment, ${firstDue('coalesce(v.next_attempt_at, v.created_at)')}, v.integration
-           from deliveries v join integrations i on i.number = v.integration
+           from deliveries v join integrations i on i.number = v.integration and i.deleted_at is null
            where v.number = any ($1) and v.${OPEN_DELIVERY} and not (${LANE_MOVES('v')})
              and not (${IN_LANE('v')} and exists (select 1 from deliveries o where o.integration = v.integration and o.user_id = v.user_id
                and o.source = 'event' and o.${OPEN_DELIVERY} and o.log_offset < v.log_offset))
@@ -66,7 +73,6 @@ const KINDS: Kind[] = [
   },
   {
     kind: 'run',
-    table: 'runs',
     start: [0],
     look: look(['id'], 'runs where finished_at is null and id > $2::bigint', without('s.workflow', 's.id'), 'id'),
     mend: `select workflow, id, environment, environment_now(environment), null::int
@@ -74,7 +80,6 @@ const KINDS: Kind[] = [
   },
   {
     kind: REPORT_SLOT,
-    table: 'scheduled_reports',
     start: [0],
     look: look(
       ['number'],
@@ -85,14 +90,56 @@ const KINDS: Kind[] = [
     mend: `select '${REPORT_SLOT}', number, environment, next_slot, null::int from scheduled_reports
            where number = any ($1) and next_slot is not null and deleted_at is null and status = 'active' order by number for update`,
   },
+  {
+    kind: DELETION_DUE,
+    start: [0],
+    look: look(
+      ['number'],
+      'integrations where deleted_at is not null and number > $2::int',
+      `${without(`'${DELETION_DUE}'`, 's.number')} and exists (select 1 from deliveries v where v.integration = s.number and v.${OPEN_DELIVERY})`,
+      'number',
+    ),
+    mend: `select '${DELETION_DUE}', number, environment, environment_now(environment), null::int
+           from integrations where number = any ($1) and deleted_at is not null order by number for update`,
+  },
+  {
+    kind: CANCEL_DUE,
+    start: [0],
+    look: look(['number'], 'automation_cancellations where number > $2::bigint', without(`'${CANCEL_DUE}'`, 's.number'), 'number'),
+    mend: `select '${CANCEL_DUE}', number, environment, environment_now(environment), null::int
+           from automation_cancellations where number = any ($1) order by number for update`,
+  },
+  {
+    kind: 'report-run',
+    start: [0, ''],
+    look: look(
+      ['environment', 'id'],
+      `report_runs where status <> 'finished' and (environment, id) > ($2::int, $3::text)`,
+      IS_ORPHANED_RUN,
+      'id',
+    ),
+    mend: mendReportRuns,
+  },
+  {
+    kind: 'export',
+    start: [0, ''],
+    look: look(
+      ['environment', 'id'],
+      `exports where status in ('new', 'processing') and (environment, id) > ($2::int, $3::text)`,
+      IS_ORPHANED_EXPORT,
+      'id',
+    ),
+    mend: mendExports,
+  },
 ]
 
-export type Orphans = { kind: string; ids: number[]; mended: number }
+export type Orphans = { kind: string; ids: Ids; mended: number }
 /** Where each kind's next look begins. */
 export type Places = Map<string, Place>
 
-async function mend(pool: Pool, { kind, mend: rows }: Kind, ids: number[]): Promise<number> {
+async function mend(pool: Pool, { kind, mend: rows }: Kind, ids: Ids): Promise<number> {
   return transaction(pool, async tx => {
+    if (typeof rows === 'function') return rows(tx, ids.map(String))
     if (kind === DELIVERY_DUE) await holdLanes(tx, ids)
     const { rowCount } = await tx.query(
       `with missing(kind, id, environment, due_at, destination) as materialized (${rows}), mended as (
@@ -106,7 +153,7 @@ async function mend(pool: Pool, { kind, mend: rows }: Kind, ids: number[]): Prom
 }
 
 // Whoever adds to a lane, or ends its head, holds it: what is in it is looked at afterwards.
-async function holdLanes(db: Parameters<typeof lockLanes>[0], ids: number[]): Promise<void> {
+async function holdLanes(db: Tx, ids: Ids): Promise<void> {
   const { rows } = await db.query<{ environment: number; integration: number; user: string }>(
     `select distinct environment, integration, user_id as "user" from deliveries v where number = any ($1) and ${IN_LANE('v')}`,
     [ids],

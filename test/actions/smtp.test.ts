@@ -42,7 +42,7 @@ afterEach(() => {
 
 describe('a mail', () => {
   test('arrives as it is, with its Message-ID', async () => {
-    expect(await sendMail(server(plain.port), mail, OPEN)).toEqual({ is: 'accepted', refused: [] })
+    expect(await sendMail(server(plain.port), mail, OPEN)).toEqual({ is: 'accepted', by: mail.to, refused: [] })
     const got = plain.received.at(-1)!
     expect(got).toMatchObject({ from: 'shop@example.com', to: ['ann@example.com'] })
     expect(got.mail).toMatchObject({
@@ -97,7 +97,11 @@ describe('a mail', () => {
   test('taken for some of its recipients tells the others', async () => {
     refusals = { to: address => (address.startsWith('bob') ? 550 : undefined) }
     const outcome = await sendMail(server(plain.port), { ...mail, to: ['ann@example.com', 'bob@example.com'] }, OPEN)
-    expect(outcome).toEqual({ is: 'accepted', refused: [{ address: 'bob@example.com', code: 550, reply: expect.stringContaining('550') }] })
+    expect(outcome).toEqual({
+      is: 'accepted',
+      by: ['ann@example.com'],
+      refused: [{ address: 'bob@example.com', code: 550, reply: expect.stringContaining('550') }],
+    })
   })
 })
 
@@ -107,9 +111,13 @@ describe('a login', () => {
     ['STARTTLS', () => starting, { requireTls: true }],
     ['STARTTLS that is offered', () => starting, {}],
   ])('by %s is encrypted', async (_what, host, more) => {
-    expect(await sendMail(server(host().port, { ...more, login }), mail, TRUSTING)).toEqual({ is: 'accepted', refused: [] })
+    expect(await sendMail(server(host().port, { ...more, login }), mail, TRUSTING)).toEqual({ is: 'accepted', by: mail.to, refused: [] })
     expect(host().received.at(-1)).toMatchObject({ user: login.user, secure: true })
-    expect(await tryLogin(server(host().port, { ...more, login, host: 'localhost' }), TRUSTING)).toEqual({ is: 'accepted', refused: [] })
+    expect(await tryLogin(server(host().port, { ...more, login, host: 'localhost' }), TRUSTING)).toEqual({
+      is: 'accepted',
+      by: [],
+      refused: [],
+    })
   })
 
   test('with a wrong password is told from other refusals', async () => {

@@ -25,6 +25,7 @@ beforeEach(async () => {
     'runs',
     'exports',
     'scheduled_reports',
+    'report_runs',
     'set_aside_events',
     'watchdog',
     'log_consumers',

@@ -6,6 +6,7 @@ import { answerCheck } from '../../api/answer-check.ts'
 import { metrics } from '../../api/metrics.ts'
 import type { RateLimit } from '../../api/rate-limit.ts'
 import { listen } from '../../api/server.ts'
+import { backtestTurns } from '../../domain/automations/backtest/turns.ts'
 import { createProject } from '../../domain/projects/create.ts'
 import { type Secrets, secretsFrom } from '../../domain/projects/seal.ts'
 import type { UnverifiedPurchases, Verifiers } from '../../domain/purchases/verification.ts'
@@ -108,6 +109,7 @@ export async function startApi(options: TestApiOptions = {}): Promise<TestApi> {
     publicUrl: '',
     unverifiedPurchases: options.unverifiedPurchases ?? ('secret' as const),
     verifiers: options.verifiers ?? {},
+    backtests: backtestTurns(),
     probe: integrationProbe({ outgoing: out, allowPrivateNetwork: true }),
   }
   const server = await listen(deps, 0, '127.0.0.1')

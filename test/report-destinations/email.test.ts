@@ -65,6 +65,30 @@ describe('a report by e-mail', () => {
     expect(await deliver()).toMatchObject({ outcome: 'retry', error: expect.stringMatching(/^not taken for bob@example.com: 450/) })
   })
 
+  test('that was put off for some goes to those only, and is the same mail', async () => {
+    refusals = { to: address => (address.startsWith('bob') ? 450 : undefined) }
+    const first = await deliver()
+    expect(first).toMatchObject({ outcome: 'retry', takenBy: ['ann@example.com'] })
+    const again = () => destination.deliver(reportOf(), scopeOf(settings(), { takenBy: first.takenBy! }))
+    expect(await again()).toMatchObject({ outcome: 'retry' })
+    refusals = {}
+    expect(await again()).toMatchObject({ outcome: 'delivered' })
+    const [one, two] = host.received
+    expect([host.received.length, one!.to, two!.to]).toEqual([2, ['ann@example.com'], ['bob@example.com']])
+    expect([two!.from, two!.mail.to, two!.mail.messageId]).toEqual([one!.from, one!.mail.to, one!.mail.messageId])
+  })
+
+  test('nobody is left to take is delivered without a word', async () => {
+    const sent = await destination.deliver(reportOf(), scopeOf(settings(), { takenBy: RECIPIENTS }))
+    expect([sent.outcome, host.received]).toEqual(['delivered', []])
+  })
+
+  test('knows hosts that are written otherwise on the wire', async () => {
+    refusals = { to: address => (address.startsWith('bob') ? 450 : undefined) }
+    const recipients = ['Ann@Bücher.Example', 'bob@example.com']
+    expect(await deliver({ recipients })).toMatchObject({ outcome: 'retry', takenBy: ['Ann@Bücher.Example'] })
+  })
+
   test.each([
     [{ data: 554 }, 'reject'],
     [{ data: 451 }, 'retry'],

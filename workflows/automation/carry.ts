@@ -1,14 +1,24 @@
+import { cancelClaimed } from '../../domain/automation-runs/cancel-more.ts'
 import type { AutomationRun, LoadedRun, TimelineStep } from '../../domain/automation-runs/load.ts'
-import { isPaused, parkRun } from '../../domain/automation-runs/park.ts'
+import { parkRun, type Standing, standingOf } from '../../domain/automation-runs/park.ts'
 import type { StepRow } from '../../domain/automation-runs/record.ts'
 import type { Step } from '../../domain/automations/data.ts'
 import { nextStep, StepMismatch } from '../../domain/automations/walk.ts'
 import { LeaseLost } from '../../domain/runs/record.ts'
+import type { Pool } from '../../store/connect.ts'
 import { Interrupted } from '../engine/context.ts'
 import type { Outcome } from '../engine/performer.ts'
 import { type Attempting, attempt } from './attempt.ts'
 import { kindOf } from './kinds.ts'
 import type { Attempted, Recorded, Recording } from './recording.ts'
+
+/** What keeps a run from going on: its automation is paused, or was set inactive or deleted. */
+export async function halt(standing: Standing, run: AutomationRun, pool: Pool): Promise<Outcome | null> {
+  if (standing.is_cancelled)
+    return (await cancelClaimed(pool, run)) ? { is: 'suspended', why: 'cancelled with its automation', isRetry: false } : { is: 'lost' }
+  if (standing.automation_status === 'paused' && (await parkRun(pool, run))) return { is: 'suspended', why: 'paused', isRetry: false }
+  return null
+}
 
 /** Carries a run from step to step, as far as it goes now. */
 export async function carry(loaded: LoadedRun, attempting: Attempting): Promise<Outcome> {
@@ -55,7 +65,7 @@ function rowOf(step: Step, n: number, begun: TimelineStep | undefined, now: stri
 async function goOn({ run, steps, timeline }: LoadedRun, attempting: Attempting): Promise<Outcome> {
   const { pool, record, at, signals } = attempting
   // Looked at when the run was loaded; the next steps come later.
-  let pauseKnown = true
+  let isFresh = true
   for (let now = run.now; ; ) {
     const { next, exited } = nextStep(steps, timeline)
     if (!next) {
@@ -65,9 +75,9 @@ async function goOn({ run, steps, timeline }: LoadedRun, attempting: Attempting)
     if (signals.lease.aborted || !signals.isHeld()) return { is: 'lost' }
     if (signals.stopping.aborted) return { is: 'interrupted' }
     const { n, step } = next
-    if (!pauseKnown && kindOf(step).effect && (await isPaused(pool, run)) && (await parkRun(pool, run)))
-      return { is: 'suspended', why: 'paused', isRetry: false }
-    pauseKnown = false
+    const halted = !isFresh && kindOf(step).effect ? await halt(await standingOf(pool, run), run, pool) : null
+    if (halted) return halted
+    isFresh = false
     const begun = timeline[n]
     const input = { step, run, timeline, recorded: begun, began: begun?.started_at ?? now, now }
     const came = await attempt(input, attempting, (what, recording) =>

@@ -1,5 +1,4 @@
 import { type ClaimedNumber, loadRuns } from '../../domain/automation-runs/load.ts'
-import { parkRun } from '../../domain/automation-runs/park.ts'
 import { endRuns, recordSteps, suspendRuns } from '../../domain/automation-runs/record.ts'
 import { loadTriggers } from '../../domain/automation-runs/trigger.ts'
 import { AUTOMATION_RUN_DUE } from '../../domain/automation-runs/wake.ts'
@@ -9,7 +8,7 @@ import { takingTurns } from '../../store/taking-turns.ts'
 import { type AtCrashPoint, NOWHERE } from '../engine/crash-point.ts'
 import type { Performer } from '../engine/performer.ts'
 import { POLICIES, type RetryPolicy } from '../engine/policy.ts'
-import { carry } from './carry.ts'
+import { carry, halt } from './carry.ts'
 import type { Effects, StepDeps } from './step-kind.ts'
 
 export type AutomationOptions = {
@@ -55,9 +54,8 @@ export function automationPerformer({
     async perform({ id, fence }, signals) {
       const loaded = await load({ number: id, fence })
       if (!loaded) return { is: 'lost' }
-      if (loaded.run.automation_status === 'paused' && (await parkRun(pool, loaded.run)))
-        return { is: 'suspended', why: 'paused', isRetry: false }
-      return carry(loaded, { pool, deps, record, policy, at, signals, inTurn })
+      const halted = await halt(loaded.run, loaded.run, pool)
+      return halted ?? carry(loaded, { pool, deps, record, policy, at, signals, inTurn })
     },
   }
 }

@@ -15,7 +15,7 @@ import { transaction } from '../../store/transaction.ts'
 import type { AtCrashPoint } from './crash-point.ts'
 import { messageOf } from './message-of.ts'
 import type { Signals } from './performer.ts'
-import { type Policies, RetryAt, type RetryPolicy, StopRetrying, waitAfter } from './policy.ts'
+import { PartlyDone, type Policies, RetryAt, type RetryPolicy, StopRetrying, waitAfter } from './policy.ts'
 import type { RunContext, StepOptions, Transacting } from './workflow.ts'
 
 /** Control flow: the run lives on, but not now and not necessarily here. */
@@ -54,7 +54,7 @@ export function runContext({ pool, policies, run, recorded, signals, at }: Conte
   let next = 0
   let hasEnded = false
   /** Records of what was done and goes with the run's next transaction. */
-  let kept: ((tx: Tx) => Promise<void>)[] = []
+  let unrecorded: ((tx: Tx) => Promise<void>)[] = []
 
   /** The next step's place and what is recorded of it. Another name there means that the definition changed under the run. */
   function take(name: string): Place {
@@ -74,10 +74,10 @@ export function runContext({ pool, policies, run, recorded, signals, at }: Conte
   async function fenced<T>(work: (tx: Tx, now: string) => Promise<T>): Promise<T> {
     const result = await transaction(pool, async tx => {
       const now = await holdFence(tx, run)
-      for (const record of kept) await record(tx)
+      for (const record of unrecorded) await record(tx)
       return work(tx, now)
     })
-    kept = []
+    unrecorded = []
     return result
   }
 
@@ -98,12 +98,14 @@ export function runContext({ pool, policies, run, recorded, signals, at }: Conte
   async function failAttempt(doing: Doing, { policy, failing }: Repeated, error: unknown): Promise<never> {
     if (error instanceof LeaseLost || lease.aborted) throw new LeaseLost(messageOf(error))
     if (halt.aborted) throw new Interrupted(messageOf(error))
-    const { n, name, startedAt } = doing
+    const { n, step, name, startedAt } = doing
     const attempts = attemptsOf(doing, messageOf(error))
     const wait = waitOf(error, policy, attempts.length)
+    // For the next attempt only: what ends in failure is not kept.
+    const result = wait === null ? null : error instanceof PartlyDone ? error.kept : step?.result
     await fenced(async tx => {
       await failing?.(tx, { attempts: attempts.length, isLast: wait === null, error })
-      await writeStep(tx, run, { n, name, status: wait === null ? 'failed' : 'running', attempts, startedAt })
+      await writeStep(tx, run, { n, name, status: wait === null ? 'failed' : 'running', result, attempts, startedAt })
       if (wait !== null) await suspendRun(tx, run, 'running', wait)
     })
     if (wait === null) throw new StepFailed(messageOf(error), { cause: error })
@@ -164,7 +166,8 @@ export function runContext({ pool, policies, run, recorded, signals, at }: Conte
       const doing = { ...place, name, startedAt: await now(pool, run.environment), began: performance.now() }
       const overtime = new AbortController()
       const timer = setTimeout(() => overtime.abort(new Error(`took longer than ${limitMs} ms`)), limitMs)
-      const scope = { signal: AbortSignal.any([lease, halt, overtime.signal]), key: `${run.id}:${name}`, fence: run.fence }
+      const signal = AbortSignal.any([lease, halt, overtime.signal])
+      const scope = { signal, key: `${run.id}:${name}`, kept: place.step?.result ?? null, fence: run.fence }
       try {
         at('before-effect')
         const result = await effect(scope)
@@ -174,7 +177,7 @@ export function runContext({ pool, policies, run, recorded, signals, at }: Conte
           await recording?.(tx, result, attempts.length)
           await record(tx, doing, result, attempts)
         }
-        if (withNext) kept.push(write)
+        if (withNext) unrecorded.push(write)
         else await fenced(write)
         at('recorded')
         return result
@@ -198,7 +201,7 @@ export function runContext({ pool, policies, run, recorded, signals, at }: Conte
 
     async end() {
       if (hasEnded) return
-      if (kept.length > 0) await fenced(tx => finishRun(tx, run, 'succeeded', null))
+      if (unrecorded.length > 0) await fenced(tx => finishRun(tx, run, 'succeeded', null))
       else await endRun(pool, run)
     },
   }

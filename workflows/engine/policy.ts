@@ -21,6 +21,15 @@ export function waitAfter(policy: RetryPolicy, failed: number, random: number = 
 /** Thrown by a step whose failure no repeat will mend. */
 export class StopRetrying extends Error {}
 
+/** Thrown by a step that failed with a part of its work done: later attempts find `kept` (JSON) in their scope, so as not to do it again. */
+export class PartlyDone extends Error {
+  readonly kept: unknown
+  constructor(message: string, kept: unknown) {
+    super(message)
+    this.kept = kept
+  }
+}
+
 const LONGEST_WAIT_SECONDS = 86_400
 
 /** Thrown by a step that failed and was told when to come again: takes the place of the policy's wait, within 1 s to 24 h. */

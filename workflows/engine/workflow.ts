@@ -7,6 +7,8 @@ export type StepScope = {
   signal: AbortSignal
   /** The same at every attempt: what an outward effect carries so that its receiver can drop repeats. */
   key: string
+  /** What a failed attempt has kept (`PartlyDone`), the last of those that did; null when there is nothing. */
+  kept: unknown
   /** Different for every holder of the run: names for what two holders must not share. */
   fence: number
 }

@@ -1,3 +1,4 @@
+import { domainToASCII } from 'node:url'
 import { createTransport } from 'nodemailer'
 import { failureOf } from './failure.ts'
 import type { Guard } from './guard.ts'
@@ -16,16 +17,16 @@ export type MailServer = {
   login: { user: string; pass: string } | null
 }
 
-/** `from` may carry a name; `to` are bare addresses. */
-export type Mail = { from: string; to: string[]; subject: string; text: string; messageId: string }
+/** `from` may carry a name; `to` are bare addresses. `only`: those of them who are to get it; everybody unless given. */
+export type Mail = { from: string; to: string[]; only?: string[]; subject: string; text: string; messageId: string }
 
 /**
- * `accepted`: at least one recipient has it; `refused` are the others. `rejected`: the server said no for good (5xx), `atLogin` to our
+ * `accepted`: at least one recipient has it (`by`, of `to`); `refused` are the others. `rejected`: the server said no for good (5xx), `atLogin` to our
  * name and password. `failed`: a repeat may help; `error` is a word as in `Answer`, or the server's 4xx reply. Whether a mail that failed
  * arrived nobody knows; it carries the same Message-ID when it comes again.
  */
 export type Mailed =
-  | { is: 'accepted'; refused: { address: string; code: number; reply: string }[] }
+  | { is: 'accepted'; by: string[]; refused: { address: string; code: number; reply: string }[] }
   | { is: 'rejected'; code: number; error: string; atLogin: boolean }
   | { is: 'failed'; code: number | null; error: string }
 
@@ -72,15 +73,24 @@ async function withServer(
   }
 }
 
-/** Sends one mail to all of `to` at once. */
-export const sendMail = (server: MailServer, { from, to, subject, text, messageId }: Mail, options: Options): Promise<Mailed> =>
+/** An address as it goes over the wire, or is read from there. */
+const wired = (address: string): string => {
+  const [, mailbox, host] = /^(.*)@([^@]*)$/.exec(address) ?? [null, address, '']
+  return `${mailbox}@${domainToASCII(host!)}`.toLowerCase()
+}
+
+/** Sends one mail to all at once. */
+export const sendMail = (server: MailServer, { from, to, only, subject, text, messageId }: Mail, options: Options): Promise<Mailed> =>
   withServer(server, options, async transport => {
+    const bare = (addresses: string[]) => addresses.map(address => ({ name: '', address: oneLine(address) }))
     const info = await transport.sendMail({
       from: oneLine(from),
-      to: to.map(address => ({ name: '', address: oneLine(address) })),
+      to: bare(to),
       subject: oneLine(subject),
       text,
       messageId: oneLine(messageId),
+      // The mail itself is the same whoever is still to get it.
+      ...(only && { envelope: { from: oneLine(from), to: bare(only) } }),
       disableFileAccess: true,
       disableUrlAccess: true,
     })
@@ -89,12 +99,13 @@ export const sendMail = (server: MailServer, { from, to, subject, text, messageI
       code: responseCode,
       reply: keptText(response),
     }))
-    return { is: 'accepted', refused }
+    const accepted = new Set((info.accepted as unknown[]).map(address => wired(String(address))))
+    return { is: 'accepted', by: (only ?? to).filter(address => accepted.has(wired(address))), refused }
   })
 
 /** Connects and logs in, no more. */
 export const tryLogin = (server: MailServer, options: Options): Promise<Mailed> =>
   withServer(server, options, async transport => {
     await transport.verify()
-    return { is: 'accepted', refused: [] }
+    return { is: 'accepted', by: [], refused: [] }
   })

@@ -5,7 +5,7 @@ import { keptText } from '../outgoing/kept.ts'
 import { hostOf } from '../outgoing/mail-address.ts'
 import { mailIntegration } from '../outgoing/mail-integration.ts'
 import { type Mail, type Mailed, sendMail, tryLogin } from '../outgoing/smtp.ts'
-import type { ReportDestination, ReportScope } from './report-destination.ts'
+import type { Brought, ReportDestination, ReportScope } from './report-destination.ts'
 import { toldInWords } from './told.ts'
 
 const LIMIT_MS = 10_000
@@ -25,7 +25,7 @@ function judgedMail(mailed: Mailed, durationMs: number): Sent {
   switch (mailed.is) {
     case 'accepted': {
       if (mailed.refused.length === 0) return sent('delivered', null)
-      // Only those who were put off are worth a repeat, which the others get once more, under the same Message-ID.
+      // Only those who were put off are worth a repeat. Those who took it are left out of that.
       const isForGood = mailed.refused.every(({ code }) => code >= 500)
       const who = mailed.refused.map(({ address, reply }) => `${address}: ${reply}`).join('; ')
       return sent(isForGood ? 'reject' : 'retry', keptText(`not taken for ${who}`))
@@ -42,12 +42,18 @@ function judgedMail(mailed: Mailed, durationMs: number): Sent {
 
 const recipientsIn = ({ settings: { recipients } }: ReportScope): string[] => (Array.isArray(recipients) ? recipients.map(String) : [])
 
-async function send(guard: Guard, { subject, text, id }: Wording, scope: ReportScope): Promise<Sent> {
+async function send(guard: Guard, { subject, text, id }: Wording, scope: ReportScope): Promise<Brought> {
   const { server, from } = mailIntegration(scope.settings, guard)
-  const mail = { from, to: recipientsIn(scope), subject, text, messageId: `<${id}@${hostOf(from) ?? server.host}>` }
+  const to = recipientsIn(scope)
+  const { takenBy = [] } = scope
+  const only = to.filter(address => !takenBy.includes(address))
+  // Whoever had not taken it is no recipient any more.
+  if (only.length === 0) return judgedMail({ is: 'accepted', by: [], refused: [] }, 0)
+  const mail = { from, to, ...(only.length < to.length && { only }), subject, text, messageId: `<${id}@${hostOf(from) ?? server.host}>` }
   const began = performance.now()
   const mailed = await sendMail(server, mail, { guard, signal: scope.signal, limitMs: LIMIT_MS })
-  return judgedMail(mailed, Math.round(performance.now() - began))
+  const sent = judgedMail(mailed, Math.round(performance.now() - began))
+  return mailed.is === 'accepted' && sent.outcome === 'retry' ? { ...sent, takenBy: [...takenBy, ...mailed.by] } : sent
 }
 
 export const email = (guard: Guard): ReportDestination => ({

@@ -29,15 +29,20 @@ export type ReportScope = {
   integration: { id: string }
   environment: 'production' | 'sandbox'
   settings: Settings
+  /** Who of several took this delivery at an earlier attempt. */
+  takenBy?: readonly string[]
   signal: AbortSignal
 }
+
+/** `takenBy`: who has it by now, where a repeat must leave somebody out. */
+export type Brought = Sent & { takenBy?: readonly string[] }
 
 /**
  * Where report files go. Neither call throws for what the other side does; `deliver` throws when our own file cannot be read, both throw
  * the signal's reason. A repeat for the same run overwrites the same object or carries the same id.
  */
 export type ReportDestination = {
-  deliver(delivery: ReportDelivery, scope: ReportScope): Promise<Sent>
+  deliver(delivery: ReportDelivery, scope: ReportScope): Promise<Brought>
   /** One sample, for the test of the integration; null where that is a sample event (webhooks). */
   test: ((scope: ReportScope) => Promise<Sent>) | null
 }

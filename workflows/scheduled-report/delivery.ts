@@ -9,10 +9,9 @@ import { DELIVERY_WORKFLOW, deliveryOf } from '../../domain/reports/run.ts'
 import { settle } from '../../domain/reports/settle.ts'
 import type { Pool } from '../../store/connect.ts'
 import type { FileStorage } from '../../store/files/storage.ts'
-import type { Sent } from '../destinations/destination.ts'
-import { RetryAt, StopRetrying } from '../engine/policy.ts'
-import type { Workflow } from '../engine/workflow.ts'
-import type { ReportDelivery, ReportDestination, ReportSlug } from '../report-destinations/report-destination.ts'
+import { PartlyDone, RetryAt, StopRetrying } from '../engine/policy.ts'
+import type { StepScope, Workflow } from '../engine/workflow.ts'
+import type { Brought, ReportDelivery, ReportDestination, ReportSlug } from '../report-destinations/report-destination.ts'
 
 export type DeliveryDeps = {
   pool: Pool
@@ -37,6 +36,8 @@ class Refused extends StopRetrying {
   }
 }
 
+/** What one attempt leaves to the next. */
+type Kept = { takenBy: readonly string[] }
 type Ended = { status: 'delivered'; reason: null } | { status: 'withheld'; reason: Withheld }
 
 /** Brings the file of a report's run to one destination. The last destination to end ends the report's run. */
@@ -47,7 +48,7 @@ export const reportDelivery = (deps: DeliveryDeps): Workflow => ({
 
   async run({ environment, subject, step }) {
     const { run, destination } = deliveryOf(subject)
-    await step('deliver', ({ signal }) => attempt(deps, environment, subject, signal), {
+    await step('deliver', scope => attempt(deps, environment, subject, scope), {
       policy: 'delivery',
       limitMs: LIMIT_MS,
       // To find that a destination cannot be used is no attempt at it.
@@ -65,7 +66,7 @@ export const reportDelivery = (deps: DeliveryDeps): Workflow => ({
 
 const failure = (error: unknown) => ({ status: 'failed' as const, reason: error instanceof Refused ? error.reason : 'exhausted' })
 
-async function attempt(deps: DeliveryDeps, environment: Environment, subject: string, signal: AbortSignal): Promise<Ended> {
+async function attempt(deps: DeliveryDeps, environment: Environment, subject: string, { kept, signal }: StepScope): Promise<Ended> {
   const loaded = await loadDelivery(deps.pool, environment, subject)
   if (!loaded) throw new Refused('run_removed')
   if (!loaded.isRawDataOn) return { status: 'withheld', reason: 'raw_data_off' }
@@ -78,6 +79,7 @@ async function attempt(deps: DeliveryDeps, environment: Environment, subject: st
     integration: { id: target.id },
     environment: loaded.environment,
     settings: openSettings(place, await getConfig(deps.pool, environment, target.id)),
+    takenBy: (kept as Kept | null)?.takenBy ?? [],
     signal,
   })
   return judge(sent)
@@ -103,7 +105,7 @@ function deliveryOfFile({ storage, secrets, publicUrl }: DeliveryDeps, { report,
   }
 }
 
-function judge({ outcome, error, httpStatus, retryAfterSeconds }: Sent): Ended {
+function judge({ outcome, error, httpStatus, retryAfterSeconds, takenBy }: Brought): Ended {
   const why = error ?? `answered ${httpStatus}`
   switch (outcome) {
     case 'delivered':
@@ -113,6 +115,7 @@ function judge({ outcome, error, httpStatus, retryAfterSeconds }: Sent): Ended {
     case 'reject':
       throw new Refused('rejected', why)
     case 'retry':
+      if (takenBy) throw new PartlyDone(why, { takenBy } satisfies Kept)
       throw retryAfterSeconds === null ? new Error(why) : new RetryAt(why, retryAfterSeconds)
     default:
       return outcome satisfies never

@@ -1,0 +1,23 @@
+import { takingTurns } from '../../../store/taking-turns.ts'
+import type { Environment } from '../../environment.ts'
+import { Refusal } from '../../refusal.ts'
+
+/** Each holds a connection of the pool for up to thirty seconds, and a core of Postgres: the rest of both is for everybody else. */
+const AT_ONCE = 2
+/** By then nobody waits for the answer any more. */
+const LONGEST_WAIT_MS = 60_000
+
+export type BacktestTurns = <T>(environment: Environment, play: () => Promise<T>) => Promise<T>
+
+/** Backtests of one process: a few at a time, environment by environment. Throws `upstream_timeout` when the turn comes too late. */
+export function backtestTurns(longestWaitMs = LONGEST_WAIT_MS): BacktestTurns {
+  const inTurn = takingTurns(AT_ONCE)
+  return (environment, play) => {
+    const asked = performance.now()
+    return inTurn(environment, () => {
+      if (performance.now() - asked > longestWaitMs)
+        throw new Refusal('upstream_timeout', 'too many backtests are under way: try again later')
+      return play()
+    })
+  }
+}
