@@ -6,11 +6,11 @@ type Fenced = Pick<Claimed, 'id' | 'fence'>
 
 /** Locks the promises that are still in these hands; gives their ids. What is missing belongs to another worker, or is gone. */
 export async function holdFences(tx: Tx, claimed: readonly Fenced[]): Promise<Set<number>> {
-  const { rows } = await tx.query<{ id: number }>({
+  const { rows } = await tx.query<Fenced>({
     name: 'hold-delivery-fences',
-    text: `select d.id from due d join unnest($1::bigint[], $2::int[]) w(id, fence) on d.id = w.id and d.fence = w.fence
-           where d.kind = '${DELIVERY_DUE}' order by d.id for no key update of d`,
-    values: [claimed.map(({ id }) => id), claimed.map(({ fence }) => fence)],
+    text: `select id, fence from due where kind = '${DELIVERY_DUE}' and id = any ($1::bigint[]) order by id for no key update`,
+    values: [claimed.map(({ id }) => id)],
   })
-  return new Set(rows.map(({ id }) => id))
+  const fences = new Map(rows.map(({ id, fence }) => [id, fence]))
+  return new Set(claimed.filter(({ id, fence }) => fences.get(id) === fence).map(({ id }) => id))
 }

@@ -30,13 +30,13 @@ const INSERT = `
   ), heads as (
     select number, integration, created_at from (
       select *, row_number() over (partition by integration, user_id order by log_offset) as place from made) m
-    where user_id is null or place = 1 and not exists (
-      select 1 from deliveries o where o.integration = m.integration and o.user_id = m.user_id and o.status in ('pending', 'retrying')
-        and o.source = 'event')
+    where user_id is null or place = 1 and (
+      select o.number from deliveries o where o.integration = m.integration and o.user_id = m.user_id and o.status in ('pending', 'retrying')
+        and o.source = 'event' limit 1) is null
   ), promised as (
     insert into due (kind, id, environment, due_at, destination)
     select '${DELIVERY_DUE}', h.number, $1, ${firstDue('h.created_at')}, i.number
-    from heads h join integrations i on i.number = h.integration order by h.number
+    from heads h cross join lateral (select * from integrations where number = h.integration limit 1) i order by h.number
     returning 1
   )
   select pg_notify('${DUE_CHANNEL}', '${DELIVERY_DUE}') from promised limit 1`

@@ -13,10 +13,10 @@ const columns = (lanes: readonly Lane[]) => [
 ]
 
 const LOCK = `
-  select 1 from delivery_lanes l
-  join (select distinct * from unnest($1::int[], $2::int[], $3::text[]) w(environment, integration, user_id)) w
-    on l.environment = w.environment and l.integration = w.integration and l.user_id = w.user_id
-  order by l.environment, l.integration, l.user_id for no key update of l`
+  select 1 from (select distinct * from unnest($1::int[], $2::int[], $3::text[]) w(environment, integration, user_id) order by 1, 2, 3) w
+  cross join lateral (
+    select 1 from delivery_lanes where environment = w.environment and integration = w.integration and user_id = w.user_id
+    limit 1 for no key update) l`
 
 /** Holds the lanes until the transaction ends. What is in them may be looked at in the next statement, not before. */
 export async function lockLanes(tx: Tx, lanes: readonly Lane[]): Promise<void> {

@@ -34,12 +34,13 @@ const LOAD = `
     environment_now(v.environment) as started_at,
     i.active <> 1 and environment_now(v.environment) >= ${expiry('v.created_at')} as expired,
     ${CONFIG_COLUMNS}, ${OCCURRENCE_COLUMNS}
-  from deliveries v
-    join integrations i on i.number = v.integration and i.deleted_at is null
-    join environments x on x.id = v.environment
-    join events e on e.environment = v.environment and e.partition = v.partition and e.log_offset = v.log_offset
-    left join users u on u.environment = e.environment and u.id = e.user_id
-  where v.number = any ($1::bigint[]) and v.status in ('pending', 'retrying')`
+  from unnest($1::bigint[]) k(number)
+    cross join lateral (select * from deliveries where number = k.number and status in ('pending', 'retrying') limit 1) v
+    cross join lateral (select * from integrations where number = v.integration and deleted_at is null limit 1) i
+    cross join lateral (select kind from environments where id = v.environment limit 1) x
+    cross join lateral (
+      select * from events where environment = v.environment and partition = v.partition and log_offset = v.log_offset limit 1) e
+    left join lateral (select * from users where environment = e.environment and id = e.user_id limit 1) u on true`
 
 type Row = Config &
   OccurrenceRow & {

@@ -26,7 +26,7 @@ export const parkDeliveries = (pool: Pool, claimed: readonly Claimed[]): Promise
       text: `update due d set lease_until = null, ring_until = null,
                due_at = case when i.active = 1 then environment_now(v.environment) else ${expiry('v.created_at')} end
              from deliveries v join integrations i on i.number = v.integration
-             where d.kind = '${DELIVERY_DUE}' and d.id = any ($1::bigint[]) and v.number = d.id`,
+             where d.kind = '${DELIVERY_DUE}' and d.id = any ($1::bigint[]) and v.number = any ($1::bigint[]) and v.number = d.id`,
       values: [held],
     })
     await tx.query(`select pg_notify('${DUE_CHANNEL}', '${DELIVERY_DUE}')`)

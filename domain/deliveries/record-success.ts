@@ -42,7 +42,7 @@ const END = `
     round_attempts = v.round_attempts + 1, next_attempt_at = null, delivered_at = w.now, ended_at = w.now
   from (select number, attempts, date_trunc('second', environment_now(environment)) as now
         from unnest($1::bigint[], $2::jsonb[], $3::int[]) w(number, attempts, environment)) w
-  where v.number = w.number`
+  where v.number = any ($1::bigint[]) and v.number = w.number`
 
 /** Several that were delivered at the same moment, in one transaction. False: the lease was lost, nothing was recorded. */
 async function record(tx: Tx, items: readonly Delivered[]): Promise<boolean[]> {

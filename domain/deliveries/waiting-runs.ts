@@ -10,7 +10,7 @@ export async function wakeWaiting(tx: Tx, ended: readonly Ended[]): Promise<void
   const { rows } = await tx.query<{ environment: number; number: number }>({
     name: 'runs-of-deliveries',
     text: `select r.environment, r.number from unnest($1::int[], $2::text[]) w(environment, id)
-           join automation_runs r on r.environment = w.environment and r.id = w.id`,
+           cross join lateral (select environment, number from automation_runs where environment = w.environment and id = w.id limit 1) r`,
     values: [waiting.map(({ environment }) => environment), waiting.map(({ run_id }) => run_id)],
   })
   for (const [environment, runs] of Map.groupBy(rows, row => row.environment)) {

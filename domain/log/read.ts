@@ -24,7 +24,8 @@ export async function holdPlaces(tx: Tx, consumer: ConsumerName, environment: En
   const { rows } = await tx.query<HeldPlace>({
     name: 'hold-places',
     text: `select c.partition, c.next_offset, l.next_offset as end
-           from log_consumers c join log_positions l on l.environment = c.environment and l.partition = c.partition
+           from log_consumers c cross join lateral (
+             select next_offset from log_positions where environment = c.environment and partition = c.partition limit 1) l
            where c.consumer = $1 and c.environment = $2 and c.next_offset < l.next_offset
            order by c.partition limit $3 for no key update of c skip locked`,
     values: [consumer, environment, most],

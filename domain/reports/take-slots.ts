@@ -70,7 +70,7 @@ async function dueFirst(tx: Tx, environment: Environment): Promise<number[]> {
     name: 'slots-due-first',
     text: `select d.id from environments e cross join lateral (
              select id from due where kind = $1 and priority = 0 and environment = e.id and coalesce(destination, 0) = 0
-               and due_at <= clock_timestamp() + e.clock_offset order by due_at, id limit $3) d
+               and due_at <= statement_timestamp() + e.clock_offset order by due_at, id limit $3) d
            where e.id = $2`,
     values: [REPORT_SLOT, environment, AT_ONCE],
   })

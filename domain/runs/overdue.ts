@@ -25,7 +25,7 @@ from groups g ${CLOCK_OF_GROUP} cross join lateral (
   from (
     select lease_until, lease_until is null or lease_until < clock_timestamp() as is_free,
       extract(epoch from clock_timestamp() + e.clock_offset - due_at) as waited
-    from due where ${OF_GROUP} and due_at <= clock_timestamp() + e.clock_offset
+    from due where ${OF_GROUP} and due_at <= statement_timestamp() + e.clock_offset
     order by due_at limit ${MOST_COUNTED}) w) d
 group by g.kind having sum(d.overdue) > 0 or sum(d.abandoned) > 0 order by g.kind`
 

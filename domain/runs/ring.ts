@@ -47,6 +47,7 @@ const SMALLEST_SHARE = 20
 // Per group only the first `share` promises that are due and free are looked at: those rung already count, so the window of outstanding
 // rings stays short and the backlog stays here. No environment has more than half of it, and its destinations share what it has, so
 // that one with a backlog does not stand in the way of the others; rn interleaves environments, and destinations within: round robin.
+// What is not due yet is not read: the time of the statement is one that an index can be asked for.
 // Of those rung already only the place counts; what makes a row free is asked of the locked row once more: somebody may have claimed it.
 // One sweep at a time (the gate): a second one would lock what the first has rung, if only to see that, and whoever claims passes over
 // what is locked: the ring would be lost. The gate is the statement's: a process that stands still afterwards holds up nobody.
@@ -68,7 +69,7 @@ with recursive gate as materialized (
     row_number() over (partition by g.kind, g.priority, g.environment, g.destination order by d.due_at, d.id) as place
   from shares g cross join lateral (
     select ctid as at, kind, id, due_at, ring_until from due
-    where ${OF_GROUP} and due_at <= clock_timestamp() + g.clock_offset and (lease_until is null or lease_until < clock_timestamp())
+    where ${OF_GROUP} and due_at <= statement_timestamp() + g.clock_offset and (lease_until is null or lease_until < clock_timestamp())
     order by due_at, id limit g.share) d
 ), open as (
   select at, id, ring_until, priority,
@@ -107,7 +108,7 @@ export async function nextDue(db: Db): Promise<number | null> {
     text: `with recursive ${GROUPS}
            select (min(extract(epoch from d.due_at - e.clock_offset - clock_timestamp())) * 1000)::float8 as ms
            from groups g ${CLOCK_OF_GROUP} cross join lateral (
-             select due_at from due where ${OF_GROUP} and due_at > clock_timestamp() + e.clock_offset
+             select due_at from due where ${OF_GROUP} and due_at > statement_timestamp() + e.clock_offset
              order by due_at limit 1) d`,
   })
   return rows[0]?.ms ?? null
