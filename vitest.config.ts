@@ -8,7 +8,7 @@ export default defineConfig({
     silent: 'passed-only',
     // Much of it waits: for leases, for time-outs, for other processes.
     maxWorkers: 3,
-    testTimeout: 30_000,
-    hookTimeout: 60_000,
+    testTimeout: 90_000,
+    hookTimeout: 120_000,
   },
 })

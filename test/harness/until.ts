@@ -1,5 +1,5 @@
 /** Asks again and again until the answer is not undefined; fails with `what` after `ms`. */
-export async function until<T>(what: string, ask: () => Promise<T | undefined> | T | undefined, ms = 20_000): Promise<T> {
+export async function until<T>(what: string, ask: () => Promise<T | undefined> | T | undefined, ms = 60_000): Promise<T> {
   const end = performance.now() + ms
   for (;;) {
     const answer = await ask()
