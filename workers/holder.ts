@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import type { Logger } from 'pino'
-import { type Candidate, claimDue, lookAtDue } from '../domain/runs/claim.ts'
+import { type Candidate, claimDue, lookAtDue, passedOver } from '../domain/runs/claim.ts'
 import type { Claimed } from '../domain/runs/claimed.ts'
 import { prolongLeases, releaseLeases } from '../domain/runs/lease.ts'
 import type { Pool } from '../store/connect.ts'
@@ -96,17 +96,21 @@ export function holder({ pool, beating, performers, leaseMs, log, onOutcome, onC
 
   /** Claims what is due of `ids`, and hands over what is granted. */
   async function grant({ kind }: Performer, ids: number[], onGranted: (claimed: Claimed, claimedAt: number) => void): Promise<void> {
-    const rest = new Set(ids)
-    for (const delay of [0, LOCKED_MS]) {
-      if (rest.size === 0) return
-      if (delay > 0) await pause(delay)
+    const ask = async (some: number[]) => {
+      const rest = new Set(some)
       // The lease counts from before the claim was sent: ours ends no later than the database's.
       const claimedAt = performance.now()
-      for (const claimed of await claimDue(pool, kind, [...rest], leaseMs)) {
+      for (const claimed of await claimDue(pool, kind, some, leaseMs)) {
         rest.delete(claimed.id)
         onGranted(claimed, claimedAt)
       }
+      return [...rest]
     }
+    const missing = await ask(ids)
+    const locked = missing.length > 0 ? await passedOver(pool, kind, missing) : []
+    if (locked.length === 0) return
+    await pause(LOCKED_MS)
+    await ask(locked)
   }
 
   /** `admitted`: counted already, and no longer if somebody else was faster. */

@@ -22,6 +22,17 @@ export async function claimDue(db: Db, kind: string, ids: number[], leaseMs: num
   return rows
 }
 
+/** Those of `ids`, not granted, that nobody holds: they were locked when they were to be claimed. What is gone or held is not worth another try. */
+export async function passedOver(db: Db, kind: string, ids: number[]): Promise<number[]> {
+  const { rows } = await db.query<{ id: number }>({
+    name: 'passed-over',
+    text: `select id from due d where kind = $1 and id = any($2::bigint[]) and (lease_until is null or lease_until < clock_timestamp())
+             and due_at <= clock_timestamp() + (select clock_offset from environments where id = d.environment)`,
+    values: [kind, ids],
+  })
+  return rows.map(({ id }) => id)
+}
+
 /** What a promise would take a slot of. */
 export type Candidate = Pick<Claimed, 'id' | 'environment' | 'destination'>
 
