@@ -11,7 +11,7 @@ import { tracesOf } from '../harness/traces.ts'
 
 let api: TestApi
 beforeAll(async () => {
-  api = await startApi({ worker: true, partRows: 7 })
+  api = await startApi({ worker: true, leaseMs: 15_000, partRows: 7 })
 })
 afterAll(() => api.stop())
 

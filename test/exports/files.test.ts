@@ -13,7 +13,7 @@ const HEADER =
   'SDK version,User properties,Event Receive Date'
 
 beforeAll(async () => {
-  api = await startApi({ worker: true, partRows: PART_ROWS })
+  api = await startApi({ worker: true, leaseMs: 15_000, partRows: PART_ROWS })
   const full = item({
     event_id: 'full',
     event_name: 'subscription_refunded',

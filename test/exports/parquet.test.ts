@@ -9,7 +9,7 @@ let api: TestApi
 const EMPTY = { from_timestamp: '2020-01-01T00:00:00Z', to_timestamp: '2020-01-02T00:00:00Z' }
 
 beforeAll(async () => {
-  api = await startApi({ worker: true, partRows: 7 })
+  api = await startApi({ worker: true, leaseMs: 15_000, partRows: 7 })
   const odd = item({
     event_id: 'odd',
     event_name: 'subscription_refunded',

@@ -16,7 +16,7 @@ let s3: TestS3
 let api: TestApi
 beforeAll(async () => {
   s3 = await startS3()
-  api = await startApi({ worker: true, partRows: 20, s3, policies: QUICK })
+  api = await startApi({ worker: true, leaseMs: 15_000, partRows: 20, s3, policies: QUICK })
   const events = Array.from({ length: EVENTS }, (_, i) => item({ identity_id: `u${i % 10}`, transaction: { transaction_id: `t${i}` } }))
   await api.call('POST', '/v4/events', { body: { events } })
 })

@@ -8,7 +8,7 @@ import { exportAll } from '../harness/exports.ts'
 
 let api: TestApi
 beforeAll(async () => {
-  api = await startApi({ worker: true, partRows: 50 })
+  api = await startApi({ worker: true, leaseMs: 15_000, partRows: 50 })
 })
 afterAll(() => api.stop())
 

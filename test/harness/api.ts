@@ -59,6 +59,8 @@ export type TestApiOptions = {
   /** Also turns the workflows, in this process. */
   worker?: boolean
   policies?: Policies
+  /** As long as what keeps this process busy may take: a lease that runs out beside it is work done once more. */
+  leaseMs?: number
   partRows?: number
   unverifiedPurchases?: UnverifiedPurchases
   verifiers?: Verifiers
@@ -132,7 +134,7 @@ export async function startApi(options: TestApiOptions = {}): Promise<TestApi> {
           partRows: options.partRows ?? 1000,
           policies: options.policies ?? POLICIES,
         }),
-        leaseMs: 1000,
+        leaseMs: options.leaseMs ?? 1000,
         log,
       })
     : undefined

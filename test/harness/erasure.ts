@@ -15,7 +15,7 @@ export const eraseUser = (pool: Pool, environment: number, id: string): Promise<
     await eraseCustomer(tx, { project: rows[0]!.project, environment, actor, operation: 'v4DeleteCustomer', requestId: null }, id)
   })
 
-export const erasuresEnded = (pool: Pool, ms = 20_000): Promise<true> =>
+export const erasuresEnded = (pool: Pool, ms = 60_000): Promise<true> =>
   until(
     'all erasures have ended',
     async () => {
