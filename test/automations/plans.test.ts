@@ -3,6 +3,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { backtest } from '../../domain/automations/backtest/backtest.ts'
 import { transaction } from '../../store/transaction.ts'
 import { startApi, type TestApi } from '../harness/api.ts'
+import { rowsRead } from '../harness/rows-read.ts'
 import { type Ground, ground } from './ground.ts'
 
 const RUNS = 20_000
@@ -36,20 +37,7 @@ beforeAll(async () => {
 })
 afterAll(() => api.stop())
 
-/** Rows and index entries of a table that were read so far. */
-async function read(table: string): Promise<number> {
-  const connections = await Promise.all(Array.from({ length: 5 }, () => api.pool.connect()))
-  for (const connection of connections) {
-    await connection.query('select pg_stat_force_next_flush()')
-    connection.release()
-  }
-  const { rows } = await api.pool.query<{ n: number }>(
-    `select t.seq_tup_read + coalesce(sum(i.idx_tup_read), 0)::bigint as n from pg_stat_user_tables t
-     join pg_stat_user_indexes i using (relid) where t.relname = $1 group by t.seq_tup_read`,
-    [table],
-  )
-  return rows[0]!.n
-}
+const read = async (table: string): Promise<number> => (await rowsRead([api.pool], [table]))[table]!
 async function cost(work: () => Promise<unknown>, table = 'automation_runs'): Promise<number> {
   const before = await read(table)
   await work()

@@ -14,6 +14,7 @@ import { transaction } from '../../store/transaction.ts'
 import { APP_SECRET } from '../harness/api.ts'
 import { type FreshDatabase, freshDatabase } from '../harness/database.ts'
 import { item } from '../harness/events.ts'
+import { rowsRead } from '../harness/rows-read.ts'
 
 // A statement is planned a few times and then keeps its plan. A service that answers its first requests on empty tables must not
 // answer by reading everything once they are full.
@@ -59,16 +60,7 @@ const batch = (count: number) =>
     item({ identity_id: `u${i}`, platform: 'iOS', transaction: { transaction_id: `${i}-${Math.random()}` } }),
   ) as EventInput[]
 
-/** Rows and index entries of a table that were read so far. */
-async function read(table: string): Promise<number> {
-  for (const connection of [pool, listing]) await connection.query('select pg_stat_force_next_flush()')
-  const { rows } = await pool.query<{ n: number }>(
-    `select t.seq_tup_read + coalesce(sum(i.idx_tup_read), 0)::bigint as n from pg_stat_user_tables t
-     join pg_stat_user_indexes i using (relid) where t.relname = $1 group by t.seq_tup_read`,
-    [table],
-  )
-  return rows[0]!.n
-}
+const read = async (table: string): Promise<number> => (await rowsRead([pool, listing], [table]))[table]!
 
 test('statements planned on empty tables read no more than they need when the tables are full', async () => {
   const page = (order: 'asc' | 'desc') => listEvents(listing, environment, { limit: 20, offset: 0, order })

@@ -12,6 +12,7 @@ import { connect, type Pool } from '../../store/connect.ts'
 import { startApi, type TestApi } from '../harness/api.ts'
 import type { Client } from '../harness/client.ts'
 import { hook, must, sandbox } from '../harness/integrations.ts'
+import { rowsRead } from '../harness/rows-read.ts'
 
 // Workers plan these statements once and keep the plans: those of a service that began on empty tables must do when they are full.
 const MANY = 20_000
@@ -98,16 +99,7 @@ async function fill(): Promise<void> {
   )
 }
 
-/** Rows and index entries of each table that were read so far. */
-async function read(): Promise<Record<string, number>> {
-  for (const connections of [planned, pool]) await connections.query('select pg_stat_force_next_flush()')
-  const { rows } = await pool.query<{ relname: string; n: number }>(
-    `select t.relname, t.seq_tup_read + coalesce(sum(i.idx_tup_read), 0)::bigint as n from pg_stat_user_tables t
-     join pg_stat_user_indexes i using (relid) where t.relname = any ($1) group by t.relname, t.seq_tup_read`,
-    [TABLES],
-  )
-  return Object.fromEntries(rows.map(({ relname, n }) => [relname, n]))
-}
+const read = () => rowsRead([planned, pool], TABLES)
 
 test('what workers planned on empty tables finds its rows when they are full', async () => {
   await fill()
