@@ -57,6 +57,10 @@ test('a handful is taken by the worker that sweeps, if it has plenty of room; ot
 test('what is locked when its ring is heard is asked for once more: the ring is not lost', async () => {
   const { queue, bells } = deaf()
   const run = await bench.begin('job', 'locked')
+  // No sweep finds the run in place of its ring.
+  const sweeper = await bench.pool.connect()
+  await sweeper.query('begin')
+  await sweeper.query('select pg_advisory_xact_lock($1, 0)', [LOCK.sweep])
   const locker = await bench.pool.connect()
   await locker.query('begin')
   await locker.query('select 1 from due where id = $1 for no key update', [run])
@@ -77,9 +81,12 @@ test('what is locked when its ring is heard is asked for once more: the ring is 
     leaseMs: 1000,
     log: pino({ level: 'silent' }),
   })
-  await bells.get('job')!([run])
-  await bench.ended(run)
-  expect(claims).toBe(2)
-  locker.release()
-  await worker.stop()
+  try {
+    await bells.get('job')!([run])
+    await bench.ended(run)
+    expect(claims).toBe(2)
+  } finally {
+    await worker.stop()
+    for (const held of [sweeper, locker]) held.release(true)
+  }
 })

@@ -79,8 +79,11 @@ describe('made and fetched', () => {
     const { user_id } = (await api.call('GET', '/v4/identities/u3')).body
     expect((await api.call('DELETE', `/v4/customers/${user_id}`)).status).toBeLessThan(300)
     const text = await until('the file without the user', async () => {
-      const now = await (await fetch(object.file_url)).text()
-      return now.includes(user_id) ? undefined : now
+      // A download under way while its parts are replaced breaks off.
+      const now = await fetch(object.file_url)
+        .then(answer => (answer.ok ? answer.text() : undefined))
+        .catch(() => undefined)
+      return now?.includes(user_id) ? undefined : now
     })
     expect(text.trimEnd().split('\n')).toHaveLength(EVENTS - 9)
     const { manifest } = (await api.call('GET', `/v4/exports/${object.id}`)).body
