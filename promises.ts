@@ -28,6 +28,8 @@ export type PromisesDeps = {
   pool: Pool
   /** Its connections plan a statement once (`plansOnce`): for what all runs and deliveries do, again and again. */
   planned: Pool
+  /** Its connections plan once and join by hashing (`hashes`): for records of many runs. */
+  recording: Pool
   secrets: Secrets
   storage: FileStorage
   outgoing: Outgoing
@@ -45,7 +47,7 @@ type Promises = { performers: Performer[]; timers: Timer[]; consumers: Consumer[
 
 /** Everything that the service promises to do over time, and who does it: what a worker process turns. */
 export function promises(deps: PromisesDeps): Promises {
-  const { pool, planned, secrets, storage, outgoing, mail, publicUrl, partRows, policies, at = NOWHERE } = deps
+  const { pool, planned, recording, secrets, storage, outgoing, mail, publicUrl, partRows, policies, at = NOWHERE } = deps
   const guard = { allowPrivateNetwork: deps.allowPrivateNetwork }
   const tokens = googleTokens(outgoing)
   const destinations = reportDestinations({ outgoing, guard, tokens })
@@ -65,7 +67,7 @@ export function promises(deps: PromisesDeps): Promises {
   return {
     performers: [
       ...workflowPerformers(workflows, { pool, policies, at }),
-      automationPerformer({ pool, planned, effects, policy: policies.step, at }),
+      automationPerformer({ pool, planned, recording, effects, policy: policies.step, at }),
       deliverPerformer({ pool: planned, secrets, outgoing, destinations: eventDestinations, policy: policies.delivery, at }),
     ],
     timers: TIMERS.map(({ kind, fire, fireTogether }) => ({

@@ -29,13 +29,14 @@ export async function work(
   const { allowPrivateNetwork, mail, exportPartRows: partRows } = config
   const queue = await openQueue(config, log, ground)
   const planned = connect({ url, name: 'perennial-turning', plansOnce: true })
+  const recording = connect({ url, name: 'perennial-recording', plansOnce: true, hashes: true })
   const out = outgoing({ allowPrivateNetwork })
   const ways = { outgoing: out, allowPrivateNetwork, mail, publicUrl }
   const worker = await startWorker({
     pool: planned,
     url,
     queue,
-    ...promises({ pool, planned, secrets, storage, ...ways, partRows, policies: POLICIES, ...(at && { at }) }),
+    ...promises({ pool, planned, recording, secrets, storage, ...ways, partRows, policies: POLICIES, ...(at && { at }) }),
     ...(at && { at }),
     leaseMs: config.leaseMs,
     log,
@@ -48,6 +49,7 @@ export async function work(
     await housekeeping.stop()
     await worker.stop()
     await out.close()
+    await recording.end()
     await planned.end()
   }
 }

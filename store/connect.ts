@@ -49,6 +49,8 @@ export type PoolOptions = {
   silenceMs?: number
   /** Statements are planned once: only for those that have one sensible plan, whatever is in the tables. */
   plansOnce?: boolean
+  /** Tables are joined by hashing alone: for statements of many rows which ask every table by its index first. */
+  hashes?: boolean
 }
 
 const socketOf = (client: pg.PoolClient): Socket => (client as pg.PoolClient & { connection: { stream: Socket } }).connection.stream
@@ -64,6 +66,7 @@ export function connect({
   idleInTransactionMs = IDLE_IN_TRANSACTION_MS,
   silenceMs = statementTimeoutMs && Math.max(statementTimeoutMs, idleInTransactionMs) + SILENCE_MARGIN_MS,
   plansOnce = false,
+  hashes = false,
 }: PoolOptions): Pool {
   const pool = new pg.Pool({
     connectionString: url,
@@ -84,6 +87,7 @@ export function connect({
       // first analyze the planner takes an environment for a handful of rows, best read whole and sorted: every statement here has
       // an index that gives its rows in order.
       plansOnce ? '-c plan_cache_mode=force_generic_plan -c enable_sort=off' : '-c plan_cache_mode=force_custom_plan',
+      ...(hashes ? ['-c enable_nestloop=off', '-c enable_mergejoin=off'] : []),
       '-c enable_seqscan=off',
       '-c enable_bitmapscan=off',
       // The export of a large part would be compiled first, which takes longer than running it.

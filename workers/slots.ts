@@ -1,8 +1,9 @@
 import type { Candidate } from '../domain/runs/claim.ts'
 import type { Performer } from '../workflows/engine/performer.ts'
+import { WINDOW } from './sweep.ts'
 
-/** Candidates without room that are kept in mind; more than these are rung again after a while anyway. */
-const MOST_WAITING = 2_000
+/** Candidates without room that are kept in mind: all that may be rung. More than these are rung again after a while anyway. */
+const MOST_WAITING = 4 * WINDOW
 
 /** How many promises of one kind a process holds, in all, of one environment and for one destination. */
 export function slots({ concurrency, perEnvironment = concurrency, perDestination = concurrency }: Performer) {

@@ -15,7 +15,7 @@ export type SweepOptions = {
 }
 
 /** Rings outstanding at the most, per kind of promise and priority. */
-const WINDOW = 4_000
+export const WINDOW = 6_000
 /** Promises that fall due by time alone, lost rings and lost notices are found this often. */
 const PERIOD_MS = 1_000
 /** A sweep that rings this many has left a backlog behind, perhaps. */

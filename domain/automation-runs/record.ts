@@ -1,3 +1,4 @@
+import { arrayOf, type Element } from '../../store/array-literal.ts'
 import type { Db } from '../../store/connect.ts'
 import type { Attempt } from '../runs/record.ts'
 import { AUTOMATION_RUN_DUE } from './wake.ts'
@@ -35,33 +36,12 @@ export type Suspension = Held & {
 /** The run's end, with its last step unless that is recorded already. */
 export type End = Held & { step: StepRow | null; status: 'succeeded' | 'failed'; reason: string | null; began: string }
 
-const FROM = `unnest($1::bigint[], $2::int[], $3::smallint[], $4::text[], $5::text[], $6::text[], $7::text[], $8::timestamptz[], $9::timestamptz[],
-    $10::text[], $11::text[], $12::boolean[]`
-const NAMES = 'number, fence, n, step_id, type, status, reason, started_at, due_at, result, attempts, has_begun'
-
-type Value = string | number | null
-
-/**
- * One column of all records as a Postgres array literal; null when none has a value there: unnest fills it up. By hand, as the driver's
- * own way of arrays takes a quarter of a worker's time.
- */
-function arrayOf<R>(records: readonly R[], value: (record: R) => Value): string | null {
-  let literal = '{'
-  let any = false
-  for (const record of records) {
-    const one = value(record)
-    if (literal !== '{') literal += ','
-    if (one === null) literal += 'NULL'
-    else {
-      any = true
-      literal += typeof one === 'number' ? one : `"${/["\\]/.test(one) ? one.replace(/["\\]/g, '\\$&') : one}"`
-    }
-  }
-  return any ? `${literal}}` : null
-}
+const STEP =
+  '$3::smallint[], $4::text[], $5::text[], $6::text[], $7::text[], $8::timestamptz[], $9::timestamptz[], $10::text[], $11::text[], $12::boolean[]'
+const STEP_NAMES = 'n, step_id, type, status, reason, started_at, due_at, result, attempts, has_begun'
 
 function columns(records: readonly (Held & { step: StepRow | null })[]): unknown[] {
-  const of = (value: (step: StepRow) => Value) => arrayOf(records, ({ step }) => step && value(step))
+  const of = (value: (step: StepRow) => Element) => arrayOf(records, ({ step }) => step && value(step))
   return [
     arrayOf(records, r => r.number),
     arrayOf(records, r => r.fence),
@@ -74,106 +54,129 @@ function columns(records: readonly (Held & { step: StepRow | null })[]): unknown
     of(s => s.due_at),
     of(s => s.result && JSON.stringify(s.result)),
     of(s => (s.attempts.length > 0 ? JSON.stringify(s.attempts) : null)),
-    arrayOf(records, ({ step }) => (step?.hasBegun ? 't' : 'f')),
+    of(s => (s.hasBegun ? 't' : null)),
   ]
 }
 
-const given = (more = '', names = '') => `given as materialized (select * from ${FROM}${more}) k(${NAMES}${names}))`
-const NOW = 'clock_timestamp() + (select clock_offset from environments where id = d.environment)'
+/** What was sent, as far as it is still ours: `held` tells which runs those are, and the time. */
+const ofHeld = (columns: string, names: string) =>
+  `unnest($1::bigint[], $2::int[], ${columns}) k(number, fence, ${names}) join held h on h.id = k.number and h.fence = k.fence`
 
-// The promises are locked one by one in the order of their ids, as everybody locks them, and the fence is asked of the locked row: a
-// join on what the statement saw at its beginning would let a former holder's record in. The time is taken under the lock.
-const HELD = `
-  held as materialized (
-    select k.*, d.t from given k
-    cross join lateral (select ${NOW} as t from due d where kind = '${AUTOMATION_RUN_DUE}' and id = k.number and fence = k.fence limit 1
-      for no key update) d
-  )`
+// Where several runs are recorded, these are planned to be joined by hashing (`connect`): every table is asked by an array of ids, and
+// what it gives is put together in one pass.
+const OF_RUNS = `d.kind = '${AUTOMATION_RUN_DUE}' and d.id = any ($1::bigint[])`
 
-// A step that begins and ends at once is only added: looking first whether it is there would cost as much again.
-const written = (dueAt = 'due_at') => `
-  added as (
+// Locked one by one in the order of their ids, as everybody locks them, and the fence is asked of the locked row: what the statement saw
+// at its beginning would let a former holder's record in. The time is taken under the lock.
+const heldOf = (taken: string) => `${taken},
+  times as materialized (
+    select id, clock_timestamp() + clock_offset as t from environments where id = any (array(select environment from taken))
+  ), held as materialized (select d.id, d.fence, t.t from taken d join times t on t.id = d.environment)`
+const LOCKED = heldOf(`taken as materialized (
+    select d.id, d.fence, d.environment from due d where ${OF_RUNS} order by d.id for no key update
+  )`)
+// Deleting a promise locks it and asks its fence once more, as locking it would.
+const DELETED = heldOf(`taken as (
+    delete from due d using unnest($1::bigint[], $2::int[]) k(number, fence) where ${OF_RUNS} and d.id = k.number and d.fence = k.fence
+    returning d.id, d.fence, d.environment
+  )`)
+
+type Written = { dueAt?: string; more?: { columns: string; names: string } }
+
+/** A step that begins and ends at once is only added: looking first whether it is there would cost as much again. */
+function written(hasBegun: boolean, { dueAt = 'k.due_at', more }: Written = {}): string {
+  const steps = more ? ofHeld(`${STEP}, ${more.columns}`, `${STEP_NAMES}, ${more.names}`) : ofHeld(STEP, STEP_NAMES)
+  const finished = `case when k.status in ('succeeded', 'failed', 'skipped') then h.t end`
+  const added = `added as (
     insert into automation_steps (run, n, step_id, type, status, reason, started_at, finished_at, due_at, result, attempts)
-    select number, n, step_id, type, status, reason, started_at, case when status in ('succeeded', 'failed', 'skipped') then t end, ${dueAt},
-      result::jsonb, coalesce(attempts::jsonb, '[]') from held where n is not null and not has_begun
-  ), changed as (
-    update automation_steps s set status = h.status, reason = h.reason, finished_at = case when h.status in ('succeeded', 'failed', 'skipped') then t end,
-      due_at = ${dueAt.replaceAll('due_at', 'h.due_at')}, result = h.result::jsonb, attempts = coalesce(h.attempts::jsonb, '[]')
-    from held h where h.has_begun and s.run = h.number and s.n = h.n and s.step_id = h.step_id and s.status in ('running', 'waiting')
+    select k.number, k.n, k.step_id, k.type, k.status, k.reason, k.started_at, ${finished}, ${dueAt}, k.result::jsonb,
+      coalesce(k.attempts::jsonb, '[]') from ${steps} where k.n is not null and k.has_begun is null
   )`
-const ANSWER = 'select number, fence, t::text as at from held'
+  if (!hasBegun) return added
+  return `${added}, changed as (
+    update automation_steps s set status = k.status, reason = k.reason, finished_at = ${finished}, due_at = ${dueAt}, result = k.result::jsonb,
+      attempts = coalesce(k.attempts::jsonb, '[]')
+    from ${steps} where k.has_begun and s.run = any (array(
+        select number from unnest($1::bigint[], $12::boolean[]) b(number, has_begun) where has_begun))
+      and s.run = k.number and s.n = k.n and s.step_id = k.step_id and s.status in ('running', 'waiting')
+  )`
+}
+const noted = ({ changes, columns, names }: { changes: string; columns: string; names: string }) => `noted as (
+    update automation_runs r set ${changes}, started_at = coalesce(r.started_at, k.began)
+    from ${ofHeld(columns, names)} where r.number = any ($1::bigint[]) and r.number = k.number
+  )`
+const ANSWER = 'select t::text as at, array_agg(id) as ids, array_agg(fence) as fences from held group by t'
 
-const RECORD = `with ${given()}, ${HELD}, ${written()} ${ANSWER}`
+const record = (hasBegun: boolean) => `with ${LOCKED}, ${written(hasBegun)} ${ANSWER}`
 
-const WAKE = 'coalesce(wake_at, t + make_interval(secs => wait))'
-
-// By an array, each id is looked up; a join may be planned as one that reads the whole backlog (9 ms of 37 for 250 ends of 17,000).
-const SUSPEND = `with ${given(', $13::text[], $14::timestamptz[], $15::float8[], $16::timestamptz[]', ', run_status, wake_at, wait, began')}, ${HELD},
-  ${written(WAKE)},
+const WAKE = 'coalesce(k.wake_at, h.t + make_interval(secs => k.wait))'
+const REST = { columns: '$13::timestamptz[], $14::float8[]', names: 'wake_at, wait' }
+const RESTED = {
+  changes: `status = k.run_status, current_step = k.step_id, due_at = ${WAKE}`,
+  columns: `${REST.columns}, $15::text[], $16::timestamptz[], $4::text[]`,
+  names: `${REST.names}, run_status, began, step_id`,
+}
+const suspend = (hasBegun: boolean) => `with ${LOCKED}, ${written(hasBegun, { dueAt: WAKE, more: REST })},
   rested as (
     update due d set due_at = ${WAKE}, lease_until = null, ring_until = null
-    from held h where d.kind = '${AUTOMATION_RUN_DUE}' and d.id = h.number and d.id = any ($1::bigint[])
-  ), noted as (
-    update automation_runs r set status = h.run_status, current_step = h.step_id, due_at = ${WAKE},
-      started_at = coalesce(r.started_at, h.began)
-    from held h where r.number = h.number
-  ) ${ANSWER}`
+    from ${ofHeld(REST.columns, REST.names)} where ${OF_RUNS} and d.id = k.number
+  ), ${noted(RESTED)} ${ANSWER}`
 
-// Deleting a promise locks it and asks its fence once more, as locking it would.
-const END = `with ${given(', $13::text[], $14::text[], $15::timestamptz[]', ', run_status, run_reason, began')},
-  held as (
-    delete from due d using given k where d.kind = '${AUTOMATION_RUN_DUE}' and d.id = any ($1::bigint[]) and d.id = k.number and d.fence = k.fence
-    returning k.*, ${NOW} as t
-  ), ${written()},
-  noted as (
-    update automation_runs r set status = h.run_status, reason = h.run_reason, current_step = null, due_at = null, finished_at = h.t,
-      started_at = coalesce(r.started_at, h.began)
-    from held h where r.number = h.number
-  ) ${ANSWER}`
+const ENDED = {
+  changes: 'status = k.run_status, reason = k.run_reason, current_step = null, due_at = null, finished_at = h.t',
+  columns: '$13::text[], $14::text[], $15::timestamptz[]',
+  names: 'run_status, run_reason, began',
+}
+const end = (hasBegun: boolean) => `with ${DELETED}, ${written(hasBegun)}, ${noted(ENDED)} ${ANSWER}`
 
-async function send(db: Db, name: string, text: string, records: readonly Held[], values: unknown[]): Promise<(string | null)[]> {
-  const { rows } = await db.query<Held & { at: string }>({ name, text, values })
-  const found = new Map(rows.map(row => [row.number, row]))
+/** Each in two forms: whether any of the steps was recorded before, as running or waiting. */
+const statement = (name: string, text: (hasBegun: boolean) => string) => ({
+  first: { name, text: text(false) },
+  again: { name: `${name}-again`, text: text(true) },
+})
+type Statement = ReturnType<typeof statement>
+const RECORD = statement('record-automation-steps', record)
+const SUSPEND = statement('suspend-automation-runs', suspend)
+const END = statement('end-automation-runs', end)
+
+/** Locks are taken in the order of the runs' numbers; the answers come in the order of the records. */
+async function send<R extends Held & { step: StepRow | null }>(
+  db: Db,
+  { first, again }: Statement,
+  records: readonly R[],
+  values: (sorted: R[]) => unknown[],
+): Promise<(string | null)[]> {
+  const sorted = [...records].sort((a, b) => a.number - b.number)
+  const { rows } = await db.query<{ at: string; ids: number[]; fences: number[] }>({
+    ...(records.some(({ step }) => step?.hasBegun) ? again : first),
+    values: values(sorted),
+  })
+  const held = new Map<number, { at: string; fence: number }>()
+  for (const { at, ids, fences } of rows) for (const [i, id] of ids.entries()) held.set(id, { at, fence: fences[i]! })
   return records.map(({ number, fence }) => {
-    const row = found.get(number)
+    const row = held.get(number)
     return row?.fence === fence ? row.at : null
   })
 }
 
-/** Locks are taken in the order of the runs' numbers; the answers come in the order of the records. */
-async function inOrder<R extends Held>(
-  records: readonly R[],
-  write: (sorted: R[]) => Promise<(string | null)[]>,
-): Promise<(string | null)[]> {
-  const sorted = [...records].sort((a, b) => a.number - b.number)
-  const answers = await write(sorted)
-  const byRecord = new Map(sorted.map((record, i) => [record, answers[i]!]))
-  return records.map(record => byRecord.get(record) ?? null)
-}
-
 /** Records steps of many runs in one statement. Gives the time of each record; null: the run is no longer ours and nothing was written. */
-export const recordSteps = (db: Db, records: readonly StepRecord[]): Promise<(string | null)[]> =>
-  inOrder(records, sorted => send(db, 'record-automation-steps', RECORD, sorted, columns(sorted)))
+export const recordSteps = (db: Db, records: readonly StepRecord[]): Promise<(string | null)[]> => send(db, RECORD, records, columns)
 
 /** Records a step of each run and lets the run rest until it is due. Answers like `recordSteps`. */
 export const suspendRuns = (db: Db, records: readonly Suspension[]): Promise<(string | null)[]> =>
-  inOrder(records, sorted =>
-    send(db, 'suspend-automation-runs', SUSPEND, sorted, [
-      ...columns(sorted),
-      arrayOf(sorted, r => r.status),
-      arrayOf(sorted, r => r.wakeAt),
-      arrayOf(sorted, r => r.waitSeconds),
-      arrayOf(sorted, r => r.began),
-    ]),
-  )
+  send(db, SUSPEND, records, sorted => [
+    ...columns(sorted),
+    arrayOf(sorted, r => r.wakeAt),
+    arrayOf(sorted, r => r.waitSeconds),
+    arrayOf(sorted, r => r.status),
+    arrayOf(sorted, r => r.began),
+  ])
 
 /** Records the last step of each run and its end. Answers like `recordSteps`. */
 export const endRuns = (db: Db, records: readonly End[]): Promise<(string | null)[]> =>
-  inOrder(records, sorted =>
-    send(db, 'end-automation-runs', END, sorted, [
-      ...columns(sorted),
-      arrayOf(sorted, r => r.status),
-      arrayOf(sorted, r => r.reason),
-      arrayOf(sorted, r => r.began),
-    ]),
-  )
+  send(db, END, records, sorted => [
+    ...columns(sorted),
+    arrayOf(sorted, r => r.status),
+    arrayOf(sorted, r => r.reason),
+    arrayOf(sorted, r => r.began),
+  ])

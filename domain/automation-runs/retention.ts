@@ -1,15 +1,17 @@
 import type { Db } from '../../store/connect.ts'
 import { remember } from '../ledger/history.ts'
+import { automationsWithRuns } from './of-automations.ts'
 
 const KEPT_DAYS = 90
 
 // now() and not clock_timestamp(): only a stable time can be looked up in an index. By creation,
-// which is indexed: those that waited for long are passed over until their turn. The row is asked once more when it is locked.
+// which is indexed by automation: those that waited for long are passed over until their turn. The row is asked once more when it is
+// locked.
 const DROP = `
 with old as materialized (
-  select r.number from environments e cross join lateral (
+  select r.number from environments e cross join lateral (${automationsWithRuns('e.id')}) a cross join lateral (
     select number from automation_runs
-    where environment = e.id and created_at < now() + e.clock_offset - make_interval(days => $1)
+    where environment = e.id and automation_id = a.automation_id and created_at < now() + e.clock_offset - make_interval(days => $1)
       and finished_at < now() + e.clock_offset - make_interval(days => $1)
     order by created_at limit $2) r limit $2
 ), locked as materialized (

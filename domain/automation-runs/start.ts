@@ -1,3 +1,4 @@
+import { arrayOf, type Element } from '../../store/array-literal.ts'
 import type { Tx } from '../../store/connect.ts'
 import { orderedId } from '../../store/ids.ts'
 import type { SkipReason } from '../automations/starting.ts'
@@ -9,7 +10,7 @@ import { AUTOMATION_RUN_DUE } from './wake.ts'
 /** `reason`: why it is skipped; null: it starts. */
 export type NewAutomationRun = { automation: string; version: number; event: LogEvent; reason: SkipReason | null }
 
-// An event has at most one run of an automation, whoever handles it once more (an event that was set aside).
+// An event is handled once; a second run of it, should that ever be asked for, is refused by the index `automation_runs_once`.
 const START = `
   with made as (
     insert into automation_runs (environment, id, automation_id, version, user_id, event_id, event_name, happened_at, received_at, partition,
@@ -21,7 +22,6 @@ const START = `
       $9::timestamptz[], $10::smallint[], $11::bigint[], $12::text[]) with ordinality
       k(id, automation, version, user_id, event_id, event_name, happened_at, received_at, partition, log_offset, reason, n)
     order by k.n
-    on conflict (environment, automation_id, event_id) where replay_of is null do nothing
     returning number, due_at
   ), promised as (
     insert into due (kind, id, environment, due_at) select '${AUTOMATION_RUN_DUE}', number, $1, due_at from made where due_at is not null returning id
@@ -30,15 +30,15 @@ const START = `
 
 /** Makes the runs, in one statement; the workers hear of those that start when the transaction commits. */
 export async function startRuns(tx: Tx, environment: Environment, runs: readonly NewAutomationRun[]): Promise<void> {
-  const of = (value: (event: LogEvent) => unknown) => runs.map(({ event }) => value(event))
+  const of = (value: (event: LogEvent) => Element) => arrayOf(runs, ({ event }) => value(event))
   await tx.query({
     name: 'start-automation-runs',
     text: START,
     values: [
       environment,
-      runs.map(() => orderedId('run')),
-      runs.map(({ automation }) => automation),
-      runs.map(({ version }) => version),
+      arrayOf(runs, () => orderedId('run')),
+      arrayOf(runs, r => r.automation),
+      arrayOf(runs, r => r.version),
       of(e => e.user_id),
       of(e => e.id),
       of(e => e.name),
@@ -46,7 +46,7 @@ export async function startRuns(tx: Tx, environment: Environment, runs: readonly
       of(e => e.received_at),
       of(e => e.partition),
       of(e => e.log_offset),
-      runs.map(({ reason }) => reason),
+      arrayOf(runs, r => r.reason),
     ],
   })
 }

@@ -49,18 +49,8 @@ export async function createAutomationDelivery(
   environment: Environment,
   { integrationId, run, stepId }: AutomationDelivery,
 ): Promise<string | null> {
-  const find = async () => {
-    const { rows } = await tx.query<{ id: string }>({
-      name: 'find-automation-delivery',
-      text: `select id from deliveries where environment = $1 and run_id = $2 and step_id = $3 and source = 'automation'`,
-      values: [environment, run.id, stepId],
-    })
-    return rows[0]?.id ?? null
-  }
-  const known = await find()
-  if (known !== null) return known
   const automation = { id: run.automation_id, version: run.version, run_id: run.id, step_id: stepId }
-  const { rows } = await tx.query<{ id: string }>({
+  const made = await tx.query<{ id: string }>({
     name: 'create-automation-delivery',
     text: CREATE,
     values: [
@@ -77,5 +67,11 @@ export async function createAutomationDelivery(
       stepId,
     ],
   })
-  return rows[0]?.id ?? (await find())
+  if (made.rows[0]) return made.rows[0].id
+  const { rows } = await tx.query<{ id: string }>({
+    name: 'find-automation-delivery',
+    text: `select id from deliveries where environment = $1 and run_id = $2 and step_id = $3 and source = 'automation'`,
+    values: [environment, run.id, stepId],
+  })
+  return rows[0]?.id ?? null
 }

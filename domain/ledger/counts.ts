@@ -1,4 +1,5 @@
 import type { Db } from '../../store/connect.ts'
+import { automationsWithRuns } from '../automation-runs/of-automations.ts'
 import type { Environment } from '../environment.ts'
 import type { Schedule } from '../reports/slots.ts'
 import { PRIORITIES } from '../runs/ring.ts'
@@ -16,9 +17,10 @@ export type Window = { from: string; to: string; now: string; kinds: readonly Le
 /** Seconds after which what is due and not done is overdue. */
 export const OVERDUE_SECONDS = 60
 
-const made = (kind: LedgerKind, table: string, open: string) => `
+const made = (kind: LedgerKind, from: string, open: string) => `
   select '${kind}' as kind, case when status not in (${open}) then status end as outcome, coalesce(reason, '') as reason, count(*) as count
-  from ${table} where '${kind}' = any ($4::text[]) and environment = $1 and created_at >= $2 and created_at < $3 group by status, reason`
+  from ${from} where '${kind}' = any ($4::text[]) and environment = $1 and created_at >= $2 and created_at < $3 group by status, reason`
+const RUNS = `(${automationsWithRuns('$1')}) a join automation_runs r using (automation_id)`
 
 // What is due of runs and deliveries is asked of their promises: of what waits for something else nothing is due, and what is paused or
 // held is promised for later. While a worker has one in hand it is being done.
@@ -34,7 +36,7 @@ const OPEN_DELIVERY = `'pending', 'retrying'`
 
 const LEDGER = `
 with counted as (
-    ${made('automation_runs', 'automation_runs', OPEN_RUN)}
+    ${made('automation_runs', RUNS, OPEN_RUN)}
     union all
     ${made('deliveries', 'deliveries', OPEN_DELIVERY)}
     union all

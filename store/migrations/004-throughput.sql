@@ -1,6 +1,9 @@
 -- What an environment has promised is found by `due_by_time`, kind by kind: one index less to write with each promise.
 drop index due_by_environment;
 
+-- Nor need what is asked of runs by their creation an index of its own: it is asked automation by automation.
+drop index automation_runs_by_time;
+
 -- Edges of windows ----------------------------------------------------------------------------------------------------------------
 
 -- As before, and what is asked for most is answered by one look: an edge that nothing was received after, or nothing before. The

@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { loadRuns } from '../../domain/automation-runs/load.ts'
-import { endRuns } from '../../domain/automation-runs/record.ts'
+import { type AutomationRun, loadRuns } from '../../domain/automation-runs/load.ts'
+import { endRuns, recordSteps, type StepRow, suspendRuns } from '../../domain/automation-runs/record.ts'
 import { loadTriggers } from '../../domain/automation-runs/trigger.ts'
+import { createAutomationDelivery } from '../../domain/deliveries/create.ts'
 import { loadDeliveries } from '../../domain/deliveries/load.ts'
 import { recordDelivered } from '../../domain/deliveries/record-success.ts'
 import { consumeBatch } from '../../domain/log/consume.ts'
@@ -22,17 +23,19 @@ const LEASE = 30_000
 let api: TestApi
 // One connection each, so that the plans made on empty tables are those used later.
 let planned: Pool
-let pool: Pool
+let recording: Pool
+let hookId: string
+let ended = 0
 let environment: number
 let call: Client
 beforeAll(async () => {
   api = await startApi()
   for (const table of TABLES) await api.pool.query(`alter table ${table} set (autovacuum_enabled = false)`)
   planned = connect({ url: api.databaseUrl, max: 1, plansOnce: true })
-  pool = connect({ url: api.databaseUrl, max: 1 })
+  recording = connect({ url: api.databaseUrl, max: 1, plansOnce: true, hashes: true })
   environment = api.project.sandboxEnvironment
   call = sandbox(api)
-  await hook({ call, config: { events: ['go'] } })
+  hookId = (await hook({ call, config: { events: ['go'] } })).id
   await must(call, 'POST', '/v4/automations', {
     name: 'Leave at once',
     status: 'active',
@@ -42,7 +45,7 @@ beforeAll(async () => {
 })
 afterAll(async () => {
   await planned.end()
-  await pool.end()
+  await recording.end()
   await api.stop()
 })
 
@@ -63,11 +66,48 @@ async function turn(id: string): Promise<void> {
       expect(await recordDelivered(planned, [{ claimed: claimed!, delivery: delivery!, attempt }])).toEqual([true])
     } else {
       const [loaded] = await loadRuns(planned, [{ number: id, fence: claimed!.fence }])
-      const { run } = loaded!
-      await loadTriggers(planned, [run])
-      expect(await endRuns(pool, [{ ...run, step: null, status: 'succeeded', reason: null, began: run.now }])).not.toContain(null)
+      await loadTriggers(planned, [loaded!.run])
+      await carryOn(loaded!.run)
     }
   }
+}
+
+/** All that is recorded of a run, alone over connections of the one kind and with others over those of the other. */
+async function carryOn(run: AutomationRun): Promise<void> {
+  const step = (n: number, status: StepRow['status'], hasBegun = false): StepRow => ({
+    ...{
+      n,
+      step_id: `s${n}`,
+      type: 'webhook',
+      status,
+      reason: null,
+      started_at: run.now,
+      due_at: null,
+      result: null,
+      attempts: [],
+      hasBegun,
+    },
+  })
+  const rest = { ...run, status: 'waiting' as const, wakeAt: run.now, waitSeconds: 0, began: run.now }
+  const tx = await planned.connect()
+  await tx.query('begin')
+  expect(await createAutomationDelivery(tx, environment, { integrationId: hookId, run, stepId: 's0' })).not.toBeNull()
+  await tx.query('rollback')
+  tx.release()
+  for (const [i, db] of [planned, recording].entries()) {
+    const [first, second] = [2 * i, 2 * i + 1]
+    const came = [
+      await recordSteps(db, [{ ...run, step: step(first, 'succeeded') }]),
+      await suspendRuns(db, [{ ...rest, step: step(second, 'waiting') }]),
+      await suspendRuns(db, [{ ...rest, step: step(second, 'waiting', true) }]),
+      await recordSteps(db, [{ ...run, step: step(second, 'succeeded', true) }]),
+    ]
+    expect(came.flat()).not.toContain(null)
+  }
+  const end = { ...run, status: 'succeeded' as const, reason: null, began: run.now }
+  const db = ended++ % 2 === 0 ? planned : recording
+  const last = ended % 4 < 2 ? step(4, 'succeeded') : null
+  expect(await endRuns(db, [{ ...end, step: last }])).not.toContain(null)
 }
 
 /** What waits for later. */
@@ -99,13 +139,14 @@ async function fill(): Promise<void> {
   )
 }
 
-const read = () => rowsRead([planned, pool], TABLES)
+const read = () => rowsRead([planned, recording], TABLES)
 
 test('what workers planned on empty tables finds its rows when they are full', async () => {
   await fill()
   await turn('full-0')
   const before = await read()
   await turn('full-1')
+  await turn('full-2')
   const after = await read()
   for (const table of TABLES) expect(after[table]! - before[table]!, table).toBeLessThan(500)
 })

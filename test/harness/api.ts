@@ -96,6 +96,7 @@ export async function startApi(options: TestApiOptions = {}): Promise<TestApi> {
   const listing = connect({ url: database.url, plansOnce: true })
   const stepping = connect({ url: database.url, max: 2 })
   const planned = connect({ url: database.url, plansOnce: true })
+  const recording = connect({ url: database.url, plansOnce: true, hashes: true })
   const out = outgoing({ allowPrivateNetwork: true })
   const deps = {
     pool,
@@ -125,6 +126,7 @@ export async function startApi(options: TestApiOptions = {}): Promise<TestApi> {
         ...promises({
           pool,
           planned,
+          recording,
           secrets,
           storage,
           outgoing: out,
@@ -154,6 +156,7 @@ export async function startApi(options: TestApiOptions = {}): Promise<TestApi> {
       await listing.end()
       await stepping.end()
       await worker?.stop()
+      await recording.end()
       await planned.end()
       await out.close()
       await database.drop()

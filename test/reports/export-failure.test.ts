@@ -36,6 +36,7 @@ async function work(writePart: FileStorage['writePart']): Promise<void> {
   const deps = {
     pool,
     planned: pool,
+    recording: pool,
     secrets,
     outgoing: out,
     mail: undefined,

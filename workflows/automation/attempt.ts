@@ -15,6 +15,8 @@ import { failed, type StepDeps, type StepInput, type StepKind, StepSkipped, skip
 
 export type Attempting = {
   pool: Pool
+  /** Its connections plan a statement once. */
+  planned: Pool
   deps: StepDeps
   record: Recording
   policy: RetryPolicy
@@ -60,13 +62,13 @@ function attemptsWith({ recorded, now }: StepInput): (error: string | null) => A
 type By<K> = Extract<StepKind, { by: K }>
 
 async function inTransaction(kind: By<'transaction'>, input: StepInput, attempting: Attempting, write: WriteDown): Promise<Recorded> {
-  const { pool, deps, at, policy, record, inTurn } = attempting
+  const { pool, planned, deps, at, policy, record, inTurn } = attempting
   // A wait that is looked at has begun already: looking is no attempt.
   const attempts = kind.effect && input.recorded?.status !== 'waiting' ? attemptsWith(input) : () => input.recorded?.attempts ?? []
   try {
     at('before-effect')
     return await inTurn(input.run.environment, () =>
-      transaction(pool, async tx => {
+      transaction(kind.plansOnce ? planned : pool, async tx => {
         const verdict = await kind.transact(tx, input, deps)
         at('after-effect')
         return write({ verdict, attempts: attempts(null) }, recordingIn(tx))

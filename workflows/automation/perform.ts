@@ -15,6 +15,8 @@ export type AutomationOptions = {
   pool: Pool
   /** Its connections plan a statement once. */
   planned?: Pool
+  /** Its connections plan once and join by hashing: for records of many runs. */
+  recording?: Pool
   effects: Effects
   /** Of every effect but webhooks, which are deliveries. */
   policy?: RetryPolicy
@@ -23,7 +25,7 @@ export type AutomationOptions = {
 }
 
 /** Enough that the statements of all runs under way are large ones, few enough that a worker's runs are carried on within a lease. */
-const CONCURRENCY = 2_000
+const CONCURRENCY = 3_000
 
 /** Steps that write in a transaction of their own at the same time: the rest of the pool is for what travels together. */
 const TRANSACTIONS = 8
@@ -32,6 +34,7 @@ const TRANSACTIONS = 8
 export function automationPerformer({
   pool,
   planned = pool,
+  recording = pool,
   effects,
   policy = POLICIES.step,
   at = NOWHERE,
@@ -42,9 +45,9 @@ export function automationPerformer({
   const deps: StepDeps = { pool, effects, triggerOf: triggers }
   const inTurn = takingTurns(TRANSACTIONS)
   const record = {
-    step: batching((records: Parameters<typeof recordSteps>[1]) => recordSteps(pool, records)),
-    rest: batching((records: Parameters<typeof suspendRuns>[1]) => suspendRuns(pool, records)),
-    end: batching((records: Parameters<typeof endRuns>[1]) => endRuns(pool, records)),
+    step: batching((records: Parameters<typeof recordSteps>[1]) => recordSteps(recording, records)),
+    rest: batching((records: Parameters<typeof suspendRuns>[1]) => suspendRuns(recording, records)),
+    end: batching((records: Parameters<typeof endRuns>[1]) => endRuns(recording, records)),
   }
   return {
     kind: AUTOMATION_RUN_DUE,
@@ -55,7 +58,7 @@ export function automationPerformer({
       const loaded = await load({ number: id, fence })
       if (!loaded) return { is: 'lost' }
       const halted = await halt(loaded.run, loaded.run, pool)
-      return halted ?? carry(loaded, { pool, deps, record, policy, at, signals, inTurn })
+      return halted ?? carry(loaded, { pool, planned, deps, record, policy, at, signals, inTurn })
     },
   }
 }

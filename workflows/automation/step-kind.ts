@@ -65,8 +65,8 @@ export type StepDeps = {
 export type StepKind<S extends Step = Step> =
   /** Decides by what is known, or by reading; recorded along with other runs' steps. */
   | { by: 'decision'; effect?: boolean; decide(input: StepInput<S>, deps: StepDeps): Promise<Verdict> | Verdict }
-  /** Writes to Postgres: its writes and its record are one transaction. */
-  | { by: 'transaction'; effect?: boolean; transact(tx: Tx, input: StepInput<S>, deps: StepDeps): Promise<Verdict> }
+  /** Writes to Postgres: its writes and its record are one transaction. `plansOnce`: its statements have one sensible plan each. */
+  | { by: 'transaction'; effect?: boolean; plansOnce?: boolean; transact(tx: Tx, input: StepInput<S>, deps: StepDeps): Promise<Verdict> }
   /** Goes outside. `failure`: the step's code once its attempts are used up. */
   | { by: 'effect'; effect: true; failure: string; act(input: StepInput<S>, scope: EffectScope, deps: StepDeps): Promise<Verdict> }
 

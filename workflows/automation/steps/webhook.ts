@@ -9,6 +9,7 @@ const LOOK = 'P1D'
 export const webhook: StepKinds['webhook'] = {
   by: 'transaction',
   effect: true,
+  plansOnce: true,
   async transact(tx, { step, run, recorded, now }) {
     if (recorded?.status !== 'waiting') {
       const delivery = await createAutomationDelivery(tx, run.environment, { integrationId: step.integration_id, run, stepId: step.id })
