@@ -8,7 +8,6 @@ import { run } from './process.ts'
 import { createTenants, openPool } from './product.ts'
 import { median, option, type Result, round, say, table, thousands } from './report.ts'
 
-const WARM_UP = 2_000
 const DRIVERS = ['BullMQ', 'pg-boss'] as const
 
 export type Driver = (typeof DRIVERS)[number]
@@ -31,13 +30,14 @@ export async function measureRuns(
       run(ground, { name: `worker-${n}`, script, args: [database, redis?.url ?? ''], ready: /worker is ready/ }),
     ),
   )
-  await makeAndAwait(pool, tenant!.environment, WARM_UP)
+  // The first round warms up, as that of the peer does.
+  await makeAndAwait(pool, tenant!.environment, runs)
   const rates: number[] = []
   for (let n = 1; n <= rounds; n++) {
     rates.push(runs / (await makeAndAwait(pool, tenant!.environment, runs)))
     say(`  ${driver}, ${workers} worker(s), round ${n}: ${thousands(rates.at(-1)!)} runs/s`)
   }
-  const checked = await check(pool, WARM_UP + rounds * runs)
+  const checked = await check(pool, (1 + rounds) * runs)
   await Promise.all(processes.map(one => one.stop()))
   await redis?.end()
   return { rates, checked, durability: await durability(database) }

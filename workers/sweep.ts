@@ -22,6 +22,8 @@ const PERIOD_MS = 1_000
 const BACKLOG = 20
 /** However many wake it, a sweep rests for so many times as long as it took: what it costs is a part of what there is. */
 const REST = 2
+/** While there is a backlog at least this long: few large sweeps cost less than many small ones, and the window lasts much longer. */
+const BEHIND_MS = 100
 /** When another process was at it. */
 const BUSY_MS = 10
 
@@ -41,9 +43,10 @@ export function startSweep({ pool, queue, take, hasRoomFor, log }: SweepOptions)
   async function ringAll(): Promise<boolean> {
     const began = performance.now()
     const due = await takeRings(pool, WINDOW)
-    rested = due ? pause(Math.min((performance.now() - began) * REST, PERIOD_MS)) : pause(BUSY_MS)
+    if (due) isBehind = due.length >= BACKLOG
+    const enoughRest = Math.max((performance.now() - began) * REST, isBehind ? BEHIND_MS : 0)
+    rested = pause(due ? Math.min(enoughRest, PERIOD_MS) : BUSY_MS)
     if (!due) return false
-    isBehind = due.length >= BACKLOG
     enough = due.length / 4
     claimed = 0
     // None waits for another: a queue that is slow for one kind must not hold up the others.

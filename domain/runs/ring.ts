@@ -44,18 +44,19 @@ export const OF_GROUP =
 /** However many environments and destinations have work, each gets this many rings at a time. */
 const SMALLEST_SHARE = 20
 
-// Per group only the first `share` promises that are due and free are looked at: those rung already count, so the window of outstanding
-// rings stays short and the backlog stays here. No environment has more than half of it, and its destinations share what it has, so
+// Per group only the first `share` promises that are due and free are looked at, those rung already among them, so the window of
+// outstanding rings stays short and the backlog stays here. No environment has more than half of it, and its destinations share what it has, so
 // that one with a backlog does not stand in the way of the others; rn interleaves environments, and destinations within: round robin.
 // What is not due yet is not read: the time of the statement is one that an index can be asked for.
-// Of those rung already only the place counts; what makes a row free is asked of the locked row once more: somebody may have claimed it.
+// What makes a row free is asked of the locked row once more: somebody may have claimed it.
 // One sweep at a time (the gate): a second one would lock what the first has rung, if only to see that, and whoever claims passes over
 // what is locked: the ring would be lost. The gate is the statement's: a process that stands still afterwards holds up nobody.
 const TAKE = `
 with recursive gate as materialized (
   select pg_try_advisory_xact_lock(${LOCK.sweep}, 0) as is_ours
 ), ${GROUPS}, places as (
-  select *, count(*) over (partition by kind, priority, environment) as destinations,
+  select *, row_number() over () as no, dense_rank() over (order by kind, priority, environment) as tenant,
+    count(*) over (partition by kind, priority, environment) as destinations,
     (row_number() over (partition by kind, priority, environment order by destination) = 1)::int as is_first
   from groups where (select is_ours from gate)
 ), counted as (
@@ -65,18 +66,16 @@ with recursive gate as materialized (
     least($1 / 2, greatest(${SMALLEST_SHARE}, least($1 / 2, greatest(${SMALLEST_SHARE}, $1 / g.environments)) / g.destinations))::int as share
   from counted g ${CLOCK_OF_GROUP}
 ), looked as (
-  select d.*, g.priority, g.environment, g.destination,
-    row_number() over (partition by g.kind, g.priority, g.environment, g.destination order by d.due_at, d.id) as place
+  select d.at, d.id, g.priority, g.tenant, g.destination, row_number() over (partition by g.no order by d.due_at, d.id) as place
   from shares g cross join lateral (
-    select ctid as at, kind, id, due_at, ring_until from due
+    select ctid as at, id, due_at, ring_until from due
     where ${OF_GROUP} and due_at <= statement_timestamp() + g.clock_offset and (lease_until is null or lease_until < clock_timestamp())
     order by due_at, id limit g.share) d
+  where d.ring_until is null or d.ring_until < clock_timestamp()
 ), open as (
-  select at, id, ring_until, priority,
-    row_number() over (partition by kind, priority, environment order by place, destination) as rn
-  from looked
+  select at, id, priority, row_number() over (partition by tenant order by place, destination) as rn from looked
 ), first as materialized (
-  select at, priority, rn from open where ring_until is null or ring_until < clock_timestamp() order by priority, rn, id limit $1
+  select at, priority, rn from open order by priority, rn, id limit $1
 ), chosen as materialized (
   select d.*, f.priority, f.rn from first f cross join lateral (
     select ctid as at, kind, id from due
