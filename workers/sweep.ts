@@ -23,7 +23,7 @@ const BACKLOG = 20
 /** However many wake it, a sweep rests for so many times as long as it took: what it costs is a part of what there is. */
 const REST = 2
 /** While there is a backlog at least this long: few large sweeps cost less than many small ones, and the window lasts much longer. */
-const BEHIND_MS = 100
+const BEHIND_MS = 30
 /** When another process was at it. */
 const BUSY_MS = 10
 
