@@ -29,7 +29,8 @@ export async function work(
   const { allowPrivateNetwork, mail, exportPartRows: partRows } = config
   const queue = await openQueue(config, log, ground)
   const planned = connect({ url, name: 'perennial-turning', plansOnce: true })
-  const recording = connect({ url, name: 'perennial-recording', plansOnce: true, hashes: true })
+  // Steps, rests and ends, and of each two flushes at a time.
+  const recording = connect({ url, name: 'perennial-recording', max: 6, plansOnce: true, hashes: true })
   const out = outgoing({ allowPrivateNetwork })
   const ways = { outgoing: out, allowPrivateNetwork, mail, publicUrl }
   const worker = await startWorker({

@@ -2,7 +2,7 @@
 export const settings = {
   listen_addresses: '127.0.0.1',
   unix_socket_directories: '', // a socket's path may have 107 bytes, a DATA_DIR more
-  max_connections: '100',
+  max_connections: '300', // a service under load has some 50 open, and several may be on one folder
   shared_buffers: '128MB',
   max_wal_size: '2GB',
   wal_compression: 'on',

@@ -19,7 +19,8 @@ test.each([
   if (list !== 'audit-log') {
     const make = (n: number) =>
       api.call('POST', `/v4/${list}`, { body: { name: `n${n}`, ...(list === 'experiments' && { alias_id: `n${n}` }) } })
-    await Promise.all(Array.from({ length: 30 }, (_, n) => make(n)))
+    const made = await Promise.all(Array.from({ length: 30 }, (_, n) => make(n)))
+    expect(made.filter(({ status }) => status !== 201).map(({ status, body }) => [status, body])).toEqual([])
   }
   const { body } = await api.call('GET', `/v4/${list}?limit=100`)
   const shown = body.data.map(({ created_at, id }: Row) => `${created_at} ${id}`)

@@ -24,7 +24,7 @@ test('a folder that counts as empty becomes a durable UTF-8 database, and is the
     data_checksums: 'on',
     server_encoding: 'UTF8',
     password_encryption: 'scram-sha-256',
-    max_connections: '100',
+    max_connections: '300',
     max_wal_size: '2048',
     listen_addresses: '127.0.0.1',
     data_directory: join(dataDir, 'postgres'),
