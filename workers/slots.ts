@@ -12,7 +12,9 @@ export function slots({ concurrency, perEnvironment = concurrency, perDestinatio
   let reserved = 0
   const environments = new Map<number, number>()
   const destinations = new Map<number, number>()
-  const waiting = new Map<number, Candidate>()
+  // By environment and destination, each in the order in which they came: of those that share them all fit or none does.
+  const waiting = new Map<string, Map<number, Candidate>>()
+  let waitingCount = 0
   const add = (map: Map<number, number>, key: number | null, by: 1 | -1) => {
     if (key === null) return
     const count = (map.get(key) ?? 0) + by
@@ -25,9 +27,30 @@ export function slots({ concurrency, perEnvironment = concurrency, perDestinatio
     add(destinations, destination, by)
   }
   const tightest = Math.min(perEnvironment, perDestination)
+  const free = () => concurrency - used - reserved
+  const fits = ({ environment, destination }: Candidate) =>
+    (environments.get(environment) ?? 0) < perEnvironment && (destination === null || (destinations.get(destination) ?? 0) < perDestination)
+  const groupOf = ({ environment, destination }: Candidate) => `${environment}:${destination}`
+
+  function keepInMind(candidate: Candidate): void {
+    const key = groupOf(candidate)
+    const group = waiting.get(key) ?? new Map<number, Candidate>()
+    if (waitingCount >= MOST_WAITING || group.has(candidate.id)) return
+    waiting.set(key, group.set(candidate.id, candidate))
+    waitingCount++
+  }
+
+  function admitOne(candidate: Candidate): Candidate {
+    count(1, candidate)
+    const key = groupOf(candidate)
+    const group = waiting.get(key)
+    if (group?.delete(candidate.id)) waitingCount--
+    if (group?.size === 0) waiting.delete(key)
+    return candidate
+  }
 
   return {
-    free: () => concurrency - used - reserved,
+    free,
     reserve(count: number): void {
       reserved += count
     },
@@ -42,25 +65,21 @@ export function slots({ concurrency, perEnvironment = concurrency, perDestinatio
     admit(candidates: Iterable<Candidate>): Candidate[] {
       const admitted: Candidate[] = []
       for (const candidate of candidates) {
-        const { id, environment, destination } = candidate
-        const fits =
-          (environments.get(environment) ?? 0) < perEnvironment &&
-          (destination === null || (destinations.get(destination) ?? 0) < perDestination)
-        if (fits) {
-          count(1, candidate)
-          waiting.delete(id)
-          admitted.push(candidate)
-        } else if (waiting.size < MOST_WAITING) waiting.set(id, candidate)
+        if (fits(candidate)) admitted.push(admitOne(candidate))
+        else keepInMind(candidate)
       }
       return admitted
     },
-    /** Those kept in mind that fit now: counted from now on. */
+    /** Those kept in mind that fit now: counted from now on. One of each environment and destination after the other. */
     admitWaiting(): Candidate[] {
       const admitted: Candidate[] = []
-      for (const candidate of [...waiting.values()]) {
-        if (concurrency - used - reserved <= 0) break
-        admitted.push(...this.admit([candidate]))
+      const next = (group: Map<number, Candidate>): boolean => {
+        const [first] = group.values()
+        if (free() <= 0 || !first || !fits(first)) return false
+        admitted.push(admitOne(first))
+        return true
       }
+      for (let groups = [...waiting.values()]; groups.length > 0; ) groups = groups.filter(next)
       return admitted
     },
   }
