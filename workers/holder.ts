@@ -72,12 +72,16 @@ export function holder({ pool, beating, performers, leaseMs, log, onOutcome, onC
         // This process may have claimed it anew after it lost it: that hold lives on.
         if (held.get(key) === entry) held.delete(key)
         slots.vacate(claimed)
-        for (const wake of freed) wake()
+        wakeWaiting()
         pullLater(performer.kind)
       })
     const entry: Held = { claimed, lease, until: claimedAt + leaseMs, done }
     held.get(key)?.lease.abort(new Error('the lease was lost'))
     held.set(key, entry)
+  }
+
+  const wakeWaiting = () => {
+    for (const wake of freed) wake()
   }
 
   async function freeSlots({ slots }: Room): Promise<number> {
@@ -124,6 +128,7 @@ export function holder({ pool, beating, performers, leaseMs, log, onOutcome, onC
       })
     } finally {
       for (const candidate of rest.values()) slots.vacate(candidate)
+      if (rest.size > 0) wakeWaiting()
     }
     onClaimed(admitted.length)
   }
@@ -144,6 +149,8 @@ export function holder({ pool, beating, performers, leaseMs, log, onOutcome, onC
       })
     } finally {
       slots.unreserve(ids.length)
+      // Some of them may have been somebody else's already: whoever waits for a slot need not wait for the end of what was granted.
+      wakeWaiting()
     }
     onClaimed(ids.length)
   }
@@ -225,7 +232,7 @@ export function holder({ pool, beating, performers, leaseMs, log, onOutcome, onC
     /** Takes no more, lets steps under way finish for a moment, gives everything else back. */
     async stop(): Promise<void> {
       stopping.abort()
-      for (const wake of freed) wake()
+      wakeWaiting()
       const timer = setTimeout(() => halt.abort(new Error('the process stops')), STOP_GRACE_MS)
       await Promise.allSettled(claiming)
       await Promise.all([...held.values()].map(({ done }) => done))

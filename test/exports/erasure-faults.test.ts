@@ -154,6 +154,8 @@ test('an acceptance waits for an erasure that it could miss', async () => {
   expect(await usersIn((await finished(api.call, body.id)).file_url)).toEqual(['ben', 'carl', 'dora'])
 })
 
+const failing = () => Promise.reject(new Error('the disk'))
+
 async function rewriting(file: string, run: number) {
   const options = { pool: api.pool, storage: api.storage, environment, file }
   const made = (await rewriteFile({ ...options, mark: `${run}-1.1`, signal: new AbortController().signal }))!
@@ -293,6 +295,30 @@ test('a download that looked at the record before the file was replaced sends th
   expect([answer.status, answer.headers.get('etag')]).toEqual([200, `"${manifest.sha256}"`])
   expect(answer.headers.get('content-length')).toBe(String(manifest.bytes))
   expect([text.includes(ids[who]!), text.length]).toEqual([false, manifest.bytes])
+})
+
+test('what is replaced and cleared away while it is being rewritten is no failure: it is looked at anew', async () => {
+  await work()
+  for (const format of ['csv', 'parquet']) {
+    const { object } = await exportAll(api, { ...WHOLE_YEAR, format })
+    await rest()
+    const who = format === 'csv' ? 'anna' : 'ben'
+    const known = (await runsOf()).length
+    await eraseUser(api.pool, environment, ids[who]!)
+    const run = (await runsOf())[known]!
+    const overtaken = async () => {
+      const other = await rewriting(object.id, run)
+      expect(await other.replace()).toBe(true)
+      await other.clear()
+      throw Object.assign(new Error('no such file'), { code: 'ENOENT' })
+    }
+    const storage: FileStorage = { ...api.storage, read: overtaken, composePart: overtaken }
+    const options = { pool: api.pool, storage, environment, file: object.id, mark: `${run}-9.1`, signal: new AbortController().signal }
+    expect(await rewriteFile(options)).toBeNull()
+    await expect(rewriteFile({ ...options, storage: { ...storage, read: failing, composePart: failing } })).rejects.toThrow('the disk')
+    await work()
+    await erasuresEnded(api.pool)
+  }
 })
 
 test('a download under way when the file is replaced breaks off, and is whole when it goes on with If-Range', async () => {

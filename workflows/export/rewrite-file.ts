@@ -26,10 +26,23 @@ const markOf = (name: string): number | undefined => {
   return run === undefined ? undefined : Number(run)
 }
 
-/** Writes what a file is without the rows of all who wait to be erased from it. Null when there is no such file any more. */
-export async function rewriteFile({ pool, storage, environment, file, mark, signal }: RewriteOptions): Promise<Rewritten | null> {
+/**
+ * Writes what a file is without the rows of all who wait to be erased from it. Null when there is no such file any more, or when somebody
+ * else has replaced it meanwhile and cleared away what was being read: whoever asked looks at it anew, without a failed attempt.
+ */
+export async function rewriteFile(options: RewriteOptions): Promise<Rewritten | null> {
+  const { pool, environment, file } = options
   const stored = await storedFile(pool, environment, file)
   if (stored === null) return null
+  try {
+    return await rewrite(stored, options)
+  } catch (error) {
+    if ((await storedFile(pool, environment, file))?.sha256 !== stored.sha256) return null
+    throw error
+  }
+}
+
+async function rewrite(stored: StoredFile, { storage, file, mark, signal }: RewriteOptions): Promise<Rewritten> {
   const { sha256: of, to_erase: erased, parts: old } = stored
   const options = { storage, file, stored, name: (n: number) => `${n}.erase-${mark}`, signal }
   const made = stored.format === 'parquet' ? await rewriteParquet(options) : await rewriteText(options)
