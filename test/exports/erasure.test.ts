@@ -3,6 +3,7 @@ import { gunzipSync } from 'node:zlib'
 import { parse } from 'csv-parse/sync'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { startApi, type TestApi, type TestProjectKeys } from '../harness/api.ts'
+import { QUICK } from '../harness/engine.ts'
 import { eraseUser, erasuresEnded, filesWith } from '../harness/erasure.ts'
 import { item } from '../harness/events.ts'
 import { type Exported, exportAll, finished, WHOLE_YEAR } from '../harness/exports.ts'
@@ -11,7 +12,7 @@ import { tracesOf } from '../harness/traces.ts'
 
 let api: TestApi
 beforeAll(async () => {
-  api = await startApi({ worker: true, leaseMs: 15_000, partRows: 7 })
+  api = await startApi({ worker: true, leaseMs: 15_000, partRows: 7, policies: QUICK })
 })
 afterAll(() => api.stop())
 
