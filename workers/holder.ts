@@ -136,6 +136,7 @@ export function holder({ pool, beating, performers, leaseMs, log, onOutcome, onC
   async function claim(room: Room, ids: number[]): Promise<void> {
     const { performer, slots } = room
     const isSure = slots.surelyFits(ids.length)
+    let granted = 0
     slots.reserve(ids.length)
     try {
       if (!isSure) {
@@ -144,13 +145,14 @@ export function holder({ pool, beating, performers, leaseMs, log, onOutcome, onC
         return
       }
       await grant(performer, ids, (claimed, claimedAt) => {
+        granted++
         slots.occupy(claimed)
         hold(room, claimed, claimedAt)
       })
     } finally {
       slots.unreserve(ids.length)
-      // Some of them may have been somebody else's already: whoever waits for a slot need not wait for the end of what was granted.
-      wakeWaiting()
+      // What was somebody else's already has left its slot: whoever waits for one need not wait for the end of what was granted.
+      if (granted < ids.length) wakeWaiting()
     }
     onClaimed(ids.length)
   }
