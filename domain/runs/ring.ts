@@ -45,8 +45,9 @@ export const OF_GROUP =
 const SMALLEST_SHARE = 20
 
 // Per group only the first `share` promises that are due and free are looked at, those rung already among them, so the window of
-// outstanding rings stays short and the backlog stays here. No environment has more than half of it, and its destinations share what it has, so
-// that one with a backlog does not stand in the way of the others; rn interleaves environments, and destinations within: round robin.
+// outstanding rings stays short and the backlog stays here. No environment has more than half of it, and its destinations share what it
+// has, so that one with a backlog does not stand in the way of the others; rn interleaves environments, and destinations within: round
+// robin.
 // What is not due yet is not read: the time of the statement is one that an index can be asked for.
 // What makes a row free is asked of the locked row once more: somebody may have claimed it.
 // One sweep at a time (the gate): a second one would lock what the first has rung, if only to see that, and whoever claims passes over

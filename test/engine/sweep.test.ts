@@ -54,21 +54,17 @@ test('a handful is taken by the worker that sweeps, if it has plenty of room; ot
   await expect.poll(() => rung).toContain(run)
 })
 
-test('what is locked when its ring is heard is asked for once more: the ring is not lost', async () => {
+/** A worker that hears what it is told and finds nothing by itself. `onClaim`: before its nth claim is sent. */
+async function hearing(concurrency: number, onClaim: (n: number) => Promise<unknown>) {
   const { queue, bells } = deaf()
-  const run = await bench.begin('job', 'locked')
-  // No sweep finds the run in place of its ring.
   const sweeper = await bench.pool.connect()
   await sweeper.query('begin')
   await sweeper.query('select pg_advisory_xact_lock($1, 0)', [LOCK.sweep])
-  const locker = await bench.pool.connect()
-  await locker.query('begin')
-  await locker.query('select 1 from due where id = $1 for no key update', [run])
   let claims = 0
   const pool: Pool = Object.create(bench.pool, {
     query: {
       value: async (query: { name?: string }, values?: unknown[]) => {
-        if (query.name === 'claim-due' && ++claims === 2) await locker.query('rollback')
+        if (query.name === 'claim-due') await onClaim(++claims)
         return bench.pool.query(query as never, values as never)
       },
     },
@@ -77,16 +73,59 @@ test('what is locked when its ring is heard is asked for once more: the ring is 
     pool,
     url: bench.url,
     queue,
-    performers: workflowPerformers([job(8)], { pool: bench.pool, policies: QUICK }),
+    performers: workflowPerformers([job(concurrency)], { pool: bench.pool, policies: QUICK }),
     leaseMs: 1000,
     log: pino({ level: 'silent' }),
   })
+  return {
+    ring: bells.get('job')!,
+    claims: () => claims,
+    async stop() {
+      await worker.stop()
+      sweeper.release(true)
+    },
+  }
+}
+
+test('what is locked when its ring is heard is asked for once more: the ring is not lost', async () => {
+  const run = await bench.begin('job', 'locked')
+  const locker = await bench.pool.connect()
+  await locker.query('begin')
+  await locker.query('select 1 from due where id = $1 for no key update', [run])
+  const worker = await hearing(8, async n => n === 2 && locker.query('rollback'))
   try {
-    await bells.get('job')!([run])
+    await worker.ring([run])
     await bench.ended(run)
-    expect(claims).toBe(2)
+    expect(worker.claims()).toBe(2)
   } finally {
     await worker.stop()
-    for (const held of [sweeper, locker]) held.release(true)
+    locker.release(true)
+  }
+})
+
+test('a slot that was kept for what somebody else has had goes at once to the ring that waits for one', async () => {
+  const run = await bench.begin('job', 'waits')
+  let sent = () => {}
+  const isSent = new Promise<void>(resolve => {
+    sent = resolve
+  })
+  let answer = () => {}
+  const answered = new Promise<void>(resolve => {
+    answer = resolve
+  })
+  const worker = await hearing(2, async n => {
+    if (n > 1) return
+    sent()
+    await answered
+  })
+  try {
+    const gone = worker.ring([run + 1, run + 2])
+    await isSent
+    const other = worker.ring([run])
+    answer()
+    await Promise.all([gone, other])
+    await bench.ended(run)
+  } finally {
+    await worker.stop()
   }
 })
