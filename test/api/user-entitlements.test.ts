@@ -29,7 +29,8 @@ const buy = (user: string, given: object) => purchaseOf(api, user, { purchased_a
 describe('a manual grant', () => {
   test('shows every field, without product, and is listed by id in code point order', async () => {
     const user = await userOf(api)
-    const made = await grant(user, 'gift', unix(3))
+    const until = unix(3)
+    const made = await grant(user, 'gift', until)
     expect(made.status).toBe(201)
     expect(made.headers.get('location')).toBe(made.body.url)
     expect(made.body).toEqual({
@@ -39,7 +40,7 @@ describe('a manual grant', () => {
       is_active: true,
       source: 'manual',
       started_at: expect.any(String),
-      expires_at: new Date(unix(3) * 1000).toISOString().replace('.000', ''),
+      expires_at: new Date(until * 1000).toISOString().replace('.000', ''),
     })
     await grant(user, 'Zeta')
     expect((await list(user)).map((held: { id: string }) => held.id)).toEqual(['Zeta', 'gift'])
