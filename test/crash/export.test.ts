@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { existsSync, readdirSync } from 'node:fs'
+import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { setImmediate } from 'node:timers/promises'
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest'
@@ -65,9 +65,14 @@ const dueOf = async (id: string) =>
     )
   ).rows
 
-const entriesOf = (id: string): string[] => {
-  const exported = join(folder, 'exports', id)
-  return existsSync(exported) ? readdirSync(exported, { recursive: true, encoding: 'utf8' }) : []
+function entriesOf(id: string): string[] {
+  try {
+    return readdirSync(join(folder, 'exports', id), { recursive: true, encoding: 'utf8' })
+  } catch (error) {
+    // Not there yet, or a folder in it went while it was read.
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return []
+    throw error
+  }
 }
 
 /** True when the folder gets such an entry, mostly for a few milliseconds; false when the export is finished without it being seen. */

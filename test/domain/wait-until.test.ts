@@ -22,7 +22,8 @@ function changes(zone: IANAZone, from: number, to: number): [number, number, num
   return found
 }
 
-const shown = (at: number, zone: IANAZone) => new Date(at + zone.offset(at) * 60_000).toISOString().slice(11, 16)
+const clockOf = (local: number) => new Date(local).toISOString().slice(11, 16)
+const shown = (at: number, zone: IANAZone) => clockOf(at + zone.offset(at) * 60_000)
 
 test('at every change of every zone: the next instant that shows the time, the first of two, the gap shifted later by its size', () => {
   let gaps = 0
@@ -38,7 +39,7 @@ test('at every change of every zone: the next instant that shows the time, the f
         for (const minutes of [-90, -30, 0, 1, 30, 59, 90, 150]) {
           // A local time around the change, as the clock before it would go on to show it.
           const local = change + before * 60_000 + minutes * 60_000
-          const time = new Date(local).toISOString().slice(11, 16)
+          const time = clockOf(local)
           const begin = change - 4 * HOUR
           const at = Date.parse(nextInstantAt(new Date(begin).toISOString(), time, name))
           expect(at).toBeGreaterThanOrEqual(begin)
@@ -50,7 +51,8 @@ test('at every change of every zone: the next instant that shows the time, the f
             expect([name, shown(at, zone)]).toEqual([name, time])
             // No earlier instant since the beginning shows it.
             for (let earlier = begin; earlier < at; earlier += 60_000)
-              if (shown(earlier, zone) === time) expect.fail(`${name}: ${time} was shown at ${new Date(earlier).toISOString()} already`)
+              if (clockOf(earlier + (earlier < change ? before : after) * 60_000) === time)
+                expect.fail(`${name}: ${time} was shown at ${new Date(earlier).toISOString()} already`)
             if (size < 0 && minutes < 0 && minutes * 60_000 >= size) {
               overlaps++
               expect(at).toBeLessThan(change)
@@ -62,7 +64,7 @@ test('at every change of every zone: the next instant that shows the time, the f
   }
   expect(gaps).toBeGreaterThan(300)
   expect(overlaps).toBeGreaterThan(100)
-}, 120_000)
+})
 
 test('the beginning itself counts, in whole seconds; one that has just passed is tomorrow', () => {
   expect(nextInstantAt('2026-03-10 08:00:00+00', '09:00', 'Europe/Berlin')).toBe('2026-03-10T08:00:00.000Z')

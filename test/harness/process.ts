@@ -25,7 +25,9 @@ export type SpawnOptions = { env: Record<string, string>; args?: string[]; cwd?:
 /** Starts the product as a process of its own, without waiting for anything. */
 export function launch({ env, args = [], cwd = ROOT, script }: SpawnOptions): Omit<Running, 'url'> & { ended: Promise<number | null> } {
   const [command = '', ...rest] = script ? [...COMMAND.slice(0, -1), script] : COMMAND
-  const child = spawn(command, [...rest, ...args], { cwd, env: { ...inherited(), ...env }, stdio: ['ignore', 'pipe', 'pipe'] })
+  // As start.mjs does for the product.
+  const compiled = script ? { NODE_COMPILE_CACHE: `${ROOT}node_modules/.cache/perennial` } : {}
+  const child = spawn(command, [...rest, ...args], { cwd, env: { ...inherited(), ...compiled, ...env }, stdio: ['ignore', 'pipe', 'pipe'] })
   let text = ''
   for (const stream of [child.stdout, child.stderr]) stream?.on('data', chunk => (text += chunk))
   const ended = new Promise<number | null>(resolve => child.once('close', code => resolve(code)))
