@@ -143,6 +143,8 @@ export async function automationBench() {
   const run = async (number: number): Promise<RunRow> =>
     (await pool.query<RunRow>('select * from automation_runs where number = $1', [number])).rows[0]!
 
+  const workers: { stop(): Promise<void> }[] = []
+
   return {
     ...bench,
     append,
@@ -181,5 +183,4 @@ export async function automationBench() {
     },
   }
 }
-const workers: { stop(): Promise<void> }[] = []
 export type AutomationBench = Awaited<ReturnType<typeof automationBench>>
