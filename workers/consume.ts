@@ -52,7 +52,12 @@ export function startConsumers({ pool, consumers, log, at = NOWHERE }: Consumers
     do {
       again.delete(key)
       try {
-        while (!stopped && (await consumeBatch(pool, consumer, environment, BATCH)) > 0) at('consumed')
+        // What is appended meanwhile is announced: nobody need look whether the end has moved.
+        for (let isFull = true; isFull && !stopped; ) {
+          const consumed = await consumeBatch(pool, consumer, environment, BATCH)
+          if (consumed.partitions > 0) at('consumed')
+          isFull = consumed.isFull
+        }
       } catch (error) {
         log.warn({ err: error, consumer: consumer.name }, 'reading the log failed')
         if (classify(error) === 'unavailable') return

@@ -3,6 +3,7 @@ import type { Logger } from 'pino'
 import { type Candidate, claimDue, lookAtDue, passedOver } from '../domain/runs/claim.ts'
 import type { Claimed } from '../domain/runs/claimed.ts'
 import { prolongLeases, releaseLeases } from '../domain/runs/lease.ts'
+import type { Handful, Swept } from '../domain/runs/ring.ts'
 import type { Pool } from '../store/connect.ts'
 import type { AtCrashPoint } from '../workflows/engine/crash-point.ts'
 import type { Outcome, Performer } from '../workflows/engine/performer.ts'
@@ -157,7 +158,33 @@ export function holder({ pool, beating, performers, leaseMs, log, onOutcome, onC
     onClaimed(ids.length)
   }
 
-  function noted(work: Promise<void>): Promise<void> {
+  /** Asks with what this process has plenty of room for, whoever it belongs to; that much stays free until the answer is there. */
+  async function claimWith(ask: (handful: Handful) => Promise<Swept | null>): Promise<Swept | null> {
+    const most = new Map<string, number>()
+    for (const [kind, { slots }] of stopping.signal.aborted ? [] : rooms) {
+      const count = Math.min(Math.floor(slots.free() / SPARE), slots.sure())
+      if (count <= 0) continue
+      most.set(kind, count)
+      slots.reserve(count)
+    }
+    const claimedAt = performance.now()
+    let granted: Claimed[] = []
+    try {
+      const swept = await ask({ most, leaseMs })
+      granted = swept?.claimed ?? []
+      return swept
+    } finally {
+      for (const [kind, count] of most) rooms.get(kind)!.slots.unreserve(count)
+      for (const claimed of granted) {
+        const room = rooms.get(claimed.kind)!
+        room.slots.occupy(claimed)
+        hold(room, claimed, claimedAt)
+      }
+      if (most.size > 0) wakeWaiting()
+    }
+  }
+
+  function noted<T>(work: Promise<T>): Promise<T> {
     const one = work.finally(() => claiming.delete(one))
     claiming.add(one)
     return one
@@ -229,8 +256,7 @@ export function holder({ pool, beating, performers, leaseMs, log, onOutcome, onC
   return {
     take,
     kinds: [...rooms.keys()],
-    /** So few that they take none of what others might want of this process. */
-    hasRoomFor: (kind: string, count: number): boolean => (rooms.get(kind)?.slots.free() ?? 0) >= count * SPARE,
+    claiming: (ask: (handful: Handful) => Promise<Swept | null>): Promise<Swept | null> => noted(claimWith(ask)),
     /** Takes no more, lets steps under way finish for a moment, gives everything else back. */
     async stop(): Promise<void> {
       stopping.abort()

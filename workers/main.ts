@@ -56,7 +56,7 @@ export async function startWorker({
     log,
     onOutcome(kind, outcome) {
       // Its next deadline may be nearer than the sweep's next look.
-      if (outcome === 'suspended') sweep.wake()
+      if (outcome === 'suspended') sweep.wakeSoon()
       onOutcome?.(kind, outcome)
     },
     onClaimed: count => sweep.onClaimed(count),
@@ -71,7 +71,7 @@ export async function startWorker({
     firing.add(fired)
     await fired
   }
-  const sweep = startSweep({ pool, queue, take, hasRoomFor: holding.hasRoomFor, log })
+  const sweep = startSweep({ pool, queue, take, claiming: holding.claiming, log })
   const reading = startConsumers({ pool, consumers, log, at })
   for (const kind of [...holding.kinds, ...byKind.keys()]) await queue.listen(kind, ids => take(kind, ids))
   const listener = startListener(

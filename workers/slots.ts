@@ -28,6 +28,7 @@ export function slots({ concurrency, perEnvironment = concurrency, perDestinatio
   }
   const tightest = Math.min(perEnvironment, perDestination)
   const free = () => concurrency - used - reserved
+  const sure = () => tightest - used - reserved
   const fits = ({ environment, destination }: Candidate) =>
     (environments.get(environment) ?? 0) < perEnvironment && (destination === null || (destinations.get(destination) ?? 0) < perDestination)
   const groupOf = ({ environment, destination }: Candidate) => `${environment}:${destination}`
@@ -60,7 +61,8 @@ export function slots({ concurrency, perEnvironment = concurrency, perDestinatio
     occupy: (candidate: Omit<Candidate, 'id'>) => count(1, candidate),
     vacate: (candidate: Omit<Candidate, 'id'>) => count(-1, candidate),
     /** Whoever they belong to, `count` more fit: nobody needs to look. */
-    surelyFits: (count: number) => used + reserved + count <= tightest,
+    surelyFits: (count: number) => count <= sure(),
+    sure,
     /** Those that fit beside what is held: they are counted from now on. The others are kept in mind until somebody leaves. */
     admit(candidates: Iterable<Candidate>): Candidate[] {
       const admitted: Candidate[] = []

@@ -1,16 +1,16 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import type { Logger } from 'pino'
-import { nextDue, type Ring, takeRings } from '../domain/runs/ring.ts'
+import { BACKLOG, type Handful, nextDue, type Ring, type Swept, takeRings } from '../domain/runs/ring.ts'
 import type { Pool } from '../store/connect.ts'
 import type { Queue } from './queue.ts'
 
 export type SweepOptions = {
   pool: Pool
   queue: Queue
-  /** Claims without the queue: a handful, or when its driver is down. */
+  /** Claims without the queue, when its driver is down. */
   take: (kind: string, ids: number[]) => Promise<void>
-  /** Whether this process would have them without anybody noticing. */
-  hasRoomFor: (kind: string, count: number) => boolean
+  /** Tells what this process has room for while it is asked, and holds what was claimed of it. */
+  claiming: (ask: (handful: Handful) => Promise<Swept | null>) => Promise<Swept | null>
   log: Logger
 }
 
@@ -18,17 +18,17 @@ export type SweepOptions = {
 export const WINDOW = 6_000
 /** Promises that fall due by time alone, lost rings and lost notices are found this often. */
 const PERIOD_MS = 1_000
-/** A sweep that rings this many has left a backlog behind, perhaps. */
-const BACKLOG = 20
 /** However many wake it, a sweep rests for so many times as long as it took: what it costs is a part of what there is. */
 const REST = 2
 /** While there is a backlog at least this long: few large sweeps cost less than many small ones, and the window lasts much longer. */
 const BEHIND_MS = 30
+/** What comes to rest may be due before the next look; of many that do in a row the first one's wake serves all. */
+const SOON_MS = 25
 /** When another process was at it. */
 const BUSY_MS = 10
 
 /** Rings for whatever is due: at once when a commit announces it, and every second anyway. */
-export function startSweep({ pool, queue, take, hasRoomFor, log }: SweepOptions) {
+export function startSweep({ pool, queue, take, claiming, log }: SweepOptions) {
   let stopped = false
   let again = false
   let isBehind = false
@@ -38,20 +38,21 @@ export function startSweep({ pool, queue, take, hasRoomFor, log }: SweepOptions)
   let rested: Promise<unknown> = Promise.resolve()
   let current: Promise<void> | undefined
   let alarm: NodeJS.Timeout | undefined
+  let soon: NodeJS.Timeout | undefined
 
   /** False: it was not our turn. */
   async function ringAll(): Promise<boolean> {
     const began = performance.now()
-    const due = await takeRings(pool, WINDOW)
-    if (due) isBehind = due.length >= BACKLOG
+    const swept = await (isBehind ? takeRings(pool, WINDOW) : claiming(handful => takeRings(pool, WINDOW, handful)))
+    if (swept) isBehind = swept.rings.length + swept.claimed.length >= BACKLOG
     const enoughRest = Math.max((performance.now() - began) * REST, isBehind ? BEHIND_MS : 0)
-    rested = pause(due ? Math.min(enoughRest, PERIOD_MS) : BUSY_MS)
-    if (!due) return false
-    enough = due.length / 4
+    rested = pause(swept ? Math.min(enoughRest, PERIOD_MS) : BUSY_MS)
+    if (!swept) return false
+    enough = swept.rings.length / 4
     claimed = 0
     // None waits for another: a queue that is slow for one kind must not hold up the others.
     await Promise.all(
-      [...Map.groupBy(due, (ring: Ring) => ring.kind)].map(([kind, rings]) =>
+      [...Map.groupBy(swept.rings, (ring: Ring) => ring.kind)].map(([kind, rings]) =>
         announce(
           kind,
           rings.map(({ id }) => id),
@@ -62,11 +63,9 @@ export function startSweep({ pool, queue, take, hasRoomFor, log }: SweepOptions)
   }
 
   async function announce(kind: string, ids: number[]): Promise<void> {
-    const takeHere = () => void take(kind, ids).catch(error => log.warn({ err: error, kind }, 'claiming failed'))
-    if (!isBehind && hasRoomFor(kind, ids.length)) return takeHere()
     await queue.ring(kind, ids).catch(error => {
       log.warn({ err: error, kind }, 'the queue is down: claiming without it')
-      takeHere()
+      void take(kind, ids).catch(second => log.warn({ err: second, kind }, 'claiming failed'))
     })
   }
 
@@ -103,6 +102,12 @@ export function startSweep({ pool, queue, take, hasRoomFor, log }: SweepOptions)
 
   return {
     wake,
+    wakeSoon(): void {
+      soon ??= setTimeout(() => {
+        soon = undefined
+        wake()
+      }, SOON_MS)
+    },
     /** So many of what was rung are in our hands: once it is a good part of them, the window has room that is worth a look. */
     onClaimed(count: number): void {
       claimed += count
@@ -112,6 +117,7 @@ export function startSweep({ pool, queue, take, hasRoomFor, log }: SweepOptions)
       stopped = true
       clearInterval(timer)
       clearTimeout(alarm)
+      clearTimeout(soon)
       await current
     },
   }

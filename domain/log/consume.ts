@@ -19,21 +19,23 @@ function placesAfter(places: readonly HeldPlace[], events: readonly LogEvent[], 
   })
 }
 
-/**
- * One batch: reads, handles, moves on, in one transaction, so each event is handled exactly once. Returns how many partitions were
- * looked at; 0 = nothing to read that nobody else has in hand.
- */
+/** `partitions`: looked at; 0 = nothing to read that nobody else has in hand. `isFull`: there was more than one batch takes, perhaps. */
+export type Consumed = { partitions: number; isFull: boolean }
+
+/** One batch: reads, handles, moves on, in one transaction, so each event is handled exactly once. */
 export const consumeBatch = (
   pool: Pool,
   { name, handle }: Consumer,
   environment: Environment,
   { partitions, perPartition }: Batch,
-): Promise<number> =>
+): Promise<Consumed> =>
   transaction(pool, async tx => {
     const places = await holdPlaces(tx, name, environment, partitions)
-    if (places.length === 0) return 0
+    if (places.length === 0) return { partitions: 0, isFull: false }
     const events = await readLog(tx, environment, places, perPartition)
     if (events.length > 0) await handle(tx, environment, events)
-    await movePlaces(tx, name, environment, placesAfter(places, events, perPartition))
-    return places.length
+    const after = placesAfter(places, events, perPartition)
+    await movePlaces(tx, name, environment, after)
+    const isLeft = places.some(({ end }, i) => after[i]!.next_offset < end)
+    return { partitions: places.length, isFull: isLeft || places.length === partitions }
   })

@@ -1,8 +1,17 @@
 import { LOCK } from '../../store/advisory-locks.ts'
 import type { Db } from '../../store/connect.ts'
+import type { Claimed } from './claimed.ts'
 
 /** Runs to be announced to the workers. */
 export type Ring = { kind: string; id: number }
+
+/** What a sweep may claim in place of ringing: of each kind all there is, if it is no more than that. */
+export type Handful = { most: ReadonlyMap<string, number>; leaseMs: number }
+export type Swept = { rings: Ring[]; claimed: Claimed[] }
+
+/** A sweep that finds so many has left a backlog behind, perhaps: it claims none of them. */
+export const BACKLOG = 20
+const NONE: Handful = { most: new Map(), leaseMs: 0 }
 
 /** How long a ring counts as out: lost ones come again after that. */
 export const RING_SECONDS = 10
@@ -50,6 +59,7 @@ const SMALLEST_SHARE = 20
 // robin.
 // What is not due yet is not read: the time of the statement is one that an index can be asked for.
 // What makes a row free is asked of the locked row once more: somebody may have claimed it.
+// A handful is claimed here and now, which spares it the way through the queue and a claim of its own.
 // One sweep at a time (the gate): a second one would lock what the first has rung, if only to see that, and whoever claims passes over
 // what is locked: the ring would be lost. The gate is the statement's: a process that stands still afterwards holds up nobody.
 const TAKE = `
@@ -67,38 +77,56 @@ with recursive gate as materialized (
     least($1 / 2, greatest(${SMALLEST_SHARE}, least($1 / 2, greatest(${SMALLEST_SHARE}, $1 / g.environments)) / g.destinations))::int as share
   from counted g ${CLOCK_OF_GROUP}
 ), looked as (
-  select d.at, d.id, g.priority, g.tenant, g.destination, row_number() over (partition by g.no order by d.due_at, d.id) as place
+  select d.at, d.id, g.priority, g.tenant, g.destination, g.clock_offset, row_number() over (partition by g.no order by d.due_at, d.id) as place
   from shares g cross join lateral (
     select ctid as at, id, due_at, ring_until from due
     where ${OF_GROUP} and due_at <= statement_timestamp() + g.clock_offset and (lease_until is null or lease_until < clock_timestamp())
     order by due_at, id limit g.share) d
   where d.ring_until is null or d.ring_until < clock_timestamp()
 ), open as (
-  select at, id, priority, row_number() over (partition by tenant order by place, destination) as rn from looked
+  select at, id, priority, clock_offset, row_number() over (partition by tenant order by place, destination) as rn from looked
 ), first as materialized (
-  select at, priority, rn from open order by priority, rn, id limit $1
+  select at, priority, clock_offset, rn from open order by priority, rn, id limit $1
 ), chosen as materialized (
   select d.*, f.priority, f.rn from first f cross join lateral (
     select ctid as at, kind, id from due
     where ctid = f.at and (ring_until is null or ring_until < clock_timestamp()) and (lease_until is null or lease_until < clock_timestamp())
+      and due_at <= statement_timestamp() + f.clock_offset
     limit 1 for no key update skip locked) d
+), handful as materialized (
+  select kind from chosen join unnest($2::text[], $3::int[]) h(kind, most) using (kind)
+  where (select count(*) from first) < ${BACKLOG} group by kind, most having count(*) <= most
+), claimed as (
+  update due set lease_until = clock_timestamp() + make_interval(secs => $4::float8 / 1000), fence = fence + 1, ring_until = null
+  where ctid = any (array(select at from chosen where kind in (select kind from handful)))
+  returning kind, id, fence, environment, destination
 ), rung as (
-  update due set ring_until = clock_timestamp() + interval '${RING_SECONDS} seconds' where ctid = any (array(select at from chosen))
+  update due set ring_until = clock_timestamp() + interval '${RING_SECONDS} seconds'
+  where ctid = any (array(select at from chosen where kind not in (select kind from handful)))
 )
-select is_ours, kind, id from gate left join chosen on true order by priority, rn, id`
+select is_ours, c.kind, c.id, k.fence, k.environment, k.destination
+from gate left join chosen c on true left join claimed k on k.kind = c.kind and k.id = c.id order by c.priority, c.rn, c.id`
+
+type Row = { is_ours: boolean; kind: string | null; id: number } & (Claimed | { fence: null })
 
 /**
  * Marks up to `window` due promises as rung and returns them, the most urgent first: no environment gets more than half of the window.
- * Null: somebody else is at it just now.
+ * What is a handful of its kind is claimed instead. Null: somebody else is at it just now.
  */
-export async function takeRings(db: Db, window: number): Promise<Ring[] | null> {
-  const { rows } = await db.query<{ is_ours: boolean; kind: string | null; id: number }>({
+export async function takeRings(db: Db, window: number, { most, leaseMs }: Handful = NONE): Promise<Swept | null> {
+  const { rows } = await db.query<Row>({
     name: 'take-rings',
     text: TAKE,
-    values: [window],
+    values: [window, [...most.keys()], [...most.values()], leaseMs],
   })
   if (!rows[0]?.is_ours) return null
-  return rows.flatMap(({ kind, id }) => (kind === null ? [] : [{ kind, id }]))
+  const swept: Swept = { rings: [], claimed: [] }
+  for (const row of rows) {
+    if (row.kind === null) continue
+    if (row.fence === null) swept.rings.push({ kind: row.kind, id: row.id })
+    else swept.claimed.push({ kind: row.kind, id: row.id, fence: row.fence, environment: row.environment, destination: row.destination })
+  }
+  return swept
 }
 
 /** Milliseconds until the next promise falls due; null when none does. */

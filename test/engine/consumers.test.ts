@@ -1,5 +1,5 @@
 import { pino } from 'pino'
-import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
+import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest'
 import { type Consumer, consumeBatch } from '../../domain/log/consume.ts'
 import { holdConsumer } from '../../domain/log/consumer.ts'
 import type { Tx } from '../../store/connect.ts'
@@ -22,6 +22,7 @@ beforeAll(async () => {
 })
 afterAll(() => api.stop())
 afterEach(async () => {
+  vi.useRealTimers()
   await consumeBatch(api.pool, recording(), environment, { partitions: 64, perPartition: 1000 })
   await api.pool.query('delete from effects')
 })
@@ -65,6 +66,34 @@ test('three processes that read at once handle each event exactly once, and each
   expect((await effects()).sort()).toEqual(ids.sort())
   const { rows } = await api.pool.query('select partition, array_agg(log_offset order by n) as offsets from effects group by partition')
   for (const { offsets } of rows) expect(offsets).toEqual([...offsets].sort((a: number, b: number) => a - b))
+})
+
+test('a batch says whether it left anything: events of a partition, or partitions', async () => {
+  const read = (partitions: number, perPartition: number) => consumeBatch(api.pool, recording(), environment, { partitions, perPartition })
+  await post(3, 1)
+  expect(await read(64, 2)).toEqual({ partitions: 1, isFull: true })
+  expect(await read(64, 2)).toEqual({ partitions: 1, isFull: false })
+  expect(await read(64, 2)).toEqual({ partitions: 0, isFull: false })
+  await post(60)
+  expect(await read(1, 64)).toEqual({ partitions: 1, isFull: true })
+  expect((await read(64, 64)).isFull).toBe(false)
+  expect(await effects()).toHaveLength(63)
+})
+
+test('what is appended and announced while a batch is under way is read after it, without waiting for the regular look', async () => {
+  const [first] = await post(1)
+  let later: string | undefined
+  const slow = recording(async (_tx, ids) => {
+    if (later || !ids.includes(first!)) return
+    later = (await post(1, 1))[0]
+    reader.wake(environment)
+  })
+  vi.useFakeTimers({ toFake: ['setInterval'] })
+  const reader = startConsumers({ pool: api.pool, consumers: [slow], log })
+  reader.wake(environment)
+  await until('both', async () => ((await effects()).length === 2 ? true : undefined), 20_000)
+  await reader.stop()
+  expect(await effects()).toEqual([first, later])
 })
 
 test('an append is heard of at once, without waiting for the regular look', async () => {

@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { claimDue } from '../../domain/runs/claim.ts'
 import { takeRings } from '../../domain/runs/ring.ts'
 import type { Queue } from '../../workers/queue.ts'
 import { type Bench, engineBench, workflow } from '../harness/engine.ts'
@@ -10,8 +11,8 @@ beforeEach(async () => {
 })
 afterEach(() => bench.drop())
 
-/** Null would be: another sweep is under way. */
-const rings = async (window: number) => (await takeRings(bench.pool, window))!
+/** None where another sweep is at it. */
+const rings = async (window: number) => (await takeRings(bench.pool, window))?.rings ?? []
 
 const beginMany = (count: number, environment: number) =>
   Promise.all(Array.from({ length: count }, (_, i) => bench.begin('job', `${environment}-${i}`, { environment })))
@@ -28,22 +29,64 @@ describe('the window', () => {
   test('what is rung is not rung again until the ring is lost', async () => {
     const ids = await beginMany(5, bench.environment)
     expect((await rings(100)).map(ring => ring.id).sort()).toEqual(ids.sort())
-    expect(await takeRings(bench.pool, 100)).toEqual([])
+    expect(await rings(100)).toEqual([])
     await bench.pool.query(`update due set ring_until = clock_timestamp() - interval '1 second' where id = $1`, [ids[0]])
     expect((await rings(100)).map(ring => ring.id)).toEqual([ids[0]])
   })
 
   test('rings outstanding count: the backlog stays in the database', async () => {
     await beginMany(30, bench.environment)
-    expect(await takeRings(bench.pool, 10)).toHaveLength(5)
-    expect(await takeRings(bench.pool, 10)).toHaveLength(0)
+    expect(await rings(10)).toHaveLength(5)
+    expect(await rings(10)).toHaveLength(0)
+  })
+
+  test('a handful of a kind is claimed by the sweep itself; more than that, or of another kind, is rung', async () => {
+    const [first, second] = await beginMany(2, bench.environment)
+    const other = await bench.begin('other', 'o')
+    await bench.pool.query(`update due set destination = 7 where id = $1`, [second])
+    const sweep = (count: number) => takeRings(bench.pool, 100, { most: new Map([['job', count]]), leaseMs: 60_000 })
+    const { rings: rung, claimed } = (await sweep(2))!
+    expect(rung).toEqual([{ kind: 'other', id: other }])
+    expect(claimed.sort((a, b) => a.id - b.id)).toEqual([
+      { kind: 'job', id: first, fence: 1, environment: bench.environment, destination: null },
+      { kind: 'job', id: second, fence: 1, environment: bench.environment, destination: 7 },
+    ])
+    const { rows } = await bench.pool.query(
+      `select id, fence, lease_until > now() + interval '50 seconds' as held, ring_until from due where kind = 'job' order by id`,
+    )
+    expect(rows).toEqual([first, second].map(id => ({ id, fence: 1, held: true, ring_until: null })))
+    expect(await sweep(2)).toEqual({ rings: [], claimed: [] })
+
+    const more = await beginMany(3, bench.otherEnvironment)
+    const next = (await sweep(2))!
+    expect([next.rings.map(({ id }) => id).sort(), next.claimed]).toEqual([more.sort(), []])
+  })
+
+  test('sweeps that claim, and claims of what was rung, at the same time: each promise is granted once', async () => {
+    for (let round = 0; round < 20; round++) {
+      await bench.pool.query('delete from due')
+      const ids = await beginMany(12, bench.environment)
+      const handful = { most: new Map([['job', 12]]), leaseMs: 60_000 }
+      const granted = await Promise.all([
+        ...Array.from({ length: 3 }, () => takeRings(bench.pool, 100, handful).then(swept => swept?.claimed ?? [])),
+        ...Array.from({ length: 3 }, () => claimDue(bench.pool, 'job', ids, 60_000)),
+      ])
+      // Passed over by all of them, as each was locked by somebody who did not get it, is what a worker asks for once more.
+      granted.push(await claimDue(bench.pool, 'job', ids, 60_000))
+      expect(
+        granted
+          .flat()
+          .map(({ id, fence }) => [id, fence])
+          .sort(),
+      ).toEqual(ids.map(id => [id, 1]).sort())
+    }
   })
 
   test('sweeps at the same time ring nothing twice', async () => {
     await beginMany(50, bench.environment)
     for (let round = 0; round < 20; round++) {
       await bench.pool.query('update due set ring_until = null')
-      const taken = (await Promise.all(Array.from({ length: 5 }, () => rings(100)))).flatMap(some => some ?? []).map(ring => ring.id)
+      const taken = (await Promise.all(Array.from({ length: 5 }, () => rings(100)))).flat().map(ring => ring.id)
       expect([taken.length, new Set(taken).size]).toEqual([50, 50])
     }
   })
@@ -88,7 +131,7 @@ describe('a worker', () => {
   test('a ring that was lost comes again', async () => {
     const { executed, job } = counting()
     const run = await bench.begin('job', 'lost')
-    expect(await takeRings(bench.pool, 10)).toHaveLength(1)
+    expect(await rings(10)).toHaveLength(1)
     await bench.pool.query(`update due set ring_until = clock_timestamp() - interval '1 second'`)
     await bench.work([job])
     await bench.ended(run)

@@ -107,7 +107,7 @@ test('what is asked for in bulk is rung after what happens now, and only into wh
   await database.pool.query('update due set priority = 1')
   await promise(a, 1000, 1009)
   await promise(b, 2000, 2009)
-  const ids = async (window: number) => (await takeRings(database.pool, window))!.map(({ id }) => id)
+  const ids = async (window: number) => (await takeRings(database.pool, window))!.rings.map(({ id }) => id)
   expect((await ids(40)).slice(0, 20).sort()).toEqual([...Array.from({ length: 10 }, (_, i) => [1000 + i, 2000 + i])].flat().sort())
   expect((await ids(40)).every(id => id < 1000)).toBe(true)
 })

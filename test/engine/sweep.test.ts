@@ -40,7 +40,7 @@ test('one sweep at a time: who comes meanwhile rings nothing, so that no claim p
   expect(await takeRings(bench.pool, 10)).toBeNull()
   await other.query('rollback')
   other.release()
-  expect(await takeRings(bench.pool, 10)).toEqual([{ kind: 'job', id: run }])
+  expect(await takeRings(bench.pool, 10)).toEqual({ rings: [{ kind: 'job', id: run }], claimed: [] })
 })
 
 test('a handful is taken by the worker that sweeps, if it has plenty of room; others hear of what it has no room for', async () => {
