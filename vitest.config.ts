@@ -4,6 +4,7 @@ export default defineConfig({
   test: {
     include: ['test/**/*.test.ts'],
     globalSetup: ['test/harness/redis-server.ts', 'test/harness/postgres.ts'],
+    setupFiles: ['test/harness/each-file.ts'],
     reporters: ['default'],
     silent: 'passed-only',
     // Much of it waits: for leases, for time-outs, for other processes.

@@ -108,7 +108,7 @@ test('values that a text file would have to quote, nulls and numbers arrive as t
 
 test('an amount that the type cannot hold is unknown, and the file is made', async () => {
   const project = await api.newProject()
-  const events = [item({ price: '999999999999.999999' }), item()]
+  const events = [item({ identity_id: 'rich', price: '999999999999.999999' }), item({ identity_id: 'rich' })]
   await api.call('POST', '/v4/events', { key: project.secret, body: { events } })
   await api.pool.query(`update events set price_usd = price_usd * 2 where environment = $1`, [project.production])
   const { bytes } = await exportAll(api, { ...WHOLE_YEAR, format: 'parquet' }, project.secret)

@@ -1,4 +1,7 @@
 let made = 0
+export const countAnew = (): void => {
+  made = 0
+}
 
 /** A small valid item; every call has an event id of its own. */
 export const item = (fields: Record<string, unknown> = {}): Record<string, unknown> => ({
