@@ -1,42 +1,44 @@
-// Rows of what was promised, written as the engine leaves them: for tests of what looks at all promises of an environment.
-import type { Pool } from '../../store/connect.ts'
+// Rows of what was promised, written as the engine leaves them, in one transaction as it does: for tests of what looks at all promises of an environment.
+import type { Pool, Tx } from '../../store/connect.ts'
 import { orderedId } from '../../store/ids.ts'
+import { transaction } from '../../store/transaction.ts'
 
 /** Made or due at `at` (ISO). `status` and `reason` as stored; `user`: whom it belongs to; a `due` row at `dueAt`, if any. */
 export type PromiseRow = { at: string; status: string; reason?: string | null; user?: string | null; dueAt?: string | null }
 
-const promise = async (pool: Pool, environment: number, kind: string, number: number, dueAt: string | null | undefined) => {
-  if (dueAt) await pool.query('insert into due (kind, id, environment, due_at) values ($1, $2, $3, $4)', [kind, number, environment, dueAt])
+const promise = async (tx: Tx, environment: number, kind: string, number: number, dueAt: string | null | undefined) => {
+  if (dueAt) await tx.query('insert into due (kind, id, environment, due_at) values ($1, $2, $3, $4)', [kind, number, environment, dueAt])
 }
 
 const FINAL = ['succeeded', 'failed', 'cancelled', 'skipped', 'delivered']
 const endOf = ({ at, status }: PromiseRow) => (FINAL.includes(status) ? at : null)
 
 export type RunRow = PromiseRow & { automation?: string; started?: boolean; endedAt?: string; replayOf?: string }
-export async function runRow(pool: Pool, environment: number, row: RunRow): Promise<{ id: string; number: number }> {
-  const id = orderedId('run')
-  const { rows } = await pool.query<{ number: number }>(
-    `insert into automation_runs (environment, id, automation_id, version, user_id, event_id, event_name, happened_at, received_at, partition,
+export const runRow = (pool: Pool, environment: number, row: RunRow): Promise<{ id: string; number: number }> =>
+  transaction(pool, async tx => {
+    const id = orderedId('run')
+    const { rows } = await tx.query<{ number: number }>(
+      `insert into automation_runs (environment, id, automation_id, version, user_id, event_id, event_name, happened_at, received_at, partition,
        log_offset, position, status, reason, due_at, created_at, started_at, finished_at, replay_of)
      values ($1, $2::text, $3, 1, $4, $2::text, 'opened', $5, $5, 0, 0, 0, $6, $7, $8, $5, $9, $10, $11) returning number`,
-    [
-      environment,
-      id,
-      row.automation ?? 'auto_a',
-      row.user ?? null,
-      row.at,
-      row.status,
-      row.reason ?? null,
-      row.dueAt ?? null,
-      row.started ? row.at : null,
-      row.endedAt ?? endOf(row),
-      row.replayOf ?? null,
-    ],
-  )
-  const { number } = rows[0]!
-  await promise(pool, environment, 'automation-run', number, row.dueAt)
-  return { id, number }
-}
+      [
+        environment,
+        id,
+        row.automation ?? 'auto_a',
+        row.user ?? null,
+        row.at,
+        row.status,
+        row.reason ?? null,
+        row.dueAt ?? null,
+        row.started ? row.at : null,
+        row.endedAt ?? endOf(row),
+        row.replayOf ?? null,
+      ],
+    )
+    const { number } = rows[0]!
+    await promise(tx, environment, 'automation-run', number, row.dueAt)
+    return { id, number }
+  })
 
 /** The number of a new integration. */
 export async function integrationRow(pool: Pool, environment: number, active: 0 | 1 | 2 = 1): Promise<number> {
@@ -49,30 +51,31 @@ export async function integrationRow(pool: Pool, environment: number, active: 0 
 }
 
 export type DeliveryRow = PromiseRow & { integration: number; endedAt?: string; source?: 'event' | 'automation' }
-export async function deliveryRow(pool: Pool, environment: number, row: DeliveryRow): Promise<{ id: string; number: number }> {
-  const id = orderedId('dlv')
-  const { rows } = await pool.query<{ number: number }>(
-    `insert into deliveries (environment, id, integration, source, event_id, event_name, user_id, partition, log_offset, status, reason,
+export const deliveryRow = (pool: Pool, environment: number, row: DeliveryRow): Promise<{ id: string; number: number }> =>
+  transaction(pool, async tx => {
+    const id = orderedId('dlv')
+    const { rows } = await tx.query<{ number: number }>(
+      `insert into deliveries (environment, id, integration, source, event_id, event_name, user_id, partition, log_offset, status, reason,
        next_attempt_at, delivered_at, ended_at, created_at)
      values ($1, $2::text, $3, $10, $2::text, 'opened', $4, 0, 0, $5, $6, $7, case when $5 = 'delivered' then $8::timestamptz end, $9, $8)
      returning number`,
-    [
-      environment,
-      id,
-      row.integration,
-      row.user ?? null,
-      row.status,
-      row.reason ?? null,
-      row.dueAt ?? null,
-      row.at,
-      row.endedAt ?? endOf(row),
-      row.source ?? 'event',
-    ],
-  )
-  const { number } = rows[0]!
-  await promise(pool, environment, 'delivery', number, row.dueAt)
-  return { id, number }
-}
+      [
+        environment,
+        id,
+        row.integration,
+        row.user ?? null,
+        row.status,
+        row.reason ?? null,
+        row.dueAt ?? null,
+        row.at,
+        row.endedAt ?? endOf(row),
+        row.source ?? 'event',
+      ],
+    )
+    const { number } = rows[0]!
+    await promise(tx, environment, 'delivery', number, row.dueAt)
+    return { id, number }
+  })
 
 /** `status`: an outcome, pending or running. */
 export async function slotRow(pool: Pool, environment: number, row: PromiseRow & { report?: string }): Promise<string> {
