@@ -105,24 +105,18 @@ test('what is locked when its ring is heard is asked for once more: the ring is 
 
 test('a slot that was kept for what somebody else has had goes at once to the ring that waits for one', async () => {
   const run = await bench.begin('job', 'waits')
-  let sent = () => {}
-  const isSent = new Promise<void>(resolve => {
-    sent = resolve
-  })
-  let answer = () => {}
-  const answered = new Promise<void>(resolve => {
-    answer = resolve
-  })
+  const sent = Promise.withResolvers<void>()
+  const answered = Promise.withResolvers<void>()
   const worker = await hearing(2, async n => {
     if (n > 1) return
-    sent()
-    await answered
+    sent.resolve()
+    await answered.promise
   })
   try {
     const gone = worker.ring([run + 1, run + 2])
-    await isSent
+    await sent.promise
     const other = worker.ring([run])
-    answer()
+    answered.resolve()
     await Promise.all([gone, other])
     await bench.ended(run)
   } finally {
