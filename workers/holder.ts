@@ -2,11 +2,12 @@ import { setTimeout as pause } from 'node:timers/promises'
 import type { Logger } from 'pino'
 import { type Candidate, claimDue, lookAtDue, passedOver } from '../domain/runs/claim.ts'
 import type { Claimed } from '../domain/runs/claimed.ts'
-import { prolongLeases, releaseLeases } from '../domain/runs/lease.ts'
-import type { Handful, Swept } from '../domain/runs/ring.ts'
+import { releaseLeases } from '../domain/runs/lease.ts'
+import type { Handful, Room, Swept } from '../domain/runs/ring.ts'
 import type { Pool } from '../store/connect.ts'
 import type { AtCrashPoint } from '../workflows/engine/crash-point.ts'
 import type { Outcome, Performer } from '../workflows/engine/performer.ts'
+import { leases } from './leases.ts'
 import { type Slots, slots } from './slots.ts'
 
 export type HolderOptions = {
@@ -25,16 +26,10 @@ export type HolderOptions = {
 
 /** Promises that the process waits for when it stops, before it gives them back. */
 const STOP_GRACE_MS = 5_000
-/** Tries of one heartbeat. */
-const BEATS = 3
 /** What somebody looks at just now is locked, and passed over: it is asked for once more after this time. */
 const LOCKED_MS = 10
 
-/** Of so many free slots one is given without much thought. */
-const SPARE = 50
-
-type Held = { claimed: Claimed; lease: AbortController; until: number; done: Promise<void> }
-type Room = { performer: Performer; slots: Slots; isPulling?: boolean }
+type Place = { performer: Performer; slots: Slots; isPulling?: boolean }
 
 function levelOf(outcome: Outcome | { is: 'error' }) {
   if (outcome.is === 'failed' || outcome.is === 'error') return 'error'
@@ -44,19 +39,18 @@ function levelOf(outcome: Outcome | { is: 'error' }) {
 
 /** Holds claimed promises: as many of each kind as there are slots, with their leases alive. */
 export function holder({ pool, beating, performers, leaseMs, log, onOutcome, onClaimed, at }: HolderOptions) {
-  const rooms = new Map<string, Room>(performers.map(p => [p.kind, { performer: p, slots: slots(p) }]))
-  const held = new Map<string, Held>()
+  const rooms = new Map<string, Place>(performers.map(p => [p.kind, { performer: p, slots: slots(p) }]))
+  const held = leases(beating, leaseMs)
+  const working = new Set<Promise<void>>()
   const stopping = new AbortController()
   const halt = new AbortController()
   const freed = new Set<() => void>()
   // Sent to the database, perhaps granted, and not in our hands yet.
   const claiming = new Set<Promise<unknown>>()
 
-  function hold({ performer, slots }: Room, claimed: Claimed, claimedAt: number): void {
-    const key = `${claimed.kind}:${claimed.id}`
-    const lease = new AbortController()
-    const isHeld = () => performance.now() < (held.get(key)?.until ?? claimedAt + leaseMs)
-    const signals = { lease: lease.signal, isHeld, stopping: stopping.signal, halt: halt.signal }
+  function hold({ performer, slots }: Place, claimed: Claimed, claimedAt: number): void {
+    const lease = held.begin(claimed, claimedAt)
+    const signals = { lease: lease.signal, isHeld: lease.isHeld, stopping: stopping.signal, halt: halt.signal }
     const report = (outcome: Outcome | { is: 'error' }, detail: object) => {
       onOutcome(claimed.kind, outcome.is)
       log[levelOf(outcome)]({ kind: claimed.kind, id: claimed.id, ...detail }, `${claimed.kind} ${outcome.is}`)
@@ -70,22 +64,20 @@ export function holder({ pool, beating, performers, leaseMs, log, onOutcome, onC
       })
       .catch(error => report({ is: 'error' }, { err: error }))
       .finally(() => {
-        // This process may have claimed it anew after it lost it: that hold lives on.
-        if (held.get(key) === entry) held.delete(key)
+        lease.end()
         slots.vacate(claimed)
+        working.delete(done)
         wakeWaiting()
         pullLater(performer.kind)
       })
-    const entry: Held = { claimed, lease, until: claimedAt + leaseMs, done }
-    held.get(key)?.lease.abort(new Error('the lease was lost'))
-    held.set(key, entry)
+    working.add(done)
   }
 
   const wakeWaiting = () => {
     for (const wake of freed) wake()
   }
 
-  async function freeSlots({ slots }: Room): Promise<number> {
+  async function freeSlots({ slots }: Place): Promise<number> {
     for (;;) {
       const free = slots.free()
       if (free > 0 || stopping.signal.aborted) return free
@@ -119,13 +111,13 @@ export function holder({ pool, beating, performers, leaseMs, log, onOutcome, onC
   }
 
   /** `admitted`: counted already, and no longer if somebody else was faster. */
-  async function claimAdmitted(room: Room, admitted: Candidate[]): Promise<void> {
-    const { performer, slots } = room
+  async function claimAdmitted(place: Place, admitted: Candidate[]): Promise<void> {
+    const { performer, slots } = place
     const rest = new Map(admitted.map(candidate => [candidate.id, candidate]))
     try {
       await grant(performer, [...rest.keys()], (claimed, claimedAt) => {
         rest.delete(claimed.id)
-        hold(room, claimed, claimedAt)
+        hold(place, claimed, claimedAt)
       })
     } finally {
       for (const candidate of rest.values()) slots.vacate(candidate)
@@ -134,21 +126,21 @@ export function holder({ pool, beating, performers, leaseMs, log, onOutcome, onC
     onClaimed(admitted.length)
   }
 
-  async function claim(room: Room, ids: number[]): Promise<void> {
-    const { performer, slots } = room
+  async function claim(place: Place, ids: number[]): Promise<void> {
+    const { performer, slots } = place
     const isSure = slots.surelyFits(ids.length)
     let granted = 0
     slots.reserve(ids.length)
     try {
       if (!isSure) {
         const admitted = slots.admit(await lookAtDue(pool, performer.kind, ids))
-        if (admitted.length > 0) await claimAdmitted(room, admitted)
+        if (admitted.length > 0) await claimAdmitted(place, admitted)
         return
       }
       await grant(performer, ids, (claimed, claimedAt) => {
         granted++
         slots.occupy(claimed)
-        hold(room, claimed, claimedAt)
+        hold(place, claimed, claimedAt)
       })
     } finally {
       slots.unreserve(ids.length)
@@ -158,29 +150,28 @@ export function holder({ pool, beating, performers, leaseMs, log, onOutcome, onC
     onClaimed(ids.length)
   }
 
-  /** Asks with what this process has plenty of room for, whoever it belongs to; that much stays free until the answer is there. */
+  /** Asks with what this process has plenty of room for; that much stays free until the answer is there. */
   async function claimWith(ask: (handful: Handful) => Promise<Swept | null>): Promise<Swept | null> {
-    const most = new Map<string, number>()
+    const room = new Map<string, Room>()
     for (const [kind, { slots }] of stopping.signal.aborted ? [] : rooms) {
-      const count = Math.min(Math.floor(slots.free() / SPARE), slots.sure())
-      if (count <= 0) continue
-      most.set(kind, count)
-      slots.reserve(count)
+      const offer = slots.offer()
+      if (offer) room.set(kind, offer)
     }
     const claimedAt = performance.now()
     let granted: Claimed[] = []
     try {
-      const swept = await ask({ most, leaseMs })
+      const swept = await ask({ room, leaseMs })
       granted = swept?.claimed ?? []
       return swept
     } finally {
-      for (const [kind, count] of most) rooms.get(kind)!.slots.unreserve(count)
+      for (const [kind, offer] of room) rooms.get(kind)!.slots.withdraw(offer)
       for (const claimed of granted) {
-        const room = rooms.get(claimed.kind)!
-        room.slots.occupy(claimed)
-        hold(room, claimed, claimedAt)
+        const place = rooms.get(claimed.kind)!
+        place.slots.occupy(claimed)
+        hold(place, claimed, claimedAt)
       }
-      if (most.size > 0) wakeWaiting()
+      if (room.size > 0) wakeWaiting()
+      for (const kind of room.keys()) pullLater(kind)
     }
   }
 
@@ -192,66 +183,31 @@ export function holder({ pool, beating, performers, leaseMs, log, onOutcome, onC
 
   /** Claims those of the promises that are due, as slots become free; resolves when each was claimed, by us or somebody else, or kept in mind. */
   async function take(kind: string, ids: number[]): Promise<void> {
-    const room = rooms.get(kind)
-    if (!room) return
+    const place = rooms.get(kind)
+    if (!place) return
     for (let rest = [...new Set(ids)]; rest.length > 0; ) {
-      await freeSlots(room)
+      await freeSlots(place)
       if (stopping.signal.aborted) return
       // Asked once more: of several who waited for a slot the first may have taken it.
-      const free = room.slots.free()
+      const free = place.slots.free()
       if (free <= 0) continue
-      await noted(claim(room, rest.slice(0, free)))
+      await noted(claim(place, rest.slice(0, free)))
       rest = rest.slice(free)
     }
   }
 
   /** What had to wait because of its environment or destination, as soon as one of these has left. */
   function pullLater(kind: string): void {
-    const room = rooms.get(kind)!
-    if (room.isPulling || stopping.signal.aborted) return
-    room.isPulling = true
+    const place = rooms.get(kind)!
+    if (place.isPulling || stopping.signal.aborted) return
+    place.isPulling = true
     setImmediate(() => {
-      room.isPulling = false
+      place.isPulling = false
       if (stopping.signal.aborted) return
-      const admitted = room.slots.admitWaiting()
-      if (admitted.length > 0) noted(claimAdmitted(room, admitted)).catch(error => log.warn({ err: error, kind }, 'claiming failed'))
+      const admitted = place.slots.admitWaiting()
+      if (admitted.length > 0) noted(claimAdmitted(place, admitted)).catch(error => log.warn({ err: error, kind }, 'claiming failed'))
     })
   }
-
-  const lose = (entry: Held) => entry.lease.abort(new Error('the lease was lost'))
-
-  async function beat(entries: [string, Held][]): Promise<[string, Held][]> {
-    const sentAt = performance.now()
-    const kept = await prolongLeases(
-      beating,
-      entries.map(([, { claimed }]) => claimed),
-      leaseMs,
-    ).catch(() => null)
-    if (!kept) return []
-    for (const [key, entry] of entries) {
-      // An answer that was overtaken by that of a later heartbeat takes nothing back.
-      if (kept.prolonged.has(key)) entry.until = Math.max(entry.until, sentAt + leaseMs)
-      else if (!kept.busy.has(key) && held.get(key) === entry) lose(entry)
-    }
-    return entries.filter(([key]) => kept.busy.has(key))
-  }
-
-  /** What is being recorded at that very moment is asked for again a little later: only what is locked for long goes without. */
-  async function heartbeat(): Promise<void> {
-    // What is lost is not held fast, though it may not have come to its end: nobody else could take it up then.
-    const isOurs = ([key, entry]: [string, Held]) => held.get(key) === entry && !entry.lease.signal.aborted
-    let rest = [...held.entries()].filter(isOurs)
-    for (let n = 0; n < BEATS && rest.length > 0; n++) {
-      if (n > 0) await pause(leaseMs / 30, undefined, { ref: false })
-      rest = (await beat(rest)).filter(isOurs)
-    }
-  }
-
-  // On our own monotonic clock: a lease that could not be prolonged in time is somebody else's, whether or not we heard of it.
-  const watch = setInterval(() => {
-    for (const entry of held.values()) if (performance.now() >= entry.until) lose(entry)
-    void heartbeat()
-  }, leaseMs / 3)
 
   return {
     take,
@@ -263,9 +219,9 @@ export function holder({ pool, beating, performers, leaseMs, log, onOutcome, onC
       wakeWaiting()
       const timer = setTimeout(() => halt.abort(new Error('the process stops')), STOP_GRACE_MS)
       await Promise.allSettled(claiming)
-      await Promise.all([...held.values()].map(({ done }) => done))
+      await Promise.all(working)
       clearTimeout(timer)
-      clearInterval(watch)
+      held.stop()
     },
   }
 }

@@ -43,7 +43,7 @@ export function startSweep({ pool, queue, take, claiming, log }: SweepOptions) {
   /** False: it was not our turn. */
   async function ringAll(): Promise<boolean> {
     const began = performance.now()
-    const swept = await (isBehind ? takeRings(pool, WINDOW) : claiming(handful => takeRings(pool, WINDOW, handful)))
+    const swept = await claiming(handful => takeRings(pool, WINDOW, handful))
     if (swept) isBehind = swept.rings.length + swept.claimed.length >= BACKLOG
     const enoughRest = Math.max((performance.now() - began) * REST, isBehind ? BEHIND_MS : 0)
     rested = pause(swept ? Math.min(enoughRest, PERIOD_MS) : BUSY_MS)

@@ -5,13 +5,15 @@ import type { Claimed } from './claimed.ts'
 /** Runs to be announced to the workers. */
 export type Ring = { kind: string; id: number }
 
-/** What a sweep may claim in place of ringing: of each kind all there is, if it is no more than that. */
-export type Handful = { most: ReadonlyMap<string, number>; leaseMs: number }
+/** What a sweep may claim of a kind: so many, none of them of those that have too little room left. */
+export type Room = { most: number; fullEnvironments: number[]; fullDestinations: number[] }
+/** What a sweep may claim in place of ringing, by kind. */
+export type Handful = { room: ReadonlyMap<string, Room>; leaseMs: number }
 export type Swept = { rings: Ring[]; claimed: Claimed[] }
 
-/** A sweep that finds so many has left a backlog behind, perhaps: it claims none of them. */
+/** So many of one environment may be the beginning of a backlog: a sweep claims none of them. */
 export const BACKLOG = 20
-const NONE: Handful = { most: new Map(), leaseMs: 0 }
+const NONE: Handful = { room: new Map(), leaseMs: 0 }
 
 /** How long a ring counts as out: lost ones come again after that. */
 export const RING_SECONDS = 10
@@ -59,7 +61,8 @@ const SMALLEST_SHARE = 20
 // robin.
 // What is not due yet is not read: the time of the statement is one that an index can be asked for.
 // What makes a row free is asked of the locked row once more: somebody may have claimed it.
-// A handful is claimed here and now, which spares it the way through the queue and a claim of its own.
+// What is a handful of its environment is claimed here and now, which spares it the way through the queue and a claim of its own: behind
+// somebody's backlog above all.
 // One sweep at a time (the gate): a second one would lock what the first has rung, if only to see that, and whoever claims passes over
 // what is locked: the ring would be lost. The gate is the statement's: a process that stands still afterwards holds up nobody.
 const TAKE = `
@@ -89,35 +92,54 @@ with recursive gate as materialized (
   select at, priority, clock_offset, rn from open order by priority, rn, id limit $1
 ), chosen as materialized (
   select d.*, f.priority, f.rn from first f cross join lateral (
-    select ctid as at, kind, id from due
+    select ctid as at, kind, id, environment, destination from due
     where ctid = f.at and (ring_until is null or ring_until < clock_timestamp()) and (lease_until is null or lease_until < clock_timestamp())
       and due_at <= statement_timestamp() + f.clock_offset
     limit 1 for no key update skip locked) d
-), handful as materialized (
-  select kind from chosen join unnest($2::text[], $3::int[]) h(kind, most) using (kind)
-  where (select count(*) from first) < ${BACKLOG} group by kind, most having count(*) <= most
+), able as materialized (
+  select c.*, r.most from chosen c left join unnest($2::text[], $3::int[]) r(kind, most) on r.kind = c.kind
+    and not exists (select from unnest($4::text[], $5::int[]) f(kind, environment) where f.kind = c.kind and f.environment = c.environment)
+    and not exists (select from unnest($6::text[], $7::int[]) f(kind, destination) where f.kind = c.kind and f.destination = c.destination)
+), few as (
+  select kind, environment, most, sum(count(*)) over (partition by kind order by count(*), environment) as so_far
+  from able where most is not null group by kind, environment, most having count(*) < ${BACKLOG}
+), marked as materialized (
+  select a.at, f.kind is not null as is_ours
+  from able a left join few f on a.most is not null and f.kind = a.kind and f.environment = a.environment and f.so_far <= f.most
 ), claimed as (
-  update due set lease_until = clock_timestamp() + make_interval(secs => $4::float8 / 1000), fence = fence + 1, ring_until = null
-  where ctid = any (array(select at from chosen where kind in (select kind from handful)))
+  update due set lease_until = clock_timestamp() + make_interval(secs => $8::float8 / 1000), fence = fence + 1, ring_until = null
+  where ctid = any (array(select at from marked where is_ours))
   returning kind, id, fence, environment, destination
 ), rung as (
   update due set ring_until = clock_timestamp() + interval '${RING_SECONDS} seconds'
-  where ctid = any (array(select at from chosen where kind not in (select kind from handful)))
+  where ctid = any (array(select at from marked where not is_ours))
 )
 select is_ours, c.kind, c.id, k.fence, k.environment, k.destination
 from gate left join chosen c on true left join claimed k on k.kind = c.kind and k.id = c.id order by c.priority, c.rn, c.id`
 
 type Row = { is_ours: boolean; kind: string | null; id: number } & (Claimed | { fence: null })
 
+/** One row for each of a kind's numbers. */
+function perKind(room: Handful['room'], numbersOf: (room: Room) => number[]): [string[], number[]] {
+  const pairs = [...room].flatMap(([kind, one]) => numbersOf(one).map(number => [kind, number] as const))
+  return [pairs.map(([kind]) => kind), pairs.map(([, number]) => number)]
+}
+
 /**
  * Marks up to `window` due promises as rung and returns them, the most urgent first: no environment gets more than half of the window.
- * What is a handful of its kind is claimed instead. Null: somebody else is at it just now.
+ * What is a handful of its environment is claimed instead, as far as there is room. Null: somebody else is at it just now.
  */
-export async function takeRings(db: Db, window: number, { most, leaseMs }: Handful = NONE): Promise<Swept | null> {
+export async function takeRings(db: Db, window: number, { room, leaseMs }: Handful = NONE): Promise<Swept | null> {
   const { rows } = await db.query<Row>({
     name: 'take-rings',
     text: TAKE,
-    values: [window, [...most.keys()], [...most.values()], leaseMs],
+    values: [
+      window,
+      ...perKind(room, ({ most }) => [most]),
+      ...perKind(room, ({ fullEnvironments }) => fullEnvironments),
+      ...perKind(room, ({ fullDestinations }) => fullDestinations),
+      leaseMs,
+    ],
   })
   if (!rows[0]?.is_ours) return null
   const swept: Swept = { rings: [], claimed: [] }

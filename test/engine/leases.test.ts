@@ -4,6 +4,7 @@ import { beginRun } from '../../domain/runs/begin.ts'
 import { claimDue } from '../../domain/runs/claim.ts'
 import { prolongLeases } from '../../domain/runs/lease.ts'
 import { finishRun, holdFence, suspendRun } from '../../domain/runs/record.ts'
+import { takeRings } from '../../domain/runs/ring.ts'
 import { connect } from '../../store/connect.ts'
 import { transaction } from '../../store/transaction.ts'
 import { holder } from '../../workers/holder.ts'
@@ -61,11 +62,12 @@ test('who was slow to begin a run that somebody else has ended leaves it ended',
   expect((await bench.pool.query('select status from runs where id = $1', [run])).rows).toEqual([{ status: 'succeeded' }])
 })
 
-test('what is being claimed when the process stops is given back before it has stopped', async () => {
-  const run = await bench.begin('stopped', 'l5')
+const WAYS = ['after its ring', 'by the sweep'] as const
+test.each(WAYS)('what is being claimed %s when the process stops is given back before it has stopped', async way => {
+  const run = await bench.begin('stopped', way)
   const performer: Performer = {
     kind: 'stopped',
-    concurrency: 8,
+    concurrency: 100,
     perform: async (_claimed, { stopping }) => (stopping.aborted ? { is: 'interrupted' } : { is: 'lost' }),
   }
   const pool = connect({ url: bench.url, max: 1 })
@@ -80,7 +82,8 @@ test('what is being claimed when the process stops is given back before it has s
     onClaimed: () => {},
     at: () => {},
   })
-  const taken = holding.take('stopped', [run])
+  const taken: Promise<unknown> =
+    way === 'by the sweep' ? holding.claiming(handful => takeRings(pool, 100, handful)) : holding.take('stopped', [run])
   await until('the claim waits for a connection', async () => (pool.waitingCount > 0 ? true : undefined))
   const stopped = holding.stop()
   setTimeout(() => busy.release(), 50)

@@ -55,7 +55,7 @@ async function turn(id: string): Promise<void> {
   await must(call, 'POST', '/v4/events', { events: [event] })
   for (const consumer of CONSUMERS)
     while ((await consumeBatch(planned, consumer, environment, { partitions: 16, perPartition: 64 })).partitions > 0);
-  const handful = { most: new Map([['delivery', 1]]), leaseMs: LEASE }
+  const handful = { room: new Map([['delivery', { most: 1, fullEnvironments: [], fullDestinations: [] }]]), leaseMs: LEASE }
   const { rings, claimed: taken } = (await takeRings(planned, 4_000, handful))!
   await nextDue(planned)
   expect([rings, taken].map(some => some.map(({ kind }) => kind))).toEqual([['automation-run'], ['delivery']])

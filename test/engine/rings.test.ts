@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { claimDue } from '../../domain/runs/claim.ts'
-import { takeRings } from '../../domain/runs/ring.ts'
+import { BACKLOG, type Handful, type Room, takeRings } from '../../domain/runs/ring.ts'
 import type { Queue } from '../../workers/queue.ts'
 import { type Bench, engineBench, workflow } from '../harness/engine.ts'
 import { until } from '../harness/until.ts'
@@ -13,6 +13,12 @@ afterEach(() => bench.drop())
 
 /** None where another sweep is at it. */
 const rings = async (window: number) => (await takeRings(bench.pool, window))?.rings ?? []
+
+/** Room for so many jobs of everybody but those who are full. */
+const handfulOf = (most: number, full: Partial<Room> = {}): Handful => ({
+  room: new Map([['job', { most, fullEnvironments: [], fullDestinations: [], ...full }]]),
+  leaseMs: 60_000,
+})
 
 const beginMany = (count: number, environment: number) =>
   Promise.all(Array.from({ length: count }, (_, i) => bench.begin('job', `${environment}-${i}`, { environment })))
@@ -44,7 +50,7 @@ describe('the window', () => {
     const [first, second] = await beginMany(2, bench.environment)
     const other = await bench.begin('other', 'o')
     await bench.pool.query(`update due set destination = 7 where id = $1`, [second])
-    const sweep = (count: number) => takeRings(bench.pool, 100, { most: new Map([['job', count]]), leaseMs: 60_000 })
+    const sweep = (count: number) => takeRings(bench.pool, 100, handfulOf(count))
     const { rings: rung, claimed } = (await sweep(2))!
     expect(rung).toEqual([{ kind: 'other', id: other }])
     expect(claimed.sort((a, b) => a.id - b.id)).toEqual([
@@ -62,11 +68,31 @@ describe('the window', () => {
     expect([next.rings.map(({ id }) => id).sort(), next.claimed]).toEqual([more.sort(), []])
   })
 
+  test('behind the backlog of one environment the handful of another is claimed all the same, the smaller one first', async () => {
+    const many = await beginMany(BACKLOG, bench.environment)
+    const few = await beginMany(2, bench.otherEnvironment)
+    const { rings: rung, claimed } = (await takeRings(bench.pool, 100, handfulOf(5)))!
+    expect([rung.map(({ id }) => id).sort(), claimed.map(({ id }) => id).sort()]).toEqual([many.sort(), few.sort()])
+    const [alone] = await beginMany(1, bench.environment)
+    const three = await beginMany(3, bench.otherEnvironment)
+    const next = (await takeRings(bench.pool, 100, handfulOf(3)))!
+    expect([next.claimed.map(({ id }) => id), next.rings.map(({ id }) => id).sort()]).toEqual([[alone], three.sort()])
+  })
+
+  test('nothing is claimed of an environment or for a destination that is full', async () => {
+    const [plain, full] = await beginMany(2, bench.environment)
+    await bench.pool.query('update due set destination = 7 where id = $1', [full])
+    const [other] = await beginMany(1, bench.otherEnvironment)
+    const room = { fullEnvironments: [bench.otherEnvironment], fullDestinations: [7] }
+    const { rings: rung, claimed } = (await takeRings(bench.pool, 100, handfulOf(5, room)))!
+    expect([rung.map(({ id }) => id).sort(), claimed.map(({ id }) => id)]).toEqual([[full, other].sort(), [plain]])
+  })
+
   test('sweeps that claim, and claims of what was rung, at the same time: each promise is granted once', async () => {
     for (let round = 0; round < 20; round++) {
       await bench.pool.query('delete from due')
       const ids = await beginMany(12, bench.environment)
-      const handful = { most: new Map([['job', 12]]), leaseMs: 60_000 }
+      const handful = handfulOf(12)
       const granted = await Promise.all([
         ...Array.from({ length: 3 }, () => takeRings(bench.pool, 100, handful).then(swept => swept?.claimed ?? [])),
         ...Array.from({ length: 3 }, () => claimDue(bench.pool, 'job', ids, 60_000)),
