@@ -3,7 +3,6 @@ import type { Environment } from '../environment.ts'
 import type { Condition } from '../segments/condition.ts'
 import { segmentIdsIn } from '../segments/condition.ts'
 import { loadSegments } from '../segments/find.ts'
-import { membersSql } from '../segments/sql.ts'
 
 /** Those of the users for whom all conditions hold now. */
 export async function usersMeeting(
@@ -14,6 +13,8 @@ export async function usersMeeting(
 ): Promise<Set<string>> {
   if (users.length === 0) return new Set()
   const segments = await loadSegments(db, environment, segmentIdsIn(conditions))
+  // Kysely is loaded by whoever has conditions to ask for: it is a quarter of all modules.
+  const { membersSql } = await import('../segments/sql.ts')
   const { sql, parameters } = membersSql(environment, conditions, segments, { first: 3 })
   const { rows } = await db.query<{ id: string }>(
     `select u.id from unnest($2::text[]) k(id) cross join lateral (

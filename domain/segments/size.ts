@@ -3,7 +3,6 @@ import { classify } from '../../store/failures.ts'
 import { savepoint } from '../../store/transaction.ts'
 import type { Environment } from '../environment.ts'
 import type { Condition } from './condition.ts'
-import { memberIdsSql } from './sql.ts'
 
 /** Where counting ends: the header says "this many or more". */
 const MOST_COUNTED = 1_000_000
@@ -12,6 +11,7 @@ const TIME_MS = 1_000
 /** How many users are in a segment with these conditions now; null when that could not be counted within a second. */
 export async function countMembers(tx: Tx, environment: Environment, conditions: readonly Condition[]): Promise<number | null> {
   if (conditions.some(({ metric }) => metric === 'segment')) throw new RangeError('a segment names no segment')
+  const { memberIdsSql } = await import('./sql.ts')
   const members = memberIdsSql(environment, conditions, new Map())
   try {
     return await savepoint(tx, async () => {

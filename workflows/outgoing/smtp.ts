@@ -1,5 +1,5 @@
 import { domainToASCII } from 'node:url'
-import { createTransport } from 'nodemailer'
+import type { Transporter } from 'nodemailer'
 import { failureOf } from './failure.ts'
 import type { Guard } from './guard.ts'
 import { guardedSocket } from './guarded-socket.ts'
@@ -53,11 +53,13 @@ function failed(error: SmtpError, isOvertime: boolean): Mailed {
 async function withServer(
   { host, port, secure, requireTls, login }: MailServer,
   { guard, signal, ca, limitMs = LIMIT_MS }: Options,
-  work: (transport: ReturnType<typeof createTransport>) => Promise<Mailed>,
+  work: (transport: Transporter) => Promise<Mailed>,
 ): Promise<Mailed> {
   const limit = AbortSignal.timeout(limitMs)
   const ended = AbortSignal.any([signal, limit])
   try {
+    // Loaded by whoever has a mail to send.
+    const { createTransport } = await import('nodemailer')
     const connection = await guardedSocket(host, port, guard, ended)
     try {
       const times = { connectionTimeout: limitMs, greetingTimeout: limitMs, socketTimeout: limitMs, socketCloseTimeout: 1000 }

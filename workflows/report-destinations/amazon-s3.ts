@@ -8,7 +8,7 @@ import type { Guard } from '../outgoing/guard.ts'
 import { keptText } from '../outgoing/kept.ts'
 import { retryAfterSeconds } from '../outgoing/retry-after.ts'
 import { manifestOf, objectOf, testObject } from './object-name.ts'
-import type { ReportDelivery, ReportDestination, ReportScope } from './report-destination.ts'
+import type { ReportDelivery, ReportScope } from './report-destination.ts'
 import { s3Client } from './s3-client.ts'
 import { FileUnreadable, limitFor, wholeFile } from './whole-file.ts'
 
@@ -91,8 +91,8 @@ async function upload({ guard, settings, client, end }: Uploading, object: Retur
   }
 }
 
-export const amazonS3 = (guard: Guard): ReportDestination => ({
-  deliver: (delivery, scope) =>
+export const amazonS3 = (guard: Guard) => ({
+  deliver: (delivery: ReportDelivery, scope: ReportScope): Promise<Sent> =>
     attempt(guard, limitFor(delivery.export), scope, async (client, end) => {
       const { settings } = scope
       const object = objectOf(delivery, settings.prefix)
@@ -100,7 +100,7 @@ export const amazonS3 = (guard: Guard): ReportDestination => ({
       const manifest = { Body: JSON.stringify(delivery.export.manifest), ContentType: 'application/json' }
       await client.send(new PutObjectCommand({ Bucket: String(settings.bucket), Key: manifestOf(object.name), ...manifest }))
     }),
-  test: scope =>
+  test: (scope: ReportScope): Promise<Sent> =>
     attempt(guard, 10_000, scope, async client => {
       const { name: Key, content: Body } = testObject(scope.settings.prefix)
       const place = { Bucket: String(scope.settings.bucket), Key }
