@@ -3,7 +3,7 @@ import { orderedId } from '../../store/ids.ts'
 import type { Environment } from '../environment.ts'
 import { takesEvents } from '../integrations/catalogue.ts'
 import { type Selection, selector } from '../integrations/select.ts'
-import { conflict, notFound } from '../refusal.ts'
+import { conflict, invalidField, notFound } from '../refusal.ts'
 import { DUE_CHANNEL } from '../runs/create.ts'
 import { NEXT_FENCE } from '../runs/fence.ts'
 import { DELIVERY_DUE } from './delivery.ts'
@@ -12,32 +12,42 @@ import { idleLanes, type Lane, openLanes, promiseNext } from './lane.ts'
 /** `events`: slugs; null is all. The window is [from, to) of the events' arrival. */
 export type Replay = { from: string; to: string; events: string[] | null; statuses: ('delivered' | 'failed' | 'missing')[] }
 
+/** Of one request: it is one transaction, and all of it is in memory. */
+const MOST = 100_000
+/** Events that are looked at in one go. */
+const PAGE = 10_000
+
+const tooMany = (most: number) => invalidField('to', `must be earlier: more than ${most} deliveries would be sent`)
+
 type Integration = Selection & { number: number; active: number }
 /** A delivery that is open again, or new; `user_id`: whose order it stands in. */
 type Opened = { number: number; user_id: string | null }
 
 // A delivery is made when its event has arrived, or later: what was made before the window is not of it. Each event is looked up by itself:
 // planned before the tables were analyzed, a join read the log once for each delivery (281 s for 20,000).
+// The limit stands outside, for with it the planner might read all deliveries in the order of their numbers.
 const ENDED = `
-  select v.number, case when v.source = 'event' then v.user_id end as user_id
-  from deliveries v
-  cross join lateral (select received_at from events
-    where environment = v.environment and partition = v.partition and log_offset = v.log_offset limit 1) e
-  where v.environment = $1 and v.integration = $2 and v.status = any ($3)
-    and e.received_at >= date_trunc('second', $4::timestamptz) and e.received_at < date_trunc('second', $5::timestamptz)
-    and v.created_at >= date_trunc('second', $4::timestamptz) and ($6::text[] is null or v.event_name = any ($6))
-  order by v.number`
+  with ended as materialized (
+    select v.number, case when v.source = 'event' then v.user_id end as user_id
+    from deliveries v
+    cross join lateral (select received_at from events
+      where environment = v.environment and partition = v.partition and log_offset = v.log_offset limit 1) e
+    where v.environment = $1 and v.integration = $2 and v.status = any ($3)
+      and e.received_at >= date_trunc('second', $4::timestamptz) and e.received_at < date_trunc('second', $5::timestamptz)
+      and v.created_at >= date_trunc('second', $4::timestamptz) and ($6::text[] is null or v.event_name = any ($6))
+  )
+  select number, user_id from ended order by number limit $7`
 
-async function findEnded(tx: Tx, environment: Environment, integration: number, replay: Replay): Promise<Opened[]> {
+async function findEnded(tx: Tx, environment: Environment, integration: number, replay: Replay, most: number): Promise<Opened[]> {
   const ended = replay.statuses.filter(status => status !== 'missing')
   if (ended.length === 0) return []
-  const { rows } = await tx.query<Opened>(ENDED, [environment, integration, ended, replay.from, replay.to, replay.events])
+  const { rows } = await tx.query<Opened>(ENDED, [environment, integration, ended, replay.from, replay.to, replay.events, most + 1])
   return rows
 }
 
 // 30 days back, and no further than the integration's start: the log has what came before, but that was never its own. Within a partition
 // arrival never goes back, so the window is a stretch of offsets.
-const MISSING = `
+const MISSING = `declare missing no scroll cursor for
   select e.* from generate_series(0, 63) p(partition)
   cross join lateral (select
     greatest(($2::bigint[])[p.partition + 1],
@@ -52,11 +62,20 @@ const MISSING = `
 
 type Missing = { partition: number; log_offset: number; id: string; name: string; user_id: string | null; platform: string | null }
 
-async function findMissing(tx: Tx, environment: Environment, integration: Integration, replay: Replay): Promise<Missing[]> {
+async function findMissing(tx: Tx, environment: Environment, integration: Integration, replay: Replay, most: number): Promise<Missing[]> {
   const { slug, number, from_offsets } = integration
   if (!replay.statuses.includes('missing') || !takesEvents(slug) || from_offsets === null) return []
-  const { rows } = await tx.query<Missing>(MISSING, [environment, from_offsets, replay.from, replay.to, replay.events, number])
-  return rows.filter(selector(integration))
+  await tx.query(MISSING, [environment, from_offsets, replay.from, replay.to, replay.events, number])
+  const isSelected = selector(integration)
+  const found: Missing[] = []
+  // The window may have any number of events that the integration does not take.
+  for (let isEnd = false; !isEnd && found.length <= most; ) {
+    const { rows } = await tx.query<Missing>(`fetch ${PAGE} from missing`)
+    found.push(...rows.filter(isSelected))
+    isEnd = rows.length < PAGE
+  }
+  await tx.query('close missing')
+  return found
 }
 
 const REOPEN = `
@@ -94,8 +113,11 @@ const PROMISE = `
     select '${DELIVERY_DUE}', n, $1, environment_now($1), 1, $2, ${NEXT_FENCE} from unnest($3::bigint[]) n returning 1)
   select pg_notify('${DUE_CHANNEL}', '${DELIVERY_DUE}') from promised limit 1`
 
-/** Sends again, and makes up for what was left out; gives how many. Throws `conflict` unless the integration is active. */
-export async function replayDeliveries(tx: Tx, environment: Environment, id: string, replay: Replay): Promise<number> {
+/**
+ * Sends again, and makes up for what was left out; gives how many. Throws `conflict` unless the integration is active, `invalid_data` for
+ * more than `most`.
+ */
+export async function replayDeliveries(tx: Tx, environment: Environment, id: string, replay: Replay, most = MOST): Promise<number> {
   const { rows } = await tx.query<Integration>(
     `select number, active, slug, target_platform, from_offsets, events, event_mapping from integrations
      where environment = $1 and id = $2 and deleted_at is null for share`,
@@ -105,8 +127,9 @@ export async function replayDeliveries(tx: Tx, environment: Environment, id: str
   if (!integration) throw notFound('integration')
   if (integration.active !== 1) throw conflict('the integration is not active')
   const { number } = integration
-  const ended = await findEnded(tx, environment, number, replay)
-  const missing = await findMissing(tx, environment, integration, replay)
+  const ended = await findEnded(tx, environment, number, replay, most)
+  const missing = await findMissing(tx, environment, integration, replay, most - ended.length)
+  if (ended.length + missing.length > most) throw tooMany(most)
   const users = [...new Set([...ended, ...missing].flatMap(({ user_id }) => user_id ?? []))]
   const lanes = users.map((user): Lane => ({ environment, integration: number, user }))
   await openLanes(tx, lanes)

@@ -1,4 +1,6 @@
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
+import { replayDeliveries } from '../../domain/deliveries/replay.ts'
+import { transaction } from '../../store/transaction.ts'
 import { startApi, type TestApi } from '../harness/api.ts'
 import type { Client } from '../harness/client.ts'
 import { advance, type Hook, hook, must, post, sandbox } from '../harness/integrations.ts'
@@ -43,6 +45,27 @@ test('failed and delivered ones go out again under their ids, with fresh attempt
   expect(names()).toEqual(['a', 'b', 'c', 'a', 'c'])
   expect(made.receiver.events().map(({ headers }) => headers['webhook-id'])).toEqual([...ids, ids[0], ids[2]])
   expect((await made.deliveries()).map(({ attempt_count }) => attempt_count)).toEqual([2, 1, 2])
+})
+
+test('a window with more than can be sent by one request is refused, and nothing of it is sent', async () => {
+  await advance(call, 'P2D')
+  made = await hook({ call, config: { events: ['b'] } })
+  await post(call, { event_name: 'a' }, { event_name: 'b' }, { event_name: 'b' }, { event_name: 'a' })
+  await made.become('delivered', 'delivered')
+  const settings = { url: made.receiver.url, sandbox_url: made.receiver.url }
+  await must(call, 'PUT', `/v4/integrations/${made.id}/config`, { settings, events: ['a', 'b'] })
+  const { rows } = await api.pool.query(`select environment from integrations where id = $1`, [made.id])
+  const to = new Date(Date.parse(await now()) + 60_000).toISOString()
+  const from = new Date(Date.parse(to) - 24 * 3_600_000).toISOString()
+  const most = (count: number, ...statuses: ('delivered' | 'missing')[]) =>
+    transaction(api.pool, tx => replayDeliveries(tx, rows[0].environment, made.id, { from, to, events: null, statuses }, count))
+  const refused = { code: 'invalid_data', details: [{ field: 'to' }] }
+  await expect(most(1, 'delivered')).rejects.toMatchObject(refused)
+  await expect(most(1, 'missing')).rejects.toMatchObject(refused)
+  await expect(most(3, 'missing', 'delivered')).rejects.toMatchObject(refused)
+  expect((await made.deliveries()).map(({ status }) => status)).toEqual(['delivered', 'delivered'])
+  expect(await most(4, 'missing', 'delivered')).toBe(4)
+  await made.become('delivered', 'delivered', 'delivered', 'delivered')
 })
 
 test('one that is exhausted gets seven more attempts', async () => {
