@@ -39,7 +39,7 @@ function levelOf(outcome: Outcome | { is: 'error' }) {
 
 /** Holds claimed promises: as many of each kind as there are slots, with their leases alive. */
 export function holder({ pool, beating, performers, leaseMs, log, onOutcome, onClaimed, at }: HolderOptions) {
-  const rooms = new Map<string, Place>(performers.map(p => [p.kind, { performer: p, slots: slots(p) }]))
+  const places = new Map<string, Place>(performers.map(p => [p.kind, { performer: p, slots: slots(p) }]))
   const held = leases(beating, leaseMs)
   const working = new Set<Promise<void>>()
   const stopping = new AbortController()
@@ -153,7 +153,7 @@ export function holder({ pool, beating, performers, leaseMs, log, onOutcome, onC
   /** Asks with what this process has plenty of room for; that much stays free until the answer is there. */
   async function claimWith(ask: (handful: Handful) => Promise<Swept | null>): Promise<Swept | null> {
     const room = new Map<string, Room>()
-    for (const [kind, { slots }] of stopping.signal.aborted ? [] : rooms) {
+    for (const [kind, { slots }] of stopping.signal.aborted ? [] : places) {
       const offer = slots.offer()
       if (offer) room.set(kind, offer)
     }
@@ -164,9 +164,9 @@ export function holder({ pool, beating, performers, leaseMs, log, onOutcome, onC
       granted = swept?.claimed ?? []
       return swept
     } finally {
-      for (const [kind, offer] of room) rooms.get(kind)!.slots.withdraw(offer)
+      for (const [kind, offer] of room) places.get(kind)!.slots.withdraw(offer)
       for (const claimed of granted) {
-        const place = rooms.get(claimed.kind)!
+        const place = places.get(claimed.kind)!
         place.slots.occupy(claimed)
         hold(place, claimed, claimedAt)
       }
@@ -183,7 +183,7 @@ export function holder({ pool, beating, performers, leaseMs, log, onOutcome, onC
 
   /** Claims those of the promises that are due, as slots become free; resolves when each was claimed, by us or somebody else, or kept in mind. */
   async function take(kind: string, ids: number[]): Promise<void> {
-    const place = rooms.get(kind)
+    const place = places.get(kind)
     if (!place) return
     for (let rest = [...new Set(ids)]; rest.length > 0; ) {
       await freeSlots(place)
@@ -198,7 +198,7 @@ export function holder({ pool, beating, performers, leaseMs, log, onOutcome, onC
 
   /** What had to wait because of its environment or destination, as soon as one of these has left. */
   function pullLater(kind: string): void {
-    const place = rooms.get(kind)!
+    const place = places.get(kind)!
     if (place.isPulling || stopping.signal.aborted) return
     place.isPulling = true
     setImmediate(() => {
@@ -211,7 +211,7 @@ export function holder({ pool, beating, performers, leaseMs, log, onOutcome, onC
 
   return {
     take,
-    kinds: [...rooms.keys()],
+    kinds: [...places.keys()],
     claiming: (ask: (handful: Handful) => Promise<Swept | null>): Promise<Swept | null> => noted(claimWith(ask)),
     /** Takes no more, lets steps under way finish for a moment, gives everything else back. */
     async stop(): Promise<void> {
