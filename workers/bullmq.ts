@@ -1,12 +1,11 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { Queue as Bull, Worker } from 'bullmq'
-import { type Queue, RING_SIZE } from './queue.ts'
+import type { Ring } from '../domain/runs/ring.ts'
+import { type Queue, ringIn } from './queue.ts'
 import { patientConnection, promptConnection, settled, toldOnce } from './redis.ts'
 
 /** `prefix`: what all keys begin with; the same for all processes of an installation, and for them alone. */
 export type BullmqOptions = { url: string; prefix?: string; onError: (error: unknown) => void }
-
-type Data = { ids: number[] }
 
 /** How long a stop waits for rings that are being heard. */
 const CLOSE_MS = 2_000
@@ -31,15 +30,15 @@ export async function bullmqQueue({ url, prefix = SHARED.prefix, onError }: Bull
   const shared = { ...SHARED, prefix }
   const ringing = promptConnection(url)
   const hearing = patientConnection(url)
-  const queues = new Map<string, { queue: Bull<Data>; trimmedAt: number }>()
-  const workers: Worker<Data>[] = []
+  const queues = new Map<string, { queue: Bull<Ring>; trimmedAt: number }>()
+  const workers: Worker[] = []
 
   const tell = toldOnce([ringing, hearing.connection], onError)
 
   const queueOf = (kind: string) => {
     const known = queues.get(kind)
     if (known) return known
-    const queue = new Bull<Data>(queueName(kind), {
+    const queue = new Bull<Ring>(queueName(kind), {
       ...shared,
       connection: ringing,
       skipWaitingForReady: true,
@@ -67,19 +66,22 @@ export async function bullmqQueue({ url, prefix = SHARED.prefix, onError }: Bull
   await settled(ringing)
 
   return {
-    async ring(kind, ids) {
+    async ring(kind, rings) {
       if (ringing.status !== 'ready') throw new Error('Redis is not connected')
       const { queue } = queueOf(kind)
-      const rings: Promise<unknown>[] = []
-      for (let i = 0; i < ids.length; i += RING_SIZE) rings.push(queue.add(kind, { ids: ids.slice(i, i + RING_SIZE) }))
-      const failed = (await Promise.allSettled(rings)).find(ring => ring.status === 'rejected')
+      const added = await Promise.allSettled(rings.map(({ number, count }) => queue.add(kind, { number, count })))
+      const failed = added.find(({ status }) => status === 'rejected') as PromiseRejectedResult | undefined
       // The error of a command has all that was sent in it: too much for a log.
       if (failed) throw new Error(`Redis: ${failed.reason?.message}`)
       trim(kind)
     },
 
     async listen(kind, onRing) {
-      const worker = new Worker<Data>(queueName(kind), job => onRing(job.data.ids), {
+      const hear = async (data: unknown) => {
+        const ring = ringIn(data)
+        if (ring) await onRing(ring)
+      }
+      const worker = new Worker(queueName(kind), job => hear(job.data), {
         ...shared,
         connection: hearing.connection,
         concurrency: AT_ONCE,

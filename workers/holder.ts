@@ -1,14 +1,13 @@
-import { setTimeout as pause } from 'node:timers/promises'
 import type { Logger } from 'pino'
-import { type Candidate, claimDue, lookAtDue, passedOver } from '../domain/runs/claim.ts'
+import { answerRing } from '../domain/runs/answer.ts'
 import type { Claimed } from '../domain/runs/claimed.ts'
 import { releaseLeases } from '../domain/runs/lease.ts'
-import type { Handful, Room, Swept } from '../domain/runs/ring.ts'
+import { type Handful, RING_MS, RING_SIZE, type Ring, type Room, type Swept } from '../domain/runs/ring.ts'
 import type { Pool } from '../store/connect.ts'
 import type { AtCrashPoint } from '../workflows/engine/crash-point.ts'
 import type { Outcome, Performer } from '../workflows/engine/performer.ts'
 import { leases } from './leases.ts'
-import { type Slots, slots } from './slots.ts'
+import { type Candidate, type Slots, slots } from './slots.ts'
 
 export type HolderOptions = {
   pool: Pool
@@ -26,10 +25,15 @@ export type HolderOptions = {
 
 /** Promises that the process waits for when it stops, before it gives them back. */
 const STOP_GRACE_MS = 5_000
-/** What somebody looks at just now is locked, and passed over: it is asked for once more after this time. */
-const LOCKED_MS = 10
+/** With leases shorter than that a lost ring is rung again sooner, too. */
+const LEASES_OF_A_RING = 3
+/** Of a ring's time a part must be left for what is taken or begun: enough to prolong it. */
+const MARGIN = 4
+/** A ring stands for no more than so many times what a process holds of its kind: the rest of it would only wait there. */
+const TURNS_OF_A_RING = 4
 
-type Place = { performer: Performer; slots: Slots; isPulling?: boolean }
+/** `line`: rings wait for room one after the other. */
+type Place = { performer: Performer; slots: Slots; line: Promise<unknown>; isPulling?: boolean }
 
 function levelOf(outcome: Outcome | { is: 'error' }) {
   if (outcome.is === 'failed' || outcome.is === 'error') return 'error'
@@ -39,8 +43,11 @@ function levelOf(outcome: Outcome | { is: 'error' }) {
 
 /** Holds claimed promises: as many of each kind as there are slots, with their leases alive. */
 export function holder({ pool, beating, performers, leaseMs, log, onOutcome, onClaimed, at }: HolderOptions) {
-  const places = new Map<string, Place>(performers.map(p => [p.kind, { performer: p, slots: slots(p) }]))
+  const places = new Map<string, Place>(performers.map(p => [p.kind, { performer: p, slots: slots(p), line: Promise.resolve() }]))
   const held = leases(beating, leaseMs)
+  const ringMs = Math.min(RING_MS, leaseMs * LEASES_OF_A_RING)
+  const marginMs = ringMs / MARGIN
+  const ringSizes = new Map(performers.map(p => [p.kind, Math.min(RING_SIZE, p.concurrency * TURNS_OF_A_RING)]))
   const working = new Set<Promise<void>>()
   const stopping = new AbortController()
   const halt = new AbortController()
@@ -48,8 +55,8 @@ export function holder({ pool, beating, performers, leaseMs, log, onOutcome, onC
   // Sent to the database, perhaps granted, and not in our hands yet.
   const claiming = new Set<Promise<unknown>>()
 
-  function hold({ performer, slots }: Place, claimed: Claimed, claimedAt: number): void {
-    const lease = held.begin(claimed, claimedAt)
+  function hold({ performer, slots }: Place, { claimed, until }: Candidate): void {
+    const lease = held.begin(claimed, until)
     const signals = { lease: lease.signal, isHeld: lease.isHeld, stopping: stopping.signal, halt: halt.signal }
     const report = (outcome: Outcome | { is: 'error' }, detail: object) => {
       onOutcome(claimed.kind, outcome.is)
@@ -77,77 +84,40 @@ export function holder({ pool, beating, performers, leaseMs, log, onOutcome, onC
     for (const wake of freed) wake()
   }
 
-  async function freeSlots({ slots }: Place): Promise<number> {
-    for (;;) {
-      const free = slots.free()
-      if (free > 0 || stopping.signal.aborted) return free
-      await new Promise<void>(resolve => {
-        const wake = () => {
-          freed.delete(wake)
-          resolve()
-        }
-        freed.add(wake)
-      })
-    }
+  /** Keeps up to `count` slots free, as soon as there is one, in the order in which it is asked for them. */
+  function reserveInTurn(place: Place, count: number): Promise<number> {
+    const turn = place.line.then(async () => {
+      while (place.slots.free() <= 0 && !stopping.signal.aborted)
+        await new Promise<void>(resolve => {
+          const wake = () => {
+            freed.delete(wake)
+            resolve()
+          }
+          freed.add(wake)
+        })
+      const reserved = Math.max(0, Math.min(count, place.slots.free()))
+      place.slots.reserve(reserved)
+      return reserved
+    })
+    place.line = turn
+    return turn
   }
 
-  /** Claims what is due of `ids`, and hands over what is granted. */
-  async function grant({ kind }: Performer, ids: number[], onGranted: (claimed: Claimed, claimedAt: number) => void): Promise<void> {
-    const ask = async (some: number[]) => {
-      const rest = new Set(some)
-      // The lease counts from before the claim was sent: ours ends no later than the database's.
-      const claimedAt = performance.now()
-      for (const claimed of await claimDue(pool, kind, some, leaseMs)) {
-        rest.delete(claimed.id)
-        onGranted(claimed, claimedAt)
-      }
-      return [...rest]
-    }
-    const missing = await ask(ids)
-    const locked = missing.length > 0 ? await passedOver(pool, kind, missing) : []
-    if (locked.length === 0) return
-    await pause(LOCKED_MS)
-    await ask(locked)
-  }
-
-  /** `admitted`: counted already, and no longer if somebody else was faster. */
-  async function claimAdmitted(place: Place, admitted: Candidate[]): Promise<void> {
+  async function answer(place: Place, { number, count }: Ring): Promise<void> {
     const { performer, slots } = place
-    const rest = new Map(admitted.map(candidate => [candidate.id, candidate]))
+    const reserved = await reserveInTurn(place, count)
+    const askedAt = performance.now()
+    let candidates: Candidate[] = []
     try {
-      await grant(performer, [...rest.keys()], (claimed, claimedAt) => {
-        rest.delete(claimed.id)
-        hold(place, claimed, claimedAt)
-      })
+      const { claimed, leftMs } = await answerRing(pool, performer.kind, number, marginMs)
+      if (stopping.signal.aborted) await releaseLeases(pool, claimed)
+      else candidates = claimed.map(one => ({ claimed: one, until: askedAt + leftMs }))
     } finally {
-      for (const candidate of rest.values()) slots.vacate(candidate)
-      if (rest.size > 0) wakeWaiting()
+      slots.unreserve(reserved)
+      for (const admitted of slots.admit(candidates)) hold(place, admitted)
+      wakeWaiting()
     }
-    onClaimed(admitted.length)
-  }
-
-  async function claim(place: Place, ids: number[]): Promise<void> {
-    const { performer, slots } = place
-    const isSure = slots.surelyFits(ids.length)
-    let granted = 0
-    slots.reserve(ids.length)
-    try {
-      if (!isSure) {
-        const admitted = slots.admit(await lookAtDue(pool, performer.kind, ids))
-        if (admitted.length > 0) await claimAdmitted(place, admitted)
-        return
-      }
-      await grant(performer, ids, (claimed, claimedAt) => {
-        granted++
-        slots.occupy(claimed)
-        hold(place, claimed, claimedAt)
-      })
-    } finally {
-      slots.unreserve(ids.length)
-      // What was somebody else's already has left its slot: whoever waits for one need not wait for the end of what was granted.
-      if (granted < ids.length) wakeWaiting()
-    }
-    onClaimed(ids.length)
+    onClaimed(candidates.length)
   }
 
   /** Asks with what this process has plenty of room for; that much stays free until the answer is there. */
@@ -160,7 +130,7 @@ export function holder({ pool, beating, performers, leaseMs, log, onOutcome, onC
     const claimedAt = performance.now()
     let granted: Claimed[] = []
     try {
-      const swept = await ask({ room, leaseMs })
+      const swept = await ask({ room, leaseMs, ringMs, ringSizes })
       granted = swept?.claimed ?? []
       return swept
     } finally {
@@ -168,7 +138,7 @@ export function holder({ pool, beating, performers, leaseMs, log, onOutcome, onC
       for (const claimed of granted) {
         const place = places.get(claimed.kind)!
         place.slots.occupy(claimed)
-        hold(place, claimed, claimedAt)
+        hold(place, { claimed, until: claimedAt + leaseMs })
       }
       if (room.size > 0) wakeWaiting()
       for (const kind of room.keys()) pullLater(kind)
@@ -181,19 +151,13 @@ export function holder({ pool, beating, performers, leaseMs, log, onOutcome, onC
     return one
   }
 
-  /** Claims those of the promises that are due, as slots become free; resolves when each was claimed, by us or somebody else, or kept in mind. */
-  async function take(kind: string, ids: number[]): Promise<void> {
+  /**
+   * Takes a ring once there is room for some of what it stands for; the rest waits here until there is room or its time is over. Resolves
+   * when it was taken, by us or somebody else.
+   */
+  async function take(kind: string, ring: Ring): Promise<void> {
     const place = places.get(kind)
-    if (!place) return
-    for (let rest = [...new Set(ids)]; rest.length > 0; ) {
-      await freeSlots(place)
-      if (stopping.signal.aborted) return
-      // Asked once more: of several who waited for a slot the first may have taken it.
-      const free = place.slots.free()
-      if (free <= 0) continue
-      await noted(claim(place, rest.slice(0, free)))
-      rest = rest.slice(free)
-    }
+    if (place) await noted(answer(place, ring))
   }
 
   /** What had to wait because of its environment or destination, as soon as one of these has left. */
@@ -204,8 +168,7 @@ export function holder({ pool, beating, performers, leaseMs, log, onOutcome, onC
     setImmediate(() => {
       place.isPulling = false
       if (stopping.signal.aborted) return
-      const admitted = place.slots.admitWaiting()
-      if (admitted.length > 0) noted(claimAdmitted(place, admitted)).catch(error => log.warn({ err: error, kind }, 'claiming failed'))
+      for (const admitted of place.slots.admitWaiting(marginMs)) hold(place, admitted)
     })
   }
 
@@ -219,6 +182,8 @@ export function holder({ pool, beating, performers, leaseMs, log, onOutcome, onC
       wakeWaiting()
       const timer = setTimeout(() => halt.abort(new Error('the process stops')), STOP_GRACE_MS)
       await Promise.allSettled(claiming)
+      const left = [...places.values()].flatMap(({ slots }) => slots.forgetWaiting())
+      await releaseLeases(pool, left).catch(error => log.warn({ err: error }, 'what had to wait could not be given back'))
       await Promise.all(working)
       clearTimeout(timer)
       held.stop()

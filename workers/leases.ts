@@ -6,13 +6,19 @@ import type { Pool } from '../store/connect.ts'
 /** Tries of one heartbeat. */
 const BEATS = 3
 
-type Lease = { claimed: Claimed; lost: AbortController; until: number }
+/** So often within a lease it is looked at whether it is still held, or to be prolonged. */
+const LOOKS = 30
+/** What has less than this part of a lease left when it begins is prolonged at once. */
+const SHORT = 5
+
+type Lease = { claimed: Claimed; lost: AbortController; until: number; beatAt: number }
 /** `signal` aborts when the lease is lost; `isHeld` asks the clock, which may know it sooner. `end`: it is needed no longer. */
 export type Held = { signal: AbortSignal; isHeld(): boolean; end(): void }
 
 /** The leases of what this process has claimed: prolonged every third of their time, and given up when that did not come off in time. */
 export function leases(pool: Pool, leaseMs: number) {
   const held = new Map<string, Lease>()
+  let isBeatingSoon = false
   const lose = (lease: Lease) => lease.lost.abort(new Error('the lease was lost'))
 
   async function beat(some: [string, Lease][]): Promise<[string, Lease][]> {
@@ -35,27 +41,41 @@ export function leases(pool: Pool, leaseMs: number) {
   async function heartbeat(): Promise<void> {
     // What is lost is not held fast, though it may not have come to its end: nobody else could take it up then.
     const isOurs = ([key, lease]: [string, Lease]) => held.get(key) === lease && !lease.lost.signal.aborted
-    let rest = [...held.entries()].filter(isOurs)
+    const now = performance.now()
+    let rest = [...held.entries()].filter(([, { beatAt }]) => beatAt <= now).filter(isOurs)
+    for (const [, lease] of rest) lease.beatAt = now + leaseMs / 3
     for (let n = 0; n < BEATS && rest.length > 0; n++) {
       if (n > 0) await pause(leaseMs / 30, undefined, { ref: false })
       rest = (await beat(rest)).filter(isOurs)
     }
   }
 
+  function prolongSoon(lease: Lease): void {
+    lease.beatAt = 0
+    if (isBeatingSoon) return
+    isBeatingSoon = true
+    setImmediate(() => {
+      isBeatingSoon = false
+      void heartbeat()
+    })
+  }
+
   // On our own monotonic clock: a lease that could not be prolonged in time is somebody else's, whether or not we heard of it.
   const watch = setInterval(() => {
     for (const lease of held.values()) if (performance.now() >= lease.until) lose(lease)
     void heartbeat()
-  }, leaseMs / 3)
+  }, leaseMs / LOOKS)
 
   return {
-    /** `claimedAt`: by `performance.now()`, from before the claim was sent: ours ends no later than the database's. */
-    begin(claimed: Claimed, claimedAt: number): Held {
+    /** `until`: by `performance.now()`, no later than the database's. */
+    begin(claimed: Claimed, until: number): Held {
       const key = `${claimed.kind}:${claimed.id}`
-      const lease: Lease = { claimed, lost: new AbortController(), until: claimedAt + leaseMs }
+      const begunAt = performance.now()
+      const lease: Lease = { claimed, lost: new AbortController(), until, beatAt: begunAt + (until - begunAt) / 3 }
       const former = held.get(key)
       if (former) lose(former)
       held.set(key, lease)
+      if (until - begunAt < leaseMs / SHORT) prolongSoon(lease)
       return {
         signal: lease.lost.signal,
         isHeld: () => performance.now() < lease.until,

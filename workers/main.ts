@@ -1,6 +1,8 @@
 import type { Logger } from 'pino'
 import { LOG_CHANNEL } from '../domain/log/consumer.ts'
+import { answerRing } from '../domain/runs/answer.ts'
 import { DUE_CHANNEL } from '../domain/runs/create.ts'
+import type { Ring } from '../domain/runs/ring.ts'
 import { connect, type Pool } from '../store/connect.ts'
 import { type AtCrashPoint, NOWHERE } from '../workflows/engine/crash-point.ts'
 import type { Outcome, Performer } from '../workflows/engine/performer.ts'
@@ -64,16 +66,21 @@ export async function startWorker({
   })
   const byKind = new Map(timers.map(timer => [timer.kind, timer]))
   const firing = new Set<Promise<void>>()
-  const take = async (kind: string, ids: number[]): Promise<void> => {
+  const take = async (kind: string, ring: Ring): Promise<void> => {
     const timer = byKind.get(kind)
-    if (!timer) return holding.take(kind, ids)
-    const fired = fireAll(timer, ids, log).finally(() => firing.delete(fired))
+    if (!timer) return holding.take(kind, ring)
+    const { claimed } = await answerRing(pool, kind, ring.number, 0)
+    const fired = fireAll(
+      timer,
+      claimed.map(({ id }) => id),
+      log,
+    ).finally(() => firing.delete(fired))
     firing.add(fired)
     await fired
   }
   const sweep = startSweep({ pool, queue, take, claiming: holding.claiming, log })
   const reading = startConsumers({ pool, consumers, log, at })
-  for (const kind of [...holding.kinds, ...byKind.keys()]) await queue.listen(kind, ids => take(kind, ids))
+  for (const kind of [...holding.kinds, ...byKind.keys()]) await queue.listen(kind, ring => take(kind, ring))
   const listener = startListener(
     url,
     { [DUE_CHANNEL]: sweep.wake, [LOG_CHANNEL]: environment => reading.wake(Number(environment)) },
@@ -86,8 +93,10 @@ export async function startWorker({
     async stop() {
       // First, so that nothing under way begins another step while the rest winds down.
       const given = holding.stop()
+      // What is given back is for others to ring.
+      const swept = sweep.stop()
       await listener.stop()
-      await Promise.all([sweep.stop(), reading.stop()])
+      await Promise.all([swept, reading.stop()])
       await given
       await queue.close()
       await Promise.all(firing)

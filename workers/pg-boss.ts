@@ -1,6 +1,6 @@
 import { PgBoss } from 'pg-boss'
 import { KEEP_ALIVE } from '../store/connect.ts'
-import { type Queue, RING_SIZE } from './queue.ts'
+import { type Queue, ringIn } from './queue.ts'
 
 const SCHEMA = 'pgboss'
 /** Without notice (connection lost, or looked for again ever more rarely after an outage) a ring waits this long. */
@@ -43,15 +43,18 @@ export async function pgBossQueue({ url, onError, silenceMs = SILENCE_MS }: PgBo
   }
 
   return {
-    async ring(kind, ids) {
-      const jobs: { data: { ids: number[] } }[] = []
-      for (let i = 0; i < ids.length; i += RING_SIZE) jobs.push({ data: { ids: ids.slice(i, i + RING_SIZE) } })
-      await boss.insert(await queueOf(kind), jobs)
+    async ring(kind, rings) {
+      await boss.insert(
+        await queueOf(kind),
+        rings.map(({ number, count }) => ({ data: { number, count } })),
+      )
     },
     async listen(kind, onRing) {
       const polling = { pollingIntervalSeconds: POLL_SECONDS, notifyPollingIntervalSeconds: POLL_SECONDS }
       const options = { batchSize: 4, burstWhenBatchFull: true, ...polling }
-      await boss.work<{ ids: number[] }>(await queueOf(kind), options, jobs => onRing(jobs.flatMap(job => job.data.ids)))
+      await boss.work(await queueOf(kind), options, async jobs => {
+        await Promise.all(jobs.flatMap(job => ringIn(job.data) ?? []).map(onRing))
+      })
     },
     close: () => boss.stop({ graceful: true, timeout: 2_000 }),
   }

@@ -1,14 +1,19 @@
+import type { Ring } from '../domain/runs/ring.ts'
+
 /**
- * The doorbell between the sweep and the workers. It carries hints only: a ring that is lost comes again, one that arrives twice
- * finds the row taken. `onRing` resolves when the rows are claimed, not when their runs end.
+ * The doorbell between the sweep and the workers. It carries hints only: what a lost ring stood for is rung again, one that arrives twice
+ * was taken already. `onRing` resolves when the ring is taken, not when its runs end.
  */
 export type Queue = {
-  /** Announces that these runs are due. Rejects when the driver is down. */
-  ring(kind: string, ids: number[]): Promise<void>
+  /** Announces what is due. Rejects when the driver is down. */
+  ring(kind: string, rings: Ring[]): Promise<void>
   /** Each kind by itself: one whose slots are full must not hold up the others. */
-  listen(kind: string, onRing: (ids: number[]) => Promise<void>): Promise<void>
+  listen(kind: string, onRing: (ring: Ring) => Promise<void>): Promise<void>
   close(): Promise<void>
 }
 
-/** Ids in one ring: enough to make the queue's cost per run small, few enough to spread over the workers. */
-export const RING_SIZE = 200
+/** What came through a queue, if it is a ring: those of an earlier version that are still on their way say nothing here. */
+export function ringIn(data: unknown): Ring | null {
+  const { number, count } = (data ?? {}) as Partial<Ring>
+  return Number.isSafeInteger(number) && Number.isSafeInteger(count) && count! > 0 ? { number: number!, count: count! } : null
+}

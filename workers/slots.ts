@@ -1,7 +1,12 @@
-import type { Candidate } from '../domain/runs/claim.ts'
+import type { Claimed } from '../domain/runs/claimed.ts'
 import type { Room } from '../domain/runs/ring.ts'
 import type { Performer } from '../workflows/engine/performer.ts'
 import { WINDOW } from './sweep.ts'
+
+/** What may take a slot, and until when it is held for us, by `performance.now()`. */
+export type Candidate = { claimed: Claimed; until: number }
+/** What counts: whose it is, and for which destination. */
+type Of = Pick<Claimed, 'environment' | 'destination'>
 
 /** Candidates without room that are kept in mind: all that may be rung. More than these are rung again after a while anyway. */
 const MOST_WAITING = 4 * WINDOW
@@ -28,33 +33,35 @@ export function slots({ concurrency, perEnvironment = concurrency, perDestinatio
     if (count > 0) map.set(key, count)
     else map.delete(key)
   }
-  const count = (by: 1 | -1, { environment, destination }: Omit<Candidate, 'id'>) => {
+  const count = (by: 1 | -1, { environment, destination }: Of) => {
     used += by
     add(environments, environment, by)
     add(destinations, destination, by)
   }
   const tightest = Math.min(perEnvironment, perDestination)
   const free = () => concurrency - used - reserved
-  const fits = ({ environment, destination }: Candidate) =>
+  const fits = ({ environment, destination }: Of) =>
     (environments.get(environment) ?? 0) + offered < perEnvironment &&
     (destination === null || (destinations.get(destination) ?? 0) + offered < perDestination)
-  const groupOf = ({ environment, destination }: Candidate) => `${environment}:${destination}`
+  const groupOf = ({ environment, destination }: Of) => `${environment}:${destination}`
 
   function keepInMind(candidate: Candidate): void {
-    const key = groupOf(candidate)
+    const { claimed } = candidate
+    const key = groupOf(claimed)
     const group = waiting.get(key) ?? new Map<number, Candidate>()
-    if (waitingCount >= MOST_WAITING || group.has(candidate.id)) return
-    waiting.set(key, group.set(candidate.id, candidate))
-    waitingCount++
+    if (!group.has(claimed.id)) {
+      if (waitingCount >= MOST_WAITING) return
+      waitingCount++
+    }
+    // It may be there already, from an earlier ring.
+    waiting.set(key, group.set(claimed.id, candidate))
   }
 
-  function admitOne(candidate: Candidate): Candidate {
-    count(1, candidate)
-    const key = groupOf(candidate)
+  function forget({ claimed }: Candidate): void {
+    const key = groupOf(claimed)
     const group = waiting.get(key)
-    if (group?.delete(candidate.id)) waitingCount--
+    if (group?.delete(claimed.id)) waitingCount--
     if (group?.size === 0) waiting.delete(key)
-    return candidate
   }
 
   return {
@@ -65,10 +72,8 @@ export function slots({ concurrency, perEnvironment = concurrency, perDestinatio
     unreserve(count: number): void {
       reserved -= count
     },
-    occupy: (candidate: Omit<Candidate, 'id'>) => count(1, candidate),
-    vacate: (candidate: Omit<Candidate, 'id'>) => count(-1, candidate),
-    /** Whoever they belong to, `count` more fit: nobody needs to look. */
-    surelyFits: (count: number) => count <= tightest - used - reserved,
+    occupy: (claimed: Of) => count(1, claimed),
+    vacate: (claimed: Of) => count(-1, claimed),
     /** Room for a few of everybody who has that much left; kept until it is withdrawn. Null: there is not enough to give any away. */
     offer(): Room | null {
       const most = Math.min(Math.floor(free() / SPARE), Math.ceil(tightest / QUARTER))
@@ -86,19 +91,39 @@ export function slots({ concurrency, perEnvironment = concurrency, perDestinatio
     admit(candidates: Iterable<Candidate>): Candidate[] {
       const admitted: Candidate[] = []
       for (const candidate of candidates) {
-        if (fits(candidate)) admitted.push(admitOne(candidate))
-        else keepInMind(candidate)
+        if (free() > 0 && fits(candidate.claimed)) {
+          count(1, candidate.claimed)
+          admitted.push(candidate)
+        } else keepInMind(candidate)
       }
       return admitted
     },
-    /** Those kept in mind that fit now: counted from now on. One of each environment and destination after the other. */
-    admitWaiting(): Candidate[] {
+    /** All that are kept in mind, for the last time. */
+    forgetWaiting(): Claimed[] {
+      const all = [...waiting.values()].flatMap(group => [...group.values()].map(({ claimed }) => claimed))
+      waiting.clear()
+      waitingCount = 0
+      return all
+    },
+    /**
+     * Those kept in mind that fit now: counted from now on. One of each environment and destination after the other. What is held for us for
+     * no more than `leftMs` is left to be rung again, and forgotten here.
+     */
+    admitWaiting(leftMs: number): Candidate[] {
+      const soonest = performance.now() + leftMs
       const admitted: Candidate[] = []
       const next = (group: Map<number, Candidate>): boolean => {
-        const [first] = group.values()
-        if (free() <= 0 || !first || !fits(first)) return false
-        admitted.push(admitOne(first))
-        return true
+        for (const candidate of group.values()) {
+          if (candidate.until > soonest) {
+            if (free() <= 0 || !fits(candidate.claimed)) return false
+            forget(candidate)
+            count(1, candidate.claimed)
+            admitted.push(candidate)
+            return true
+          }
+          forget(candidate)
+        }
+        return false
       }
       for (let groups = [...waiting.values()]; groups.length > 0; ) groups = groups.filter(next)
       return admitted

@@ -8,7 +8,7 @@ export type SweepOptions = {
   pool: Pool
   queue: Queue
   /** Claims without the queue, when its driver is down. */
-  take: (kind: string, ids: number[]) => Promise<void>
+  take: (kind: string, ring: Ring) => Promise<void>
   /** Tells what this process has room for while it is asked, and holds what was claimed of it. */
   claiming: (ask: (handful: Handful) => Promise<Swept | null>) => Promise<Swept | null>
   log: Logger
@@ -44,28 +44,22 @@ export function startSweep({ pool, queue, take, claiming, log }: SweepOptions) {
   async function ringAll(): Promise<boolean> {
     const began = performance.now()
     const swept = await claiming(handful => takeRings(pool, WINDOW, handful))
-    if (swept) isBehind = swept.rings.length + swept.claimed.length >= BACKLOG
+    const rung = swept ? swept.rings.reduce((sum, { count }) => sum + count, 0) : 0
+    if (swept) isBehind = rung + swept.claimed.length >= BACKLOG
     const enoughRest = Math.max((performance.now() - began) * REST, isBehind ? BEHIND_MS : 0)
     rested = pause(swept ? Math.min(enoughRest, PERIOD_MS) : BUSY_MS)
     if (!swept) return false
-    enough = swept.rings.length / 4
+    enough = rung / 4
     claimed = 0
     // None waits for another: a queue that is slow for one kind must not hold up the others.
-    await Promise.all(
-      [...Map.groupBy(swept.rings, (ring: Ring) => ring.kind)].map(([kind, rings]) =>
-        announce(
-          kind,
-          rings.map(({ id }) => id),
-        ),
-      ),
-    )
+    await Promise.all([...Map.groupBy(swept.rings, ({ kind }) => kind)].map(([kind, rings]) => announce(kind, rings)))
     return true
   }
 
-  async function announce(kind: string, ids: number[]): Promise<void> {
-    await queue.ring(kind, ids).catch(error => {
+  async function announce(kind: string, rings: Ring[]): Promise<void> {
+    await queue.ring(kind, rings).catch(error => {
       log.warn({ err: error, kind }, 'the queue is down: claiming without it')
-      void take(kind, ids).catch(second => log.warn({ err: second, kind }, 'claiming failed'))
+      for (const ring of rings) void take(kind, ring).catch(second => log.warn({ err: second, kind }, 'claiming failed'))
     })
   }
 

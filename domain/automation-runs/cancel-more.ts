@@ -28,7 +28,7 @@ export const cancelMore = (pool: Pool, number: number): Promise<unknown> =>
     await cancelNumbers(tx, environment, own, reason)
     if (rows.length < AT_ONCE) return end(tx, number)
     await tx.query('update automation_cancellations set after = $2 where number = $1', [number, rows.at(-1)!.id])
-    await tx.query(`update due set ring_until = null where kind = '${CANCEL_DUE}' and id = $1`, [number])
+    await tx.query(`update due set lease_until = null where kind = '${CANCEL_DUE}' and id = $1`, [number])
   })
 
 async function end(tx: Tx, number: number): Promise<void> {

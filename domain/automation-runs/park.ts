@@ -51,7 +51,7 @@ export async function releaseRuns(tx: Tx, environment: Environment, automationId
        where d.kind = '${AUTOMATION_RUN_DUE}' and d.priority in ${PRIORITIES} and d.environment = $1 and r.due_at < d.due_at
        order by d.id for no key update of d
      ), released as (
-       update due d set due_at = p.due_at, ring_until = null from parked p where d.kind = '${AUTOMATION_RUN_DUE}' and d.id = p.id returning 1
+       update due d set due_at = p.due_at from parked p where d.kind = '${AUTOMATION_RUN_DUE}' and d.id = p.id returning 1
      )
      select pg_notify('${DUE_CHANNEL}', '${AUTOMATION_RUN_DUE}') where exists (select 1 from released)`,
     [environment, automationId],

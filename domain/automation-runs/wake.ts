@@ -11,7 +11,7 @@ export async function wakeRuns(tx: Tx, environment: Environment, numbers: number
   await tx.query({
     name: 'wake-automation-runs',
     text: `with woken as (
-             update due set due_at = environment_now($1), ring_until = null where environment = $1 and kind = '${AUTOMATION_RUN_DUE}' and id = any (array(
+             update due set due_at = environment_now($1) where environment = $1 and kind = '${AUTOMATION_RUN_DUE}' and id = any (array(
                select id from due where kind = '${AUTOMATION_RUN_DUE}' and id = any ($2::bigint[]) order by id for no key update))
              returning id)
            select pg_notify('${DUE_CHANNEL}', '${AUTOMATION_RUN_DUE}') where exists (select 1 from woken)`,

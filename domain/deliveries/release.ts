@@ -18,7 +18,7 @@ const RELEASE = `
   ), waiting as (
     update deliveries set next_attempt_at = environment_now($1) where status = 'retrying' and number in (select number from chunk)
   ), woken as (
-    update due set due_at = environment_now($1), ring_until = null
+    update due set due_at = environment_now($1)
     where kind = '${DELIVERY_DUE}' and id in (select number from chunk) and due_at > environment_now($1)
     returning 1
   )
@@ -56,7 +56,7 @@ export const releaseMore = (pool: Pool, integration: number): Promise<unknown> =
     const last = row?.active === 1 ? await releaseSome(tx, row.environment, integration, row.released_to) : null
     if (last === null) return endRelease(tx, integration)
     await tx.query('update integrations set released_to = $2 where number = $1', [integration, last])
-    await tx.query(`update due set ring_until = null where kind = '${RELEASE_DUE}' and id = $1`, [integration])
+    await tx.query(`update due set lease_until = null where kind = '${RELEASE_DUE}' and id = $1`, [integration])
   })
 
 const endRelease = (db: Db, integration: number) => db.query(`delete from due where kind = '${RELEASE_DUE}' and id = $1`, [integration])

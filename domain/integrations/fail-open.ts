@@ -68,6 +68,6 @@ export const failMore = (pool: Pool, integration: number): Promise<unknown> =>
       [integration],
     )
     if (rows[0] && (await failSome(tx, rows[0].environment, integration)))
-      await tx.query(`update due set ring_until = null where kind = '${DELETION_DUE}' and id = $1`, [integration])
+      await tx.query(`update due set lease_until = null where kind = '${DELETION_DUE}' and id = $1`, [integration])
     else await tx.query(`delete from due where kind = '${DELETION_DUE}' and id = $1`, [integration])
   })

@@ -52,11 +52,11 @@ export const probeOldest = (pool: Pool, integration: number): Promise<unknown> =
     if (oldest === undefined) return endProbes(tx, integration)
     await tx.query('update integrations set probing = $2 where number = $1', [integration, oldest])
     await tx.query(
-      `update due set due_at = environment_now($2), ring_until = null
+      `update due set due_at = environment_now($2)
        where kind = '${DELIVERY_DUE}' and id = $1 and due_at > environment_now($2)`,
       [oldest, environment],
     )
-    await tx.query(`update due set due_at = environment_now($2) + ${EVERY}, ring_until = null where kind = '${PROBE_DUE}' and id = $1`, [
+    await tx.query(`update due set due_at = environment_now($2) + ${EVERY}, lease_until = null where kind = '${PROBE_DUE}' and id = $1`, [
       integration,
       environment,
     ])

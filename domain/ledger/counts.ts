@@ -28,7 +28,7 @@ const late = (kind: LedgerKind, due: string, table: string, at: string, open: st
   select '${kind}' as kind, ${at} as at, t.id from due d join ${table} t on t.number = d.id
   where '${kind}' = any ($4::text[]) and d.kind = '${due}' and d.priority in ${PRIORITIES} and d.environment = $1
     and d.due_at < $5::timestamptz - make_interval(secs => $6)
-    and (d.lease_until is null or d.lease_until < clock_timestamp())
+    and (d.lease_until is null or d.lease_until < clock_timestamp() or d.ring_until > clock_timestamp())
     and t.environment = $1 and t.status in (${open}) and t.created_at >= $2 and t.created_at < $3`
 
 const OPEN_RUN = `'pending', 'running', 'waiting'`

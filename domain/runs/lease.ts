@@ -18,13 +18,14 @@ const PROLONG = `
     select d.kind, d.id from due d join h on d.kind = h.kind and d.id = h.id and d.fence = h.fence
     where d.lease_until is not null for no key update of d skip locked
   ), prolonged as (
-    update due d set lease_until = clock_timestamp() + make_interval(secs => $4::float8 / 1000) from free
+    update due d set lease_until = greatest(d.lease_until, clock_timestamp() + make_interval(secs => $4::float8 / 1000)), ring_until = null
+    from free
     where d.kind = free.kind and d.id = free.id returning d.kind, d.id
   )
   select kind, id, true as is_prolonged from prolonged
   union all
   select d.kind, d.id, false from due d join h on d.kind = h.kind and d.id = h.id and d.fence = h.fence
-  where d.lease_until is not null and not exists (select 1 from free f where f.kind = d.kind and f.id = d.id)`
+  where d.lease_until is not null and (d.kind, d.id) not in (select kind, id from free)`
 
 /** Heartbeat: prolongs what is still held. */
 export async function prolongLeases(db: Db, held: Held[], leaseMs: number): Promise<Prolonged> {

@@ -21,9 +21,9 @@ with recursive ${GROUPS}
 select g.kind, sum(d.overdue)::int as overdue, coalesce(max(d.oldest_seconds), 0)::float8 as oldest_seconds, sum(d.abandoned)::int as abandoned
 from groups g ${CLOCK_OF_GROUP} cross join lateral (
   select count(*) filter (where is_free and waited > ${OVERDUE_SECONDS}) as overdue, max(waited) filter (where is_free and waited > ${OVERDUE_SECONDS}) as oldest_seconds,
-    count(*) filter (where lease_until < clock_timestamp() - interval '${ABANDONED_SECONDS} seconds') as abandoned
+    count(*) filter (where lease_until < clock_timestamp() - interval '${ABANDONED_SECONDS} seconds' and ring_until is null) as abandoned
   from (
-    select lease_until, lease_until is null or lease_until < clock_timestamp() as is_free,
+    select lease_until, ring_until, lease_until is null or lease_until < clock_timestamp() or ring_until > clock_timestamp() as is_free,
       extract(epoch from clock_timestamp() + e.clock_offset - due_at) as waited
     from due where ${OF_GROUP} and due_at <= statement_timestamp() + e.clock_offset
     order by due_at limit ${MOST_COUNTED}) w) d

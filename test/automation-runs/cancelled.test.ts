@@ -68,10 +68,9 @@ test('set inactive with very many runs, an automation cancels them all, in steps
     `select number from automation_runs where automation_id = $1 and status = 'waiting' and number < $2 order by number`,
     [automation, later.number],
   )
-  await bench.pool.query(
-    `update due set due_at = environment_now(environment), ring_until = null where kind = 'automation-run' and id = $1`,
-    [rest.rows[0]!.number],
-  )
+  await bench.pool.query(`update due set due_at = environment_now(environment) where kind = 'automation-run' and id = $1`, [
+    rest.rows[0]!.number,
+  ])
   expect(await bench.over(rest.rows[0]!.number)).toMatchObject({ status: 'cancelled', reason: 'automation_inactive' })
   expect(await bench.timeline(rest.rows[0]!.number)).not.toContainEqual(expect.objectContaining({ status: 'succeeded' }))
 

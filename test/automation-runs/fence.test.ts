@@ -1,12 +1,12 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { endRuns, recordSteps, type StepRow, suspendRuns } from '../../domain/automation-runs/record.ts'
 import type { Step } from '../../domain/automations/data.ts'
-import { claimDue } from '../../domain/runs/claim.ts'
 import { mendOrphans } from '../../domain/runs/orphans.ts'
 import { automationPerformer } from '../../workflows/automation/perform.ts'
 import type { Effects } from '../../workflows/automation/step-kind.ts'
 import type { Signals } from '../../workflows/engine/performer.ts'
 import { type AutomationBench, automationBench, NO_EFFECTS } from '../harness/automation-runs.ts'
+import { claimByHand } from '../harness/rings.ts'
 import { until } from '../harness/until.ts'
 
 let bench: AutomationBench
@@ -27,7 +27,7 @@ const performer = (effects: Partial<Effects> = {}) => automationPerformer({ pool
 
 async function claim(number: number) {
   await bench.pool.query('update due set lease_until = null where id = $1', [number])
-  const [claimed] = await claimDue(bench.pool, 'automation-run', [number], 60_000)
+  const [claimed] = await claimByHand(bench.pool, 'automation-run', [number], 60_000)
   return claimed!
 }
 

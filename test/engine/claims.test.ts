@@ -1,29 +1,31 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { claimDue } from '../../domain/runs/claim.ts'
+import { answerRing } from '../../domain/runs/answer.ts'
 import { holdFence, LeaseLost, writeStep } from '../../domain/runs/record.ts'
 import { connect } from '../../store/connect.ts'
 import { transaction } from '../../store/transaction.ts'
 import { type Bench, engineBench } from '../harness/engine.ts'
+import { claimByHand, ringAll } from '../harness/rings.ts'
 import { until } from '../harness/until.ts'
 
-// No worker runs here: a sweep that marks a row just then would make a claim pass it by.
+// No worker runs here: it would hear the rings.
 let bench: Bench
 beforeAll(async () => {
   bench = await engineBench()
 })
 afterAll(() => bench.drop())
 
-test('of 20 concurrent claims one gets the run', async () => {
+test('of 20 that hear a ring at the same time one gets the run', async () => {
   const run = await bench.begin('nobody-listens', 's10')
-  const claims = await Promise.all(Array.from({ length: 20 }, () => claimDue(bench.pool, 'nobody-listens', [run], 60_000)))
-  expect(claims.flat()).toHaveLength(1)
+  const [ring] = await ringAll(bench.pool, 60_000)
+  const answers = await Promise.all(Array.from({ length: 20 }, () => answerRing(bench.pool, 'nobody-listens', ring!.number, 0)))
+  expect(answers.flatMap(({ claimed }) => claimed)).toMatchObject([{ id: run, fence: 1 }])
 })
 
 test('after a takeover the former holder can record nothing', async () => {
   const run = await bench.begin('contested', 's11')
-  const [former] = await claimDue(bench.pool, 'contested', [run], 1)
+  const [former] = await claimByHand(bench.pool, 'contested', [run], 50)
   const [owner] = await until('the lease runs out', async () => {
-    const claimed = await claimDue(bench.pool, 'contested', [run], 60_000)
+    const claimed = await claimByHand(bench.pool, 'contested', [run], 60_000)
     return claimed.length > 0 ? claimed : undefined
   })
   expect(owner!.fence).toBe(former!.fence + 1)
@@ -39,7 +41,7 @@ test('after a takeover the former holder can record nothing', async () => {
 
 test('a takeover waits for a record under way and then sees it', async () => {
   const run = await bench.begin('handover', 's12')
-  const [holder] = await claimDue(bench.pool, 'handover', [run], 60_000)
+  const [holder] = await claimByHand(bench.pool, 'handover', [run], 60_000)
   const tx = await bench.pool.connect()
   await tx.query('begin')
   await holdFence(tx, holder!)
@@ -55,11 +57,11 @@ test('a takeover waits for a record under way and then sees it', async () => {
 test('a holder frozen in the middle of a record delays its successor no longer than the lease, and does not fall over itself', async () => {
   const run = await bench.begin('frozen', 's15')
   const impatient = connect({ url: bench.url, max: 1, idleInTransactionMs: 100 })
-  const [former] = await claimDue(impatient, 'frozen', [run], 50)
+  const [former] = await claimByHand(impatient, 'frozen', [run], 50)
   const frozen = transaction(impatient, async tx => {
     await holdFence(tx, former!)
     // As if stopped here: the database ends the transaction, and the next statement fails.
-    await until('a takeover', async () => ((await claimDue(bench.pool, 'frozen', [run], 60_000)).length > 0 ? true : undefined), 5_000)
+    await until('a takeover', async () => ((await claimByHand(bench.pool, 'frozen', [run], 60_000)).length > 0 ? true : undefined), 5_000)
     await writeStep(tx, former!, { n: 0, name: 'x', status: 'succeeded', startedAt: '2026-01-01T00:00:00Z' })
   })
   await expect(frozen).rejects.toThrow()

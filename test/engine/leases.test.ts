@@ -1,7 +1,6 @@
 import { pino } from 'pino'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { beginRun } from '../../domain/runs/begin.ts'
-import { claimDue } from '../../domain/runs/claim.ts'
 import { prolongLeases } from '../../domain/runs/lease.ts'
 import { finishRun, holdFence, suspendRun } from '../../domain/runs/record.ts'
 import { takeRings } from '../../domain/runs/ring.ts'
@@ -10,6 +9,7 @@ import { transaction } from '../../store/transaction.ts'
 import { holder } from '../../workers/holder.ts'
 import type { Performer } from '../../workflows/engine/performer.ts'
 import { type Bench, engineBench } from '../harness/engine.ts'
+import { claimByHand, ringAll } from '../harness/rings.ts'
 import { until } from '../harness/until.ts'
 
 // No worker of the bench runs here: claims and heartbeats are made by hand.
@@ -19,7 +19,7 @@ beforeAll(async () => {
 })
 afterAll(() => bench.drop())
 
-const claim = async (kind: string, runs: number[]) => claimDue(bench.pool, kind, runs, 60_000)
+const claim = async (kind: string, runs: number[]) => claimByHand(bench.pool, kind, runs, 60_000)
 const leased = async (run: number) =>
   (await bench.pool.query('select lease_until is not null as leased from due where id = $1', [run])).rows[0]?.leased
 
@@ -70,6 +70,7 @@ test.each(WAYS)('what is being claimed %s when the process stops is given back b
     concurrency: 100,
     perform: async (_claimed, { stopping }) => (stopping.aborted ? { is: 'interrupted' } : { is: 'lost' }),
   }
+  const [ring] = way === 'by the sweep' ? [] : await ringAll(bench.pool, 60_000)
   const pool = connect({ url: bench.url, max: 1 })
   const busy = await pool.connect()
   const holding = holder({
@@ -83,7 +84,7 @@ test.each(WAYS)('what is being claimed %s when the process stops is given back b
     at: () => {},
   })
   const taken: Promise<unknown> =
-    way === 'by the sweep' ? holding.claiming(handful => takeRings(pool, 100, handful)) : holding.take('stopped', [run])
+    way === 'by the sweep' ? holding.claiming(handful => takeRings(pool, 100, handful)) : holding.take('stopped', ring!)
   await until('the claim waits for a connection', async () => (pool.waitingCount > 0 ? true : undefined))
   const stopped = holding.stop()
   setTimeout(() => busy.release(), 50)
@@ -126,9 +127,44 @@ test('what was lost is not held fast by heartbeats that get through again, thoug
     onClaimed: () => {},
     at: () => {},
   })
-  await holding.take('captive', [run])
+  const [ring] = await ringAll(bench.pool, 900)
+  await holding.take('captive', ring!)
   await lost.promise
   await until('another one to take it up', async () => ((await claim('captive', [run])).length > 0 ? true : undefined))
   finish()
+  await holding.stop()
+})
+
+test('what came by a ring that had little of its time left is prolonged at once', async () => {
+  const run = await bench.begin('short', 'l7')
+  const ended = Promise.withResolvers<void>()
+  const performer: Performer = {
+    kind: 'short',
+    concurrency: 8,
+    async perform() {
+      await ended.promise
+      return { is: 'lost' }
+    },
+  }
+  const holding = holder({
+    pool: bench.pool,
+    beating: bench.pool,
+    performers: [performer],
+    leaseMs: 600_000,
+    log: pino({ level: 'silent' }),
+    onOutcome: () => {},
+    onClaimed: () => {},
+    at: () => {},
+  })
+  const [ring] = await ringAll(bench.pool, 5_000)
+  await holding.take('short', ring!)
+  await until('a lease of its own', async () => {
+    const { rowCount } = await bench.pool.query(
+      `select 1 from due where id = $1 and lease_until > clock_timestamp() + interval '9 minutes' and ring_until is null`,
+      [run],
+    )
+    return rowCount || undefined
+  })
+  ended.resolve()
   await holding.stop()
 })

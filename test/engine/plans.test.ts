@@ -7,7 +7,7 @@ import { loadDeliveries } from '../../domain/deliveries/load.ts'
 import { recordDelivered } from '../../domain/deliveries/record-success.ts'
 import { consumeBatch } from '../../domain/log/consume.ts'
 import { CONSUMERS } from '../../domain/log/handlers.ts'
-import { claimDue, lookAtDue } from '../../domain/runs/claim.ts'
+import { answerRing } from '../../domain/runs/answer.ts'
 import { nextDue, takeRings } from '../../domain/runs/ring.ts'
 import { connect, type Pool } from '../../store/connect.ts'
 import { startApi, type TestApi } from '../harness/api.ts'
@@ -55,13 +55,18 @@ async function turn(id: string): Promise<void> {
   await must(call, 'POST', '/v4/events', { events: [event] })
   for (const consumer of CONSUMERS)
     while ((await consumeBatch(planned, consumer, environment, { partitions: 16, perPartition: 64 })).partitions > 0);
-  const handful = { room: new Map([['delivery', { most: 1, fullEnvironments: [], fullDestinations: [] }]]), leaseMs: LEASE }
+  const handful = {
+    room: new Map([['delivery', { most: 1, fullEnvironments: [], fullDestinations: [] }]]),
+    leaseMs: LEASE,
+    ringMs: LEASE,
+    ringSizes: new Map(),
+  }
   const { rings, claimed: taken } = (await takeRings(planned, 4_000, handful))!
   await nextDue(planned)
   expect([rings, taken].map(some => some.map(({ kind }) => kind))).toEqual([['automation-run'], ['delivery']])
-  const rung = rings.map(({ id }) => id)
-  await lookAtDue(planned, 'automation-run', rung)
-  for (const claimed of [...taken, ...(await claimDue(planned, 'automation-run', rung, LEASE))]) {
+  const answered = await answerRing(planned, 'automation-run', rings[0]!.number, 0)
+  expect(answered.claimed).toHaveLength(1)
+  for (const claimed of [...taken, ...answered.claimed]) {
     const { kind, id } = claimed
     if (kind === 'delivery') {
       const [delivery] = await loadDeliveries(planned, [id])

@@ -1,8 +1,9 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { claimDue } from '../../domain/runs/claim.ts'
-import { BACKLOG, type Handful, type Room, takeRings } from '../../domain/runs/ring.ts'
+import { answerRing } from '../../domain/runs/answer.ts'
+import { BACKLOG, type Handful, RING_SIZE, type Ring, type Room, takeRings } from '../../domain/runs/ring.ts'
 import type { Queue } from '../../workers/queue.ts'
 import { type Bench, engineBench, workflow } from '../harness/engine.ts'
+import { standFor } from '../harness/rings.ts'
 import { until } from '../harness/until.ts'
 
 let bench: Bench
@@ -13,11 +14,15 @@ afterEach(() => bench.drop())
 
 /** None where another sweep is at it. */
 const rings = async (window: number) => (await takeRings(bench.pool, window))?.rings ?? []
+const rungIds = (some: readonly Ring[]) => standFor(bench.pool, some)
+const inOrder = (numbers: number[]) => [...numbers].sort((a, b) => a - b)
 
 /** Room for so many jobs of everybody but those who are full. */
 const handfulOf = (most: number, full: Partial<Room> = {}): Handful => ({
   room: new Map([['job', { most, fullEnvironments: [], fullDestinations: [], ...full }]]),
   leaseMs: 60_000,
+  ringMs: 10_000,
+  ringSizes: new Map(),
 })
 
 const beginMany = (count: number, environment: number) =>
@@ -27,23 +32,64 @@ describe('the window', () => {
   test('takes turns between environments and gives none more than half', async () => {
     const many = await beginMany(40, bench.environment)
     const few = await beginMany(3, bench.otherEnvironment)
-    const rung = (await rings(20)).map(ring => ring.id)
+    const rung = await rungIds(await rings(20))
     expect(few.every(id => rung.includes(id))).toBe(true)
     expect(rung.filter(id => many.includes(id))).toHaveLength(10)
   })
 
   test('what is rung is not rung again until the ring is lost', async () => {
     const ids = await beginMany(5, bench.environment)
-    expect((await rings(100)).map(ring => ring.id).sort()).toEqual(ids.sort())
+    expect(inOrder(await rungIds(await rings(100)))).toEqual(inOrder(ids))
     expect(await rings(100)).toEqual([])
-    await bench.pool.query(`update due set ring_until = clock_timestamp() - interval '1 second' where id = $1`, [ids[0]])
-    expect((await rings(100)).map(ring => ring.id)).toEqual([ids[0]])
+    await bench.pool.query(`update due set lease_until = clock_timestamp() - interval '1 second' where id = $1`, [ids[0]])
+    expect(await rungIds(await rings(100))).toEqual([ids[0]])
   })
 
   test('rings outstanding count: the backlog stays in the database', async () => {
     await beginMany(30, bench.environment)
-    expect(await rings(10)).toHaveLength(5)
+    const [ring, ...others] = await rings(10)
+    expect([ring!.count, others]).toEqual([5, []])
     expect(await rings(10)).toHaveLength(0)
+    await answerRing(bench.pool, 'job', ring!.number, 0)
+    expect(await rings(10)).toMatchObject([{ count: 5 }])
+  })
+
+  test('a ring stands for no more than so many of its kind, and for one priority: the most urgent is rung first', async () => {
+    const urgent = await beginMany(3, bench.environment)
+    const rest = await beginMany(RING_SIZE + 5, bench.otherEnvironment)
+    await bench.pool.query('update due set priority = 1 where id = any ($1::bigint[])', [rest])
+    const found = await rings(6_000)
+    expect(found.map(({ count }) => count)).toEqual([3, RING_SIZE, 5])
+    expect(inOrder(await rungIds(found.slice(0, 1)))).toEqual(inOrder(urgent))
+    expect(inOrder(await rungIds(found.slice(1)))).toEqual(inOrder(rest))
+    await bench.pool.query('update due set lease_until = null')
+    const small = await takeRings(bench.pool, 6_000, { ...handfulOf(0), room: new Map(), ringSizes: new Map([['job', 100]]) })
+    expect(small!.rings.map(({ count }) => count)).toEqual([3, 100, 100, 5])
+  })
+
+  test('of many that hear the same ring one has what it stands for; what was ended, moved or taken over meanwhile nobody has', async () => {
+    const [gone, later, lost, ...ours] = await beginMany(12, bench.environment)
+    const [ring] = await rings(100)
+    await bench.pool.query('delete from due where id = $1', [gone])
+    await bench.pool.query(`update due set due_at = due_at + interval '1 day' where id = $1`, [later])
+    await bench.pool.query('update due set fence = fence + 1 where id = $1', [lost])
+    const answers = await Promise.all(Array.from({ length: 10 }, () => answerRing(bench.pool, 'job', ring!.number, 0)))
+    const granted = answers.flatMap(({ claimed }) => claimed)
+    expect(inOrder(granted.map(({ id }) => id))).toEqual(inOrder(ours))
+    expect(answers.filter(({ claimed }) => claimed.length > 0)).toHaveLength(1)
+  })
+
+  test('a ring that has too little of its time left is not taken', async () => {
+    await beginMany(2, bench.environment)
+    const [ring] = await rings(100)
+    expect((await answerRing(bench.pool, 'job', ring!.number, 10_001)).claimed).toEqual([])
+    const { claimed, leftMs } = await answerRing(bench.pool, 'job', ring!.number, 1)
+    expect(claimed).toHaveLength(2)
+    const { rows } = await bench.pool.query<{ ms: number }>(
+      'select (extract(epoch from min(lease_until) - clock_timestamp()) * 1000)::float8 as ms from due',
+    )
+    expect(leftMs).toBeGreaterThanOrEqual(rows[0]!.ms)
+    expect(leftMs).toBeLessThanOrEqual(10_000)
   })
 
   test('a handful of a kind is claimed by the sweep itself; more than that, or of another kind, is rung', async () => {
@@ -52,7 +98,8 @@ describe('the window', () => {
     await bench.pool.query(`update due set destination = 7 where id = $1`, [second])
     const sweep = (count: number) => takeRings(bench.pool, 100, handfulOf(count))
     const { rings: rung, claimed } = (await sweep(2))!
-    expect(rung).toEqual([{ kind: 'other', id: other }])
+    expect(rung).toMatchObject([{ kind: 'other', count: 1 }])
+    expect(await rungIds(rung)).toEqual([other])
     expect(claimed.sort((a, b) => a.id - b.id)).toEqual([
       { kind: 'job', id: first, fence: 1, environment: bench.environment, destination: null },
       { kind: 'job', id: second, fence: 1, environment: bench.environment, destination: 7 },
@@ -65,18 +112,18 @@ describe('the window', () => {
 
     const more = await beginMany(3, bench.otherEnvironment)
     const next = (await sweep(2))!
-    expect([next.rings.map(({ id }) => id).sort(), next.claimed]).toEqual([more.sort(), []])
+    expect([inOrder(await rungIds(next.rings)), next.claimed]).toEqual([inOrder(more), []])
   })
 
   test('behind the backlog of one environment the handful of another is claimed all the same, the smaller one first', async () => {
     const many = await beginMany(BACKLOG, bench.environment)
     const few = await beginMany(2, bench.otherEnvironment)
     const { rings: rung, claimed } = (await takeRings(bench.pool, 100, handfulOf(5)))!
-    expect([rung.map(({ id }) => id).sort(), claimed.map(({ id }) => id).sort()]).toEqual([many.sort(), few.sort()])
+    expect([inOrder(await rungIds(rung)), inOrder(claimed.map(({ id }) => id))]).toEqual([inOrder(many), inOrder(few)])
     const [alone] = await beginMany(1, bench.environment)
     const three = await beginMany(3, bench.otherEnvironment)
     const next = (await takeRings(bench.pool, 100, handfulOf(3)))!
-    expect([next.claimed.map(({ id }) => id), next.rings.map(({ id }) => id).sort()]).toEqual([[alone], three.sort()])
+    expect([next.claimed.map(({ id }) => id), inOrder(await rungIds(next.rings))]).toEqual([[alone], inOrder(three)])
   })
 
   test('nothing is claimed of an environment or for a destination that is full', async () => {
@@ -85,34 +132,34 @@ describe('the window', () => {
     const [other] = await beginMany(1, bench.otherEnvironment)
     const room = { fullEnvironments: [bench.otherEnvironment], fullDestinations: [7] }
     const { rings: rung, claimed } = (await takeRings(bench.pool, 100, handfulOf(5, room)))!
-    expect([rung.map(({ id }) => id).sort(), claimed.map(({ id }) => id)]).toEqual([[full, other].sort(), [plain]])
+    expect([inOrder(await rungIds(rung)), claimed.map(({ id }) => id)]).toEqual([inOrder([full!, other!]), [plain]])
   })
 
-  test('sweeps that claim, and claims of what was rung, at the same time: each promise is granted once', async () => {
+  test('sweeps that claim, and several that hear each ring, at the same time: each promise is granted once', async () => {
     for (let round = 0; round < 20; round++) {
       await bench.pool.query('delete from due')
-      const ids = await beginMany(12, bench.environment)
-      const handful = handfulOf(12)
-      const granted = await Promise.all([
-        ...Array.from({ length: 3 }, () => takeRings(bench.pool, 100, handful).then(swept => swept?.claimed ?? [])),
-        ...Array.from({ length: 3 }, () => claimDue(bench.pool, 'job', ids, 60_000)),
-      ])
-      // Passed over by all of them, as each was locked by somebody who did not get it, is what a worker asks for once more.
-      granted.push(await claimDue(bench.pool, 'job', ids, 60_000))
-      expect(
-        granted
-          .flat()
-          .map(({ id, fence }) => [id, fence])
-          .sort(),
-      ).toEqual(ids.map(id => [id, 1]).sort())
+      await bench.pool.query('delete from rings')
+      const ids = [...(await beginMany(12, bench.environment)), ...(await beginMany(BACKLOG + 5, bench.otherEnvironment))]
+      const granted: { id: number; fence: number }[] = []
+      const sweepAndHear = async () => {
+        const swept = await takeRings(bench.pool, 100, handfulOf(12))
+        granted.push(...(swept?.claimed ?? []))
+        const heard = (swept?.rings ?? []).flatMap(({ number }) => [number, number])
+        const answers = await Promise.all(heard.map(number => answerRing(bench.pool, 'job', number, 0)))
+        granted.push(...answers.flatMap(({ claimed }) => claimed))
+      }
+      await Promise.all(Array.from({ length: 4 }, sweepAndHear))
+      const byId = (a: number[], b: number[]) => a[0]! - b[0]!
+      expect(granted.map(({ id, fence }) => [id, fence]).sort(byId)).toEqual(ids.map(id => [id, 1]).sort(byId))
     }
   })
 
   test('sweeps at the same time ring nothing twice', async () => {
     await beginMany(50, bench.environment)
     for (let round = 0; round < 20; round++) {
-      await bench.pool.query('update due set ring_until = null')
-      const taken = (await Promise.all(Array.from({ length: 5 }, () => rings(100)))).flat().map(ring => ring.id)
+      await bench.pool.query('update due set lease_until = null')
+      await bench.pool.query('delete from rings')
+      const taken = await rungIds((await Promise.all(Array.from({ length: 5 }, () => rings(100)))).flat())
       expect([taken.length, new Set(taken).size]).toEqual([50, 50])
     }
   })
@@ -158,7 +205,7 @@ describe('a worker', () => {
     const { executed, job } = counting()
     const run = await bench.begin('job', 'lost')
     expect(await rings(10)).toHaveLength(1)
-    await bench.pool.query(`update due set ring_until = clock_timestamp() - interval '1 second'`)
+    await bench.pool.query(`update due set lease_until = clock_timestamp() - interval '1 second'`)
     await bench.work([job])
     await bench.ended(run)
     expect(executed).toEqual(['lost'])

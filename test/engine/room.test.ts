@@ -9,6 +9,7 @@ import type { Performer } from '../../workflows/engine/performer.ts'
 import { APP_SECRET } from '../harness/api.ts'
 import { type FreshDatabase, freshDatabase } from '../harness/database.ts'
 import { testQueue } from '../harness/queue.ts'
+import { standFor } from '../harness/rings.ts'
 import { until } from '../harness/until.ts'
 
 // Promises whose work hangs until the test lets it go: who gets a slot meanwhile?
@@ -107,7 +108,7 @@ test('what is asked for in bulk is rung after what happens now, and only into wh
   await database.pool.query('update due set priority = 1')
   await promise(a, 1000, 1009)
   await promise(b, 2000, 2009)
-  const ids = async (window: number) => (await takeRings(database.pool, window))!.rings.map(({ id }) => id)
+  const ids = async (window: number) => standFor(database.pool, (await takeRings(database.pool, window))!.rings)
   expect((await ids(40)).slice(0, 20).sort()).toEqual([...Array.from({ length: 10 }, (_, i) => [1000 + i, 2000 + i])].flat().sort())
   expect((await ids(40)).every(id => id < 1000)).toBe(true)
 })

@@ -74,10 +74,10 @@ test('a ring over pg-boss of which no notice comes is heard all the same', async
   network = await networkTo(bench.url)
   const queue = await pgBossQueue({ url: network.url, onError: () => {} })
   const heard: number[] = []
-  await queue.listen('rung', async ids => void heard.push(...ids))
-  await queue.ring('rung', [1])
+  await queue.listen('rung', async ({ number }) => void heard.push(number))
+  await queue.ring('rung', [{ number: 1, count: 1 }])
   await until('the first ring', () => heard.length === 1 || undefined)
-  await bench.pool.query(`insert into pgboss.job (name, data) values ('rings-rung', '{"ids": [2]}')`)
+  await bench.pool.query(`insert into pgboss.job (name, data) values ('rings-rung', '{"number": 2, "count": 1}')`)
   await until('the second ring', () => heard.length === 2 || undefined)
   expect(heard).toEqual([1, 2])
   await queue.close()

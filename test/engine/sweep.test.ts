@@ -1,12 +1,13 @@
 import { pino } from 'pino'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { takeRings } from '../../domain/runs/ring.ts'
+import { type Ring, takeRings } from '../../domain/runs/ring.ts'
 import { LOCK } from '../../store/advisory-locks.ts'
 import type { Pool } from '../../store/connect.ts'
 import { startWorker } from '../../workers/main.ts'
 import type { Queue } from '../../workers/queue.ts'
 import { workflowPerformers } from '../../workflows/engine/execute.ts'
 import { type Bench, engineBench, QUICK, workflow } from '../harness/engine.ts'
+import { ringAll, standFor } from '../harness/rings.ts'
 
 let bench: Bench
 beforeEach(async () => {
@@ -16,13 +17,13 @@ afterEach(() => bench.drop())
 
 const job = (concurrency: number) => workflow('job', async () => {}, { concurrency })
 
-/** A queue that carries nothing: what was rung, and the bell itself. */
+/** A queue that carries nothing: the kinds that were rung, and the bells themselves. */
 function deaf() {
-  const rung: number[] = []
-  const bells = new Map<string, (ids: number[]) => Promise<void>>()
+  const rung: string[] = []
+  const bells = new Map<string, (ring: Ring) => Promise<void>>()
   const queue: Queue = {
-    ring: async (_kind, ids) => {
-      rung.push(...ids)
+    ring: async kind => {
+      rung.push(kind)
     },
     listen: async (kind, onRing) => {
       bells.set(kind, onRing)
@@ -32,7 +33,7 @@ function deaf() {
   return { queue, rung, bells }
 }
 
-test('one sweep at a time: who comes meanwhile rings nothing, so that no claim passes over what it would look at', async () => {
+test('one sweep at a time: who comes meanwhile rings nothing', async () => {
   const run = await bench.begin('job', 'one')
   const other = await bench.pool.connect()
   await other.query('begin')
@@ -40,7 +41,9 @@ test('one sweep at a time: who comes meanwhile rings nothing, so that no claim p
   expect(await takeRings(bench.pool, 10)).toBeNull()
   await other.query('rollback')
   other.release()
-  expect(await takeRings(bench.pool, 10)).toEqual({ rings: [{ kind: 'job', id: run }], claimed: [] })
+  const swept = await takeRings(bench.pool, 10)
+  expect(swept).toMatchObject({ rings: [{ kind: 'job', count: 1 }], claimed: [] })
+  expect(await standFor(bench.pool, swept!.rings)).toEqual([run])
 })
 
 test('a handful is taken by the worker that sweeps, if it has plenty of room; others hear of what it has no room for', async () => {
@@ -50,21 +53,21 @@ test('a handful is taken by the worker that sweeps, if it has plenty of room; ot
   expect(rung).toEqual([])
   const narrow = workflow('narrow', async () => {}, { concurrency: 1 })
   await bench.work([narrow], { queue })
-  const run = await bench.begin('narrow', 'rung')
-  await expect.poll(() => rung).toContain(run)
+  await bench.begin('narrow', 'rung')
+  await expect.poll(() => rung).toContain('narrow')
 })
 
-/** A worker that hears what it is told and finds nothing by itself. `onClaim`: before its nth claim is sent. */
-async function hearing(concurrency: number, onClaim: (n: number) => Promise<unknown>) {
+/** A worker that hears what it is told and finds nothing by itself. `onAnswer`: before its nth answer to a ring is sent. */
+async function hearing(concurrency: number, onAnswer: (n: number) => Promise<unknown>) {
   const { queue, bells } = deaf()
   const sweeper = await bench.pool.connect()
   await sweeper.query('begin')
   await sweeper.query('select pg_advisory_xact_lock($1, 0)', [LOCK.sweep])
-  let claims = 0
+  let answers = 0
   const pool: Pool = Object.create(bench.pool, {
     query: {
       value: async (query: { name?: string }, values?: unknown[]) => {
-        if (query.name === 'claim-due') await onClaim(++claims)
+        if (query.name === 'answer-ring') await onAnswer(++answers)
         return bench.pool.query(query as never, values as never)
       },
     },
@@ -79,7 +82,6 @@ async function hearing(concurrency: number, onClaim: (n: number) => Promise<unkn
   })
   return {
     ring: bells.get('job')!,
-    claims: () => claims,
     async stop() {
       await worker.stop()
       sweeper.release(true)
@@ -87,16 +89,17 @@ async function hearing(concurrency: number, onClaim: (n: number) => Promise<unkn
   }
 }
 
-test('what is locked when its ring is heard is asked for once more: the ring is not lost', async () => {
+test('what is locked when its ring is heard is taken all the same: the ring is not lost', async () => {
   const run = await bench.begin('job', 'locked')
+  const [ring] = await ringAll(bench.pool, 10_000)
   const locker = await bench.pool.connect()
   await locker.query('begin')
   await locker.query('select 1 from due where id = $1 for no key update', [run])
-  const worker = await hearing(8, async n => n === 2 && locker.query('rollback'))
+  const worker = await hearing(8, async () => {})
   try {
-    await worker.ring([run])
+    await worker.ring(ring!)
+    await locker.query('rollback')
     await bench.ended(run)
-    expect(worker.claims()).toBe(2)
   } finally {
     await worker.stop()
     locker.release(true)
@@ -105,6 +108,7 @@ test('what is locked when its ring is heard is asked for once more: the ring is 
 
 test('a slot that was kept for what somebody else has had goes at once to the ring that waits for one', async () => {
   const run = await bench.begin('job', 'waits')
+  const [ring] = await ringAll(bench.pool, 10_000)
   const sent = Promise.withResolvers<void>()
   const answered = Promise.withResolvers<void>()
   const worker = await hearing(2, async n => {
@@ -113,9 +117,9 @@ test('a slot that was kept for what somebody else has had goes at once to the ri
     await answered.promise
   })
   try {
-    const gone = worker.ring([run + 1, run + 2])
+    const gone = worker.ring({ number: ring!.number + 1, count: 2 })
     await sent.promise
-    const other = worker.ring([run])
+    const other = worker.ring(ring!)
     answered.resolve()
     await Promise.all([gone, other])
     await bench.ended(run)

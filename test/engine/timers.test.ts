@@ -87,7 +87,7 @@ test('one that fails holds up no other, and is done when it is rung again', asyn
   await once(users.slice(1))
   expect(await ends(users.slice(0, 1))).toEqual([])
   await rest()
-  await api.pool.query('update due set ring_until = null where kind = $1 and id = $2', [SUBSCRIPTION_DUE, poisoned])
+  await api.pool.query('update due set lease_until = null where kind = $1 and id = $2', [SUBSCRIPTION_DUE, poisoned])
   await work()
   await once(users)
 })
