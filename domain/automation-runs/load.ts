@@ -50,7 +50,7 @@ export const IS_CANCELLED = (number: string) => `coalesce(${number} <= a.cancell
 // are found one by one: without statistics a join could just as well read a whole index.
 const LOAD = `
   select r.number, k.fence, r.environment, r.id, r.automation_id, r.version, r.user_id, r.event_id, r.event_name, r.partition, r.log_offset,
-    a.status as automation_status, ${IS_CANCELLED('r.number')} as is_cancelled, (clock_timestamp() + e.clock_offset)::text as now, s.timeline
+    a.status as automation_status, ${IS_CANCELLED('r.number')} as is_cancelled, (statement_timestamp() + e.clock_offset)::text as now, s.timeline
   from unnest($1::bigint[], $2::int[]) k(number, fence)
   cross join lateral (select * from automation_runs where number = k.number limit 1) r
   cross join lateral (select clock_offset from environments where id = r.environment limit 1) e

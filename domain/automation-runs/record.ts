@@ -36,31 +36,71 @@ export type Suspension = Held & {
 /** The run's end, with its last step unless that is recorded already. */
 export type End = Held & { step: StepRow | null; status: 'succeeded' | 'failed'; reason: string | null; began: string }
 
-const STEP =
-  '$3::smallint[], $4::text[], $5::text[], $6::text[], $7::text[], $8::timestamptz[], $9::timestamptz[], $10::text[], $11::text[], $12::boolean[]'
-const STEP_NAMES = 'n, step_id, type, status, reason, started_at, due_at, result, attempts, has_begun'
+// Of many runs that are recorded together most have the same to record but for the run: it is sent once, and who has it by its number.
+const STEP_COLUMNS = {
+  n: 'smallint',
+  step_id: 'text',
+  type: 'text',
+  status: 'text',
+  reason: 'text',
+  started_at: 'timestamptz',
+  due_at: 'timestamptz',
+  result: 'jsonb',
+  attempts: 'jsonb',
+  has_begun: 'boolean',
+}
 
-function columns(records: readonly (Held & { step: StepRow | null })[]): unknown[] {
-  const of = (value: (step: StepRow) => Element) => arrayOf(records, ({ step }) => step && value(step))
+const stepElements = (step: StepRow | null): Element[] =>
+  step === null
+    ? [null, null, null, null, null, null, null, null, null, null]
+    : [
+        step.n,
+        step.step_id,
+        step.type,
+        step.status,
+        step.reason,
+        step.started_at,
+        step.due_at,
+        step.result && JSON.stringify(step.result),
+        step.attempts.length > 0 ? JSON.stringify(step.attempts) : null,
+        step.hasBegun ? 't' : null,
+      ]
+
+/** The records in the order in which they are sent: $1 and $2 whose they are, $3 which of the contents, and these column by column. */
+function parameters<R extends Held>(records: readonly R[], contentOf: (record: R) => Element[]): unknown[] {
+  const numbers = new Map<string, number>()
+  const contents: Element[][] = []
+  const numberOf = (record: R): number => {
+    const content = contentOf(record)
+    const key = JSON.stringify(content)
+    const known = numbers.get(key)
+    if (known !== undefined) return known
+    numbers.set(key, contents.push(content))
+    return contents.length
+  }
+  const which = arrayOf(records, numberOf)
   return [
     arrayOf(records, r => r.number),
     arrayOf(records, r => r.fence),
-    of(s => s.n),
-    of(s => s.step_id),
-    of(s => s.type),
-    of(s => s.status),
-    of(s => s.reason),
-    of(s => s.started_at),
-    of(s => s.due_at),
-    of(s => s.result && JSON.stringify(s.result)),
-    of(s => (s.attempts.length > 0 ? JSON.stringify(s.attempts) : null)),
-    of(s => (s.hasBegun ? 't' : null)),
+    which,
+    ...contents[0]!.map((_, column) => arrayOf(contents, content => content[column]!)),
   ]
 }
 
-/** What was sent, as far as it is still ours: `held` tells which runs those are, and the time. */
-const ofHeld = (columns: string, names: string) =>
-  `unnest($1::bigint[], $2::int[], ${columns}) k(number, fence, ${names}) join held h on h.id = k.number and h.fence = k.fence`
+/** What was sent, by run. Columns of one type each, from $4 on. */
+function sentOf(columns: Record<string, string>): string {
+  const names = Object.keys(columns).join(', ')
+  const places = Object.values(columns).map((type, i) => `$${i + 4}::${type === 'jsonb' ? 'text' : type}[]`)
+  const values = Object.entries(columns).map(([name, type]) => (type === 'jsonb' ? `${name}::jsonb` : name))
+  return `contents as materialized (
+    select which, ${values.join(', ')} from unnest(${places.join(', ')}) with ordinality c(${names}, which)
+  ), sent as materialized (
+    select k.number, k.fence, c.* from unnest($1::bigint[], $2::int[], $3::int[]) k(number, fence, which) join contents c on c.which = k.which
+  )`
+}
+
+/** And of that, what is still ours, with the time. */
+const OURS = 'ours as materialized (select s.*, h.t from sent s join held h on h.id = s.number and h.fence = s.fence)'
 
 // Where several runs are recorded, these are planned to be joined by hashing (`connect`): every table is asked by an array of ids, and
 // what it gives is put together in one pass.
@@ -81,53 +121,40 @@ const DELETED = heldOf(`taken as (
     returning d.id, d.fence, d.environment
   )`)
 
-type Written = { dueAt?: string; more?: { columns: string; names: string } }
-
 /** A step that begins and ends at once is only added: looking first whether it is there would cost as much again. */
-function written(hasBegun: boolean, { dueAt = 'k.due_at', more }: Written = {}): string {
-  const steps = more ? ofHeld(`${STEP}, ${more.columns}`, `${STEP_NAMES}, ${more.names}`) : ofHeld(STEP, STEP_NAMES)
-  const finished = `case when k.status in ('succeeded', 'failed', 'skipped') then h.t end`
+function written(hasBegun: boolean, dueAt = 'k.due_at'): string {
+  const finished = `case when k.status in ('succeeded', 'failed', 'skipped') then k.t end`
   const added = `added as (
     insert into automation_steps (run, n, step_id, type, status, reason, started_at, finished_at, due_at, result, attempts)
-    select k.number, k.n, k.step_id, k.type, k.status, k.reason, k.started_at, ${finished}, ${dueAt}, k.result::jsonb,
-      coalesce(k.attempts::jsonb, '[]') from ${steps} where k.n is not null and k.has_begun is null
+    select k.number, k.n, k.step_id, k.type, k.status, k.reason, k.started_at, ${finished}, ${dueAt}, k.result, coalesce(k.attempts, '[]')
+    from ours k where k.n is not null and k.has_begun is null
   )`
   if (!hasBegun) return added
   return `${added}, changed as (
-    update automation_steps s set status = k.status, reason = k.reason, finished_at = ${finished}, due_at = ${dueAt}, result = k.result::jsonb,
-      attempts = coalesce(k.attempts::jsonb, '[]')
-    from ${steps} where k.has_begun and s.run = any (array(
-        select number from unnest($1::bigint[], $12::boolean[]) b(number, has_begun) where has_begun))
+    update automation_steps s set status = k.status, reason = k.reason, finished_at = ${finished}, due_at = ${dueAt}, result = k.result,
+      attempts = coalesce(k.attempts, '[]')
+    from ours k where k.has_begun and s.run = any (array(select number from sent where has_begun))
       and s.run = k.number and s.n = k.n and s.step_id = k.step_id and s.status in ('running', 'waiting')
   )`
 }
-const noted = ({ changes, columns, names }: { changes: string; columns: string; names: string }) => `noted as (
+const noted = (changes: string) => `noted as (
     update automation_runs r set ${changes}, started_at = coalesce(r.started_at, k.began)
-    from ${ofHeld(columns, names)} where r.number = any ($1::bigint[]) and r.number = k.number
+    from ours k where r.number = any ($1::bigint[]) and r.number = k.number
   )`
 const ANSWER = 'select t::text as at, array_agg(id) as ids, array_agg(fence) as fences from held group by t'
 
-const record = (hasBegun: boolean) => `with ${LOCKED}, ${written(hasBegun)} ${ANSWER}`
+const record = (hasBegun: boolean) => `with ${sentOf(STEP_COLUMNS)}, ${LOCKED}, ${OURS}, ${written(hasBegun)} ${ANSWER}`
 
-const WAKE = 'coalesce(k.wake_at, h.t + make_interval(secs => k.wait))'
-const REST = { columns: '$13::timestamptz[], $14::float8[]', names: 'wake_at, wait' }
-const RESTED = {
-  changes: `status = k.run_status, current_step = k.step_id, due_at = ${WAKE}`,
-  columns: `${REST.columns}, $15::text[], $16::timestamptz[], $4::text[]`,
-  names: `${REST.names}, run_status, began, step_id`,
-}
-const suspend = (hasBegun: boolean) => `with ${LOCKED}, ${written(hasBegun, { dueAt: WAKE, more: REST })},
+const REST_COLUMNS = { ...STEP_COLUMNS, wake_at: 'timestamptz', wait: 'float8', run_status: 'text', began: 'timestamptz' }
+const WAKE = 'coalesce(k.wake_at, k.t + make_interval(secs => k.wait))'
+const suspend = (hasBegun: boolean) => `with ${sentOf(REST_COLUMNS)}, ${LOCKED}, ${OURS}, ${written(hasBegun, WAKE)},
   rested as (
-    update due d set due_at = ${WAKE}, lease_until = null, ring_until = null
-    from ${ofHeld(REST.columns, REST.names)} where ${OF_RUNS} and d.id = k.number
-  ), ${noted(RESTED)} ${ANSWER}`
+    update due d set due_at = ${WAKE}, lease_until = null, ring_until = null from ours k where ${OF_RUNS} and d.id = k.number
+  ), ${noted(`status = k.run_status, current_step = k.step_id, due_at = ${WAKE}`)} ${ANSWER}`
 
-const ENDED = {
-  changes: 'status = k.run_status, reason = k.run_reason, current_step = null, due_at = null, finished_at = h.t',
-  columns: '$13::text[], $14::text[], $15::timestamptz[]',
-  names: 'run_status, run_reason, began',
-}
-const end = (hasBegun: boolean) => `with ${DELETED}, ${written(hasBegun)}, ${noted(ENDED)} ${ANSWER}`
+const END_COLUMNS = { ...STEP_COLUMNS, run_status: 'text', run_reason: 'text', began: 'timestamptz' }
+const ENDED = 'status = k.run_status, reason = k.run_reason, current_step = null, due_at = null, finished_at = k.t'
+const end = (hasBegun: boolean) => `with ${sentOf(END_COLUMNS)}, ${DELETED}, ${OURS}, ${written(hasBegun)}, ${noted(ENDED)} ${ANSWER}`
 
 /** Each in two forms: whether any of the steps was recorded before, as running or waiting. */
 const statement = (name: string, text: (hasBegun: boolean) => string) => ({
@@ -144,12 +171,12 @@ async function send<R extends Held & { step: StepRow | null }>(
   db: Db,
   { first, again }: Statement,
   records: readonly R[],
-  values: (sorted: R[]) => unknown[],
+  contentOf: (record: R) => Element[],
 ): Promise<(string | null)[]> {
   const sorted = [...records].sort((a, b) => a.number - b.number)
   const { rows } = await db.query<{ at: string; ids: number[]; fences: number[] }>({
     ...(records.some(({ step }) => step?.hasBegun) ? again : first),
-    values: values(sorted),
+    values: parameters(sorted, contentOf),
   })
   const held = new Map<number, { at: string; fence: number }>()
   for (const { at, ids, fences } of rows) for (const [i, id] of ids.entries()) held.set(id, { at, fence: fences[i]! })
@@ -160,23 +187,13 @@ async function send<R extends Held & { step: StepRow | null }>(
 }
 
 /** Records steps of many runs in one statement. Gives the time of each record; null: the run is no longer ours and nothing was written. */
-export const recordSteps = (db: Db, records: readonly StepRecord[]): Promise<(string | null)[]> => send(db, RECORD, records, columns)
+export const recordSteps = (db: Db, records: readonly StepRecord[]): Promise<(string | null)[]> =>
+  send(db, RECORD, records, ({ step }) => stepElements(step))
 
 /** Records a step of each run and lets the run rest until it is due. Answers like `recordSteps`. */
 export const suspendRuns = (db: Db, records: readonly Suspension[]): Promise<(string | null)[]> =>
-  send(db, SUSPEND, records, sorted => [
-    ...columns(sorted),
-    arrayOf(sorted, r => r.wakeAt),
-    arrayOf(sorted, r => r.waitSeconds),
-    arrayOf(sorted, r => r.status),
-    arrayOf(sorted, r => r.began),
-  ])
+  send(db, SUSPEND, records, ({ step, wakeAt, waitSeconds, status, began }) => [...stepElements(step), wakeAt, waitSeconds, status, began])
 
 /** Records the last step of each run and its end. Answers like `recordSteps`. */
 export const endRuns = (db: Db, records: readonly End[]): Promise<(string | null)[]> =>
-  send(db, END, records, sorted => [
-    ...columns(sorted),
-    arrayOf(sorted, r => r.status),
-    arrayOf(sorted, r => r.reason),
-    arrayOf(sorted, r => r.began),
-  ])
+  send(db, END, records, ({ step, status, reason, began }) => [...stepElements(step), status, reason, began])

@@ -30,6 +30,7 @@ export async function branchHolds(
   conditions: readonly Condition[],
   { user, event, steps, now }: BranchSubject,
 ): Promise<boolean> {
+  if (conditions.length === 0) return true
   const aboutUser: Condition[] = []
   let occurrence: RunOccurrence | null | undefined
   for (const condition of conditions) {

@@ -42,24 +42,27 @@ const orLost = (at: string | null, run: AutomationRun): string => {
 
 /** What a step's row says of a verdict. */
 function rowOf(step: Step, n: number, begun: TimelineStep | undefined, now: string, { verdict, attempts }: Attempted): StepRow {
-  const row = {
-    ...{ n, step_id: step.id, type: step.type, started_at: begun?.started_at ?? now, attempts, hasBegun: begun !== undefined },
-    ...{ reason: null, due_at: null, result: null },
+  const row: StepRow = {
+    n,
+    step_id: step.id,
+    type: step.type,
+    status: verdict.is === 'retry' ? 'running' : verdict.is,
+    reason: null,
+    started_at: begun?.started_at ?? now,
+    due_at: null,
+    result: null,
+    attempts,
+    hasBegun: begun !== undefined,
   }
-  switch (verdict.is) {
-    case 'succeeded':
-      return { ...row, status: 'succeeded', result: verdict.result, due_at: verdict.dueAt ?? null }
-    case 'skipped':
-      return { ...row, status: 'skipped', reason: verdict.reason }
-    case 'failed':
-      return { ...row, status: 'failed', reason: verdict.reason, result: verdict.result ?? null }
-    case 'waiting':
-      return { ...row, status: 'waiting', due_at: verdict.until }
-    case 'retry':
-      return { ...row, status: 'running' }
-    default:
-      return verdict satisfies never
-  }
+  if (verdict.is === 'succeeded') {
+    row.result = verdict.result
+    row.due_at = verdict.dueAt ?? null
+  } else if (verdict.is === 'failed') {
+    row.reason = verdict.reason
+    row.result = verdict.result ?? null
+  } else if (verdict.is === 'skipped') row.reason = verdict.reason
+  else if (verdict.is === 'waiting') row.due_at = verdict.until
+  return row
 }
 
 async function goOn({ run, steps, timeline }: LoadedRun, attempting: Attempting): Promise<Outcome> {
@@ -101,24 +104,26 @@ async function writeDown(
   { at }: Attempting,
   recording: Recording,
 ): Promise<Recorded> {
-  const held = { number: run.number, fence: run.fence, step: row, began: run.now }
+  const { number, fence, now: began } = run
   if (verdict.is === 'retry') {
-    orLost(await recording.rest({ ...held, status: 'running', wakeAt: null, waitSeconds: verdict.seconds }), run)
+    orLost(await recording.rest({ number, fence, step: row, began, status: 'running', wakeAt: null, waitSeconds: verdict.seconds }), run)
     return { is: 'over', outcome: { is: 'suspended', why: `${row.step_id} is tried again: ${verdict.why}`, isRetry: true } }
   }
   if (verdict.is === 'waiting') {
-    orLost(await recording.rest({ ...held, status: 'waiting', wakeAt: verdict.until, waitSeconds: 0 }), run)
+    orLost(await recording.rest({ number, fence, step: row, began, status: 'waiting', wakeAt: verdict.until, waitSeconds: 0 }), run)
     return { is: 'over', outcome: { is: 'suspended', why: `${row.step_id} waits until ${verdict.until}`, isRetry: false } }
   }
   if (verdict.is === 'failed') {
     at('before-end')
-    orLost(await recording.end({ ...held, status: 'failed', reason: verdict.reason }), run)
+    orLost(await recording.end({ number, fence, step: row, began, status: 'failed', reason: verdict.reason }), run)
     return { is: 'over', outcome: { is: 'failed', why: `${row.step_id}: ${verdict.reason}` } }
   }
   const passed = row as unknown as TimelineStep
-  const { next, exited } = nextStep(steps, [...timeline.slice(0, row.n), passed])
-  if (next) return { is: 'on', row: passed, now: orLost(await recording.step(held), run) }
+  const soFar = timeline.slice(0, row.n)
+  soFar.push(passed)
+  const { next, exited } = nextStep(steps, soFar)
+  if (next) return { is: 'on', row: passed, now: orLost(await recording.step({ number, fence, step: row }), run) }
   at('before-end')
-  orLost(await recording.end({ ...held, status: 'succeeded', reason: exited ? 'exit' : null }), run)
+  orLost(await recording.end({ number, fence, step: row, began, status: 'succeeded', reason: exited ? 'exit' : null }), run)
   return { is: 'over', outcome: { is: 'succeeded' } }
 }
