@@ -2,7 +2,7 @@ import { startRedis } from '../test/harness/redis.ts'
 import { durability, newDatabase } from './database.ts'
 import { check, makeAndAwait, storeAutomation } from './durable-runs/runs.ts'
 import { type Ground, onGround } from './ground.ts'
-import { dbosRound } from './peers/dbos.ts'
+import { startDbos } from './peers/dbos.ts'
 import { multiRowRate } from './peers/multi-row.ts'
 import { run } from './process.ts'
 import { createTenants, openPool } from './product.ts'
@@ -12,12 +12,20 @@ const DRIVERS = ['BullMQ', 'pg-boss'] as const
 
 export type Driver = (typeof DRIVERS)[number]
 
-/** `workers` processes on a database of their own; gives runs/s of each round. */
-export async function measureRuns(
+/** The product's runs on a database of their own. `round`: runs/s. `pause`: its workers stand still, and cost nobody anything meanwhile. */
+export type Measured = {
+  round(): Promise<number>
+  pause(): void
+  resume(): void
+  /** Ends it; tells what was made sure of: each run that was ever made, and the server's durability. */
+  finish(): Promise<string>
+}
+
+export async function startMeasured(
   ground: Ground,
   driver: Driver,
-  { workers = 1, rounds, runs }: { workers?: number; rounds: number; runs: number },
-): Promise<{ rates: number[]; checked: string; durability: string }> {
+  { workers = 1, runs }: { workers?: number; runs: number },
+): Promise<Measured> {
   const database = await newDatabase(ground)
   const pool = openPool(ground, database)
   const [tenant] = await createTenants(pool, 1)
@@ -30,52 +38,86 @@ export async function measureRuns(
       run(ground, { name: `worker-${n}`, script, args: [database, redis?.url ?? ''], ready: /worker is ready/ }),
     ),
   )
-  // The first round warms up, as that of the peer does.
-  await makeAndAwait(pool, tenant!.environment, runs)
-  const rates: number[] = []
-  for (let n = 1; n <= rounds; n++) {
-    rates.push(runs / (await makeAndAwait(pool, tenant!.environment, runs)))
-    say(`  ${driver}, ${workers} worker(s), round ${n}: ${thousands(rates.at(-1)!)} runs/s`)
+  let made = 0
+  const signal = (name: NodeJS.Signals) => {
+    for (const { pid } of processes) process.kill(pid, name)
   }
-  const checked = await check(pool, (1 + rounds) * runs)
-  await Promise.all(processes.map(one => one.stop()))
-  await redis?.end()
-  return { rates, checked, durability: await durability(database) }
+  return {
+    async round() {
+      made += runs
+      const rate = runs / (await makeAndAwait(pool, tenant!.environment, runs))
+      say(`  ${driver}, ${workers} worker(s): ${thousands(rate)} runs/s`)
+      return rate
+    },
+    pause: () => signal('SIGSTOP'),
+    resume: () => signal('SIGCONT'),
+    async finish() {
+      const checked = await check(pool, made)
+      await Promise.all(processes.map(one => one.stop()))
+      await redis?.end()
+      return `${checked}; ${await durability(database)}`
+    },
+  }
+}
+
+/** Rounds that do not count, for so many seconds at least. */
+export async function warmUp(round: () => Promise<unknown>, seconds = 0): Promise<number> {
+  const began = performance.now()
+  const passed = () => (performance.now() - began) / 1000
+  do await round()
+  while (passed() < seconds)
+  return passed()
 }
 
 const added = (rates: Map<string, number[]>, name: string, rate: number) => rates.set(name, [...(rates.get(name) ?? []), rate])
 
 /**
- * Automation runs of three recorded steps, from being made to the last row durable, by one worker process, beside DBOS Transact: round by
- * round one after the other, as what the machine gives changes by the minute. The ratio is the median of the rounds' own.
+ * Automation runs of three recorded steps, from being made to the last row durable, by one worker process, beside DBOS Transact. Each is
+ * warmed up for as long as the other, and then they take turns, round by round, while the others stand still: what the machine gives
+ * changes by the minute. The ratio is the median of the rounds' own.
  */
 export const bench = (): Promise<Result> =>
   onGround(async ground => {
-    const rounds = option('rounds', 3)
+    const rounds = option('rounds', 5)
     const runs = option('runs', 20_000)
-    const dbos = new Map<string, number[]>()
+    const dbos = await startDbos(ground, await newDatabase(ground))
+    say('warming up')
+    const seconds = await warmUp(dbos.round)
+    dbos.pause()
+    const measured = new Map<Driver, Measured>()
+    for (const driver of DRIVERS) {
+      const one = await startMeasured(ground, driver, { runs })
+      measured.set(driver, one)
+      await warmUp(one.round, seconds)
+      one.pause()
+    }
+    const peers = new Map<string, number[]>()
     const ours = new Map<string, number[]>()
-    let version = ''
-    let checked = ''
     for (let n = 1; n <= rounds; n++) {
-      const peer = await dbosRound(ground, await newDatabase(ground))
-      version = peer.version
-      for (const [setting, rate] of peer.rates) added(dbos, setting, rate)
-      for (const driver of DRIVERS) {
-        const measured = await measureRuns(ground, driver, { rounds: 1, runs })
-        added(ours, driver, measured.rates[0]!)
-        checked = `${measured.durability}\n${measured.checked}, in each round`
+      say(`round ${n}`)
+      dbos.resume()
+      for (const [setting, rate] of await dbos.round()) added(peers, setting, rate)
+      dbos.pause()
+      for (const [driver, one] of measured) {
+        one.resume()
+        added(ours, driver, await one.round())
+        one.pause()
       }
     }
+    let checked = ''
+    for (const one of measured.values()) {
+      one.resume()
+      checked = await one.finish()
+    }
     const bound = await multiRowRate(ground, await newDatabase(ground), rounds)
-    const [setting, peer] = [...dbos].sort(([, a], [, b]) => median(b) - median(a))[0]!
+    const [setting, peer] = [...peers].sort(([, a], [, b]) => median(b) - median(a))[0]!
     const ratio = (rates: number[]) => round(median(rates.map((rate, n) => rate / peer[n]!)), 1)
     const row = (name: string, rates: number[]) => [name, thousands(median(rates)), ratio(rates).toFixed(1)]
     console.log(`runs of three recorded steps, ${thousands(runs)} a round, ${rounds} rounds; ${checked}`)
     table(
       ['', 'runs/s', '× DBOS'],
       [
-        row(`DBOS Transact ${version}, ${setting}`, peer),
+        row(`DBOS Transact ${dbos.version}, ${setting}`, peer),
         ...DRIVERS.map(driver => row(`Perennial over ${driver}`, ours.get(driver)!)),
         ['multi-row statements by hand, without queue and leases', thousands(bound), (bound / median(peer)).toFixed(1)],
       ],

@@ -1,4 +1,4 @@
-import { type Driver, measureRuns } from './durable-runs.ts'
+import { startMeasured, warmUp } from './durable-runs.ts'
 import { onGround } from './ground.ts'
 import { median, option, type Result, round, table, thousands } from './report.ts'
 
@@ -9,13 +9,15 @@ export const bench = (): Promise<Result> =>
   onGround(async ground => {
     const rounds = option('rounds', 3)
     const runs = option('runs', 20_000)
-    const driver: Driver = 'BullMQ'
     const rates = new Map<number, number>()
     let checked = ''
     for (const workers of WORKERS) {
-      const measured = await measureRuns(ground, driver, { workers, rounds, runs })
-      rates.set(workers, median(measured.rates))
-      checked = `${measured.checked}; ${measured.durability}`
+      const measured = await startMeasured(ground, 'BullMQ', { workers, runs })
+      await warmUp(measured.round)
+      const found: number[] = []
+      for (let n = 1; n <= rounds; n++) found.push(await measured.round())
+      rates.set(workers, median(found))
+      checked = await measured.finish()
     }
     const [one, most] = [rates.get(1)!, Math.max(...rates.values())]
     console.log(checked)

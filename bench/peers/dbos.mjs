@@ -1,10 +1,12 @@
-// DBOS Transact: workflows of three recorded steps. Arguments: database, workflows a round, rounds. Prints one JSON line per round and setting.
+// DBOS Transact: workflows of three recorded steps. Arguments: database, workflows a round. Each line that it is given is a round; prints one
+// JSON line for each setting, and one at its end.
 import { readFileSync } from 'node:fs'
+import { createInterface } from 'node:readline'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { DBOS } from '@dbos-inc/dbos-sdk'
 import pg from 'pg'
 
-const [url, count, rounds] = [process.argv[2], Number(process.argv[3]), Number(process.argv[4])]
+const [url, count] = [process.argv[2], Number(process.argv[3])]
 let done = 0
 const three = DBOS.registerWorkflow(
   async i => {
@@ -44,16 +46,13 @@ const SETTINGS = {
 }
 const manifest = import.meta.resolve('@dbos-inc/dbos-sdk').replace(/(node_modules\/@dbos-inc\/dbos-sdk\/).*/, '$1package.json')
 const { version } = JSON.parse(readFileSync(new URL(manifest)))
-for (let round = 0; round <= rounds; round++) {
+console.log(JSON.stringify({ version }))
+for await (const _ of createInterface(process.stdin)) {
   for (const [setting, measure] of Object.entries(SETTINGS)) {
     done = 0
     const began = performance.now()
     await measure()
-    // The first round warms up.
-    if (round > 0) console.log(JSON.stringify({ version, setting, rate: (count * 1000) / (performance.now() - began) }))
+    console.log(JSON.stringify({ setting, rate: (count * 1000) / (performance.now() - began) }))
   }
+  console.log(JSON.stringify({ round: 'over' }))
 }
-console.log('DBOS is done')
-await probe.end()
-await DBOS.shutdown()
-process.exit(0)

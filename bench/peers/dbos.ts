@@ -1,30 +1,43 @@
 import { spawn } from 'node:child_process'
-import { once } from 'node:events'
+import { createInterface } from 'node:readline'
 import type { Ground } from '../ground.ts'
 import { say } from '../report.ts'
 
 const WORKFLOWS = 1_500
 
 /** Workflows a second, by setting. */
-export type DbosRates = { version: string; rates: Map<string, number> }
+export type Rates = Map<string, number>
+/** `round`: one of each setting. `pause`: it stands still, and does not cost those that are measured meanwhile anything. */
+export type Dbos = { version: string; round(): Promise<Rates>; pause(): void; resume(): void }
 
-/** DBOS Transact on the same server, in a process of its own: one round of each setting, after one that does not count. */
-export async function dbosRound(ground: Ground, database: string): Promise<DbosRates> {
+type Line = { version: string } | { setting: string; rate: number } | { round: 'over' }
+
+/** DBOS Transact on the same server, in a process of its own. */
+export async function startDbos(ground: Ground, database: string): Promise<Dbos> {
   const script = new URL('dbos.mjs', import.meta.url).pathname
-  const child = spawn(process.execPath, [script, database, String(WORKFLOWS), '1'], { stdio: ['ignore', 'pipe', 'inherit'] })
+  const child = spawn(process.execPath, [script, database, String(WORKFLOWS)], { stdio: ['pipe', 'pipe', 'inherit'] })
   ground.undo(async () => void child.kill('SIGKILL'))
-  let said = ''
-  child.stdout.on('data', chunk => {
-    said += chunk
-  })
-  await once(child, 'exit')
-  const measured: DbosRates = { version: '', rates: new Map() }
-  for (const line of said.split('\n').filter(text => text.startsWith('{'))) {
-    const { version, setting, rate } = JSON.parse(line) as { version: string; setting: string; rate: number }
-    measured.version = version
-    measured.rates.set(setting, rate)
-    say(`  DBOS ${version}, ${setting}: ${Math.round(rate)} workflows/s`)
+  const lines = createInterface(child.stdout)[Symbol.asyncIterator]()
+  const next = async (): Promise<Line> => {
+    const { value, done } = await lines.next()
+    if (done) throw new Error('DBOS has ended')
+    return value.startsWith('{') ? JSON.parse(value) : next()
   }
-  if (measured.rates.size === 0) throw new Error(`DBOS measured nothing:\n${said}`)
-  return measured
+  const first = await next()
+  if (!('version' in first)) throw new Error('DBOS did not say its version')
+  return {
+    version: first.version,
+    async round() {
+      const rates: Rates = new Map()
+      child.stdin.write('round\n')
+      for (let line = await next(); !('round' in line); line = await next()) {
+        if (!('setting' in line)) continue
+        rates.set(line.setting, line.rate)
+        say(`  DBOS ${first.version}, ${line.setting}: ${Math.round(line.rate)} workflows/s`)
+      }
+      return rates
+    },
+    pause: () => void child.kill('SIGSTOP'),
+    resume: () => void child.kill('SIGCONT'),
+  }
 }
