@@ -1,5 +1,5 @@
 import type { Logger } from 'pino'
-import { answerRing } from '../domain/runs/answer.ts'
+import { answerRing, lookAtRing } from '../domain/runs/answer.ts'
 import type { Claimed } from '../domain/runs/claimed.ts'
 import { releaseLeases } from '../domain/runs/lease.ts'
 import { type Handful, RING_MS, RING_SIZE, type Ring, type Room, type Swept } from '../domain/runs/ring.ts'
@@ -84,8 +84,8 @@ export function holder({ pool, beating, performers, leaseMs, log, onOutcome, onC
     for (const wake of freed) wake()
   }
 
-  /** Keeps up to `count` slots free, as soon as there is one, in the order in which it is asked for them. */
-  function reserveInTurn(place: Place, count: number): Promise<number> {
+  /** Resolves when a slot is free, in the order in which it is asked for. */
+  function roomInTurn(place: Place): Promise<void> {
     const turn = place.line.then(async () => {
       while (place.slots.free() <= 0 && !stopping.signal.aborted)
         await new Promise<void>(resolve => {
@@ -95,9 +95,6 @@ export function holder({ pool, beating, performers, leaseMs, log, onOutcome, onC
           }
           freed.add(wake)
         })
-      const reserved = Math.max(0, Math.min(count, place.slots.free()))
-      place.slots.reserve(reserved)
-      return reserved
     })
     place.line = turn
     return turn
@@ -105,7 +102,8 @@ export function holder({ pool, beating, performers, leaseMs, log, onOutcome, onC
 
   async function answer(place: Place, { number, count }: Ring): Promise<void> {
     const { performer, slots } = place
-    const reserved = await reserveInTurn(place, count)
+    const reserved = Math.max(0, Math.min(count, slots.free()))
+    slots.reserve(reserved)
     const askedAt = performance.now()
     let candidates: Candidate[] = []
     try {
@@ -118,6 +116,19 @@ export function holder({ pool, beating, performers, leaseMs, log, onOutcome, onC
       wakeWaiting()
     }
     onClaimed(candidates.length)
+  }
+
+  /** A ring that stands for nothing there is room for is left as it is, and kept in mind: of its kind there may be a backlog. */
+  async function answerIfRoom(place: Place, ring: Ring): Promise<void> {
+    await roomInTurn(place)
+    const { performer, slots } = place
+    if (!slots.surelyFits(ring.count) && !stopping.signal.aborted) {
+      const until = performance.now() + ringMs
+      const groups = await lookAtRing(pool, performer.kind, ring.number, marginMs)
+      if (groups.length === 0) return
+      if (!slots.hasRoomFor(groups) && !stopping.signal.aborted) return slots.park({ ring, groups, until })
+    }
+    await answer(place, ring)
   }
 
   /** Asks with what this process has plenty of room for; that much stays free until the answer is there. */
@@ -152,12 +163,12 @@ export function holder({ pool, beating, performers, leaseMs, log, onOutcome, onC
   }
 
   /**
-   * Takes a ring once there is room for some of what it stands for; the rest waits here until there is room or its time is over. Resolves
-   * when it was taken, by us or somebody else.
+   * Takes a ring if there is room for some of what it stands for; the rest waits here until there is room or its time is over. Resolves
+   * when it was taken, by us or somebody else, or is kept in mind.
    */
   async function take(kind: string, ring: Ring): Promise<void> {
     const place = places.get(kind)
-    if (place) await noted(answer(place, ring))
+    if (place) await noted(answerIfRoom(place, ring))
   }
 
   /** What had to wait because of its environment or destination, as soon as one of these has left. */
@@ -169,6 +180,11 @@ export function holder({ pool, beating, performers, leaseMs, log, onOutcome, onC
       place.isPulling = false
       if (stopping.signal.aborted) return
       for (const admitted of place.slots.admitWaiting(marginMs)) hold(place, admitted)
+      const one = place.slots.unpark()
+      if (!one) return
+      noted(answer(place, one.ring))
+        .catch(error => log.warn({ err: error, kind }, 'claiming failed'))
+        .finally(() => pullLater(kind))
     })
   }
 
@@ -182,8 +198,12 @@ export function holder({ pool, beating, performers, leaseMs, log, onOutcome, onC
       wakeWaiting()
       const timer = setTimeout(() => halt.abort(new Error('the process stops')), STOP_GRACE_MS)
       await Promise.allSettled(claiming)
-      const left = [...places.values()].flatMap(({ slots }) => slots.forgetWaiting())
-      await releaseLeases(pool, left).catch(error => log.warn({ err: error }, 'what had to wait could not be given back'))
+      const left = [...places.values()].map(async place => {
+        const { claimed, rings } = place.slots.forgetAll()
+        await releaseLeases(pool, claimed)
+        for (const ring of rings) await answer(place, ring)
+      })
+      await Promise.all(left).catch(error => log.warn({ err: error }, 'what had to wait could not be given back'))
       await Promise.all(working)
       clearTimeout(timer)
       held.stop()

@@ -1,5 +1,5 @@
 import type { Claimed } from '../domain/runs/claimed.ts'
-import type { Room } from '../domain/runs/ring.ts'
+import type { Ring, Room } from '../domain/runs/ring.ts'
 import type { Performer } from '../workflows/engine/performer.ts'
 import { WINDOW } from './sweep.ts'
 
@@ -7,6 +7,8 @@ import { WINDOW } from './sweep.ts'
 export type Candidate = { claimed: Claimed; until: number }
 /** What counts: whose it is, and for which destination. */
 type Of = Pick<Claimed, 'environment' | 'destination'>
+/** A ring that is left untaken while there is no room for anything in it. `until`: by `performance.now()`. */
+export type Parked = { ring: Ring; groups: Of[]; until: number }
 
 /** Candidates without room that are kept in mind: all that may be rung. More than these are rung again after a while anyway. */
 const MOST_WAITING = 4 * WINDOW
@@ -27,6 +29,7 @@ export function slots({ concurrency, perEnvironment = concurrency, perDestinatio
   // By environment and destination, each in the order in which they came: of those that share them all fit or none does.
   const waiting = new Map<string, Map<number, Candidate>>()
   let waitingCount = 0
+  const parked = new Map<number, Parked>()
   const add = (map: Map<number, number>, key: number | null, by: 1 | -1) => {
     if (key === null) return
     const count = (map.get(key) ?? 0) + by
@@ -57,6 +60,8 @@ export function slots({ concurrency, perEnvironment = concurrency, perDestinatio
     waiting.set(key, group.set(claimed.id, candidate))
   }
 
+  const hasRoomFor = (groups: readonly Of[]) => free() > 0 && groups.some(of => fits(of) && !waiting.has(groupOf(of)))
+
   function forget({ claimed }: Candidate): void {
     const key = groupOf(claimed)
     const group = waiting.get(key)
@@ -71,6 +76,26 @@ export function slots({ concurrency, perEnvironment = concurrency, perDestinatio
     },
     unreserve(count: number): void {
       reserved -= count
+    },
+    /** Whoever they belong to, `count` more fit: nobody needs to look. */
+    surelyFits: (count: number) => count <= tightest - used - reserved,
+    /** For something of one of these, and nothing of it waits already. */
+    hasRoomFor,
+    park(one: Parked): void {
+      const now = performance.now()
+      for (const { ring, until } of parked.values()) if (until <= now) parked.delete(ring.number)
+      parked.set(one.ring.number, one)
+    },
+    /** A parked ring that has room now, and is parked no longer. One at a time: each changes what is left. */
+    unpark(): Parked | null {
+      const now = performance.now()
+      for (const one of parked.values()) {
+        const isOver = one.until <= now
+        if (!isOver && !hasRoomFor(one.groups)) continue
+        parked.delete(one.ring.number)
+        if (!isOver) return one
+      }
+      return null
     },
     occupy: (claimed: Of) => count(1, claimed),
     vacate: (claimed: Of) => count(-1, claimed),
@@ -99,11 +124,13 @@ export function slots({ concurrency, perEnvironment = concurrency, perDestinatio
       return admitted
     },
     /** All that are kept in mind, for the last time. */
-    forgetWaiting(): Claimed[] {
-      const all = [...waiting.values()].flatMap(group => [...group.values()].map(({ claimed }) => claimed))
+    forgetAll(): { claimed: Claimed[]; rings: Ring[] } {
+      const claimed = [...waiting.values()].flatMap(group => [...group.values()].map(one => one.claimed))
+      const rings = [...parked.values()].map(({ ring }) => ring)
       waiting.clear()
       waitingCount = 0
-      return all
+      parked.clear()
+      return { claimed, rings }
     },
     /**
      * Those kept in mind that fit now: counted from now on. One of each environment and destination after the other. What is held for us for

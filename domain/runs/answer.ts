@@ -30,3 +30,20 @@ export async function answerRing(db: Db, kind: string, number: number, marginMs:
   const claimed = rows.map(({ id, fence, environment, destination }) => ({ kind, id, fence, environment, destination }))
   return { claimed, leftMs: rows[0]?.left_ms ?? 0 }
 }
+
+/** Whose promises a ring stands for, each once; none: it was taken, or has too little of its time left. */
+export async function lookAtRing(
+  db: Db,
+  kind: string,
+  number: number,
+  marginMs: number,
+): Promise<Pick<Claimed, 'environment' | 'destination'>[]> {
+  const { rows } = await db.query<Pick<Claimed, 'environment' | 'destination'>>({
+    name: 'look-at-ring',
+    text: `select distinct u.environment, nullif(u.destination, 0) as destination
+           from rings r cross join unnest(r.environments, r.destinations) u(environment, destination)
+           where r.number = $1 and r.kind = $2 and r.until > clock_timestamp() + make_interval(secs => $3::float8 / 1000)`,
+    values: [number, kind, marginMs],
+  })
+  return rows
+}

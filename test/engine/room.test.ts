@@ -75,6 +75,8 @@ test('an environment whose work hangs leaves room for another one', async () => 
   await promise(b, 1000, 1000)
   await begins(begun, 1000)
   expect(begun.filter(id => id < 1000)).toHaveLength(6)
+  const { rows } = await database.pool.query('select sum(cardinality(ids))::int as untaken from rings')
+  expect(rows[0].untaken).toBeGreaterThan(400)
 })
 
 test('a destination that hangs takes no more than its share of its own environment', async () => {

@@ -46,6 +46,25 @@ test('what is held for us for too short a time when there is room for it is forg
   expect(room.free()).toBe(6)
 })
 
+test('a ring for which there is no room is parked until there is, or its time is over', () => {
+  const room = slots({ kind: 'job', concurrency: 10, perEnvironment: 1, perform: async () => ({ is: 'succeeded' }) })
+  const [one, two] = [1, 2].map(environment => [{ environment, destination: null }])
+  expect([room.surelyFits(1), room.hasRoomFor(one!)]).toEqual([true, true])
+  const [held] = room.admit(candidates(1, null, 2))
+  expect([room.surelyFits(1), room.hasRoomFor(one!), room.hasRoomFor([...one!, ...two!])]).toEqual([false, false, true])
+  const later = performance.now() + 60_000
+  room.park({ ring: { number: 1, count: 3 }, groups: one!, until: later })
+  room.park({ ring: { number: 2, count: 3 }, groups: two!, until: performance.now() - 1 })
+  expect(room.unpark()).toBeNull()
+  room.vacate(held!.claimed)
+  // What waits from an earlier ring comes before another ring of the same.
+  expect(room.unpark()).toBeNull()
+  const [next] = room.admitWaiting(0)
+  room.vacate(next!.claimed)
+  expect(room.unpark()?.ring.number).toBe(1)
+  expect(room.forgetAll()).toEqual({ claimed: [], rings: [] })
+})
+
 test('no more are admitted than there are slots, however many a ring stands for', () => {
   const room = slots({ kind: 'job', concurrency: 3, perform: async () => ({ is: 'succeeded' }) })
   const admitted = room.admit(candidates(1, null, 5))
