@@ -114,6 +114,7 @@ export function holder({ pool, beating, performers, leaseMs, log, onOutcome, onC
       slots.unreserve(reserved)
       for (const admitted of slots.admit(candidates)) hold(place, admitted)
       wakeWaiting()
+      pullLater(performer.kind)
     }
     onClaimed(candidates.length)
   }
@@ -182,9 +183,7 @@ export function holder({ pool, beating, performers, leaseMs, log, onOutcome, onC
       for (const admitted of place.slots.admitWaiting(marginMs)) hold(place, admitted)
       const one = place.slots.unpark()
       if (!one) return
-      noted(answer(place, one.ring))
-        .catch(error => log.warn({ err: error, kind }, 'claiming failed'))
-        .finally(() => pullLater(kind))
+      noted(answer(place, one.ring)).catch(error => log.warn({ err: error, kind }, 'claiming failed'))
     })
   }
 

@@ -57,17 +57,16 @@ test('a handful is taken by the worker that sweeps, if it has plenty of room; ot
   await expect.poll(() => rung).toContain('narrow')
 })
 
-/** A worker that hears what it is told and finds nothing by itself. `onAnswer`: before its nth answer to a ring is sent. */
-async function hearing(concurrency: number, onAnswer: (n: number) => Promise<unknown>) {
+/** A worker that hears what it is told and finds nothing by itself. `before`: before a statement of that name is sent. */
+async function hearing(concurrency: number, before: (statement: string) => Promise<unknown>) {
   const { queue, bells } = deaf()
   const sweeper = await bench.pool.connect()
   await sweeper.query('begin')
   await sweeper.query('select pg_advisory_xact_lock($1, 0)', [LOCK.sweep])
-  let answers = 0
   const pool: Pool = Object.create(bench.pool, {
     query: {
       value: async (query: { name?: string }, values?: unknown[]) => {
-        if (query.name === 'answer-ring') await onAnswer(++answers)
+        if (query.name) await before(query.name)
         return bench.pool.query(query as never, values as never)
       },
     },
@@ -111,8 +110,9 @@ test('a slot that was kept for what somebody else has had goes at once to the ri
   const [ring] = await ringAll(bench.pool, 10_000)
   const sent = Promise.withResolvers<void>()
   const answered = Promise.withResolvers<void>()
-  const worker = await hearing(2, async n => {
-    if (n > 1) return
+  let answers = 0
+  const worker = await hearing(2, async statement => {
+    if (statement !== 'answer-ring' || ++answers > 1) return
     sent.resolve()
     await answered.promise
   })
@@ -122,6 +122,36 @@ test('a slot that was kept for what somebody else has had goes at once to the ri
     const other = worker.ring(ring!)
     answered.resolve()
     await Promise.all([gone, other])
+    await bench.ended(run)
+  } finally {
+    await worker.stop()
+  }
+})
+
+test('a ring that was parked while slots were kept for what somebody else has had is taken as soon as they are free', async () => {
+  const run = await bench.begin('job', 'parked')
+  const [ring] = await ringAll(bench.pool, 60_000)
+  const [looking, looked, sent, answered] = Array.from({ length: 4 }, () => Promise.withResolvers<void>())
+  let answers = 0
+  const worker = await hearing(2, async statement => {
+    if (statement === 'look-at-ring') {
+      looking!.resolve()
+      await looked!.promise
+    } else if (statement === 'answer-ring' && ++answers === 1) {
+      sent!.resolve()
+      await answered!.promise
+    }
+  })
+  try {
+    const other = worker.ring({ ...ring!, count: 3 })
+    await looking!.promise
+    const gone = worker.ring({ number: ring!.number + 1, count: 2 })
+    await sent!.promise
+    looked!.resolve()
+    await other
+    expect(answers).toBe(1)
+    answered!.resolve()
+    await gone
     await bench.ended(run)
   } finally {
     await worker.stop()
