@@ -6,7 +6,7 @@ import { finishRun, holdFence, suspendRun } from '../../domain/runs/record.ts'
 import { takeRings } from '../../domain/runs/ring.ts'
 import { connect } from '../../store/connect.ts'
 import { transaction } from '../../store/transaction.ts'
-import { holder } from '../../workers/holder.ts'
+import { type HolderOptions, holder } from '../../workers/holder.ts'
 import type { Performer } from '../../workflows/engine/performer.ts'
 import { type Bench, engineBench } from '../harness/engine.ts'
 import { claimByHand, ringAll } from '../harness/rings.ts'
@@ -62,6 +62,19 @@ test('who was slow to begin a run that somebody else has ended leaves it ended',
   expect((await bench.pool.query('select status from runs where id = $1', [run])).rows).toEqual([{ status: 'succeeded' }])
 })
 
+const holderOf = (performer: Performer, options: Partial<HolderOptions>) =>
+  holder({
+    pool: bench.pool,
+    beating: bench.pool,
+    performers: [performer],
+    leaseMs: 60_000,
+    log: pino({ level: 'silent' }),
+    onOutcome: () => {},
+    onClaimed: () => {},
+    at: () => {},
+    ...options,
+  })
+
 const WAYS = ['after its ring', 'by the sweep'] as const
 test.each(WAYS)('what is being claimed %s when the process stops is given back before it has stopped', async way => {
   const run = await bench.begin('stopped', way)
@@ -73,16 +86,7 @@ test.each(WAYS)('what is being claimed %s when the process stops is given back b
   const [ring] = way === 'by the sweep' ? [] : await ringAll(bench.pool, 60_000)
   const pool = connect({ url: bench.url, max: 1 })
   const busy = await pool.connect()
-  const holding = holder({
-    pool,
-    beating: pool,
-    performers: [performer],
-    leaseMs: 60_000,
-    log: pino({ level: 'silent' }),
-    onOutcome: () => {},
-    onClaimed: () => {},
-    at: () => {},
-  })
+  const holding = holderOf(performer, { pool, beating: pool })
   const taken: Promise<unknown> =
     way === 'by the sweep' ? holding.claiming(handful => takeRings(pool, 100, handful)) : holding.take('stopped', ring!)
   await until('the claim waits for a connection', async () => (pool.waitingCount > 0 ? true : undefined))
@@ -117,16 +121,7 @@ test('what was lost is not held fast by heartbeats that get through again, thoug
   }
   const query = (...args: Parameters<typeof bench.pool.query>) =>
     isAway ? Promise.reject(new Error('the database is away')) : bench.pool.query(...args)
-  const holding = holder({
-    pool: bench.pool,
-    beating: { query } as unknown as typeof bench.pool,
-    performers: [performer],
-    leaseMs: 300,
-    log: pino({ level: 'silent' }),
-    onOutcome: () => {},
-    onClaimed: () => {},
-    at: () => {},
-  })
+  const holding = holderOf(performer, { beating: { query } as unknown as typeof bench.pool, leaseMs: 300 })
   const [ring] = await ringAll(bench.pool, 900)
   await holding.take('captive', ring!)
   await lost.promise
@@ -146,16 +141,7 @@ test('what came by a ring that had little of its time left is prolonged at once'
       return { is: 'lost' }
     },
   }
-  const holding = holder({
-    pool: bench.pool,
-    beating: bench.pool,
-    performers: [performer],
-    leaseMs: 600_000,
-    log: pino({ level: 'silent' }),
-    onOutcome: () => {},
-    onClaimed: () => {},
-    at: () => {},
-  })
+  const holding = holderOf(performer, { leaseMs: 600_000 })
   const [ring] = await ringAll(bench.pool, 5_000)
   await holding.take('short', ring!)
   await until('a lease of its own', async () => {
