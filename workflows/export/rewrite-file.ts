@@ -27,13 +27,14 @@ const markOf = (name: string): number | undefined => {
 }
 
 /**
- * Writes what a file is without the rows of all who wait to be erased from it. Null when there is no such file any more, or when somebody
- * else has replaced it meanwhile and cleared away what was being read: whoever asked looks at it anew, without a failed attempt.
+ * Writes what a file is without the rows of all who wait to be erased from it. Null when there is no such file any more, when nobody
+ * waits any more, or when somebody else has replaced it meanwhile and cleared away what was being read: whoever asked looks at it anew,
+ * without a failed attempt.
  */
 export async function rewriteFile(options: RewriteOptions): Promise<Rewritten | null> {
   const { pool, environment, file } = options
   const stored = await storedFile(pool, environment, file)
-  if (stored === null) return null
+  if (stored === null || stored.to_erase.length === 0) return null
   try {
     return await rewrite(stored, options)
   } catch (error) {
