@@ -6,10 +6,11 @@ import { consumeOne, laggingPlaces } from '../domain/log/set-aside.ts'
 import type { Pool } from '../store/connect.ts'
 import { classify, isPassing } from '../store/failures.ts'
 import { type AtCrashPoint, NOWHERE } from '../workflows/engine/crash-point.ts'
+import type { Making } from '../workflows/engine/performer.ts'
 
 export type { Consumer }
 
-export type ConsumersOptions = { pool: Pool; consumers: Consumer[]; log: Logger; at?: AtCrashPoint }
+export type ConsumersOptions = { pool: Pool; consumers: Consumer[]; making: Making; log: Logger; at?: AtCrashPoint }
 
 /** Lost notices are found this often. */
 const PERIOD_MS = 1_000
@@ -20,7 +21,7 @@ const BATCH: Batch = { partitions: 16, perPartition: 64 }
 const READERS = 6
 
 /** Reads the log for its consumers, environment by environment: at once when an append announces it, and every second anyway. */
-export function startConsumers({ pool, consumers, log, at = NOWHERE }: ConsumersOptions) {
+export function startConsumers({ pool, consumers, making, log, at = NOWHERE }: ConsumersOptions) {
   let stopped = false
   // Per consumer and environment: running, and whether to look again.
   const running = new Map<string, Promise<void>>()
@@ -54,8 +55,11 @@ export function startConsumers({ pool, consumers, log, at = NOWHERE }: Consumers
       try {
         // What is appended meanwhile is announced: nobody need look whether the end has moved.
         for (let isFull = true; isFull && !stopped; ) {
-          const consumed = await consumeBatch(pool, consumer, environment, BATCH)
-          if (consumed.partitions > 0) at('consumed')
+          const consumed = await making(consumer.makes, environment, async room => {
+            const batch = await consumeBatch(pool, consumer, environment, BATCH, room)
+            if (batch.partitions > 0) at('consumed')
+            return batch
+          })
           isFull = consumed.isFull
         }
       } catch (error) {

@@ -5,7 +5,7 @@ import { releaseLeases } from '../domain/runs/lease.ts'
 import { type Handful, RING_MS, RING_SIZE, type Ring, type Room, type Swept } from '../domain/runs/ring.ts'
 import type { Pool } from '../store/connect.ts'
 import type { AtCrashPoint } from '../workflows/engine/crash-point.ts'
-import type { Outcome, Performer } from '../workflows/engine/performer.ts'
+import type { Making, Outcome, Performer } from '../workflows/engine/performer.ts'
 import { leases } from './leases.ts'
 import { type Candidate, type Slots, slots } from './slots.ts'
 
@@ -57,7 +57,7 @@ export function holder({ pool, beating, performers, leaseMs, log, onOutcome, onC
 
   function hold({ performer, slots }: Place, { claimed, until }: Candidate): void {
     const lease = held.begin(claimed, until)
-    const signals = { lease: lease.signal, isHeld: lease.isHeld, stopping: stopping.signal, halt: halt.signal }
+    const signals = { making, lease: lease.signal, isHeld: lease.isHeld, stopping: stopping.signal, halt: halt.signal }
     const report = (outcome: Outcome | { is: 'error' }, detail: object) => {
       onOutcome(claimed.kind, outcome.is)
       log[levelOf(outcome)]({ kind: claimed.kind, id: claimed.id, ...detail }, `${claimed.kind} ${outcome.is}`)
@@ -157,6 +157,20 @@ export function holder({ pool, beating, performers, leaseMs, log, onOutcome, onC
     }
   }
 
+  /** What was claimed in the making is held as far as there still is room, and left to be rung where there is none. */
+  const making: Making = async (kind, environment, transact) => {
+    const place = stopping.signal.aborted ? undefined : places.get(kind)
+    const room = place?.slots.roomOf(environment)
+    const until = performance.now() + leaseMs
+    const made = await transact(room ? { ...room, leaseMs } : null)
+    const held = made.claimed.filter(claimed => !stopping.signal.aborted && place!.slots.enter(claimed))
+    for (const claimed of held) hold(place!, { claimed, until })
+    const left = made.claimed.filter(claimed => !held.includes(claimed))
+    // It is committed, whatever becomes of this: otherwise the leases run out.
+    await releaseLeases(pool, left).catch(error => log.warn({ err: error, kind }, 'what there was no room for could not be given back'))
+    return made
+  }
+
   function noted<T>(work: Promise<T>): Promise<T> {
     const one = work.finally(() => claiming.delete(one))
     claiming.add(one)
@@ -189,6 +203,7 @@ export function holder({ pool, beating, performers, leaseMs, log, onOutcome, onC
 
   return {
     take,
+    making,
     kinds: [...places.keys()],
     claiming: (ask: (handful: Handful) => Promise<Swept | null>): Promise<Swept | null> => noted(claimWith(ask)),
     /** Takes no more, lets steps under way finish for a moment, gives everything else back. */

@@ -79,7 +79,7 @@ export async function startWorker({
     await fired
   }
   const sweep = startSweep({ pool, queue, take, claiming: holding.claiming, log })
-  const reading = startConsumers({ pool, consumers, log, at })
+  const reading = startConsumers({ pool, consumers, making: holding.making, log, at })
   for (const kind of [...holding.kinds, ...byKind.keys()]) await queue.listen(kind, ring => take(kind, ring))
   const listener = startListener(
     url,

@@ -1,5 +1,5 @@
 import type { Claimed } from '../domain/runs/claimed.ts'
-import type { Ring, Room } from '../domain/runs/ring.ts'
+import { BACKLOG, type Ring, type Room } from '../domain/runs/ring.ts'
 import type { Performer } from '../workflows/engine/performer.ts'
 import { WINDOW } from './sweep.ts'
 
@@ -16,6 +16,8 @@ const MOST_WAITING = 4 * WINDOW
 /** Of so many free slots one is given to a sweep, and of what one environment or destination may have no more than a quarter. */
 const SPARE = 50
 const QUARTER = 4
+/** What a process may claim of what it makes at once: more than that is for all to share. */
+const HANDFUL = BACKLOG - 1
 
 /** How many promises of one kind a process holds, in all, of one environment and for one destination. */
 export function slots({ concurrency, perEnvironment = concurrency, perDestination = concurrency }: Performer) {
@@ -46,6 +48,18 @@ export function slots({ concurrency, perEnvironment = concurrency, perDestinatio
   const fits = ({ environment, destination }: Of) =>
     (environments.get(environment) ?? 0) + offered < perEnvironment &&
     (destination === null || (destinations.get(destination) ?? 0) + offered < perDestination)
+  /** How many may be given away, and who has no room for that many. */
+  function spare() {
+    const most = Math.min(Math.floor(free() / SPARE), Math.ceil(tightest / QUARTER))
+    const full = (held: Map<number, number>, limit: number) => [...held].filter(([, n]) => n + offered + most > limit).map(([key]) => key)
+    return { most, fullEnvironments: full(environments, perEnvironment), fullDestinations: full(destinations, perDestination) }
+  }
+  /** Whether it has found its place; it is counted from now on. */
+  function enter(claimed: Of): boolean {
+    const isIn = free() > 0 && fits(claimed)
+    if (isIn) count(1, claimed)
+    return isIn
+  }
   const groupOf = ({ environment, destination }: Of) => `${environment}:${destination}`
 
   function keepInMind(candidate: Candidate): void {
@@ -101,13 +115,18 @@ export function slots({ concurrency, perEnvironment = concurrency, perDestinatio
     vacate: (claimed: Of) => count(-1, claimed),
     /** Room for a few of everybody who has that much left; kept until it is withdrawn. Null: there is not enough to give any away. */
     offer(): Room | null {
-      const most = Math.min(Math.floor(free() / SPARE), Math.ceil(tightest / QUARTER))
-      if (most <= 0) return null
-      reserved += most
-      offered += most
-      const full = (held: Map<number, number>, limit: number) => [...held].filter(([, n]) => n + offered > limit).map(([key]) => key)
-      return { most, fullEnvironments: full(environments, perEnvironment), fullDestinations: full(destinations, perDestination) }
+      const room = spare()
+      if (room.most <= 0) return null
+      reserved += room.most
+      offered += room.most
+      return room
     },
+    /** Room for a few of this environment, by the look of it; not kept. Null: there is not enough to give any away. */
+    roomOf(environment: number): Pick<Room, 'most' | 'fullDestinations'> | null {
+      const { most, fullEnvironments, fullDestinations } = spare()
+      return most <= 0 || fullEnvironments.includes(environment) ? null : { most: Math.min(most, HANDFUL), fullDestinations }
+    },
+    enter,
     withdraw({ most }: Room): void {
       reserved -= most
       offered -= most
@@ -116,10 +135,8 @@ export function slots({ concurrency, perEnvironment = concurrency, perDestinatio
     admit(candidates: Iterable<Candidate>): Candidate[] {
       const admitted: Candidate[] = []
       for (const candidate of candidates) {
-        if (free() > 0 && fits(candidate.claimed)) {
-          count(1, candidate.claimed)
-          admitted.push(candidate)
-        } else keepInMind(candidate)
+        if (enter(candidate.claimed)) admitted.push(candidate)
+        else keepInMind(candidate)
       }
       return admitted
     },
@@ -142,9 +159,8 @@ export function slots({ concurrency, perEnvironment = concurrency, perDestinatio
       const next = (group: Map<number, Candidate>): boolean => {
         for (const candidate of group.values()) {
           if (candidate.until > soonest) {
-            if (free() <= 0 || !fits(candidate.claimed)) return false
+            if (!enter(candidate.claimed)) return false
             forget(candidate)
-            count(1, candidate.claimed)
             admitted.push(candidate)
             return true
           }

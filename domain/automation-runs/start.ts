@@ -4,7 +4,9 @@ import { orderedId } from '../../store/ids.ts'
 import type { SkipReason } from '../automations/starting.ts'
 import type { Environment } from '../environment.ts'
 import type { LogEvent } from '../log/consumer.ts'
+import type { Claimed } from '../runs/claimed.ts'
 import { DUE_CHANNEL } from '../runs/create.ts'
+import { FIRST_FENCE, leaseIf, type OwnRoom, roomValues } from '../runs/own-room.ts'
 import { AUTOMATION_RUN_DUE } from './wake.ts'
 
 /** `reason`: why it is skipped; null: it starts. */
@@ -23,15 +25,30 @@ const START = `
       k(id, automation, version, user_id, event_id, event_name, happened_at, received_at, partition, log_offset, reason, n)
     order by k.n
     returning number, due_at
+  ), own as (
+    select ${leaseIf('count(*) <= $13', '$14')} as lease from made where due_at is not null
   ), promised as (
-    insert into due (kind, id, environment, due_at) select '${AUTOMATION_RUN_DUE}', number, $1, due_at from made where due_at is not null returning id
+    insert into due (kind, id, environment, due_at, lease_until, fence)
+    select '${AUTOMATION_RUN_DUE}', number, $1, due_at, lease, case when lease is null then 0 else ${FIRST_FENCE} end
+    from made cross join own where due_at is not null returning id, lease_until
   )
-  select pg_notify('${DUE_CHANNEL}', '${AUTOMATION_RUN_DUE}') where exists (select 1 from promised)`
+  select array_agg(id) filter (where lease_until is not null) as claimed,
+    case when bool_or(lease_until is null) then pg_notify('${DUE_CHANNEL}', '${AUTOMATION_RUN_DUE}') end
+  from promised`
 
-/** Makes the runs, in one statement; the workers hear of those that start when the transaction commits. */
-export async function startRuns(tx: Tx, environment: Environment, runs: readonly NewAutomationRun[]): Promise<void> {
+/**
+ * Makes the runs, in one statement. Those that start are claimed if all of them have room in this process; otherwise the workers hear of
+ * them when the transaction commits.
+ */
+export async function startRuns(
+  tx: Tx,
+  environment: Environment,
+  runs: readonly NewAutomationRun[],
+  room: OwnRoom | null = null,
+): Promise<Claimed[]> {
   const of = (value: (event: LogEvent) => Element) => arrayOf(runs, ({ event }) => value(event))
-  await tx.query({
+  const [most, , leaseMs] = roomValues(room)
+  const { rows } = await tx.query<{ claimed: number[] | null }>({
     name: 'start-automation-runs',
     text: START,
     values: [
@@ -47,6 +64,9 @@ export async function startRuns(tx: Tx, environment: Environment, runs: readonly
       of(e => e.partition),
       of(e => e.log_offset),
       arrayOf(runs, r => r.reason),
+      most,
+      leaseMs,
     ],
   })
+  return (rows[0]?.claimed ?? []).map(id => ({ kind: AUTOMATION_RUN_DUE, id, fence: FIRST_FENCE, environment, destination: null }))
 }

@@ -4,6 +4,8 @@ import { wakeWaits } from '../automation-runs/wake-waits.ts'
 import type { Environment } from '../environment.ts'
 import type { LogEvent } from '../log/consumer.ts'
 import { logMicros } from '../log/time.ts'
+import type { Claimed } from '../runs/claimed.ts'
+import type { OwnRoom } from '../runs/own-room.ts'
 import { loadHistories } from './history.ts'
 import { holdLive, type LiveAutomation } from './live.ts'
 import { membersOf } from './members.ts'
@@ -56,11 +58,17 @@ async function decide(tx: Tx, environment: Environment, matches: readonly Match[
  * Exactly one run for each event that an active or paused automation names, in the transaction that moves the position: begun, or
  * skipped with its reason. Then the waits that the events end.
  */
-export async function consumeForAutomations(tx: Tx, environment: Environment, events: LogEvent[]): Promise<void> {
+export async function consumeForAutomations(
+  tx: Tx,
+  environment: Environment,
+  events: LogEvent[],
+  room: OwnRoom | null,
+): Promise<Claimed[]> {
   const triggering = events.filter(event => event.triggers)
-  if (triggering.length === 0) return
+  if (triggering.length === 0) return []
   const live = await holdLive(tx, environment, [...new Set(triggering.map(({ name }) => name))])
   const matches = matchesOf(triggering, live)
-  if (matches.length > 0) await startRuns(tx, environment, await decide(tx, environment, matches))
+  const claimed = matches.length > 0 ? await startRuns(tx, environment, await decide(tx, environment, matches), room) : []
   await wakeWaits(tx, environment, triggering)
+  return claimed
 }

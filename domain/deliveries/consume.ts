@@ -4,6 +4,8 @@ import { takesEvents } from '../integrations/catalogue.ts'
 import { promiseProbe } from '../integrations/probing.ts'
 import { isAfterStart, type Selection, selector } from '../integrations/select.ts'
 import type { LogEvent } from '../log/consumer.ts'
+import type { Claimed } from '../runs/claimed.ts'
+import type { OwnRoom } from '../runs/own-room.ts'
 import { insertDeliveries, type NewDelivery } from './insert.ts'
 
 type Begun = Selection & { number: number; is_probed: boolean }
@@ -20,9 +22,14 @@ async function holdBegun(tx: Tx, environment: Environment): Promise<Begun[]> {
 }
 
 /** Consumer of the log: one delivery per integration and event that it takes, in the transaction that moves the consumer's position. */
-export async function consumeForIntegrations(tx: Tx, environment: Environment, events: LogEvent[]): Promise<void> {
+export async function consumeForIntegrations(
+  tx: Tx,
+  environment: Environment,
+  events: LogEvent[],
+  room: OwnRoom | null,
+): Promise<Claimed[]> {
   const starting = events.filter(({ triggers }) => triggers)
-  if (starting.length === 0) return
+  if (starting.length === 0) return []
   const begun = await holdBegun(tx, environment)
   const wanted = begun.flatMap((integration): NewDelivery[] => {
     const takes = selector(integration)
@@ -37,8 +44,9 @@ export async function consumeForIntegrations(tx: Tx, environment: Environment, e
         log_offset,
       }))
   })
-  await insertDeliveries(tx, environment, wanted)
+  const claimed = await insertDeliveries(tx, environment, wanted, room)
   const touched = new Set(wanted.map(({ integration }) => integration))
   const probed = begun.filter(({ number, is_probed }) => is_probed && touched.has(number)).map(({ number }) => number)
   if (probed.length > 0) await promiseProbe(tx, environment, probed)
+  return claimed
 }

@@ -2,7 +2,9 @@ import type { Tx } from '../../store/connect.ts'
 import { orderedId } from '../../store/ids.ts'
 import type { Environment } from '../environment.ts'
 import { probePromise } from '../integrations/probing.ts'
+import type { Claimed } from '../runs/claimed.ts'
 import { DUE_CHANNEL } from '../runs/create.ts'
+import { FIRST_FENCE, leaseIf, type OwnRoom, roomValues } from '../runs/own-room.ts'
 import { DELIVERY_DUE, firstDue } from './delivery.ts'
 
 /** What a webhook step sends: its run, and the event that started it. */
@@ -33,24 +35,33 @@ const CREATE = `
     on conflict (environment, run_id, step_id) where source = 'automation' do nothing
     returning number, id, integration, created_at
   ), promised as (
-    insert into due (kind, id, environment, due_at, destination)
-    select '${DELIVERY_DUE}', made.number, $1, ${firstDue('made.created_at')}, i.number from made join i on i.number = made.integration
+    insert into due (kind, id, environment, due_at, destination, lease_until, fence)
+    select '${DELIVERY_DUE}', made.number, $1, ${firstDue('made.created_at')}, i.number, l.lease, case when l.lease is null then 0 else ${FIRST_FENCE} end
+    from made join i on i.number = made.integration
+      cross join lateral (select ${leaseIf('$12 > 0 and i.active = 1 and i.number <> all ($13::int[])', '$14')} as lease) l
+    returning id, destination, lease_until is not null as is_claimed
   ), probed as (
     ${probePromise('select i.number as integration from i, made where i.is_probed', '$1')}
   )
-  select id, pg_notify('${DUE_CHANNEL}', '${DELIVERY_DUE}') from made`
+  select made.id, p.id as number, p.destination, p.is_claimed,
+    case when not p.is_claimed then pg_notify('${DUE_CHANNEL}', '${DELIVERY_DUE}') end
+  from made, promised p`
+
+/** `claimed`: what this process has claimed in making it. */
+export type CreatedDelivery = { id: string; claimed: Claimed[] }
 
 /**
  * Makes the delivery of a run's webhook step, or finds the one that an earlier execution of the step has made; null when the integration
- * is gone or is no webhook. Its end wakes the run.
+ * is gone or is no webhook. Its end wakes the run. One that may go out at once is claimed if there is room for it in this process.
  */
 export async function createAutomationDelivery(
   tx: Tx,
   environment: Environment,
   { integrationId, run, stepId }: AutomationDelivery,
-): Promise<string | null> {
+  room: OwnRoom | null,
+): Promise<CreatedDelivery | null> {
   const automation = { id: run.automation_id, version: run.version, run_id: run.id, step_id: stepId }
-  const made = await tx.query<{ id: string }>({
+  const made = await tx.query<{ id: string; number: number; destination: number; is_claimed: boolean }>({
     name: 'create-automation-delivery',
     text: CREATE,
     values: [
@@ -65,13 +76,18 @@ export async function createAutomationDelivery(
       JSON.stringify(automation),
       run.id,
       stepId,
+      ...roomValues(room),
     ],
   })
-  if (made.rows[0]) return made.rows[0].id
+  const [one] = made.rows
+  if (one) {
+    const claimed = { kind: DELIVERY_DUE, id: one.number, fence: FIRST_FENCE, environment, destination: one.destination }
+    return { id: one.id, claimed: one.is_claimed ? [claimed] : [] }
+  }
   const { rows } = await tx.query<{ id: string }>({
     name: 'find-automation-delivery',
     text: `select id from deliveries where environment = $1 and run_id = $2 and step_id = $3 and source = 'automation'`,
     values: [environment, run.id, stepId],
   })
-  return rows[0]?.id ?? null
+  return rows[0] ? { id: rows[0].id, claimed: [] } : null
 }

@@ -1,7 +1,9 @@
 import type { Tx } from '../../store/connect.ts'
 import { orderedId } from '../../store/ids.ts'
 import type { Environment } from '../environment.ts'
+import type { Claimed } from '../runs/claimed.ts'
 import { DUE_CHANNEL } from '../runs/create.ts'
+import { FIRST_FENCE, leaseIf, type OwnRoom, roomValues } from '../runs/own-room.ts'
 import { DELIVERY_DUE, firstDue } from './delivery.ts'
 import { openLanes } from './lane.ts'
 
@@ -33,25 +35,37 @@ const INSERT = `
     where user_id is null or place = 1 and (
       select o.number from deliveries o where o.integration = m.integration and o.user_id = m.user_id and o.status in ('pending', 'retrying')
         and o.source = 'event' limit 1) is null
+  ), own as (
+    select ${leaseIf('count(*) <= $9', '$11')} as lease from heads
   ), promised as (
-    insert into due (kind, id, environment, due_at, destination)
-    select '${DELIVERY_DUE}', h.number, $1, ${firstDue('h.created_at')}, i.number
-    from heads h cross join lateral (select * from integrations where number = h.integration limit 1) i order by h.number
-    returning 1
+    insert into due (kind, id, environment, due_at, destination, lease_until, fence)
+    select '${DELIVERY_DUE}', h.number, $1, ${firstDue('h.created_at')}, i.number, l.lease, case when l.lease is null then 0 else ${FIRST_FENCE} end
+    from heads h cross join own cross join lateral (select * from integrations where number = h.integration limit 1) i
+      cross join lateral (select case when i.active = 1 and i.number <> all ($10::int[]) then own.lease end as lease) l
+    order by h.number
+    returning id, destination, lease_until
   )
-  select pg_notify('${DUE_CHANNEL}', '${DELIVERY_DUE}') from promised limit 1`
+  select array_agg(id) filter (where lease_until is not null) as claimed,
+    array_agg(destination) filter (where lease_until is not null) as destinations,
+    case when bool_or(lease_until is null) then pg_notify('${DUE_CHANNEL}', '${DELIVERY_DUE}') end
+  from promised`
 
 /**
  * One delivery per integration and event; those that were made before are passed over. The integrations are held: their state does not
- * change before the transaction ends.
+ * change before the transaction ends. Those that may go out at once are claimed, where there is room for all of them in this process.
  */
-export async function insertDeliveries(tx: Tx, environment: Environment, wanted: readonly NewDelivery[]): Promise<void> {
-  if (wanted.length === 0) return
+export async function insertDeliveries(
+  tx: Tx,
+  environment: Environment,
+  wanted: readonly NewDelivery[],
+  room: OwnRoom | null,
+): Promise<Claimed[]> {
+  if (wanted.length === 0) return []
   await openLanes(
     tx,
     wanted.flatMap(({ integration, user_id: user }) => (user === null ? [] : [{ environment, integration, user }])),
   )
-  await tx.query({
+  const { rows } = await tx.query<{ claimed: number[] | null; destinations: number[] }>({
     name: 'insert-deliveries',
     text: INSERT,
     values: [
@@ -63,6 +77,9 @@ export async function insertDeliveries(tx: Tx, environment: Environment, wanted:
       wanted.map(({ user_id }) => user_id),
       wanted.map(({ partition }) => partition),
       wanted.map(({ log_offset }) => log_offset),
+      ...roomValues(room),
     ],
   })
+  const { claimed, destinations } = rows[0]!
+  return (claimed ?? []).map((id, i) => ({ kind: DELIVERY_DUE, id, fence: FIRST_FENCE, environment, destination: destinations[i]! }))
 }

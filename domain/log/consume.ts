@@ -1,11 +1,20 @@
 import type { Pool, Tx } from '../../store/connect.ts'
 import { transaction } from '../../store/transaction.ts'
 import type { Environment } from '../environment.ts'
+import type { Claimed } from '../runs/claimed.ts'
+import type { OwnRoom } from '../runs/own-room.ts'
 import type { ConsumerName, LogEvent } from './consumer.ts'
 import { type HeldPlace, holdPlaces, movePlaces, type Place, readLog } from './read.ts'
 
-/** Reads the log for good: `handle` writes what events bring about, in the transaction that moves the position. */
-export type Consumer = { name: ConsumerName; handle(tx: Tx, environment: Environment, events: LogEvent[]): Promise<void> }
+/**
+ * Reads the log for good: `handle` writes what events bring about, in the transaction that moves the position. `makes`: promises of this
+ * kind; those for which there is `room` it may claim, and says which.
+ */
+export type Consumer = {
+  name: ConsumerName
+  makes: string
+  handle(tx: Tx, environment: Environment, events: LogEvent[], room: OwnRoom | null): Promise<Claimed[]>
+}
 
 export type Batch = { partitions: number; perPartition: number }
 
@@ -20,7 +29,7 @@ function placesAfter(places: readonly HeldPlace[], events: readonly LogEvent[], 
 }
 
 /** `partitions`: looked at; 0 = nothing to read that nobody else has in hand. `isFull`: there was more than one batch takes, perhaps. */
-export type Consumed = { partitions: number; isFull: boolean }
+export type Consumed = { partitions: number; isFull: boolean; claimed: Claimed[] }
 
 /** One batch: reads, handles, moves on, in one transaction, so each event is handled exactly once. */
 export const consumeBatch = (
@@ -28,14 +37,15 @@ export const consumeBatch = (
   { name, handle }: Consumer,
   environment: Environment,
   { partitions, perPartition }: Batch,
+  room: OwnRoom | null = null,
 ): Promise<Consumed> =>
   transaction(pool, async tx => {
     const places = await holdPlaces(tx, name, environment, partitions)
-    if (places.length === 0) return { partitions: 0, isFull: false }
+    if (places.length === 0) return { partitions: 0, isFull: false, claimed: [] }
     const events = await readLog(tx, environment, places, perPartition)
-    if (events.length > 0) await handle(tx, environment, events)
+    const claimed = events.length > 0 ? await handle(tx, environment, events, room) : []
     const after = placesAfter(places, events, perPartition)
     await movePlaces(tx, name, environment, after)
     const isLeft = places.some(({ end }, i) => after[i]!.next_offset < end)
-    return { partitions: places.length, isFull: isLeft || places.length === partitions }
+    return { partitions: places.length, isFull: isLeft || places.length === partitions, claimed }
   })

@@ -1,9 +1,11 @@
+import { AUTOMATION_RUN_DUE } from '../automation-runs/wake.ts'
 import { consumeForAutomations } from '../automations/consume.ts'
 import { consumeForIntegrations } from '../deliveries/consume.ts'
+import { DELIVERY_DUE } from '../deliveries/delivery.ts'
 import type { Consumer } from './consume.ts'
 
 /** Who reads the log for good. */
 export const CONSUMERS: Consumer[] = [
-  { name: 'automations', handle: consumeForAutomations },
-  { name: 'integrations', handle: consumeForIntegrations },
+  { name: 'automations', makes: AUTOMATION_RUN_DUE, handle: consumeForAutomations },
+  { name: 'integrations', makes: DELIVERY_DUE, handle: consumeForIntegrations },
 ]

@@ -54,7 +54,7 @@ export async function replaySetAside(pool: Pool, consumers: readonly Consumer[],
       const held = await tx.query(`select 1 from set_aside_events where ${KEY} and replayed_at is null for update`, key)
       if (held.rowCount === 0) return { is: 'gone' }
       const [found] = await readLog(tx, environment, [{ partition, next_offset: log_offset }], 1)
-      if (found?.log_offset === log_offset) await consumer.handle(tx, environment, [found])
+      if (found?.log_offset === log_offset) await consumer.handle(tx, environment, [found], null)
       await tx.query(`update set_aside_events set replayed_at = clock_timestamp() where ${KEY}`, key)
       await audit(tx, trail, { resource: 'event', id: event.event_id, ...(found?.user_id && { user: found.user_id }) })
       return { is: 'replayed' }

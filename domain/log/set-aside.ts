@@ -1,4 +1,4 @@
-import type { Db, Pool } from '../../store/connect.ts'
+import type { Db, Pool, Tx } from '../../store/connect.ts'
 import { transaction } from '../../store/transaction.ts'
 import type { Environment } from '../environment.ts'
 import type { Consumer } from './consume.ts'
@@ -30,7 +30,7 @@ export async function consumeOne(
   isPassing: (error: unknown) => boolean,
 ): Promise<Handled> {
   let met: LogEvent | undefined
-  const next = (work: (event: LogEvent, tx: Parameters<Consumer['handle']>[0]) => Promise<void>) =>
+  const next = (work: (event: LogEvent, tx: Tx) => Promise<unknown>) =>
     transaction(pool, async tx => {
       const { rows } = await tx.query<Place>(
         `select partition, next_offset from log_consumers where consumer = $1 and environment = $2 and partition = $3 for no key update`,
@@ -44,7 +44,7 @@ export async function consumeOne(
       return event
     })
   try {
-    const event = await next((event, tx) => handle(tx, environment, [event]))
+    const event = await next((event, tx) => handle(tx, environment, [event], null))
     return event && { event, setAside: null }
   } catch (error) {
     if (!met || isPassing(error)) throw error
@@ -52,7 +52,7 @@ export async function consumeOne(
     const reason = (error instanceof Error ? error.message : String(error)).slice(0, 1000)
     // Another worker may have been luckier with it meanwhile: only what still is the next one is set aside.
     const event = await next(async (event, tx) => {
-      if (event.id !== poison.id) return handle(tx, environment, [event])
+      if (event.id !== poison.id) return handle(tx, environment, [event], null)
       await tx.query(
         `insert into set_aside_events (consumer, environment, partition, log_offset, event_id, error) values ($1, $2, $3, $4, $5, $6)
          on conflict (consumer, environment, partition, log_offset) do update set error = excluded.error`,

@@ -7,6 +7,7 @@ import { holdConsumer } from '../../domain/log/consumer.ts'
 import { holdFence, LeaseLost } from '../../domain/runs/record.ts'
 import { transaction } from '../../store/transaction.ts'
 import { startApi, type TestApi } from '../harness/api.ts'
+import { consumer } from '../harness/consume.ts'
 import { eraseUser } from '../harness/erasure.ts'
 import { item } from '../harness/events.ts'
 import { deliveryRow, integrationRow, runRow } from '../harness/promises.ts'
@@ -129,23 +130,20 @@ test('a batch that is being read makes nothing for somebody who is gone when it 
   const mayGoOn = new Promise<void>(resolve => {
     goOn = resolve
   })
-  const consumer = {
-    name: 'automations' as const,
-    async handle(tx: Parameters<typeof holdFence>[0], _environment: number, events: { id: string; user_id: string | null }[]) {
-      read()
-      await mayGoOn
-      for (const event of events)
-        await tx.query(
-          `with made as (
-             insert into automation_runs (environment, id, automation_id, version, user_id, event_id, event_name, happened_at, received_at, partition,
-               log_offset, position, created_at)
-             values ($1, 'run_' || $2::text, 'auto_a', 1, $3, $2, 'x', now(), now(), 0, 0, 0, now()) on conflict do nothing returning number
-           ) insert into due (kind, id, environment, due_at) select 'automation-run', number, $1, now() from made`,
-          [environment, event.id, event.user_id],
-        )
-    },
-  }
-  const batch = consumeBatch(api.pool, consumer, environment, { partitions: 64, perPartition: 64 })
+  const reading = consumer('automations', async (tx, _environment, events) => {
+    read()
+    await mayGoOn
+    for (const event of events)
+      await tx.query(
+        `with made as (
+           insert into automation_runs (environment, id, automation_id, version, user_id, event_id, event_name, happened_at, received_at, partition,
+             log_offset, position, created_at)
+           values ($1, 'run_' || $2::text, 'auto_a', 1, $3, $2, 'x', now(), now(), 0, 0, 0, now()) on conflict do nothing returning number
+         ) insert into due (kind, id, environment, due_at) select 'automation-run', number, $1, now() from made`,
+        [environment, event.id, event.user_id],
+      )
+  })
+  const batch = consumeBatch(api.pool, reading, environment, { partitions: 64, perPartition: 64 })
   await isReading
   const erased = eraseUser(api.pool, environment, user)
   await until('the erasure to wait for the batch', async () => {
@@ -162,7 +160,7 @@ test('a batch that is being read makes nothing for somebody who is gone when it 
   )
   expect(rowCount).toBe(0)
   // What is read later has no event of theirs.
-  await consumeBatch(api.pool, { ...consumer, name: 'integrations' }, environment, { partitions: 64, perPartition: 64 })
+  await consumeBatch(api.pool, { ...reading, name: 'integrations' }, environment, { partitions: 64, perPartition: 64 })
   expect(await tracesOf(api.pool, user)).toEqual([])
 })
 
@@ -203,19 +201,16 @@ test('erasures of many at once, among batches that are read and runs that are re
   const integration = await integrationRow(api.pool, environment)
   const users = await Promise.all(Array.from({ length: 12 }, () => userOf(api)))
   await Promise.all(users.map(user => entangle(user, [integration])))
-  const consumer = {
-    name: 'integrations' as const,
-    async handle(tx: Parameters<typeof holdFence>[0], _environment: number, events: { id: string; user_id: string | null }[]) {
-      for (const event of events)
-        await tx.query(
-          `insert into deliveries (environment, id, integration, source, event_id, event_name, user_id, partition, log_offset, created_at)
-           values ($1, $2::text, $3, 'event', $2::text, 'x', $4, 0, 0, now())`,
-          [environment, event.id, integration, event.user_id],
-        )
-    },
-  }
+  const making = consumer('integrations', async (tx, _environment, events) => {
+    for (const event of events)
+      await tx.query(
+        `insert into deliveries (environment, id, integration, source, event_id, event_name, user_id, partition, log_offset, created_at)
+         values ($1, $2::text, $3, 'event', $2::text, 'x', $4, 0, 0, now())`,
+        [environment, event.id, integration, event.user_id],
+      )
+  })
   const reading = async () => {
-    for (let i = 0; i < 30; i++) await consumeBatch(api.pool, consumer, environment, { partitions: 4, perPartition: 8 })
+    for (let i = 0; i < 30; i++) await consumeBatch(api.pool, making, environment, { partitions: 4, perPartition: 8 })
   }
   await Promise.all([reading(), reading(), ...users.map(user => eraseUser(api.pool, environment, user))])
   for (const user of users) expect(await tracesOf(api.pool, user), `partition ${partitionOf(environment, user)}`).toEqual([])

@@ -6,6 +6,7 @@ import { automationPerformer } from '../../workflows/automation/perform.ts'
 import type { Effects } from '../../workflows/automation/step-kind.ts'
 import type { Signals } from '../../workflows/engine/performer.ts'
 import { type AutomationBench, automationBench, NO_EFFECTS } from '../harness/automation-runs.ts'
+import { makingForAll } from '../harness/consume.ts'
 import { claimByHand } from '../harness/rings.ts'
 import { until } from '../harness/until.ts'
 
@@ -18,6 +19,7 @@ afterAll(() => bench.drop())
 const mail: Step = { id: 'mail', type: 'email', subject: 'a', text: 'b' }
 const after: Step = { id: 'after', type: 'branch', conditions: [], then: [], else: [] }
 const held = (): Signals => ({
+  making: makingForAll,
   lease: new AbortController().signal,
   isHeld: () => true,
   stopping: new AbortController().signal,

@@ -4,6 +4,7 @@ import { CONSUMERS } from '../../domain/log/handlers.ts'
 import { listSetAside, replaySetAside } from '../../domain/log/replay-set-aside.ts'
 import { consumeOne } from '../../domain/log/set-aside.ts'
 import { APP_SECRET, startApi, type TestApi } from '../harness/api.ts'
+import { consumer } from '../harness/consume.ts'
 import { item } from '../harness/events.ts'
 import { call } from './call.ts'
 
@@ -25,7 +26,7 @@ async function poison(): Promise<string> {
   const { body } = await api.call('POST', '/v4/events', { body: { events: [event] } })
   const { id } = body.results[0]
   const { rows } = await api.pool.query<{ partition: number }>('select partition from events where id = $1', [id])
-  const failing = { name: 'automations' as const, handle: () => Promise.reject(new Error('poison\nand more of it')) }
+  const failing = consumer('automations', () => Promise.reject(new Error('poison\nand more of it')))
   await consumeOne(api.pool, failing, api.project.production, rows[0]!.partition, () => false)
   return id
 }
@@ -60,7 +61,7 @@ test('of two who replay it at once one does', async () => {
 test('one that fails again stays, with its new reason, and holds up no other', async () => {
   const [first, second] = [await poison(), await poison()]
   const [event] = await listSetAside(api.pool, { ids: [first] })
-  const failing = [{ name: 'automations' as const, handle: () => Promise.reject(new Error('still poison')) }]
+  const failing = [consumer('automations', () => Promise.reject(new Error('still poison')))]
   expect(await replaySetAside(api.pool, failing, trail, event!)).toEqual({ is: 'failed', why: 'still poison' })
   expect((await listSetAside(api.pool, { ids: [first] }))[0]).toMatchObject({ error: 'still poison', replayed_at: null })
   const unknown = { ...event!, consumer: 'charts' }

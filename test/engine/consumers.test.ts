@@ -7,6 +7,7 @@ import { transaction } from '../../store/transaction.ts'
 import { startConsumers } from '../../workers/consume.ts'
 import { startListener } from '../../workers/listener.ts'
 import { startApi, type TestApi } from '../harness/api.ts'
+import { consumer, makingForAll } from '../harness/consume.ts'
 import { item } from '../harness/events.ts'
 import { until } from '../harness/until.ts'
 
@@ -29,17 +30,15 @@ afterEach(async () => {
 
 const log = pino({ level: 'silent' })
 type Extra = (tx: Tx, ids: string[]) => Promise<void>
-const recording = (extra: Extra = async () => {}): Consumer => ({
-  name: 'automations',
-  async handle(tx, _environment, events) {
+const recording = (extra: Extra = async () => {}): Consumer =>
+  consumer('automations', async (tx, _environment, events) => {
     const ids = events.map(event => event.id)
     await tx.query(
       'insert into effects (consumer, event_id, partition, log_offset) select $1, * from unnest($2::text[], $3::int[], $4::bigint[])',
       ['automations', ids, events.map(event => event.partition), events.map(event => event.log_offset)],
     )
     await extra(tx, ids)
-  },
-})
+  })
 
 async function post(count: number, people = count): Promise<string[]> {
   const events = Array.from({ length: count }, (_, i) => item({ identity_id: `p${i % people}` }))
@@ -58,7 +57,7 @@ const isLevel = async () =>
   ).rowCount === 0 || undefined
 
 test('three processes that read at once handle each event exactly once, and each partition in its order', async () => {
-  const readers = Array.from({ length: 3 }, () => startConsumers({ pool: api.pool, consumers: [recording()], log }))
+  const readers = Array.from({ length: 3 }, () => startConsumers({ pool: api.pool, consumers: [recording()], making: makingForAll, log }))
   const ids = await post(600, 150)
   for (const reader of readers) reader.wakeAll()
   await until('all is read', isLevel)
@@ -71,11 +70,11 @@ test('three processes that read at once handle each event exactly once, and each
 test('a batch says whether it left anything: events of a partition, or partitions', async () => {
   const read = (partitions: number, perPartition: number) => consumeBatch(api.pool, recording(), environment, { partitions, perPartition })
   await post(3, 1)
-  expect(await read(64, 2)).toEqual({ partitions: 1, isFull: true })
-  expect(await read(64, 2)).toEqual({ partitions: 1, isFull: false })
-  expect(await read(64, 2)).toEqual({ partitions: 0, isFull: false })
+  expect(await read(64, 2)).toMatchObject({ partitions: 1, isFull: true })
+  expect(await read(64, 2)).toMatchObject({ partitions: 1, isFull: false })
+  expect(await read(64, 2)).toMatchObject({ partitions: 0, isFull: false })
   await post(60)
-  expect(await read(1, 64)).toEqual({ partitions: 1, isFull: true })
+  expect(await read(1, 64)).toMatchObject({ partitions: 1, isFull: true })
   expect((await read(64, 64)).isFull).toBe(false)
   expect(await effects()).toHaveLength(63)
 })
@@ -89,7 +88,7 @@ test('what is appended and announced while a batch is under way is read after it
     reader.wake(environment)
   })
   vi.useFakeTimers({ toFake: ['setInterval'] })
-  const reader = startConsumers({ pool: api.pool, consumers: [slow], log })
+  const reader = startConsumers({ pool: api.pool, consumers: [slow], making: makingForAll, log })
   reader.wake(environment)
   await until('both', async () => ((await effects()).length === 2 ? true : undefined), 20_000)
   await reader.stop()
@@ -124,6 +123,7 @@ test('an event that cannot be handled is set aside by name; its partition goes o
   const poison = ids[17]!
   const reader = startConsumers({
     pool: api.pool,
+    making: makingForAll,
     log,
     consumers: [
       recording(async (_tx, batch) => {
@@ -144,6 +144,7 @@ test('trouble of the database sets nothing aside: the same events are handled wh
   let troubles = 3
   const reader = startConsumers({
     pool: api.pool,
+    making: makingForAll,
     log,
     consumers: [
       recording(async () => {
@@ -168,6 +169,7 @@ test('a batch that takes too long is read in smaller ones, and an event that doe
   let isSlow = true
   const reader = startConsumers({
     pool: api.pool,
+    making: makingForAll,
     log,
     consumers: [
       recording(async (_tx, batch) => {
@@ -195,7 +197,7 @@ test('a batch that takes too long is read in smaller ones, and an event that doe
 test('offsets that an erased user left behind are stepped over', async () => {
   const ids = await post(8, 2)
   await api.pool.query('delete from events where id = any ($1)', [ids.slice(0, 6)])
-  const reader = startConsumers({ pool: api.pool, consumers: [recording()], log })
+  const reader = startConsumers({ pool: api.pool, consumers: [recording()], making: makingForAll, log })
   reader.wakeAll()
   await until('all is read', isLevel)
   await reader.stop()

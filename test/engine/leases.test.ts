@@ -1,4 +1,3 @@
-import { pino } from 'pino'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { beginRun } from '../../domain/runs/begin.ts'
 import { prolongLeases } from '../../domain/runs/lease.ts'
@@ -6,9 +5,10 @@ import { finishRun, holdFence, suspendRun } from '../../domain/runs/record.ts'
 import { takeRings } from '../../domain/runs/ring.ts'
 import { connect } from '../../store/connect.ts'
 import { transaction } from '../../store/transaction.ts'
-import { type HolderOptions, holder } from '../../workers/holder.ts'
+import type { HolderOptions } from '../../workers/holder.ts'
 import type { Performer } from '../../workflows/engine/performer.ts'
 import { type Bench, engineBench } from '../harness/engine.ts'
+import { holderOn } from '../harness/holder.ts'
 import { claimByHand, ringAll } from '../harness/rings.ts'
 import { until } from '../harness/until.ts'
 
@@ -62,18 +62,7 @@ test('who was slow to begin a run that somebody else has ended leaves it ended',
   expect((await bench.pool.query('select status from runs where id = $1', [run])).rows).toEqual([{ status: 'succeeded' }])
 })
 
-const holderOf = (performer: Performer, options: Partial<HolderOptions>) =>
-  holder({
-    pool: bench.pool,
-    beating: bench.pool,
-    performers: [performer],
-    leaseMs: 60_000,
-    log: pino({ level: 'silent' }),
-    onOutcome: () => {},
-    onClaimed: () => {},
-    at: () => {},
-    ...options,
-  })
+const holderOf = (performer: Performer, options: Partial<HolderOptions>) => holderOn(bench.pool, performer, options)
 
 const WAYS = ['after its ring', 'by the sweep'] as const
 test.each(WAYS)('what is being claimed %s when the process stops is given back before it has stopped', async way => {

@@ -99,7 +99,7 @@ async function carryOn(run: AutomationRun): Promise<void> {
   const rest = { ...run, status: 'waiting' as const, wakeAt: run.now, waitSeconds: 0, began: run.now }
   const tx = await planned.connect()
   await tx.query('begin')
-  expect(await createAutomationDelivery(tx, environment, { integrationId: hookId, run, stepId: 's0' })).not.toBeNull()
+  expect(await createAutomationDelivery(tx, environment, { integrationId: hookId, run, stepId: 's0' }, null)).not.toBeNull()
   await tx.query('rollback')
   tx.release()
   for (const [i, db] of [planned, recording].entries()) {

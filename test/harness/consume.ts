@@ -1,9 +1,24 @@
-import { consumeForAutomations } from '../../domain/automations/consume.ts'
-import { consumeBatch } from '../../domain/log/consume.ts'
+import { type Consumer, consumeBatch } from '../../domain/log/consume.ts'
+import type { ConsumerName } from '../../domain/log/consumer.ts'
+import { CONSUMERS } from '../../domain/log/handlers.ts'
 import type { Pool } from '../../store/connect.ts'
+import type { Making } from '../../workflows/engine/performer.ts'
+
+/** Where nobody holds anything: whatever is made is left for the sweeps. */
+export const makingForAll: Making = (_kind, _environment, transact) => transact(null)
+
+/** A consumer that writes something of its own, and promises nothing. */
+export const consumer = (name: ConsumerName, write: (...args: Parameters<Consumer['handle']>) => Promise<void>): Consumer => ({
+  name,
+  makes: 'nothing',
+  async handle(...args) {
+    await write(...args)
+    return []
+  },
+})
 
 /** Reads the environment's log to its end for the automations, as a worker would. Nothing else is done that is due. */
 export async function readForAutomations(pool: Pool, environment: number): Promise<void> {
-  const consumer = { name: 'automations' as const, handle: consumeForAutomations }
-  while ((await consumeBatch(pool, consumer, environment, { partitions: 64, perPartition: 256 })).partitions > 0);
+  const automations = CONSUMERS.find(({ name }) => name === 'automations')!
+  while ((await consumeBatch(pool, automations, environment, { partitions: 64, perPartition: 256 })).partitions > 0);
 }

@@ -1,3 +1,4 @@
+import type { OwnRoom } from '../../domain/runs/own-room.ts'
 import type { Attempt } from '../../domain/runs/record.ts'
 import { LeaseLost } from '../../domain/runs/record.ts'
 import { type Pool, wireTime } from '../../store/connect.ts'
@@ -63,17 +64,21 @@ type By<K> = Extract<StepKind, { by: K }>
 
 async function inTransaction(kind: By<'transaction'>, input: StepInput, attempting: Attempting, write: WriteDown): Promise<Recorded> {
   const { pool, planned, deps, at, policy, record, inTurn } = attempting
+  const { making } = attempting.signals
   // A wait that is looked at has begun already: looking is no attempt.
   const attempts = kind.effect && input.recorded?.status !== 'waiting' ? attemptsWith(input) : () => input.recorded?.attempts ?? []
   try {
     at('before-effect')
-    return await inTurn(input.run.environment, () =>
+    const inOne = (room: OwnRoom | null) =>
       transaction(kind.plansOnce ? planned : pool, async tx => {
-        const verdict = await kind.transact(tx, input, deps)
+        const verdict = await kind.transact(tx, input, deps, room)
         at('after-effect')
-        return write({ verdict, attempts: attempts(null) }, recordingIn(tx))
-      }),
-    )
+        const recorded = await write({ verdict, attempts: attempts(null) }, recordingIn(tx))
+        return { recorded, claimed: (verdict.is === 'waiting' && verdict.claimed) || [] }
+      })
+    const { environment } = input.run
+    const { recorded } = await inTurn(environment, () => (kind.makes ? making(kind.makes, environment, inOne) : inOne(null)))
+    return recorded
   } catch (error) {
     throwIfNotOurs(error, attempting.signals)
     // The database is away: nothing has happened, and the run is taken up again when its lease has run out.

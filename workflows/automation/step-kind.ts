@@ -2,17 +2,22 @@ import type { AutomationRun, TimelineStep } from '../../domain/automation-runs/l
 import type { RunOccurrence } from '../../domain/automation-runs/trigger.ts'
 import type { Step, StepType } from '../../domain/automations/data.ts'
 import type { Environment } from '../../domain/environment.ts'
+import type { Claimed } from '../../domain/runs/claimed.ts'
+import type { OwnRoom } from '../../domain/runs/own-room.ts'
 import type { Pool, Tx } from '../../store/connect.ts'
 
 /** Thrown by an effect that has nobody to go to: the step is recorded as skipped for this reason, and the run goes on. */
 export class StepSkipped extends Error {}
 
-/** What a step came to. `waiting`: the run rests until then, or until it is woken, and the step is asked again. */
+/**
+ * What a step came to. `waiting`: the run rests until then, or until it is woken, and the step is asked again. `claimed`: of what the step
+ * has made.
+ */
 export type Verdict =
   | { is: 'succeeded'; result: object | null; dueAt?: string }
   | { is: 'skipped'; reason: string }
   | { is: 'failed'; reason: string; result?: object }
-  | { is: 'waiting'; until: string }
+  | { is: 'waiting'; until: string; claimed?: Claimed[] }
 
 /** `dueAt`: the deadline of a step that waited. */
 export const succeeded = (result: object | null, dueAt?: string): Verdict => ({ is: 'succeeded', result, ...(dueAt && { dueAt }) })
@@ -65,8 +70,17 @@ export type StepDeps = {
 export type StepKind<S extends Step = Step> =
   /** Decides by what is known, or by reading; recorded along with other runs' steps. */
   | { by: 'decision'; effect?: boolean; decide(input: StepInput<S>, deps: StepDeps): Promise<Verdict> | Verdict }
-  /** Writes to Postgres: its writes and its record are one transaction. `plansOnce`: its statements have one sensible plan each. */
-  | { by: 'transaction'; effect?: boolean; plansOnce?: boolean; transact(tx: Tx, input: StepInput<S>, deps: StepDeps): Promise<Verdict> }
+  /**
+   * Writes to Postgres: its writes and its record are one transaction. `plansOnce`: its statements have one sensible plan each. `makes`:
+   * promises of this kind, which it may claim.
+   */
+  | {
+      by: 'transaction'
+      effect?: boolean
+      plansOnce?: boolean
+      makes?: string
+      transact(tx: Tx, input: StepInput<S>, deps: StepDeps, room: OwnRoom | null): Promise<Verdict>
+    }
   /** Goes outside. `failure`: the step's code once its attempts are used up. */
   | { by: 'effect'; effect: true; failure: string; act(input: StepInput<S>, scope: EffectScope, deps: StepDeps): Promise<Verdict> }
 

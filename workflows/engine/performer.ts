@@ -1,4 +1,6 @@
+import type { Environment } from '../../domain/environment.ts'
 import type { Claimed } from '../../domain/runs/claimed.ts'
+import type { OwnRoom } from '../../domain/runs/own-room.ts'
 
 /** What became of one execution. `suspended`: due again later, because an attempt failed or because it waits; `interrupted`: to be given back; `lost`: another worker has it. */
 export type Outcome =
@@ -8,7 +10,18 @@ export type Outcome =
   | { is: 'interrupted' }
   | { is: 'lost' }
 
+/**
+ * For a transaction that makes promises of a kind, and may claim them: it is told what there is room for, and what it has claimed is held
+ * once it is committed.
+ */
+export type Making = <T extends { claimed: Claimed[] }>(
+  kind: string,
+  environment: Environment,
+  transact: (room: OwnRoom | null) => Promise<T>,
+) => Promise<T>
+
 export type Signals = {
+  making: Making
   /** The lease is lost. */
   lease: AbortSignal
   /** Asked right before each effect: a process that was stopped for a while may wake up before its timers tell it of the loss. */

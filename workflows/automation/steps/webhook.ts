@@ -1,6 +1,7 @@
 import { deadlineAfter } from '../../../domain/automation-runs/deadline.ts'
 import { deliveryOfStep } from '../../../domain/automation-runs/delivery.ts'
 import { createAutomationDelivery } from '../../../domain/deliveries/create.ts'
+import { DELIVERY_DUE } from '../../../domain/deliveries/delivery.ts'
 import { failed, type StepKinds, succeeded } from '../step-kind.ts'
 
 /** The delivery's end wakes the run; should that be missed, it looks by itself. */
@@ -10,10 +11,13 @@ export const webhook: StepKinds['webhook'] = {
   by: 'transaction',
   effect: true,
   plansOnce: true,
-  async transact(tx, { step, run, recorded, now }) {
+  makes: DELIVERY_DUE,
+  async transact(tx, { step, run, recorded, now }, _, room) {
     if (recorded?.status !== 'waiting') {
-      const delivery = await createAutomationDelivery(tx, run.environment, { integrationId: step.integration_id, run, stepId: step.id })
-      return delivery === null ? failed('integration_not_found') : { is: 'waiting', until: deadlineAfter(now, LOOK) }
+      const wanted = { integrationId: step.integration_id, run, stepId: step.id }
+      const delivery = await createAutomationDelivery(tx, run.environment, wanted, room)
+      if (delivery === null) return failed('integration_not_found')
+      return { is: 'waiting', until: deadlineAfter(now, LOOK), claimed: delivery.claimed }
     }
     const delivery = await deliveryOfStep(tx, run.environment, run.id, step.id)
     if (!delivery) return failed('webhook_failed')
