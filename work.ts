@@ -28,7 +28,7 @@ export async function work(
   const { url, pool, secrets, storage } = ground
   const { allowPrivateNetwork, mail, exportPartRows: partRows } = config
   const queue = await openQueue(config, log, ground)
-  const planned = connect({ url, name: 'perennial-turning', plansOnce: true })
+  const planned = connect({ url, name: 'perennial-turning', plansOnce: true, pipelined: true })
   // Steps, rests and ends, and of each two flushes at a time.
   const recording = connect({ url, name: 'perennial-recording', max: 6, plansOnce: true, hashes: true })
   const out = outgoing({ allowPrivateNetwork })

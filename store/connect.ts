@@ -49,9 +49,13 @@ export type PoolOptions = {
   silenceMs?: number
   /** Statements are planned once: only for those that have one sensible plan, whatever is in the tables. */
   plansOnce?: boolean
+  /** What is asked need not wait for the answer to what was asked before (`atOnce`). Nothing is copied through such a connection. */
+  pipelined?: boolean
   /** Tables are joined by hashing alone: for statements of many rows which ask every table by its index first. */
   hashes?: boolean
 }
+
+export const isPipelined = (tx: Tx): boolean => (tx as Tx & Pick<pg.Client, 'pipeline'>).pipeline
 
 const socketOf = (client: pg.PoolClient): Socket => (client as pg.PoolClient & { connection: { stream: Socket } }).connection.stream
 
@@ -66,6 +70,7 @@ export function connect({
   idleInTransactionMs = IDLE_IN_TRANSACTION_MS,
   silenceMs = statementTimeoutMs && Math.max(statementTimeoutMs, idleInTransactionMs) + SILENCE_MARGIN_MS,
   plansOnce = false,
+  pipelined = false,
   hashes = false,
 }: PoolOptions): Pool {
   const pool = new pg.Pool({
@@ -75,6 +80,7 @@ export function connect({
     application_name: name,
     connectionTimeoutMillis: 10_000,
     idleTimeoutMillis: 60_000,
+    pipeline: pipelined,
     ...KEEP_ALIVE,
     options: [
       '-c timezone=UTC',

@@ -1,4 +1,4 @@
-import type { Pool, Tx } from './connect.ts'
+import { isPipelined, type Pool, type Tx } from './connect.ts'
 import { isRetryable } from './failures.ts'
 
 const TRIES = 5
@@ -24,8 +24,8 @@ export async function transaction<T>(
     try {
       // Within the transaction the statement that waits would be the snapshot, older than what it waited for.
       if (turn) await tx.query('select pg_advisory_lock($1, hashtext($2))', turn)
-      await tx.query(isolation === 'read committed' ? 'begin' : `begin isolation level ${isolation}`)
-      const result = await work(tx)
+      const begin = () => tx.query(isolation === 'read committed' ? 'begin' : `begin isolation level ${isolation}`)
+      const [, result] = await atOnce(tx, begin, () => work(tx))
       await tx.query('commit')
       return result
     } catch (error) {
@@ -55,4 +55,12 @@ export async function savepoint<T>(tx: Tx, work: () => Promise<T>): Promise<T> {
     await tx.query('rollback to savepoint attempt')
     throw error
   }
+}
+
+/**
+ * Two that do not ask for each other's answers, in this order: where the connection can, the second is sent right behind the first. If
+ * the first fails nothing of the second comes to pass: the transaction is over by then.
+ */
+export async function atOnce<A, B>(tx: Tx, first: () => Promise<A>, second: () => Promise<B>): Promise<[A, B]> {
+  return isPipelined(tx) ? Promise.all([first(), second()]) : [await first(), await second()]
 }

@@ -9,7 +9,7 @@ import { automationPerformer } from '../../workflows/automation/perform.ts'
 const [url = '', redis = ''] = process.argv.slice(2)
 const unexpected = () => Promise.reject(new Error('no effect was expected'))
 const pool = connect({ url })
-const planned = connect({ url, plansOnce: true })
+const planned = connect({ url, plansOnce: true, pipelined: true })
 const recording = connect({ url, plansOnce: true, hashes: true })
 const log = pino({ level: 'warn' })
 const onError = (error: unknown) => log.error({ err: error })

@@ -46,6 +46,7 @@ export async function startRuns(
   runs: readonly NewAutomationRun[],
   room: OwnRoom | null = null,
 ): Promise<Claimed[]> {
+  if (runs.length === 0) return []
   const of = (value: (event: LogEvent) => Element) => arrayOf(runs, ({ event }) => value(event))
   const [most, , leaseMs] = roomValues(room)
   const { rows } = await tx.query<{ claimed: number[] | null }>({

@@ -1,4 +1,5 @@
 import type { Tx } from '../../store/connect.ts'
+import { atOnce } from '../../store/transaction.ts'
 import { type NewAutomationRun, startRuns } from '../automation-runs/start.ts'
 import { wakeWaits } from '../automation-runs/wake-waits.ts'
 import type { Environment } from '../environment.ts'
@@ -40,6 +41,7 @@ async function membersOfAll(tx: Tx, environment: Environment, matches: readonly 
 
 /** What becomes of each match, in the order of the log: the runs that it starts count for those that come later in the batch. */
 async function decide(tx: Tx, environment: Environment, matches: readonly Match[]): Promise<NewAutomationRun[]> {
+  if (matches.length === 0) return []
   const members = await membersOfAll(tx, environment, matches)
   const asked = matches.flatMap(({ automation: { id, data, isPaused }, event: { user_id }, at }) =>
     user_id === null || isPaused ? [] : [{ automation: id, data, user: user_id, at }],
@@ -68,7 +70,11 @@ export async function consumeForAutomations(
   if (triggering.length === 0) return []
   const live = await holdLive(tx, environment, [...new Set(triggering.map(({ name }) => name))])
   const matches = matchesOf(triggering, live)
-  const claimed = matches.length > 0 ? await startRuns(tx, environment, await decide(tx, environment, matches), room) : []
-  await wakeWaits(tx, environment, triggering)
+  const runs = await decide(tx, environment, matches)
+  const [claimed] = await atOnce(
+    tx,
+    () => startRuns(tx, environment, runs, room),
+    () => wakeWaits(tx, environment, triggering),
+  )
   return claimed
 }

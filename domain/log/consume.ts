@@ -1,10 +1,10 @@
 import type { Pool, Tx } from '../../store/connect.ts'
-import { transaction } from '../../store/transaction.ts'
+import { atOnce, transaction } from '../../store/transaction.ts'
 import type { Environment } from '../environment.ts'
 import type { Claimed } from '../runs/claimed.ts'
 import type { OwnRoom } from '../runs/own-room.ts'
 import type { ConsumerName, LogEvent } from './consumer.ts'
-import { type HeldPlace, holdPlaces, movePlaces, type Place, readLog } from './read.ts'
+import { type HeldPlace, holdPlaces, movePlaces, type Place } from './read.ts'
 
 /**
  * Reads the log for good: `handle` writes what events bring about, in the transaction that moves the position. `makes`: promises of this
@@ -18,14 +18,10 @@ export type Consumer = {
 
 export type Batch = { partitions: number; perPartition: number }
 
-/** Where each place stands after these events: behind the last one read, or at the end where nothing was left (erased offsets are never read). */
-function placesAfter(places: readonly HeldPlace[], events: readonly LogEvent[], perPartition: number): Place[] {
-  const read = Map.groupBy(events, event => event.partition)
-  return places.map(({ partition, end }) => {
-    const some = read.get(partition) ?? []
-    const behind = some.length === 0 ? 0 : some.at(-1)!.log_offset + 1
-    return { partition, next_offset: some.length < perPartition ? Math.max(end, behind) : behind }
-  })
+/** Where a place stands after its events: behind the last one, or at the end where nothing was left (erased offsets are never read). */
+function after({ partition, end, events }: HeldPlace, perPartition: number): Place {
+  const behind = events.length === 0 ? 0 : events.at(-1)!.log_offset + 1
+  return { partition, next_offset: events.length < perPartition ? Math.max(end, behind) : behind }
 }
 
 /** `partitions`: looked at; 0 = nothing to read that nobody else has in hand. `isFull`: there was more than one batch takes, perhaps. */
@@ -40,12 +36,15 @@ export const consumeBatch = (
   room: OwnRoom | null = null,
 ): Promise<Consumed> =>
   transaction(pool, async tx => {
-    const places = await holdPlaces(tx, name, environment, partitions)
+    const places = await holdPlaces(tx, name, environment, partitions, perPartition)
     if (places.length === 0) return { partitions: 0, isFull: false, claimed: [] }
-    const events = await readLog(tx, environment, places, perPartition)
-    const claimed = events.length > 0 ? await handle(tx, environment, events, room) : []
-    const after = placesAfter(places, events, perPartition)
-    await movePlaces(tx, name, environment, after)
-    const isLeft = places.some(({ end }, i) => after[i]!.next_offset < end)
+    const events = places.flatMap(place => place.events)
+    const moved = places.map(place => after(place, perPartition))
+    const [claimed] = await atOnce(
+      tx,
+      async () => (events.length > 0 ? handle(tx, environment, events, room) : []),
+      () => movePlaces(tx, name, environment, moved),
+    )
+    const isLeft = places.some(({ end }, i) => moved[i]!.next_offset < end)
     return { partitions: places.length, isFull: isLeft || places.length === partitions, claimed }
   })

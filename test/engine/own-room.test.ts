@@ -18,7 +18,7 @@ describe('while no sweep comes to look', () => {
   let made: Hook
   const call: ReturnType<typeof sandbox> = (...args) => sandbox(api)(...args)
   beforeAll(async () => {
-    api = await startApi({ worker: true })
+    api = await startApi({ worker: true, leaseMs: 15_000 })
     made = await hook({ call, config: { events: ['bought'] } })
     const steps = [{ id: 'tell', type: 'webhook', integration_id: made.id }]
     const data = { initiators: [{ uid: 'signed_up', type: 'event' }], actions: {}, steps }

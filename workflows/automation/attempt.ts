@@ -1,10 +1,11 @@
+import type { Claimed } from '../../domain/runs/claimed.ts'
 import type { OwnRoom } from '../../domain/runs/own-room.ts'
 import type { Attempt } from '../../domain/runs/record.ts'
 import { LeaseLost } from '../../domain/runs/record.ts'
 import { type Pool, wireTime } from '../../store/connect.ts'
 import { classify } from '../../store/failures.ts'
 import type { takingTurns } from '../../store/taking-turns.ts'
-import { transaction } from '../../store/transaction.ts'
+import { atOnce, transaction } from '../../store/transaction.ts'
 import { Interrupted } from '../engine/context.ts'
 import type { AtCrashPoint } from '../engine/crash-point.ts'
 import { messageOf } from '../engine/message-of.ts'
@@ -60,6 +61,8 @@ function attemptsWith({ recorded, now }: StepInput): (error: string | null) => A
   ]
 }
 
+const nothing = async (): Promise<Claimed[]> => []
+
 type By<K> = Extract<StepKind, { by: K }>
 
 async function inTransaction(kind: By<'transaction'>, input: StepInput, attempting: Attempting, write: WriteDown): Promise<Recorded> {
@@ -73,8 +76,9 @@ async function inTransaction(kind: By<'transaction'>, input: StepInput, attempti
       transaction(kind.plansOnce ? planned : pool, async tx => {
         const verdict = await kind.transact(tx, input, deps, room)
         at('after-effect')
-        const recorded = await write({ verdict, attempts: attempts(null) }, recordingIn(tx))
-        return { recorded, claimed: (verdict.is === 'waiting' && verdict.claimed) || [] }
+        const make = (verdict.is === 'waiting' && verdict.make) || nothing
+        const [claimed, recorded] = await atOnce(tx, make, () => write({ verdict, attempts: attempts(null) }, recordingIn(tx)))
+        return { claimed, recorded }
       })
     const { environment } = input.run
     const { recorded } = await inTurn(environment, () => (kind.makes ? making(kind.makes, environment, inOne) : inOne(null)))

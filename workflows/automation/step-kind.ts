@@ -10,14 +10,14 @@ import type { Pool, Tx } from '../../store/connect.ts'
 export class StepSkipped extends Error {}
 
 /**
- * What a step came to. `waiting`: the run rests until then, or until it is woken, and the step is asked again. `claimed`: of what the step
- * has made.
+ * What a step came to. `waiting`: the run rests until then, or until it is woken, and the step is asked again. `make`: what it waits for
+ * is made in the same transaction, and claimed perhaps.
  */
 export type Verdict =
   | { is: 'succeeded'; result: object | null; dueAt?: string }
   | { is: 'skipped'; reason: string }
   | { is: 'failed'; reason: string; result?: object }
-  | { is: 'waiting'; until: string; claimed?: Claimed[] }
+  | { is: 'waiting'; until: string; make?: () => Promise<Claimed[]> }
 
 /** `dueAt`: the deadline of a step that waited. */
 export const succeeded = (result: object | null, dueAt?: string): Verdict => ({ is: 'succeeded', result, ...(dueAt && { dueAt }) })

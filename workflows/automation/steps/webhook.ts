@@ -2,6 +2,7 @@ import { deadlineAfter } from '../../../domain/automation-runs/deadline.ts'
 import { deliveryOfStep } from '../../../domain/automation-runs/delivery.ts'
 import { createAutomationDelivery } from '../../../domain/deliveries/create.ts'
 import { DELIVERY_DUE } from '../../../domain/deliveries/delivery.ts'
+import { StopRetrying } from '../../engine/policy.ts'
 import { failed, type StepKinds, succeeded } from '../step-kind.ts'
 
 /** The delivery's end wakes the run; should that be missed, it looks by itself. */
@@ -14,10 +15,13 @@ export const webhook: StepKinds['webhook'] = {
   makes: DELIVERY_DUE,
   async transact(tx, { step, run, recorded, now }, _, room) {
     if (recorded?.status !== 'waiting') {
-      const wanted = { integrationId: step.integration_id, run, stepId: step.id }
-      const delivery = await createAutomationDelivery(tx, run.environment, wanted, room)
-      if (delivery === null) return failed('integration_not_found')
-      return { is: 'waiting', until: deadlineAfter(now, LOOK), claimed: delivery.claimed }
+      const make = async () => {
+        const wanted = { integrationId: step.integration_id, run, stepId: step.id }
+        const delivery = await createAutomationDelivery(tx, run.environment, wanted, room)
+        if (delivery === null) throw new StopRetrying('integration_not_found')
+        return delivery.claimed
+      }
+      return { is: 'waiting', until: deadlineAfter(now, LOOK), make }
     }
     const delivery = await deliveryOfStep(tx, run.environment, run.id, step.id)
     if (!delivery) return failed('webhook_failed')

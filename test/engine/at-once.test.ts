@@ -1,0 +1,95 @@
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { connect, type Pool, type Tx } from '../../store/connect.ts'
+import { classify } from '../../store/failures.ts'
+import { atOnce, transaction } from '../../store/transaction.ts'
+import { type FreshDatabase, freshDatabase } from '../harness/database.ts'
+import { networkTo } from '../harness/silent-network.ts'
+
+let database: FreshDatabase
+beforeAll(async () => {
+  database = await freshDatabase()
+  await database.pool.query('create table notes (text text primary key)')
+})
+afterAll(() => database.drop())
+
+describe.each([{ pipelined: false }, { pipelined: true }])('two statements at once, pipelined: $pipelined', ({ pipelined }) => {
+  let pool: Pool
+  beforeEach(async () => {
+    await database.pool.query('truncate notes')
+    // One connection: whatever it is left in, the next one has.
+    pool = connect({ url: database.url, max: 1, pipelined })
+  })
+  afterEach(() => pool.end())
+
+  const note = (tx: Tx, text: string) => tx.query({ name: 'note', text: 'insert into notes values ($1)', values: [text] })
+  const notes = async () => (await database.pool.query('select text from notes order by text')).rows.map(({ text }) => text)
+  const fail = (tx: Tx) => tx.query('select 1 / 0')
+  const inOne = (first: (tx: Tx) => Promise<unknown>, second: (tx: Tx) => Promise<unknown>) =>
+    transaction(pool, tx =>
+      atOnce(
+        tx,
+        () => first(tx),
+        () => second(tx),
+      ),
+    )
+  const asIfNothingHadBeen = async () => {
+    expect(await notes()).toEqual([])
+    await inOne(
+      tx => note(tx, 'a'),
+      tx => note(tx, 'b'),
+    )
+    expect(await notes()).toEqual(['a', 'b'])
+  }
+
+  test('are answered each with its own', async () => {
+    const ask = (tx: Tx, n: number) => tx.query('select $1::int as n', [n]).then(({ rows }) => rows[0].n)
+    expect(
+      await inOne(
+        tx => ask(tx, 1),
+        tx => ask(tx, 2),
+      ),
+    ).toEqual([1, 2])
+  })
+
+  test('of which the first fails: its error is heard, and nothing comes of the second', async () => {
+    await expect(inOne(fail, tx => note(tx, 'second'))).rejects.toThrow('division by zero')
+    await asIfNothingHadBeen()
+  })
+
+  test('of which the second fails, or we do: nothing comes of the first', async () => {
+    await expect(inOne(tx => note(tx, 'first'), fail)).rejects.toThrow('division by zero')
+    const ours = async (): Promise<void> => {
+      throw new Error('changed our mind')
+    }
+    await expect(inOne(tx => note(tx, 'first'), ours)).rejects.toThrow('changed our mind')
+    await expect(inOne(ours, tx => note(tx, 'second'))).rejects.toThrow('changed our mind')
+    await asIfNothingHadBeen()
+  })
+
+  test('that somebody stands in the way of are done again, both of them', async () => {
+    let tries = 0
+    const unlucky = (tx: Tx) =>
+      ++tries < 3 ? tx.query(`do $$ begin raise exception 'again' using errcode = '40P01'; end $$`) : tx.query('select 1')
+    await inOne(unlucky, tx => note(tx, 'once'))
+    expect([tries, await notes()]).toEqual([3, ['once']])
+  })
+
+  test('whose connection is lost are both given up', async () => {
+    const network = await networkTo(database.url)
+    const over = connect({ url: network.url, max: 1, pipelined, silenceMs: 300 })
+    await over.query('select 1')
+    network.silence()
+    const error = await transaction(over, tx =>
+      atOnce(
+        tx,
+        () => note(tx, 'first'),
+        () => note(tx, 'second'),
+      ),
+    ).catch(error => error)
+    expect(classify(error)).toBe('unavailable')
+    expect((await over.query('select 1 as one')).rows).toEqual([{ one: 1 }])
+    expect(await notes()).toEqual([])
+    await over.end()
+    await network.end()
+  })
+})
