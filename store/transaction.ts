@@ -24,8 +24,9 @@ export async function transaction<T>(
     try {
       // Within the transaction the statement that waits would be the snapshot, older than what it waited for.
       if (turn) await tx.query('select pg_advisory_lock($1, hashtext($2))', turn)
-      const begin = () => tx.query(isolation === 'read committed' ? 'begin' : `begin isolation level ${isolation}`)
-      const [, result] = await atOnce(tx, begin, () => work(tx))
+      // Waited for on every connection: what is sent behind a beginning that fails would be done without a transaction around it.
+      await tx.query(isolation === 'read committed' ? 'begin' : `begin isolation level ${isolation}`)
+      const result = await work(tx)
       await tx.query('commit')
       return result
     } catch (error) {
@@ -58,9 +59,16 @@ export async function savepoint<T>(tx: Tx, work: () => Promise<T>): Promise<T> {
 }
 
 /**
- * Two that do not ask for each other's answers, in this order: where the connection can, the second is sent right behind the first. If
- * the first fails nothing of the second comes to pass: the transaction is over by then.
+ * Two that do not ask for each other's answers, in this order: where the connection can, the second is sent right behind the first. Both
+ * have ended before the error of the one that failed first is thrown: whoever undoes the transaction meets nothing of them any more.
  */
 export async function atOnce<A, B>(tx: Tx, first: () => Promise<A>, second: () => Promise<B>): Promise<[A, B]> {
-  return isPipelined(tx) ? Promise.all([first(), second()]) : [await first(), await second()]
+  if (!isPipelined(tx)) return [await first(), await second()]
+  const both = [first(), second()] as const
+  try {
+    return await Promise.all(both)
+  } catch (error) {
+    await Promise.allSettled(both)
+    throw error
+  }
 }

@@ -66,6 +66,15 @@ describe.each([{ pipelined: false }, { pipelined: true }])('two statements at on
     await asIfNothingHadBeen()
   })
 
+  test('of which one goes on after the other has failed: it meets nobody else’s transaction', async () => {
+    const slowly = async (tx: Tx) => {
+      for (let n = 0; n < 5; n++) await tx.query('select pg_sleep(0.02)').catch(() => undefined)
+      await note(tx, 'stray')
+    }
+    await expect(inOne(slowly, fail)).rejects.toThrow('division by zero')
+    await asIfNothingHadBeen()
+  })
+
   test('that somebody stands in the way of are done again, both of them', async () => {
     let tries = 0
     const unlucky = (tx: Tx) =>
