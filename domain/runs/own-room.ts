@@ -1,5 +1,3 @@
-import type { Claimed } from './claimed.ts'
-
 /**
  * What a process has room for of the promises that its own transaction is about to make: so many in all, none for these destinations.
  * The statement that makes them may claim them in the same breath, which spares them the way through a notice and a sweep.
@@ -18,4 +16,4 @@ export const roomValues = (room: OwnRoom | null): [most: number, fullDestination
 ]
 
 /** The first claim of a promise has this fence. */
-export const FIRST_FENCE = 1 satisfies Claimed['fence']
+export const FIRST_FENCE = 1
