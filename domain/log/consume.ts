@@ -4,7 +4,7 @@ import type { Environment } from '../environment.ts'
 import type { Claimed } from '../runs/claimed.ts'
 import type { OwnRoom } from '../runs/own-room.ts'
 import type { ConsumerName, LogEvent } from './consumer.ts'
-import { type HeldPlace, holdPlaces, movePlaces, type Place } from './read.ts'
+import { type HeldPlace, holdPlaces, movePlaces, type Place, readLog } from './read.ts'
 
 /**
  * Reads the log for good: `handle` writes what events bring about, in the transaction that moves the position. `makes`: promises of this
@@ -18,10 +18,14 @@ export type Consumer = {
 
 export type Batch = { partitions: number; perPartition: number }
 
-/** Where a place stands after its events: behind the last one, or at the end where nothing was left (erased offsets are never read). */
-function after({ partition, end, events }: HeldPlace, perPartition: number): Place {
-  const behind = events.length === 0 ? 0 : events.at(-1)!.log_offset + 1
-  return { partition, next_offset: events.length < perPartition ? Math.max(end, behind) : behind }
+/** Where each place stands after these events: behind the last one read, or at the end where nothing was left (erased offsets are never read). */
+function placesAfter(places: readonly HeldPlace[], events: readonly LogEvent[], perPartition: number): Place[] {
+  const read = Map.groupBy(events, event => event.partition)
+  return places.map(({ partition, end }) => {
+    const some = read.get(partition) ?? []
+    const behind = some.length === 0 ? 0 : some.at(-1)!.log_offset + 1
+    return { partition, next_offset: some.length < perPartition ? Math.max(end, behind) : behind }
+  })
 }
 
 /** `partitions`: looked at; 0 = nothing to read that nobody else has in hand. `isFull`: there was more than one batch takes, perhaps. */
@@ -36,10 +40,11 @@ export const consumeBatch = (
   room: OwnRoom | null = null,
 ): Promise<Consumed> =>
   transaction(pool, async tx => {
-    const places = await holdPlaces(tx, name, environment, partitions, perPartition)
+    const places = await holdPlaces(tx, name, environment, partitions)
     if (places.length === 0) return { partitions: 0, isFull: false, claimed: [] }
-    const events = places.flatMap(place => place.events)
-    const moved = places.map(place => after(place, perPartition))
+    // In a later statement: whoever erases a user holds the places, too, and what he has erased must not be read any more.
+    const events = await readLog(tx, environment, places, perPartition)
+    const moved = placesAfter(places, events, perPartition)
     const [claimed] = await atOnce(
       tx,
       async () => (events.length > 0 ? handle(tx, environment, events, room) : []),

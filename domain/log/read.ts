@@ -16,44 +16,21 @@ export async function laggingEnvironments(db: Db, consumer: ConsumerName): Promi
   return rows.map(({ id }) => id)
 }
 
-/** `end`: of the partition, as it was when the place was locked. `events`: the next ones, in the order of the log. */
-export type HeldPlace = Place & { end: number; events: LogEvent[] }
+/** `end`: of the partition, as it was when the place was locked. */
+export type HeldPlace = Place & { end: number }
 
-const EVENT = 'partition, log_offset, id, name, user_id, platform, happened_at::text, received_at::text, triggers'
-
-// A place that another worker has moved since the statement's snapshot is read from where it is now; what it has read to the end of the
-// snapshot is passed over.
-const HOLD = `
-  with held as materialized (
-    select c.partition, c.next_offset, l.next_offset as "end"
-    from log_consumers c cross join lateral (
-      select next_offset from log_positions where environment = c.environment and partition = c.partition limit 1) l
-    where c.consumer = $1 and c.environment = $2 and c.next_offset < l.next_offset
-    order by c.partition limit $3 for no key update of c skip locked
-  )
-  select h.partition as place, h.next_offset, h."end", e.* from held h left join lateral (
-    select ${EVENT} from events where environment = $2 and partition = h.partition and log_offset >= h.next_offset
-    order by log_offset limit $4) e on true
-  order by h.partition, e.log_offset`
-
-type HeldRow = { place: number; next_offset: number; end: number } & (LogEvent | { id: null })
-
-/** Locks up to `most` places at which there is something to read and that nobody else has in hand, with the next events of each. */
-export async function holdPlaces(
-  tx: Tx,
-  consumer: ConsumerName,
-  environment: Environment,
-  most: number,
-  perPlace: number,
-): Promise<HeldPlace[]> {
-  const { rows } = await tx.query<HeldRow>({ name: 'hold-places', text: HOLD, values: [consumer, environment, most, perPlace] })
-  const places = new Map<number, HeldPlace>()
-  for (const { place, next_offset, end, ...event } of rows) {
-    const one = places.get(place) ?? { partition: place, next_offset, end, events: [] }
-    if (event.id !== null) one.events.push(event)
-    places.set(place, one)
-  }
-  return [...places.values()]
+/** Locks up to `most` places at which there is something to read and that nobody else has in hand. */
+export async function holdPlaces(tx: Tx, consumer: ConsumerName, environment: Environment, most: number): Promise<HeldPlace[]> {
+  const { rows } = await tx.query<HeldPlace>({
+    name: 'hold-places',
+    text: `select c.partition, c.next_offset, l.next_offset as end
+           from log_consumers c cross join lateral (
+             select next_offset from log_positions where environment = c.environment and partition = c.partition limit 1) l
+           where c.consumer = $1 and c.environment = $2 and c.next_offset < l.next_offset
+           order by c.partition limit $3 for no key update of c skip locked`,
+    values: [consumer, environment, most],
+  })
+  return rows
 }
 
 /** The next events of each place, up to `most` of each, in the order of the log. */
@@ -61,7 +38,7 @@ export async function readLog(db: Db, environment: Environment, places: readonly
   const { rows } = await db.query<LogEvent>({
     name: 'read-log',
     text: `select e.* from unnest($2::smallint[], $3::bigint[]) w(partition, next_offset) cross join lateral (
-             select ${EVENT} from events
+             select partition, log_offset, id, name, user_id, platform, happened_at::text, received_at::text, triggers from events
              where environment = $1 and partition = w.partition and log_offset >= w.next_offset order by log_offset limit $4) e
            order by e.partition, e.log_offset`,
     values: [environment, places.map(({ partition }) => partition), places.map(({ next_offset }) => next_offset), most],
