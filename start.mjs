@@ -21,4 +21,4 @@ if (YOUNG && process.execve && !process.execArgv.some(flag => flag.startsWith('-
 // Compiled sources are kept: a start takes half the time and 30 MB less. In the installation, not in the system's temporary folder,
 // where somebody else could put code in our way; where that cannot be written nothing is kept.
 nodeModule.enableCompileCache?.(fileURLToPath(new URL('node_modules/.cache/perennial', import.meta.url)))
-await import(process.argv[2] === 'cli' ? './cli/main.ts' : './main.ts')
+await import(process.argv[2] === 'cli' ? './cli/main.ts' : './app/main.ts')

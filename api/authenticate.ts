@@ -1,4 +1,4 @@
-import { findKey, type KeyOwner } from '../domain/projects/find-key.ts'
+import { findKey, type KeyOwner } from '../domain/projects/keys.ts'
 import type { Pool } from '../store/connect.ts'
 import { Problem } from './errors.ts'
 

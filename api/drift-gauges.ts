@@ -1,5 +1,5 @@
 import { Gauge, type Registry } from 'prom-client'
-import { readDrift } from '../domain/runs/overdue.ts'
+import { readDrift } from '../domain/jobs/drift.ts'
 import type { Pool } from '../store/connect.ts'
 
 /** Gauges of what is not as it should be, set when they are asked for. */

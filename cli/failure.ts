@@ -1,4 +1,4 @@
-import { operatorLine } from '../operator-line.ts'
+import { operatorLine } from '../app/exit-line.ts'
 
 /** The message is the one line that is printed before exit 1. */
 export class CliError extends Error {}

@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { Queue as Bull, Worker } from 'bullmq'
-import type { Ring } from '../domain/runs/ring.ts'
+import type { Ring } from '../domain/jobs/sweep.ts'
 import { type Queue, ringIn } from './queue.ts'
 import { patientConnection, promptConnection, settled, toldOnce } from './redis.ts'
 

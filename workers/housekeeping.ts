@@ -3,10 +3,10 @@ import { dropOldAudit } from '../domain/audit/retention.ts'
 import { dropOldAutomationRuns } from '../domain/automation-runs/retention.ts'
 import { dropOldDeliveries } from '../domain/deliveries/retention.ts'
 import { dropOldAnswers } from '../domain/idempotent-answers.ts'
-import { dropSetAside } from '../domain/log/retention.ts'
-import { dropLapsedScreens } from '../domain/pending-screens/retention.ts'
+import { dropOldRuns } from '../domain/jobs/workflow-run.ts'
+import { dropSetAside } from '../domain/log/set-aside.ts'
+import { dropLapsedScreens } from '../domain/pending-screens/pending-screen.ts'
 import { dropOldReportRuns } from '../domain/reports/retention.ts'
-import { dropOldRuns } from '../domain/runs/retention.ts'
 import type { Db, Pool } from '../store/connect.ts'
 
 const PERIOD_MS = 600_000

@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises'
-import type { Claimed } from '../domain/runs/claimed.ts'
-import { prolongLeases } from '../domain/runs/lease.ts'
+import type { Claimed } from '../domain/jobs/job.ts'
+import { prolongLeases } from '../domain/jobs/lease.ts'
 import type { Pool } from '../store/connect.ts'
 
 /** Tries of one heartbeat. */

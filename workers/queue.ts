@@ -1,4 +1,4 @@
-import type { Ring } from '../domain/runs/ring.ts'
+import type { Ring } from '../domain/jobs/sweep.ts'
 
 /**
  * The doorbell between the sweep and the workers. It carries hints only: what a lost ring stood for is rung again, one that arrives twice

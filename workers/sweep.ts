@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import type { Logger } from 'pino'
-import { BACKLOG, type Handful, nextDue, type Ring, type Swept, takeRings } from '../domain/runs/ring.ts'
+import { BACKLOG, type Handful, nextDue, type Ring, type Swept, takeRings } from '../domain/jobs/sweep.ts'
 import type { Pool } from '../store/connect.ts'
 import type { Queue } from './queue.ts'
 

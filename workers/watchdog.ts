@@ -1,7 +1,6 @@
 import type { Logger } from 'pino'
-import { mendOrphans, type Places } from '../domain/runs/orphans.ts'
-import { type Drift, OVERDUE_SECONDS, readDrift } from '../domain/runs/overdue.ts'
-import { noteLook, tryWatch } from '../domain/runs/watch.ts'
+import { type Drift, noteLook, OVERDUE_SECONDS, readDrift, tryWatch } from '../domain/jobs/drift.ts'
+import { mendOrphans, type Places } from '../domain/reconciliation/orphans.ts'
 import { LOCK } from '../store/advisory-locks.ts'
 import type { Pool, Tx } from '../store/connect.ts'
 

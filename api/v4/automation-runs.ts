@@ -1,9 +1,8 @@
 import { audit } from '../../domain/audit/record.ts'
 import { cancelRun } from '../../domain/automation-runs/cancel.ts'
-import { listRuns } from '../../domain/automation-runs/list.ts'
+import { listRuns, type ShownStep, timelineOf } from '../../domain/automation-runs/list.ts'
 import { replayRun } from '../../domain/automation-runs/replay.ts'
 import { findRun, type RunRow } from '../../domain/automation-runs/run.ts'
-import { type ShownStep, timelineOf } from '../../domain/automation-runs/timeline.ts'
 import { inTransaction, onPool } from '../operation.ts'
 import { cursorPage, restartedHeader } from '../pagination.ts'
 

@@ -1,10 +1,12 @@
 import { audit } from '../../domain/audit/record.ts'
-import { createEntitlement } from '../../domain/entitlements/create.ts'
 import type { Entitlement } from '../../domain/entitlements/definition.ts'
-import { deleteEntitlement } from '../../domain/entitlements/delete.ts'
-import { getEntitlement } from '../../domain/entitlements/find.ts'
-import { listEntitlements } from '../../domain/entitlements/list.ts'
-import { updateEntitlement } from '../../domain/entitlements/update.ts'
+import {
+  createEntitlement,
+  deleteEntitlement,
+  getEntitlement,
+  listEntitlements,
+  updateEntitlement,
+} from '../../domain/entitlements/definition.ts'
 import { inTransaction, onPool } from '../operation.ts'
 import { cursorPage, restartedHeader } from '../pagination.ts'
 

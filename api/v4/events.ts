@@ -1,6 +1,6 @@
-import { appendBatch } from '../../domain/events/append.ts'
 import { type EventInput, type ItemError, type ItemResult, invalidItem } from '../../domain/events/item.ts'
 import { listEvents, type Occurrence } from '../../domain/events/list.ts'
+import { appendBatch } from '../../domain/ingestion/append.ts'
 import { details } from '../../schemas/details.ts'
 import { validateEventInput } from '../../schemas/generated/operations.ts'
 import { invalidData } from '../errors.ts'

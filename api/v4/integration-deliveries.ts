@@ -1,9 +1,9 @@
 import { audit } from '../../domain/audit/record.ts'
 import { type DeliveryRow, listDeliveries } from '../../domain/deliveries/list.ts'
 import { replayDeliveries } from '../../domain/deliveries/replay.ts'
-import { micros } from '../../domain/events/instant.ts'
-import { slugOf } from '../../domain/events/named.ts'
+import { slugOf } from '../../domain/events/catalogue.ts'
 import { invalidField, invalidFields } from '../../domain/refusal.ts'
+import { micros } from '../../domain/time/instant.ts'
 import { inTransaction, onPool } from '../operation.ts'
 import { cursorPage, restartedHeader } from '../pagination.ts'
 

@@ -1,6 +1,5 @@
-import { LEDGER_KINDS } from '../../domain/ledger/kinds.ts'
-import { readLedger } from '../../domain/ledger/read.ts'
-import { ledgerWindow } from '../../domain/ledger/window.ts'
+import { ledgerWindow, readLedger } from '../../domain/ledger/read.ts'
+import { LEDGER_KINDS } from '../../domain/ledger-history/kinds.ts'
 import { invalidField } from '../../domain/refusal.ts'
 import { wireTime } from '../../store/connect.ts'
 import { onPool } from '../operation.ts'

@@ -1,11 +1,13 @@
 import { audit } from '../../domain/audit/record.ts'
-import { createOffering } from '../../domain/offerings/create.ts'
-import { deleteOffering } from '../../domain/offerings/delete.ts'
-import { getOffering } from '../../domain/offerings/find.ts'
-import { listOfferings } from '../../domain/offerings/list.ts'
 import type { Offering } from '../../domain/offerings/offering.ts'
-import { setMainOffering } from '../../domain/offerings/set-main.ts'
-import { updateOffering } from '../../domain/offerings/update.ts'
+import {
+  createOffering,
+  deleteOffering,
+  getOffering,
+  listOfferings,
+  setMainOffering,
+  updateOffering,
+} from '../../domain/offerings/offering.ts'
 import { inTransaction, onPool } from '../operation.ts'
 import { cursorPage, restartedHeader } from '../pagination.ts'
 

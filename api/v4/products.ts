@@ -1,10 +1,7 @@
 import { audit } from '../../domain/audit/record.ts'
-import { createProduct } from '../../domain/products/create.ts'
 import { deleteProduct } from '../../domain/products/delete.ts'
-import { getProduct } from '../../domain/products/find.ts'
-import { listProducts } from '../../domain/products/list.ts'
 import type { Product } from '../../domain/products/product.ts'
-import { updateProduct } from '../../domain/products/update.ts'
+import { createProduct, getProduct, listProducts, updateProduct } from '../../domain/products/product.ts'
 import { inTransaction, onPool } from '../operation.ts'
 import { cursorPage, restartedHeader } from '../pagination.ts'
 

@@ -1,5 +1,5 @@
 import { audit } from '../../domain/audit/record.ts'
-import { rotateSecretKey } from '../../domain/projects/rotate.ts'
+import { rotateSecretKey } from '../../domain/projects/keys.ts'
 import { getSettings, type ProjectSettings, updateSettings } from '../../domain/projects/settings.ts'
 import { invalidFields } from '../../domain/refusal.ts'
 import { inTransaction, onPool } from '../operation.ts'

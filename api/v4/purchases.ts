@@ -1,11 +1,10 @@
 import { audit } from '../../domain/audit/record.ts'
 import { storeClaim } from '../../domain/purchases/claim.ts'
 import { createPurchase } from '../../domain/purchases/create.ts'
-import { getPurchase } from '../../domain/purchases/find.ts'
-import { listPurchases } from '../../domain/purchases/list.ts'
-import { type PurchaseRow, shownProduct } from '../../domain/purchases/purchase.ts'
+import { getPurchase, listPurchases } from '../../domain/purchases/list.ts'
 import { updatePurchase } from '../../domain/purchases/update.ts'
 import { gatherEvidence } from '../../domain/purchases/verification.ts'
+import { type PurchaseRow, shownProduct } from '../../domain/subscriptions/purchase.ts'
 import { inTransaction, onPool, preparedTransaction } from '../operation.ts'
 import { cursorPage, restartedHeader } from '../pagination.ts'
 

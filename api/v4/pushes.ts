@@ -1,10 +1,6 @@
 import { audit } from '../../domain/audit/record.ts'
-import { createPush } from '../../domain/pushes/create.ts'
-import { deletePush } from '../../domain/pushes/delete.ts'
-import { getPush } from '../../domain/pushes/find.ts'
-import { listPushes } from '../../domain/pushes/list.ts'
 import type { Push } from '../../domain/pushes/push.ts'
-import { updatePush } from '../../domain/pushes/update.ts'
+import { createPush, deletePush, getPush, listPushes, updatePush } from '../../domain/pushes/push.ts'
 import { inTransaction, onPool } from '../operation.ts'
 import { cursorPage, restartedHeader } from '../pagination.ts'
 

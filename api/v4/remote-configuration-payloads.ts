@@ -1,6 +1,7 @@
 import { audit } from '../../domain/audit/record.ts'
 import { invalidField } from '../../domain/refusal.ts'
-import { getConfiguration, type JsonObject, type PayloadType } from '../../domain/remote-configurations/find.ts'
+import { getConfiguration } from '../../domain/remote-configurations/configuration.ts'
+import type { JsonObject, PayloadType } from '../../domain/remote-configurations/lock.ts'
 import { replaceMapping, replacePayload } from '../../domain/remote-configurations/payload.ts'
 import { storable } from '../../schemas/formats.ts'
 import { inTransaction, onPool } from '../operation.ts'

@@ -1,11 +1,13 @@
 import { audit } from '../../domain/audit/record.ts'
-import type { Configuration } from '../../domain/remote-configurations/configuration.ts'
-import { createConfiguration } from '../../domain/remote-configurations/create.ts'
-import { deleteConfiguration } from '../../domain/remote-configurations/delete.ts'
-import { getConfiguration } from '../../domain/remote-configurations/find.ts'
-import { listConfigurations } from '../../domain/remote-configurations/list.ts'
-import { changeStatus } from '../../domain/remote-configurations/status.ts'
-import { replaceConfiguration } from '../../domain/remote-configurations/update.ts'
+import {
+  changeStatus,
+  createConfiguration,
+  deleteConfiguration,
+  getConfiguration,
+  listConfigurations,
+  replaceConfiguration,
+} from '../../domain/remote-configurations/configuration.ts'
+import type { Configuration } from '../../domain/remote-configurations/lock.ts'
 import { shownCondition } from '../../domain/segments/condition.ts'
 import { inTransaction, onPool } from '../operation.ts'
 import { cursorPage, restartedHeader } from '../pagination.ts'

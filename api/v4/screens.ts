@@ -1,11 +1,17 @@
 import { audit } from '../../domain/audit/record.ts'
 import { openKey } from '../../domain/projects/settings.ts'
-import { publishScreen, renameScreen, type ScreenChange } from '../../domain/screens/change.ts'
-import { copyScreen, createScreen } from '../../domain/screens/create.ts'
-import { deleteScreen } from '../../domain/screens/delete.ts'
-import { getScreen, getScreenSummary } from '../../domain/screens/find.ts'
-import { listScreens } from '../../domain/screens/list.ts'
 import type { ScreenRow, ScreenSummaryRow } from '../../domain/screens/screen.ts'
+import {
+  copyScreen,
+  createScreen,
+  deleteScreen,
+  getScreen,
+  getScreenSummary,
+  listScreens,
+  publishScreen,
+  renameScreen,
+  type ScreenChange,
+} from '../../domain/screens/screen.ts'
 import { type ApiDeps, inTransaction, onPool } from '../operation.ts'
 import { cursorPage, restartedHeader } from '../pagination.ts'
 

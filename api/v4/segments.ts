@@ -1,8 +1,13 @@
-import { createSegment, type Sized } from '../../domain/segments/create.ts'
-import { deleteSegment } from '../../domain/segments/delete.ts'
-import { getSegment, type Segment, systemSegments } from '../../domain/segments/find.ts'
-import { listSegments } from '../../domain/segments/list.ts'
-import { updateSegment } from '../../domain/segments/update.ts'
+import {
+  createSegment,
+  deleteSegment,
+  getSegment,
+  listSegments,
+  type Segment,
+  type Sized,
+  systemSegments,
+  updateSegment,
+} from '../../domain/segments/segment.ts'
 import { inTransaction, onPool } from '../operation.ts'
 import { cursorPage, fullList, restartedHeader } from '../pagination.ts'
 

@@ -1,7 +1,6 @@
 import { audit } from '../../domain/audit/record.ts'
 import { Refusal } from '../../domain/refusal.ts'
-import { findStoreConfig, nothingStored, type StoreConfig } from '../../domain/stores/config.ts'
-import { PARTS } from '../../domain/stores/platform.ts'
+import { findStoreConfig, nothingStored, PARTS, type StoreConfig } from '../../domain/stores/config.ts'
 import { updateStoreConfig } from '../../domain/stores/update.ts'
 import type { Answer } from '../../schemas/operation-types.ts'
 import { inTransaction, onPool } from '../operation.ts'

@@ -1,8 +1,7 @@
 import { audit } from '../../domain/audit/record.ts'
 import type { EnvironmentKind } from '../../domain/environment.ts'
 import { invalidField } from '../../domain/refusal.ts'
-import { createUser, type User } from '../../domain/users/create.ts'
-import { getUser } from '../../domain/users/find.ts'
+import { createUser, getUser, type User } from '../../domain/users/user.ts'
 import { inTransaction, onPool } from '../operation.ts'
 
 const WORD = { production: 'prod', sandbox: 'sandbox' } as const

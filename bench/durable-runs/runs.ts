@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import type { AutomationData } from '../../domain/automation-runs/definition.ts'
 import { startRuns } from '../../domain/automation-runs/start.ts'
-import type { AutomationData } from '../../domain/automations/data.ts'
 import type { LogEvent } from '../../domain/log/consumer.ts'
 import type { Pool } from '../../store/connect.ts'
 import { orderedId, userId } from '../../store/ids.ts'

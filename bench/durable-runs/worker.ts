@@ -4,7 +4,7 @@ import { connect } from '../../store/connect.ts'
 import { bullmqQueue } from '../../workers/bullmq.ts'
 import { startWorker } from '../../workers/main.ts'
 import { pgBossQueue } from '../../workers/pg-boss.ts'
-import { automationPerformer } from '../../workflows/automation/perform.ts'
+import { automationPerformer } from '../../workflows/automation/handler.ts'
 
 const [url = '', redis = ''] = process.argv.slice(2)
 const unexpected = () => Promise.reject(new Error('no effect was expected'))

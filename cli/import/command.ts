@@ -1,6 +1,6 @@
 import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
-import { readConfig } from '../../config.ts'
+import { readConfig } from '../../app/config.ts'
 import type { Command, Context } from '../command.ts'
 import { CliError, lineOf } from '../failure.ts'
 import { printable } from '../table.ts'

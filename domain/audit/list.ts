@@ -1,6 +1,6 @@
 import type { Db } from '../../store/connect.ts'
 import type { Environment } from '../environment.ts'
-import { micros } from '../events/instant.ts'
+import { micros } from '../time/instant.ts'
 import type { ActorKind } from './record.ts'
 
 export type AuditRow = {

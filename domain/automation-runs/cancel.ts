@@ -1,10 +1,12 @@
-import type { Tx } from '../../store/connect.ts'
+import type { Pool, Tx } from '../../store/connect.ts'
+import { transaction } from '../../store/transaction.ts'
 import type { Environment } from '../environment.ts'
+import { PRIORITIES } from '../jobs/sweep.ts'
+import { AUTOMATION_RUN_DUE } from '../jobs/wake-runs.ts'
+import { DUE_CHANNEL } from '../jobs/workflow-run.ts'
 import { conflict } from '../refusal.ts'
-import { PRIORITIES } from '../runs/ring.ts'
-import { cancelLater, type LastingReason } from './cancel-later.ts'
+import type { AutomationRun } from './load.ts'
 import { lockRun, type RunRow, UNFINISHED } from './run.ts'
-import { AUTOMATION_RUN_DUE } from './wake.ts'
 
 export type CancelReason = 'cancelled_by_api' | LastingReason
 
@@ -58,3 +60,76 @@ export async function cancelRun(tx: Tx, environment: Environment, id: string): P
   await tx.query(CANCEL('r.id = $2'), [environment, id, 'cancelled_by_api' satisfies CancelReason])
   return { before, after: await lockRun(tx, environment, id) }
 }
+
+// Half a million runs may wait when their automation is set inactive or deleted: as one transaction that takes a minute and more, for
+// which no caller waits. So the first of them end with the change, and the change notes up to which number all runs of the automation are
+// cancelled. From its commit on no worker carries any of these: one that comes to it cancels it. The rest is cancelled by a timer, in
+// bounded steps.
+
+/** Kind of the promise that the other runs of an automation are cancelled; its id is the cancellation's number. */
+export const CANCEL_DUE = 'automation-cancel'
+
+export type LastingReason = 'automation_inactive' | 'automation_deleted'
+
+/** The runs that the automation has by now are cancelled, those that start from now on are not. The automation is held. */
+export async function cancelLater(tx: Tx, environment: Environment, automation: string, reason: LastingReason): Promise<void> {
+  await tx.query(
+    `with last as materialized (
+       select max(number) as number from automation_runs
+     ), marked as (
+       update automations set cancelled_upto = last.number from last where environment = $1 and id = $2
+     ), noted as (
+       insert into automation_cancellations (environment, automation_id, reason, upto) select $1, $2, $3, last.number from last returning number
+     ), promised as (
+       insert into due (kind, id, environment, due_at) select '${CANCEL_DUE}', number, $1, environment_now($1) from noted returning id
+     )
+     select pg_notify('${DUE_CHANNEL}', '${CANCEL_DUE}') from promised`,
+    [environment, automation, reason],
+  )
+}
+
+type Cancellation = { environment: Environment; automation_id: string; reason: LastingReason; after: number; upto: number }
+
+// Through all promises of runs, once: by environment and automation each step would begin at the beginning.
+const NEXT = `
+  select d.id, exists (select 1 from automation_runs r where r.number = d.id and r.environment = $3 and r.automation_id = $4) as is_own
+  from (select id from due where kind = '${AUTOMATION_RUN_DUE}' and id > $1 and id <= $2 order by id limit ${AT_ONCE}) d order by d.id`
+
+/** Goes on with a cancellation, by as many promises as one transaction should look at. */
+export const cancelMore = (pool: Pool, number: number): Promise<unknown> =>
+  transaction(pool, async tx => {
+    const held = await tx.query<Cancellation>(
+      'select environment, automation_id, reason, after, upto from automation_cancellations where number = $1 for update',
+      [number],
+    )
+    const row = held.rows[0]
+    if (!row) return end(tx, number)
+    const { environment, automation_id, reason, after, upto } = row
+    const { rows } = await tx.query<{ id: number; is_own: boolean }>(NEXT, [after, upto, environment, automation_id])
+    const own = rows.flatMap(({ id, is_own }) => (is_own ? [id] : []))
+    await cancelNumbers(tx, environment, own, reason)
+    if (rows.length < AT_ONCE) return end(tx, number)
+    await tx.query('update automation_cancellations set after = $2 where number = $1', [number, rows.at(-1)!.id])
+    await tx.query(`update due set lease_until = null where kind = '${CANCEL_DUE}' and id = $1`, [number])
+  })
+
+async function end(tx: Tx, number: number): Promise<void> {
+  await tx.query('delete from automation_cancellations where number = $1', [number])
+  await tx.query(`delete from due where kind = '${CANCEL_DUE}' and id = $1`, [number])
+}
+
+/** Cancels a claimed run that nobody may carry any more. False when it belongs to another worker by now. */
+export const cancelClaimed = (pool: Pool, run: AutomationRun): Promise<boolean> =>
+  transaction(pool, async tx => {
+    const held = await tx.query(`select 1 from due where kind = '${AUTOMATION_RUN_DUE}' and id = $1 and fence = $2 for update`, [
+      run.number,
+      run.fence,
+    ])
+    if (held.rowCount === 0) return false
+    const { rowCount } = await tx.query('select 1 from automations where environment = $1 and id = $2', [
+      run.environment,
+      run.automation_id,
+    ])
+    await cancelNumbers(tx, run.environment, [run.number], rowCount === 0 ? 'automation_deleted' : 'automation_inactive')
+    return true
+  })

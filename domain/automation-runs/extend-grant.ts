@@ -1,7 +1,7 @@
 import type { Tx } from '../../store/connect.ts'
 import { grantEntitlement } from '../entitlements/grant.ts'
 import type { Environment } from '../environment.ts'
-import { lockUsers } from '../users/lock.ts'
+import { lockUsers } from '../users/user.ts'
 
 /**
  * Gives the user the entitlement until `expiresAt` (null: for good), or leaves the longer manual grant that he has; returns until when

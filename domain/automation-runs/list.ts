@@ -2,6 +2,7 @@ import type { Db } from '../../store/connect.ts'
 import type { Environment } from '../environment.ts'
 import { type Page, pageOf } from '../page.ts'
 import { notFound } from '../refusal.ts'
+import type { TimelineStep } from './load.ts'
 import { RUN_COLUMNS, type RunRow, type RunStatus, SHOWN_STATUS } from './run.ts'
 
 export type RunFilter = { statuses: readonly RunStatus[]; user: string | undefined; from: string | undefined; to: string | undefined }
@@ -40,4 +41,17 @@ async function cursorOf(db: Db, environment: Environment, automation: string, af
   )
   if (!rows[0]) throw notFound('automation')
   return after === undefined || rows[0].is_own ? after : ''
+}
+
+/** A step of a run as it is shown. Times as the wire has them. */
+export type ShownStep = TimelineStep & { finished_at: string | null; reused: boolean }
+
+/** What became of the steps of a run, in order of begin. `run`: its number, as found within its environment. */
+export async function timelineOf(db: Db, run: number): Promise<ShownStep[]> {
+  const { rows } = await db.query<ShownStep>(
+    `select n, step_id, type, status, reason, started_at, finished_at, due_at, reused, result, attempts
+     from automation_steps where run = $1 order by n`,
+    [run],
+  )
+  return rows
 }

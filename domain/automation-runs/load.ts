@@ -1,8 +1,8 @@
 import type { Db } from '../../store/connect.ts'
-import type { Step } from '../automations/data.ts'
-import type { StepStatus } from '../automations/walk.ts'
 import type { Environment } from '../environment.ts'
-import type { Attempt } from '../runs/record.ts'
+import type { Attempt } from '../jobs/record.ts'
+import type { Step } from './definition.ts'
+import type { StepStatus } from './next-step.ts'
 import { pinnedSteps } from './pinned.ts'
 
 /** A step of a run as it is stored. Times as Postgres writes them, with microseconds. */

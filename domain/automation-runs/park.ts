@@ -1,11 +1,11 @@
 import type { Pool, Tx } from '../../store/connect.ts'
 import { transaction } from '../../store/transaction.ts'
 import type { Environment } from '../environment.ts'
-import { DUE_CHANNEL } from '../runs/create.ts'
-import { LeaseLost } from '../runs/record.ts'
-import { PRIORITIES } from '../runs/ring.ts'
+import { LeaseLost } from '../jobs/record.ts'
+import { PRIORITIES } from '../jobs/sweep.ts'
+import { AUTOMATION_RUN_DUE } from '../jobs/wake-runs.ts'
+import { DUE_CHANNEL } from '../jobs/workflow-run.ts'
 import { type AutomationRun, IS_CANCELLED } from './load.ts'
-import { AUTOMATION_RUN_DUE } from './wake.ts'
 
 export type Standing = Pick<AutomationRun, 'automation_status' | 'is_cancelled'>
 

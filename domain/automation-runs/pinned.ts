@@ -1,6 +1,6 @@
 import type { Db } from '../../store/connect.ts'
-import { type AutomationData, type Step, stepsOf } from '../automations/data.ts'
 import type { Environment } from '../environment.ts'
+import { type AutomationData, type Step, stepsOf } from './definition.ts'
 
 type Version = { environment: Environment; automation_id: string; version: number }
 

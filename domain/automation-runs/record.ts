@@ -1,7 +1,7 @@
 import { arrayOf, type Element } from '../../store/array-literal.ts'
 import type { Db } from '../../store/connect.ts'
-import type { Attempt } from '../runs/record.ts'
-import { AUTOMATION_RUN_DUE } from './wake.ts'
+import type { Attempt } from '../jobs/record.ts'
+import { AUTOMATION_RUN_DUE } from '../jobs/wake-runs.ts'
 
 /** A step as it is to be recorded. Times as Postgres reads them. */
 export type StepRow = {

@@ -1,11 +1,11 @@
 import type { Tx } from '../../store/connect.ts'
 import { orderedId } from '../../store/ids.ts'
 import type { Environment } from '../environment.ts'
+import { AUTOMATION_RUN_DUE } from '../jobs/wake-runs.ts'
+import { DUE_CHANNEL } from '../jobs/workflow-run.ts'
 import { conflict, invalidField } from '../refusal.ts'
-import { DUE_CHANNEL } from '../runs/create.ts'
+import { timelineOf } from './list.ts'
 import { findRun, lockRun, type RunRow } from './run.ts'
-import { timelineOf } from './timeline.ts'
-import { AUTOMATION_RUN_DUE } from './wake.ts'
 
 // What is taken over keeps its place in the timeline and its times: the run's place in the log follows from its waits.
 const REPLAY = `

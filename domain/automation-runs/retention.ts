@@ -1,6 +1,6 @@
 import type { Db } from '../../store/connect.ts'
-import { remember } from '../ledger/history.ts'
-import { automationsWithRuns } from './of-automations.ts'
+import { remember } from '../ledger-history/history.ts'
+import { automationsWithRuns } from './run.ts'
 
 const KEPT_DAYS = 90
 

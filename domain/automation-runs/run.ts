@@ -1,7 +1,7 @@
 import type { Db, Tx } from '../../store/connect.ts'
 import type { Environment } from '../environment.ts'
+import { AUTOMATION_RUN_DUE } from '../jobs/wake-runs.ts'
 import { notFound } from '../refusal.ts'
-import { AUTOMATION_RUN_DUE } from './wake.ts'
 
 export type RunStatus = 'pending' | 'running' | 'waiting' | 'succeeded' | 'failed' | 'cancelled' | 'skipped'
 export const UNFINISHED = `('pending', 'running', 'waiting')`
@@ -52,3 +52,16 @@ export async function lockRun(tx: Tx, environment: Environment, id: string): Pro
   await tx.query('select 1 from automation_runs where environment = $1 and id = $2 for no key update', [environment, id])
   return findRun(tx, environment, id)
 }
+
+/**
+ * In SQL: the automations (`automation_id`) of an environment that have runs, deleted ones too, by one look at the index each. What is
+ * asked of an environment's runs by the time of their creation is asked of each automation's.
+ */
+export const automationsWithRuns = (environment: string): string => `
+  with recursive found(automation_id) as (
+    (select automation_id from automation_runs where environment = ${environment} order by automation_id limit 1)
+    union all
+    select n.automation_id from found f cross join lateral (
+      select automation_id from automation_runs where environment = ${environment} and automation_id > f.automation_id
+      order by automation_id limit 1) n
+  ) select automation_id from found`

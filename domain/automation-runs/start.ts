@@ -1,13 +1,13 @@
 import { arrayOf, type Element } from '../../store/array-literal.ts'
 import type { Tx } from '../../store/connect.ts'
 import { orderedId } from '../../store/ids.ts'
-import type { SkipReason } from '../automations/starting.ts'
 import type { Environment } from '../environment.ts'
+import { FIRST_FENCE, leaseIf, type OwnRoom, roomValues } from '../jobs/claim-on-insert.ts'
+import type { Claimed } from '../jobs/job.ts'
+import { AUTOMATION_RUN_DUE } from '../jobs/wake-runs.ts'
+import { DUE_CHANNEL } from '../jobs/workflow-run.ts'
 import type { LogEvent } from '../log/consumer.ts'
-import type { Claimed } from '../runs/claimed.ts'
-import { DUE_CHANNEL } from '../runs/create.ts'
-import { FIRST_FENCE, leaseIf, type OwnRoom, roomValues } from '../runs/own-room.ts'
-import { AUTOMATION_RUN_DUE } from './wake.ts'
+import type { SkipReason } from './starting.ts'
 
 /** `reason`: why it is skipped; null: it starts. */
 export type NewAutomationRun = { automation: string; version: number; event: LogEvent; reason: SkipReason | null }

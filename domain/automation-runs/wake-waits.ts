@@ -1,7 +1,7 @@
 import type { Tx } from '../../store/connect.ts'
 import type { Environment } from '../environment.ts'
+import { AUTOMATION_RUN_DUE, wakeRuns } from '../jobs/wake-runs.ts'
 import type { LogEvent } from '../log/consumer.ts'
-import { AUTOMATION_RUN_DUE, wakeRuns } from './wake.ts'
 
 /**
  * Tells the waits of what the consumer reads: each takes the first of its events and its run is woken. The caller holds the consumer's

@@ -1,9 +1,11 @@
-import type { Tx } from '../../store/connect.ts'
+import type { Db, Tx } from '../../store/connect.ts'
+import { cancelRunsOf } from '../automation-runs/cancel.ts'
+import type { AutomationData } from '../automation-runs/definition.ts'
 import type { Environment } from '../environment.ts'
+import { type Page, pageOf } from '../page.ts'
 import { notFound } from '../refusal.ts'
 import { completeData } from './complete.ts'
-import type { AutomationData } from './data.ts'
-import type { AutomationStatus } from './input.ts'
+import type { DataInput } from './input.ts'
 
 export type Automation = { id: string; name: string; caption: string; status: AutomationStatus; version: number; data: AutomationData }
 
@@ -34,4 +36,42 @@ export async function lockAutomation(
     id,
   ])
   return automationOf(rows[0]!)
+}
+
+export type AutomationStatus = 'active' | 'inactive' | 'paused'
+export type AutomationInput = { name: string; caption: string; status: AutomationStatus; data: DataInput }
+
+export async function getAutomation(db: Db, environment: Environment, id: string): Promise<Automation> {
+  const { rows } = await db.query<Automation>(`select ${AUTOMATION_COLUMNS} from automations where environment = $1 and id = $2`, [
+    environment,
+    id,
+  ])
+  if (!rows[0]) throw notFound('automation')
+  return automationOf(rows[0])
+}
+
+const LISTED = { table: 'automations', columns: AUTOMATION_COLUMNS, order: 'newest' as const }
+
+/** Newest first, after the row that the cursor names; one row more than `limit` when there are more. */
+export async function listAutomations(
+  db: Db,
+  environment: Environment,
+  limit: number,
+  after: string | undefined,
+): Promise<Page<Automation>> {
+  const { rows, restarted } = await pageOf<Automation>(db, LISTED, environment, { limit, after })
+  return { rows: rows.map(automationOf), restarted }
+}
+
+/** Removes an automation for good and cancels its unfinished runs; its runs and what they are pinned to stay. Returns what it was. */
+export async function deleteAutomation(tx: Tx, environment: Environment, id: string): Promise<Automation> {
+  const before = await lockAutomation(tx, environment, id, 'update')
+  await cancelRunsOf(tx, environment, id, 'automation_deleted')
+  await tx.query(
+    `with initiators as (delete from automation_initiators where environment = $1 and automation_id = $2),
+       forgotten as (delete from forgotten_runs where environment = $1 and automation_id = $2)
+     delete from automations where environment = $1 and id = $2`,
+    [environment, id],
+  )
+  return before
 }

@@ -1,11 +1,11 @@
 import type { Db } from '../../store/connect.ts'
+import type { Passed } from '../automation-runs/next-step.ts'
 import { eventField, type RunOccurrence } from '../automation-runs/trigger.ts'
 import type { Environment } from '../environment.ts'
 import { type Condition, segmentIdsIn } from '../segments/condition.ts'
 import { holds, meetsValue } from '../segments/evaluate.ts'
 import { loadProfile } from '../segments/profile.ts'
-import { eventFieldOf, stepNamedBy } from './metric.ts'
-import type { Passed } from './walk.ts'
+import { eventFieldOf, stepNamedBy } from './conditions.ts'
 
 /** What conditions are asked about. `event` is read only when one names it. `now`: in place of the environment's clock. */
 export type BranchSubject = {

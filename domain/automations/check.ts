@@ -1,8 +1,8 @@
 import type { Tx } from '../../store/connect.ts'
+import type { AutomationData } from '../automation-runs/definition.ts'
 import type { Environment } from '../environment.ts'
 import { type Detail, invalidFields, notFound } from '../refusal.ts'
 import { conditionFaults } from './conditions.ts'
-import type { AutomationData } from './data.ts'
 import { dataFaults } from './faults.ts'
 import { holdNamed, type Named, namedIn } from './named.ts'
 

@@ -1,5 +1,5 @@
+import type { AutomationData, Frequency, Step } from '../automation-runs/definition.ts'
 import { shownCondition } from '../segments/condition.ts'
-import type { AutomationData, Frequency, Step } from './data.ts'
 import type { DataInput, StepInput } from './input.ts'
 
 /** A step with its defaults, its fields in the order of the description: jsonb keeps keys in an order of its own. */

@@ -1,11 +1,20 @@
 import type { Tx } from '../../store/connect.ts'
+import { type AutomationData, type Placed, placedSteps } from '../automation-runs/definition.ts'
 import type { Environment } from '../environment.ts'
 import { type Detail, Refusal } from '../refusal.ts'
 import { checkConditions } from '../segments/check.ts'
 import type { Condition } from '../segments/condition.ts'
-import type { AutomationData } from './data.ts'
-import { eventFieldOf, stepNamedBy } from './metric.ts'
-import { type Placed, placedSteps } from './placed.ts'
+
+// What conditions of a branch may ask beside the metrics of segments.
+
+const EVENT = 'event:'
+const STEP = 'step:'
+
+/** The field or property of the triggering event that a condition asks for; null when it asks for something else. */
+export const eventFieldOf = (metric: string): string | null =>
+  metric.startsWith(EVENT) && metric.length > EVENT.length ? metric.slice(EVENT.length) : null
+/** The step whose outcome, way or status a condition asks for; null when it asks for something else. */
+export const stepNamedBy = (metric: string): string | null => (metric.startsWith(STEP) ? metric.slice(STEP.length) : null)
 
 /** Conditions about the user alone: those of the run itself are not for segments. */
 export const asksOfUser = ({ metric }: Condition): boolean => eventFieldOf(metric) === null && stepNamedBy(metric) === null

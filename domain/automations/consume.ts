@@ -1,16 +1,16 @@
 import type { Tx } from '../../store/connect.ts'
 import { atOnce } from '../../store/transaction.ts'
 import { type NewAutomationRun, startRuns } from '../automation-runs/start.ts'
+import { skipReason } from '../automation-runs/starting.ts'
 import { wakeWaits } from '../automation-runs/wake-waits.ts'
 import type { Environment } from '../environment.ts'
+import type { OwnRoom } from '../jobs/claim-on-insert.ts'
+import type { Claimed } from '../jobs/job.ts'
 import type { LogEvent } from '../log/consumer.ts'
-import { logMicros } from '../log/time.ts'
-import type { Claimed } from '../runs/claimed.ts'
-import type { OwnRoom } from '../runs/own-room.ts'
+import { logMicros } from '../time/instant.ts'
 import { loadHistories } from './history.ts'
 import { holdLive, type LiveAutomation } from './live.ts'
 import { membersOf } from './members.ts'
-import { skipReason } from './starting.ts'
 
 /** An event and an automation that it starts, or would start. */
 type Match = { automation: LiveAutomation; event: LogEvent; at: number }

@@ -1,13 +1,12 @@
 import type { Tx } from '../../store/connect.ts'
 import { orderedId } from '../../store/ids.ts'
+import type { AutomationData } from '../automation-runs/definition.ts'
 import type { Environment } from '../environment.ts'
+import { slugOf } from '../events/catalogue.ts'
 import { holdConsumer } from '../log/consumer.ts'
-import { AUTOMATION_COLUMNS, type Automation, automationOf } from './automation.ts'
+import { AUTOMATION_COLUMNS, type Automation, type AutomationInput, automationOf } from './automation.ts'
 import { holdAgainstWorld, missingThing, refuseFaulty } from './check.ts'
 import { completeData } from './complete.ts'
-import type { AutomationData } from './data.ts'
-import { initiatorSlugs, writeInitiators } from './initiators.ts'
-import type { AutomationInput } from './input.ts'
 
 /** Throws `invalid_data`, and `not_found` for what it names and is not there. */
 export async function createAutomation(tx: Tx, environment: Environment, input: AutomationInput): Promise<Automation> {
@@ -39,4 +38,24 @@ export async function writeVersion(tx: Tx, environment: Environment, id: string,
     version,
     JSON.stringify(data),
   ])
+}
+
+/** Slugs of the events that start the automation, each once. */
+export const initiatorSlugs = ({ initiators }: AutomationData): string[] => [...new Set(initiators.map(({ uid }) => slugOf(uid)!))]
+
+/**
+ * Sets the events that start the automation. Those that are new count from `end` on, the end of the log per partition, read while the
+ * consumer was held (`holdConsumer`); those that stay count from where they did.
+ */
+export async function writeInitiators(tx: Tx, environment: Environment, id: string, slugs: string[], end: number[]): Promise<void> {
+  await tx.query('delete from automation_initiators where environment = $1 and automation_id = $2 and event_name <> all ($3::text[])', [
+    environment,
+    id,
+    slugs,
+  ])
+  await tx.query(
+    `insert into automation_initiators (environment, automation_id, event_name, from_offsets)
+     select $1, $2, slug, $4::bigint[] from unnest($3::text[]) slug on conflict do nothing`,
+    [environment, id, slugs, end],
+  )
 }

@@ -1,10 +1,23 @@
-import { IANAZone } from 'luxon'
-import { slugNamed } from '../events/named-type.ts'
+import { DateTime, Duration, IANAZone } from 'luxon'
+import { type AutomationData, type Placed, placedSteps, type Step } from '../automation-runs/definition.ts'
+import { slugOf } from '../events/catalogue.ts'
 import type { Detail } from '../refusal.ts'
 import { propertyFault } from '../users/properties.ts'
-import type { AutomationData, Step } from './data.ts'
-import { durationFault, GRANT, WAIT } from './duration.ts'
-import { type Placed, placedSteps } from './placed.ts'
+
+/** The shortest and the longest that a duration may be, themselves durations of ISO 8601. */
+export type Bounds = { least: string; most: string }
+export const WAIT: Bounds = { least: 'PT1S', most: 'P1Y' }
+export const GRANT: Bounds = { least: 'PT1M', most: 'P10Y' }
+
+// Years and months have no length of their own. From the beginning of a leap year on: 366 days are a year, as they may be.
+const START = DateTime.utc(2000, 1, 1)
+const lengthOf = (duration: string) => START.plus(Duration.fromISO(duration)).toMillis()
+
+/** Why a duration is out of its bounds, null when it is not. Its form was checked by the description. */
+export function durationFault(duration: string, { least, most }: Bounds): string | null {
+  const length = lengthOf(duration)
+  return length >= lengthOf(least) && length <= lengthOf(most) ? null : `must be ${least} to ${most}`
+}
 
 const MAX_STEPS = 50
 const MAX_DEPTH = 5
@@ -22,7 +35,7 @@ function stepFault(step: Step): [field: string, why: string | null][] {
       return [['timezone', isZone(step.timezone) ? null : 'must be a time zone of the IANA database']]
     case 'wait_for_event':
       return [
-        ['event', slugNamed(step.event) === null ? NO_EVENT : null],
+        ['event', slugOf(step.event) === null ? NO_EVENT : null],
         ['timeout', durationFault(step.timeout, WAIT)],
       ]
     case 'grant_entitlement':
@@ -53,7 +66,7 @@ function structureFaults(placed: Placed[]): Detail[] {
 export function dataFaults({ initiators, actions, steps }: AutomationData): Detail[] {
   const placed = placedSteps(steps ?? [])
   const events = initiators.flatMap(({ uid }, i) =>
-    slugNamed(uid) === null ? [{ field: `data.initiators[${i}].uid`, message: NO_EVENT }] : [],
+    slugOf(uid) === null ? [{ field: `data.initiators[${i}].uid`, message: NO_EVENT }] : [],
   )
   const nothing =
     !steps && actions.push === undefined && actions.screen === undefined

@@ -1,7 +1,7 @@
 import type { Db } from '../../store/connect.ts'
+import type { AutomationData } from '../automation-runs/definition.ts'
+import { type History, Starts, WINDOW } from '../automation-runs/starting.ts'
 import type { Environment } from '../environment.ts'
-import type { AutomationData } from './data.ts'
-import { type History, Starts, WINDOW } from './starting.ts'
 
 /** Who may have a run that matters to a new one; `at`: received_at of the first event that asks, in µs. */
 export type Asked = { automation: string; data: AutomationData; user: string; at: number }

@@ -1,7 +1,7 @@
 import type { Tx } from '../../store/connect.ts'
+import type { AutomationData } from '../automation-runs/definition.ts'
 import type { Environment } from '../environment.ts'
 import { completeData } from './complete.ts'
-import type { AutomationData } from './data.ts'
 
 /** An automation that looks at events; `from`: from which offset of each partition on, by the slug of the event. */
 export type LiveAutomation = { id: string; version: number; isPaused: boolean; data: AutomationData; from: Map<string, number[]> }

@@ -2,7 +2,7 @@ import type { Db } from '../../store/connect.ts'
 import type { Environment } from '../environment.ts'
 import type { Condition } from '../segments/condition.ts'
 import { segmentIdsIn } from '../segments/condition.ts'
-import { loadSegments } from '../segments/find.ts'
+import { loadSegments } from '../segments/segment.ts'
 
 /** Those of the users for whom all conditions hold now. */
 export async function usersMeeting(

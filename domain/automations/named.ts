@@ -1,11 +1,11 @@
 import type { Tx } from '../../store/connect.ts'
+import type { AutomationData } from '../automation-runs/definition.ts'
+import { placedSteps } from '../automation-runs/definition.ts'
 import type { Environment } from '../environment.ts'
+import type { NamedKind } from '../references/automation-naming.ts'
 import { holdSegments } from '../segments/missing.ts'
 import { conditionsIn } from './conditions.ts'
-import type { AutomationData } from './data.ts'
-import { placedSteps } from './placed.ts'
 
-export type NamedKind = 'entitlement' | 'screen' | 'segment' | 'push' | 'integration'
 /** A thing that an automation names; `field` as errors name it. */
 export type Named = { kind: NamedKind; id: string; field: string }
 

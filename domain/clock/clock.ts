@@ -1,7 +1,7 @@
 import type { Db, Tx } from '../../store/connect.ts'
 import type { Environment } from '../environment.ts'
-import { DUE_CHANNEL } from '../runs/create.ts'
-import { GROUPS_OF_ENVIRONMENT, OF_GROUP } from '../runs/ring.ts'
+import { GROUPS_OF_ENVIRONMENT, OF_GROUP } from '../jobs/sweep.ts'
+import { DUE_CHANNEL } from '../jobs/workflow-run.ts'
 
 /** The sandbox's clock. `outstanding`: promises due by now that are neither final nor waiting for later, and events not read yet. */
 export type TestClock = { now: string; offset_seconds: number; outstanding: number }

@@ -1,3 +1,9 @@
+import type { Db, Tx } from '../../store/connect.ts'
+import { audit, type Trail } from '../audit/record.ts'
+import type { Environment } from '../environment.ts'
+import { notFound } from '../refusal.ts'
+import { type Property, type PropertyError, setProperties, sortedProperties } from '../users/properties.ts'
+
 /** What a customer's subscriptions make of it, by code point. */
 export const STATUSES = ['active', 'billing_retry', 'canceled', 'canceled_trial', 'churned', 'none', 'trial'] as const
 export type Status = (typeof STATUSES)[number]
@@ -27,3 +33,44 @@ export type CustomerRow = {
 export const CUSTOMER_COLUMNS = `u.id, u.identity_id, u.properties ->> '_q_custom_user_id' as custom_uid, u.status, u.created_at, u.last_seen_at,
   u.first_transaction_at, u.last_payment_at, u.payments_count, u.purchase_currency, nullif(u.purchase_product_id, '') as purchase_product_id,
   round(u.net_payments_usd, 2)::float8 as net_payments_usd, u.platform, u.country, u.device_model, u.device_id, u.os_version`
+
+const LAST_EVENTS = 100
+
+export type CustomerEvent = { event: string; at: string; product_id: string | null; revenue_usd: number | null }
+type WholeRow = CustomerRow & Record<'app_version' | 'sdk_version' | 'media_source' | 'campaign' | 'ad_set' | 'ad', string | null>
+export type CustomerView = { customer: WholeRow; properties: Property[]; events: CustomerEvent[] }
+
+/** A user with all that is recorded of it, and its newest occurrences. */
+export async function viewCustomer(db: Db, environment: Environment, id: string): Promise<CustomerView> {
+  const { rows } = await db.query<WholeRow & { properties_sorted: string }>({
+    name: 'get-customer',
+    text: `select ${CUSTOMER_COLUMNS}, u.app_version, u.sdk_version, u.media_source, u.campaign, u.ad_set, u.ad, u.properties_sorted
+           from users u where u.environment = $1 and u.id = $2`,
+    values: [environment, id],
+  })
+  if (!rows[0]) throw notFound('customer')
+  const { properties_sorted, ...customer } = rows[0]
+  const events = await db.query<CustomerEvent>({
+    name: 'get-customer-events',
+    text: `select name as event, happened_at as at, product_id, price_usd::float8 as revenue_usd from events
+           where environment = $1 and user_id = $2 order by happened_at desc, id desc limit ${LAST_EVENTS}`,
+    values: [environment, id],
+  })
+  return { customer, properties: sortedProperties(properties_sorted), events: events.rows }
+}
+
+/** `setProperties` of a person known as customer, with an entry in the audit log when a value changed. */
+export async function setCustomerProperties(
+  tx: Tx,
+  trail: Trail & { environment: Environment },
+  id: string,
+  given: Property[],
+): Promise<{ saved: Property[]; errors: PropertyError[] }> {
+  const { saved, errors, before } = await setProperties(tx, trail.environment, id, given)
+  const changed = saved.filter(({ key, value }) => before[key] !== value)
+  if (changed.length > 0) {
+    const replaced = changed.flatMap(({ key }) => (key in before ? [{ key, value: before[key]! }] : []))
+    await audit(tx, trail, { resource: 'customer', id, user: id, before: { userProperties: replaced }, after: { userProperties: changed } })
+  }
+  return { saved, errors }
+}

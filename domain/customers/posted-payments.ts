@@ -1,6 +1,6 @@
 import type { Entry } from '../events/entry.ts'
-import { micros } from '../events/instant.ts'
 import { compareAmounts, plus } from '../events/money.ts'
+import { micros } from '../time/instant.ts'
 
 /** Posted events that are a transaction: a trial, or a payment when they carry an amount. */
 export const TRANSACTION_FACTS = [

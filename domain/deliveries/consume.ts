@@ -1,12 +1,12 @@
 import type { Tx } from '../../store/connect.ts'
 import type { Environment } from '../environment.ts'
 import { takesEvents } from '../integrations/catalogue.ts'
-import { promiseProbe } from '../integrations/probing.ts'
 import { isAfterStart, type Selection, selector } from '../integrations/select.ts'
+import type { OwnRoom } from '../jobs/claim-on-insert.ts'
+import type { Claimed } from '../jobs/job.ts'
 import type { LogEvent } from '../log/consumer.ts'
-import type { Claimed } from '../runs/claimed.ts'
-import type { OwnRoom } from '../runs/own-room.ts'
 import { insertDeliveries, type NewDelivery } from './insert.ts'
+import { promiseProbe } from './probe.ts'
 
 type Begun = Selection & { number: number; is_probed: boolean }
 

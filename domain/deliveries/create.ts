@@ -1,11 +1,11 @@
 import type { Tx } from '../../store/connect.ts'
 import { orderedId } from '../../store/ids.ts'
 import type { Environment } from '../environment.ts'
-import { probePromise } from '../integrations/probing.ts'
-import type { Claimed } from '../runs/claimed.ts'
-import { DUE_CHANNEL } from '../runs/create.ts'
-import { FIRST_FENCE, leaseIf, type OwnRoom, roomValues } from '../runs/own-room.ts'
+import { FIRST_FENCE, leaseIf, type OwnRoom, roomValues } from '../jobs/claim-on-insert.ts'
+import type { Claimed } from '../jobs/job.ts'
+import { DUE_CHANNEL } from '../jobs/workflow-run.ts'
 import { DELIVERY_DUE, firstDue } from './delivery.ts'
+import { probePromise } from './probe.ts'
 
 /** What a webhook step sends: its run, and the event that started it. */
 export type AutomationDelivery = {

@@ -1,5 +1,5 @@
 import type { Tx } from '../../store/connect.ts'
-import type { Claimed } from '../runs/claimed.ts'
+import type { Claimed } from '../jobs/job.ts'
 import { DELIVERY_DUE } from './delivery.ts'
 
 type Fenced = Pick<Claimed, 'id' | 'fence'>

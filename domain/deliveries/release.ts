@@ -1,7 +1,7 @@
 import type { Db, Pool, Tx } from '../../store/connect.ts'
 import { transaction } from '../../store/transaction.ts'
 import type { Environment } from '../environment.ts'
-import { DUE_CHANNEL } from '../runs/create.ts'
+import { DUE_CHANNEL } from '../jobs/workflow-run.ts'
 import { DELIVERY_DUE } from './delivery.ts'
 
 /** Kind of the promise that an integration's held deliveries go out; its id is the integration's number. */

@@ -3,11 +3,11 @@ import { orderedId } from '../../store/ids.ts'
 import type { Environment } from '../environment.ts'
 import { takesEvents } from '../integrations/catalogue.ts'
 import { type Selection, selector } from '../integrations/select.ts'
+import { NEXT_FENCE } from '../jobs/job.ts'
+import { DUE_CHANNEL } from '../jobs/workflow-run.ts'
 import { conflict, invalidField, notFound } from '../refusal.ts'
-import { DUE_CHANNEL } from '../runs/create.ts'
-import { NEXT_FENCE } from '../runs/fence.ts'
 import { DELIVERY_DUE } from './delivery.ts'
-import { idleLanes, type Lane, openLanes, promiseNext } from './lane.ts'
+import { idleLanes, type Lane, openLanes, promiseNext } from './ordering-key.ts'
 
 /** `events`: slugs; null is all. The window is [from, to) of the events' arrival. */
 export type Replay = { from: string; to: string; events: string[] | null; statuses: ('delivered' | 'failed' | 'missing')[] }

@@ -1,5 +1,5 @@
 import type { Db } from '../../store/connect.ts'
-import { remember } from '../ledger/history.ts'
+import { remember } from '../ledger-history/history.ts'
 
 const KEPT_DAYS = 30
 

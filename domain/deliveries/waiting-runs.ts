@@ -1,5 +1,5 @@
 import type { Tx } from '../../store/connect.ts'
-import { wakeRuns } from '../automation-runs/wake.ts'
+import { wakeRuns } from '../jobs/wake-runs.ts'
 
 type Ended = { environment: number; run_id: string | null }
 

@@ -1,9 +1,9 @@
 import type { Db } from '../../store/connect.ts'
 import type { Environment } from '../environment.ts'
-import { VISIBLE } from '../purchases/find.ts'
-import type { Store } from '../purchases/purchase.ts'
+import { VISIBLE } from '../purchases/list.ts'
 import { notFound } from '../refusal.ts'
 import { retryEnd } from '../subscriptions/chain.ts'
+import type { Store } from '../subscriptions/purchase.ts'
 import { type Contribution, foldHold, type Hold, type SubscriptionSeen } from './fold.ts'
 
 type Row = {

@@ -1,5 +1,10 @@
-import type { Tx } from '../../store/connect.ts'
+import type { Db, Tx } from '../../store/connect.ts'
 import type { Environment } from '../environment.ts'
+import { type Page, pageOf } from '../page.ts'
+import { isInUse } from '../products/delete.ts'
+import { lockListed } from '../products/product.ts'
+import { automationNaming } from '../references/automation-naming.ts'
+import { alreadyExists, conflict, notFound } from '../refusal.ts'
 
 /** An access right and the products that give it, in the order in which they were given. */
 export type Entitlement = { id: string; description: string | null; product_ids: string[]; created_at: string; updated_at: string }
@@ -16,3 +21,108 @@ export const listProductsOf = (tx: Tx, environment: Environment, id: string, pro
      select $1, $2, p.n, p.id from unnest($3::text[]) with ordinality p(id, n)`,
     [environment, id, products],
   )
+
+export async function getEntitlement(db: Db, environment: Environment, id: string): Promise<Entitlement> {
+  const { rows } = await db.query<Entitlement>({
+    name: 'get-entitlement',
+    text: `select ${ENTITLEMENT_COLUMNS} from entitlements where environment = $1 and id = $2`,
+    values: [environment, id],
+  })
+  if (!rows[0]) throw notFound('entitlement')
+  return rows[0]
+}
+
+const LISTED = { table: 'entitlements', columns: ENTITLEMENT_COLUMNS, order: 'newest' as const }
+
+/** Newest first, after the row that the cursor names; one row more than `limit` when there are more. */
+export const listEntitlements = (db: Db, environment: Environment, limit: number, after: string | undefined): Promise<Page<Entitlement>> =>
+  pageOf(db, LISTED, environment, { limit, after })
+
+export type NewEntitlement = Pick<Entitlement, 'id' | 'description' | 'product_ids'>
+
+/** Of two writers of one id the unique key decides. */
+export async function createEntitlement(tx: Tx, environment: Environment, given: NewEntitlement): Promise<Entitlement> {
+  const { id, description, product_ids } = given
+  await lockListed(tx, environment, product_ids)
+  const { rows } = await tx.query<Pick<Entitlement, 'created_at' | 'updated_at'>>(
+    `insert into entitlements (environment, id, description, created_at, updated_at)
+     select $1, $2, $3, t, t from date_trunc('second', environment_now($1)) t
+     on conflict (environment, id) do nothing returning created_at, updated_at`,
+    [environment, id, description],
+  )
+  if (!rows[0]) throw alreadyExists(`entitlement ${id} exists already`)
+  await listProductsOf(tx, environment, id, product_ids)
+  return { ...given, ...rows[0] }
+}
+
+export type EntitlementChanges = Partial<Pick<Entitlement, 'description' | 'product_ids'>>
+
+async function lock(tx: Tx, environment: Environment, id: string): Promise<Entitlement> {
+  const { rowCount } = await tx.query('select 1 from entitlements where environment = $1 and id = $2 for no key update', [environment, id])
+  if (rowCount === 0) throw notFound('entitlement')
+  // Read anew: what was waited for may have changed the list, which is not part of the locked row.
+  return getEntitlement(tx, environment, id)
+}
+
+/** Changes the given fields; a list replaces the list. `after` is null when nothing changes. */
+export async function updateEntitlement(
+  tx: Tx,
+  environment: Environment,
+  id: string,
+  changes: EntitlementChanges,
+): Promise<{ before: Entitlement; after: Entitlement | null }> {
+  if (changes.product_ids) {
+    // An unknown definition is 404 whatever the list holds; the products are locked before it.
+    await getEntitlement(tx, environment, id)
+    await lockListed(tx, environment, changes.product_ids)
+  }
+  const before = await lock(tx, environment, id)
+  const { description, product_ids } = { ...before, ...changes }
+  const sameList = product_ids.length === before.product_ids.length && product_ids.every((product, i) => product === before.product_ids[i])
+  if (sameList && description === before.description) return { before, after: null }
+  if (!sameList) {
+    await tx.query('delete from entitlement_products where environment = $1 and entitlement_id = $2', [environment, id])
+    await listProductsOf(tx, environment, id, product_ids)
+  }
+  const { rows } = await tx.query<Entitlement>(
+    `update entitlements set description = $3, updated_at = date_trunc('second', environment_now($1))
+     where environment = $1 and id = $2 returning ${ENTITLEMENT_COLUMNS}`,
+    [environment, id, description],
+  )
+  return { before, after: rows[0]! }
+}
+
+async function hasActiveGrant(tx: Tx, environment: Environment, id: string): Promise<boolean> {
+  const { rowCount } = await tx.query(
+    `select 1 from grants g cross join environment_now($1) t
+     where g.environment = $1 and g.entitlement_id = $2 and (g.expires_at is null or g.expires_at > t) limit 1`,
+    [environment, id],
+  )
+  return rowCount === 1
+}
+
+/**
+ * Removes a definition that nobody holds and no active or paused automation grants. New grants wait for its lock and then find nothing. A renewal of a lapsed grant may not
+ * touch the definition's row: lapsed grants are removed first, which waits for it, and one that has become active stays and refuses.
+ */
+export async function deleteEntitlement(tx: Tx, environment: Environment, id: string): Promise<Entitlement> {
+  const locked = await tx.query('select 1 from entitlements where environment = $1 and id = $2 for update', [environment, id])
+  if (locked.rowCount === 0) throw notFound('entitlement')
+  const before = await getEntitlement(tx, environment, id)
+  const held = () => conflict('somebody holds the entitlement at present')
+  if (await hasActiveGrant(tx, environment, id)) throw held()
+  if (await isInUse(tx, environment, before.product_ids)) throw held()
+  const naming = await automationNaming(tx, environment, 'entitlement', id)
+  if (naming !== null) throw conflict(`the automation ${naming} grants the entitlement`)
+  await tx.query(`delete from grants using environment_now($1) t where environment = $1 and entitlement_id = $2 and expires_at <= t`, [
+    environment,
+    id,
+  ])
+  const removed = await tx.query(
+    `delete from entitlements where environment = $1 and id = $2
+     and not exists (select 1 from grants where environment = $1 and entitlement_id = $2)`,
+    [environment, id],
+  )
+  if (removed.rowCount === 0) throw held()
+  return before
+}

@@ -1,4 +1,4 @@
-import type { Store } from '../purchases/purchase.ts'
+import type { Store } from '../subscriptions/purchase.ts'
 
 /** The subscription behind a contribution, as far as an answer shows it. */
 export type SubscriptionSeen = {

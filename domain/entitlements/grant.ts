@@ -1,7 +1,7 @@
 import type { Tx } from '../../store/connect.ts'
 import { type Environment, now as nowOf } from '../environment.ts'
 import { notFound, Refusal } from '../refusal.ts'
-import { lockUsers } from '../users/lock.ts'
+import { lockUsers } from '../users/user.ts'
 import { holdsOf } from './contributions.ts'
 import type { Hold } from './fold.ts'
 

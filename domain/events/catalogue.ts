@@ -48,3 +48,15 @@ export const eventType = (slug: string): EventType | undefined => bySlug.get(slu
 /** Slugs of the events that carry price and revenue. */
 export const VALUE_SLUGS = CATALOGUE.filter(type => type.value !== 'none').map(type => type.slug)
 export const REFUND_SLUGS = CATALOGUE.filter(type => type.refund).map(type => type.slug)
+
+const byUid = new Map(CATALOGUE.map(type => [type.uid, type.slug]))
+const CUSTOM = /^(?=.*[a-z])[a-z0-9][a-z0-9_.-]{0,99}$/
+
+/** The slug of an event type that is named by the uid or the slug of the catalogue, or by a custom slug; null when the text names none. */
+export function slugOf(named: string): string | null {
+  const slug = byUid.get(named) ?? named
+  return eventType(slug) || CUSTOM.test(slug) ? slug : null
+}
+
+/** Outside the catalogue. */
+export const isCustom = (slug: string): boolean => eventType(slug) === undefined

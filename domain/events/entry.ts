@@ -2,9 +2,8 @@ import { orderedId } from '../../store/ids.ts'
 import type { Environment } from '../environment.ts'
 import { eventType } from './catalogue.ts'
 import type { EventInput } from './item.ts'
-import { decimal, negated } from './money.ts'
+import { decimal, defaultProceeds, negated } from './money.ts'
 import { partitionOf } from './partition.ts'
-import { defaultProceeds } from './proceeds.ts'
 
 /** Amounts as they are stored; all null on an occurrence without price. */
 export type Money = {

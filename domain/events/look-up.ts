@@ -1,6 +1,6 @@
 import type { Tx } from '../../store/connect.ts'
 import type { Environment } from '../environment.ts'
-import { SHARE_INGESTION } from '../users/ingestion.ts'
+import { SHARE_INGESTION } from '../users/user.ts'
 import type { EventInput } from './item.ts'
 import { KNOWN_COLUMNS, type Known } from './known.ts'
 

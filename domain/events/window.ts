@@ -1,6 +1,6 @@
 import type { Tx } from '../../store/connect.ts'
 import type { Environment } from '../environment.ts'
-import { closeCreation } from '../users/create.ts'
+import { closeCreation } from '../users/user.ts'
 
 /** [from, to) on received_at, as log offsets: partition -> first offset inside, first offset after. */
 export type Window = { from: string; to: string; fromOffsets: number[]; toOffsets: number[] }

@@ -1,8 +1,9 @@
 import type { Tx } from '../../store/connect.ts'
+import { isUniqueViolation } from '../../store/failures.ts'
 import type { Environment } from '../environment.ts'
 import { LOG_CHANNEL } from '../log/consumer.ts'
+import { isoMicros } from '../time/instant.ts'
 import type { Entry } from './entry.ts'
-import { isoMicros } from './instant.ts'
 
 type Value = string | number | null | undefined
 type Column = [name: string, type: string, value: (entry: Entry) => Value]
@@ -108,3 +109,7 @@ export async function appendEntries(tx: Tx, environment: Environment, entries: E
     throw new Error(`the log took ${written.rowCount} of ${entries.length} events: its positions are incomplete`)
   if (triggers) await tx.query({ name: 'announce-events', text: ANNOUNCE, values: [environment] })
 }
+/** A concurrent writer has taken the event's id or its transaction: the repeat finds it. */
+
+export const isLogConflict = (error: unknown): boolean =>
+  isUniqueViolation(error, 'events_by_event_id') || isUniqueViolation(error, 'events_by_transaction')

@@ -1,7 +1,11 @@
-import type { Tx } from '../../store/connect.ts'
+import type { Db, Tx } from '../../store/connect.ts'
+import { orderedId } from '../../store/ids.ts'
 import type { Environment } from '../environment.ts'
-import { notFound } from '../refusal.ts'
-import type { Condition } from '../segments/condition.ts'
+import { dropVariant } from '../offerings/variant.ts'
+import { type Page, pageOf } from '../page.ts'
+import { alreadyExists, conflict, notFound } from '../refusal.ts'
+import { checkConditions } from '../segments/check.ts'
+import type { Condition, ConditionInput } from '../segments/condition.ts'
 
 export type ExperimentStatus = 'draft' | 'active' | 'paused' | 'finished'
 export type PrimaryMetric =
@@ -74,4 +78,87 @@ export async function lockExperiment(
   )
   if (!rows[0]) throw notFound('experiment')
   return rows[0]
+}
+
+export async function getExperiment(db: Db, environment: Environment, id: string): Promise<Experiment> {
+  const { rows } = await db.query<Experiment>({
+    name: 'get-experiment',
+    text: `select ${EXPERIMENT_COLUMNS} from experiments where environment = $1 and id = $2`,
+    values: [environment, id],
+  })
+  if (!rows[0]) throw notFound('experiment')
+  return rows[0]
+}
+
+/** In the order of creation. */
+export async function listGroups(db: Db, environment: Environment, experiment: string): Promise<Group[]> {
+  const known = await db.query('select 1 from experiments where environment = $1 and id = $2', [environment, experiment])
+  if (known.rowCount === 0) throw notFound('experiment')
+  return groupsOf(db, environment, experiment)
+}
+
+export async function groupsOf(db: Db, environment: Environment, experiment: string): Promise<Group[]> {
+  const { rows } = await db.query<Group>(
+    `select ${GROUP_COLUMNS} from experiment_groups where environment = $1 and experiment_id = $2 order by n`,
+    [environment, experiment],
+  )
+  return rows
+}
+
+const LISTED = { table: 'experiments', columns: EXPERIMENT_COLUMNS, order: 'newest' as const }
+
+/** Newest first, after the row that the cursor names; one row more than `limit` when there are more. */
+export const listExperiments = (db: Db, environment: Environment, limit: number, after: string | undefined): Promise<Page<Experiment>> =>
+  pageOf(db, LISTED, environment, { limit, after })
+
+export type ExperimentInput = {
+  name: string
+  alias_id: string
+  description: string | null
+  segment_percent: number | null
+  primary_metric: PrimaryMetric | null
+  goal_value: number | null
+  goal_direction: GoalDirection | null
+  context_key: string
+  is_context_specific: boolean
+  segmentation_conditions: ConditionInput[]
+}
+
+export const takenAlias = (alias: string) => alreadyExists(`an experiment with alias_id ${alias} exists already`)
+
+/** A draft without groups. The unique index decides between two writers of one alias. */
+export async function createExperiment(tx: Tx, environment: Environment, input: ExperimentInput): Promise<Experiment> {
+  const conditions = await checkConditions(tx, environment, input.segmentation_conditions, 'segmentation_conditions', true)
+  const { rows } = await tx.query<Experiment>(
+    `insert into experiments (environment, id, name, alias_id, description, segment_percent, primary_metric, goal_value, goal_direction,
+       context_key, is_context_specific, segmentation_conditions, created_at, updated_at)
+     select $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, t, t from date_trunc('second', environment_now($1)) t
+     on conflict (environment, alias_id) do nothing returning ${EXPERIMENT_COLUMNS}`,
+    [
+      environment,
+      orderedId('exp'),
+      input.name,
+      input.alias_id,
+      input.description,
+      input.segment_percent,
+      input.primary_metric,
+      input.goal_value,
+      input.goal_direction,
+      input.context_key,
+      input.is_context_specific,
+      JSON.stringify(conditions),
+    ],
+  )
+  if (!rows[0]) throw takenAlias(input.alias_id)
+  return rows[0]
+}
+
+/** Groups and assignments go by their foreign keys, the groups' offerings here. */
+export async function deleteExperiment(tx: Tx, environment: Environment, id: string): Promise<Experiment> {
+  const experiment = await lockExperiment(tx, environment, id)
+  if (experiment.status === 'active' || experiment.status === 'paused')
+    throw conflict(`the experiment is ${experiment.status}: finish it first`)
+  for (const group of await groupsOf(tx, environment, id)) if (group.offering_uid !== null) await dropVariant(tx, environment, group.id)
+  await tx.query('delete from experiments where environment = $1 and id = $2', [environment, id])
+  return experiment
 }

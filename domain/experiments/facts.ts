@@ -1,4 +1,4 @@
-import { RATES } from '../events/proceeds.ts'
+import { RATES } from '../events/money.ts'
 import { POSTED_FACTS } from './posted-facts.ts'
 
 // Billing retry of a store that does not tell its end.

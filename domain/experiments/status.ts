@@ -3,8 +3,7 @@ import type { Environment } from '../environment.ts'
 import { conflict } from '../refusal.ts'
 import { type Change, unchanged } from '../remote-configurations/configuration.ts'
 import { missingSegments } from '../segments/missing.ts'
-import { EXPERIMENT_COLUMNS, type Experiment, type ExperimentStatus, lockExperiment } from './experiment.ts'
-import { groupsOf } from './find.ts'
+import { EXPERIMENT_COLUMNS, type Experiment, type ExperimentStatus, groupsOf, lockExperiment } from './experiment.ts'
 
 const NEXT: Record<ExperimentStatus, readonly ExperimentStatus[]> = {
   draft: ['active'],

@@ -5,8 +5,7 @@ import { conflict } from '../refusal.ts'
 import { type Change, unchanged } from '../remote-configurations/configuration.ts'
 import { checkConditions } from '../segments/check.ts'
 import { shownCondition } from '../segments/condition.ts'
-import { type ExperimentInput, takenAlias } from './create.ts'
-import { EXPERIMENT_COLUMNS, type Experiment, lockExperiment } from './experiment.ts'
+import { EXPERIMENT_COLUMNS, type Experiment, type ExperimentInput, lockExperiment, takenAlias } from './experiment.ts'
 
 type Field = keyof ExperimentInput
 const DRAFT_ONLY: readonly Field[] = ['alias_id', 'context_key', 'is_context_specific', 'segmentation_conditions']

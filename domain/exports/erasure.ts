@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import type { Tx } from '../../store/connect.ts'
 import type { Environment } from '../environment.ts'
-import { createRun } from '../runs/create.ts'
+import { createRun } from '../jobs/workflow-run.ts'
 import { EXPORT_WORKFLOW } from './create.ts'
 import { shareErasure } from './erasure-lock.ts'
 

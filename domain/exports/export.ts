@@ -1,5 +1,7 @@
 import type { Db } from '../../store/connect.ts'
 import type { Environment } from '../environment.ts'
+import { type Page, pageOf } from '../page.ts'
+import type { Secrets } from '../projects/secrets.ts'
 import { notFound } from '../refusal.ts'
 
 export type ExportType = 'events' | 'customers' | 'purchases'
@@ -44,3 +46,17 @@ export async function findDownload(db: Db, id: string): Promise<ExportRow | null
   const { rows } = await db.query<ExportRow>(`select ${EXPORT_COLUMNS} from exports where id = $1 and status = 'done'`, [id])
   return rows[0] && !rows[0].is_expired ? rows[0] : null
 }
+
+const LISTED = { table: 'exports', columns: EXPORT_COLUMNS, order: 'newest' as const }
+
+/** Newest first, after the row that the cursor names; one row more than `limit` when there are more. */
+export const listExports = (db: Db, environment: Environment, limit: number, after: string | undefined): Promise<Page<ExportRow>> =>
+  pageOf(db, LISTED, environment, { limit, after })
+
+type Signed = Pick<ExportRow, 'id' | 'expires_at'>
+
+export const downloadSignature = (secrets: Secrets, { id, expires_at }: Signed): string => secrets.sign(`export:${id}:${expires_at}`)
+
+/** The address under which a finished export is fetched, without any key, until it expires. */
+export const downloadUrl = (secrets: Secrets, publicUrl: string, file: Signed): string =>
+  `${publicUrl}/files/exports/${file.id}?signature=${downloadSignature(secrets, file)}`

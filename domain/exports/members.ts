@@ -1,6 +1,6 @@
 import type { Tx } from '../../store/connect.ts'
 import type { Environment } from '../environment.ts'
-import { getSegment } from '../segments/find.ts'
+import { getSegment } from '../segments/segment.ts'
 
 /** Writes down who is in the segment now, by one statement: whoever joins or leaves later changes nothing in the export. */
 export async function keepMembers(tx: Tx, environment: Environment, exportId: string, segment: string): Promise<void> {

@@ -1,6 +1,6 @@
 import type { Tx } from '../../store/connect.ts'
 import type { Environment } from '../environment.ts'
-import { isPromised, renewRun } from '../runs/renew.ts'
+import { isPromised, renewRun } from '../jobs/workflow-run.ts'
 import { EXPORT_WORKFLOW } from './create.ts'
 import { failExport } from './finish.ts'
 

@@ -3,9 +3,8 @@ import type { Tx } from '../../store/connect.ts'
 import { signingSecret } from '../../store/ids.ts'
 import type { Environment } from '../environment.ts'
 import { providerOf } from './catalogue.ts'
-import { type Config, openSettings, SIGNING_SECRET } from './config.ts'
-import type { ConfigInput } from './judge-config.ts'
-import { openSecret, type Sealing, sealSecret } from './secret.ts'
+import { type Config, openSecret, openSettings, type Sealing, SIGNING_SECRET, sealSecret } from './config.ts'
+import type { ConfigInput } from './validate-config.ts'
 
 /** `opened`: the settings as whoever sends gets them; `generated`: the signing secret that was made. */
 export type ConfigChange = {

@@ -1,9 +1,9 @@
 import type { Db, Tx } from '../../store/connect.ts'
 import type { Environment } from '../environment.ts'
-import { slugOf } from '../events/named.ts'
+import { slugOf } from '../events/catalogue.ts'
+import type { Secrets } from '../projects/secrets.ts'
 import { notFound } from '../refusal.ts'
 import { providerOf } from './catalogue.ts'
-import { openSecret, type Sealing } from './secret.ts'
 
 export const SIGNING_SECRET = 'signing_secret'
 /** Name under which the secret before the last change goes to whoever signs, for 24 hours. */
@@ -60,3 +60,14 @@ export function outgoingNames(mapping: Record<string, string>): Map<string, stri
   }
   return names
 }
+
+export type Sealing = { secrets: Secrets; environment: Environment; integration: string }
+
+/** What binds a sealed secret to its place. */
+const aboutOf = ({ environment, integration }: Sealing, name: string) => `integration:${environment}:${integration}:${name}`
+
+export const sealSecret = (place: Sealing, name: string, plain: string): string =>
+  place.secrets.seal(plain, aboutOf(place, name)).toString('base64')
+
+export const openSecret = (place: Sealing, name: string, sealed: string): string =>
+  place.secrets.open(Buffer.from(sealed, 'base64'), aboutOf(place, name))

@@ -1,7 +1,9 @@
 import type { Db, Tx } from '../../store/connect.ts'
+import { orderedId } from '../../store/ids.ts'
 import type { Environment } from '../environment.ts'
-import { notFound } from '../refusal.ts'
-import type { TargetPlatform } from './catalogue.ts'
+import { notFound, Refusal } from '../refusal.ts'
+import { providerOf } from './catalogue.ts'
+import type { TargetPlatform } from './provider.ts'
 
 export type IntegrationRow = {
   id: string
@@ -42,4 +44,33 @@ export async function lockIntegration(tx: Tx, environment: Environment, id: stri
   )
   if (!rows[0]) throw notFound('integration')
   return rows[0]
+}
+
+/** All of them, newest first. */
+export async function listIntegrations(db: Db, environment: Environment): Promise<IntegrationRow[]> {
+  const { rows } = await db.query<IntegrationRow>({
+    name: 'list-integrations',
+    text: `select ${INTEGRATION_COLUMNS} from integrations where environment = $1 and deleted_at is null order by created_at desc, id desc`,
+    values: [environment],
+  })
+  return rows
+}
+
+export type NewIntegration = { slug: string; title: string; platform: TargetPlatform }
+
+/** Paused and without settings. Throws `integration_not_supported` when the provider does not know the platform. */
+export async function createIntegration(
+  tx: Tx,
+  environment: Environment,
+  { slug, title, platform }: NewIntegration,
+): Promise<IntegrationRow> {
+  const provider = providerOf(slug)
+  if (!provider.stores.includes(platform))
+    throw new Refusal('integration_not_supported', `${provider.title} takes ${provider.stores.join(', ')} only`)
+  const { rows } = await tx.query<IntegrationRow>(
+    `insert into integrations (environment, id, slug, title, target_platform, held_since, created_at, updated_at)
+     select $1, $2, $3, $4, $5, t, t, t from date_trunc('second', environment_now($1)) t returning ${INTEGRATION_COLUMNS}`,
+    [environment, orderedId('int'), slug, title, platform],
+  )
+  return rows[0]!
 }

@@ -1,4 +1,4 @@
-import type { Provider, Setting, SettingKind, Takes, TargetPlatform } from './catalogue.ts'
+import type { Provider, Setting, SettingKind, Takes, TargetPlatform } from './provider.ts'
 
 type Mark = Partial<Omit<Setting, 'name'>>
 const set = (name: string, mark: Mark = {}): Setting => ({ name, kind: 'text', required: false, secret: false, ...mark })

@@ -1,4 +1,4 @@
-import { isCustom, slugOf } from '../events/named.ts'
+import { isCustom, slugOf } from '../events/catalogue.ts'
 import type { LogEvent } from '../log/consumer.ts'
 import { outgoingNames } from './config.ts'
 

@@ -1,6 +1,6 @@
 import type { Db } from '../../store/connect.ts'
 import type { Environment } from '../environment.ts'
-import type { Secrets } from '../projects/seal.ts'
+import type { Secrets } from '../projects/secrets.ts'
 import { CONFIG_COLUMNS, type Config, openSettings } from './config.ts'
 
 /** An integration that brings something to one user; its settings with defaults and secrets in clear. */

@@ -1,4 +1,4 @@
-import type { Setting } from './catalogue.ts'
+import type { Setting } from './provider.ts'
 
 const TEXT = 2048
 const KEY_BYTES = 16 * 1024

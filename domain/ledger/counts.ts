@@ -1,9 +1,9 @@
 import type { Db } from '../../store/connect.ts'
-import { automationsWithRuns } from '../automation-runs/of-automations.ts'
+import { automationsWithRuns } from '../automation-runs/run.ts'
 import type { Environment } from '../environment.ts'
+import { PRIORITIES } from '../jobs/sweep.ts'
+import type { LedgerKind } from '../ledger-history/kinds.ts'
 import type { Schedule } from '../reports/slots.ts'
-import { PRIORITIES } from '../runs/ring.ts'
-import type { LedgerKind } from './kinds.ts'
 
 /** Promises that have come to the same. `outcome` null: not ended yet. */
 export type Group = { kind: LedgerKind; outcome: string | null; reason: string; count: number }

@@ -1,8 +1,39 @@
 import { type Db, wireTime } from '../../store/connect.ts'
 import type { Environment } from '../environment.ts'
-import { type Counted, countPromises, type Group, type Late, OVERDUE_SECONDS } from './counts.ts'
-import { type LedgerKind, meaningOf } from './kinds.ts'
-import { untakenSlots } from './untaken.ts'
+import { type LedgerKind, meaningOf } from '../ledger-history/kinds.ts'
+import { slotsAfter } from '../reports/slots.ts'
+import { type Counted, countPromises, type Group, type Late, OVERDUE_SECONDS, type Untaken } from './counts.ts'
+
+// Fractions are cut off, and never rounded into the next second.
+const whole = (time: string | undefined) => time?.replace(/\.\d+/, '') ?? null
+
+/**
+ * The last 24 hours, as far as nothing else is asked for. They end at this very moment and not at its whole second: what was promised
+ * just now is in them.
+ */
+export async function ledgerWindow(
+  db: Db,
+  environment: Environment,
+  { from, to }: { from?: string | undefined; to?: string | undefined },
+): Promise<LedgerWindow> {
+  const { rows } = await db.query<LedgerWindow>(
+    `select coalesce($2::timestamptz, date_trunc('second', n.now) - interval '24 hours')::text as from,
+       coalesce($3::timestamptz, n.now)::text as to, n.now::text as now
+     from environment_now($1) n(now)`,
+    [environment, whole(from), whole(to)],
+  )
+  return rows[0]!
+}
+
+/** The instants (ms) of a report's slots in [from, end) that nobody has taken. */
+export function untakenSlots(report: Untaken, from: number, end: number): number[] {
+  const slots: number[] = []
+  for (const { at } of slotsAfter(report, Date.parse(report.next_slot) - 1)) {
+    if (at >= end) return slots
+    if (at >= from) slots.push(at)
+  }
+  return slots
+}
 
 /** What was promised of one kind, and what became of it: promised = kept + declined + broken + outstanding. */
 export type LedgerEntry = {

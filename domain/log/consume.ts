@@ -1,8 +1,8 @@
 import type { Pool, Tx } from '../../store/connect.ts'
 import { atOnce, transaction } from '../../store/transaction.ts'
 import type { Environment } from '../environment.ts'
-import type { Claimed } from '../runs/claimed.ts'
-import type { OwnRoom } from '../runs/own-room.ts'
+import type { OwnRoom } from '../jobs/claim-on-insert.ts'
+import type { Claimed } from '../jobs/job.ts'
 import type { ConsumerName, LogEvent } from './consumer.ts'
 import { type HeldPlace, holdPlaces, movePlaces, type Place, readLog } from './read.ts'
 

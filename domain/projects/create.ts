@@ -1,22 +1,18 @@
-import type { Tx } from '../../store/connect.ts'
+import { LOCK } from '../../store/advisory-locks.ts'
+import type { Db, Pool, Tx } from '../../store/connect.ts'
 import { projectKey, secretKey } from '../../store/ids.ts'
+import { transaction } from '../../store/transaction.ts'
+import { audit } from '../audit/record.ts'
 import { PARTITIONS } from '../events/partition.ts'
-import { hashKey, type Secrets } from './seal.ts'
+import { storeKey } from './keys.ts'
+import type { Secrets } from './secrets.ts'
 
 export type ProjectKeys = { secretKey: string; projectKey: string }
 export type NewProject = { name: string; secretKey?: string | undefined; projectKey?: string | undefined }
 
-export const KEY_FORMS = { secret: /^sk_[A-Za-z0-9_-]{16,128}$/, project: /^[A-Za-z0-9_-]{32}$/ } as const
-
-export type KeyKind = 'secret' | 'project' | 'api'
-
-export async function storeKey(tx: Tx, secrets: Secrets, project: number, kind: KeyKind, key: string): Promise<void> {
-  await tx.query('insert into keys (project, kind, hash, sealed) values ($1, $2, $3, $4)', [
-    project,
-    kind,
-    hashKey(key),
-    secrets.seal(key, `key:${project}:${kind}`),
-  ])
+async function countProjects(db: Db): Promise<number> {
+  const { rows } = await db.query<{ n: number }>('select count(*)::int as n from projects')
+  return rows[0]!.n
 }
 
 /** A project with its two environments, their 64 log positions each, and its keys (random unless given). */
@@ -34,3 +30,20 @@ export async function createProject(tx: Tx, secrets: Secrets, input: NewProject)
   await storeKey(tx, secrets, id, 'api', projectKey())
   return { id, ...keys }
 }
+
+/** The first project of an installation; null when there is one already. Of several services that start at once one makes it. */
+export const bootstrap = (
+  pool: Pool,
+  secrets: Secrets,
+  keys: { secretKey: string | undefined; projectKey: string | undefined },
+): Promise<ProjectKeys | null> =>
+  transaction(pool, async tx => {
+    await tx.query('select pg_advisory_xact_lock($1)', [LOCK.bootstrap])
+    if ((await countProjects(tx)) > 0) return null
+    const name = 'My project'
+    const made = await createProject(tx, secrets, { name, ...keys })
+    const actor = { kind: 'system' as const, id: null }
+    const trail = { project: made.id, environment: null, actor, operation: 'project create', requestId: null }
+    await audit(tx, trail, { resource: 'project', id: String(made.id), after: { project_name: name } })
+    return made
+  })

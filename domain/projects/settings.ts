@@ -1,6 +1,8 @@
 import type { Db, Tx } from '../../store/connect.ts'
-import type { KeyKind } from './create.ts'
-import type { Secrets } from './seal.ts'
+import { audit, type Trail } from '../audit/record.ts'
+import { notFound } from '../refusal.ts'
+import type { KeyKind } from './keys.ts'
+import type { Secrets } from './secrets.ts'
 
 export type ProjectSettings = { project_name: string; proxy_url: string | null; rtdn_proxy_url: string | null }
 export type ProjectKeysInClear = Record<KeyKind, string>
@@ -45,4 +47,47 @@ export async function updateSettings(
     ])
   }
   return { before, after, isChanged }
+}
+
+export type ProjectRow = { id: number; name: string; raw_data: boolean; created_at: string; users: number; last_event_at: string | null }
+
+/** All projects of the installation, oldest first (for the operator; no key opens this). */
+export async function listProjects(db: Db): Promise<ProjectRow[]> {
+  const { rows } = await db.query<ProjectRow>(
+    `select p.id, p.name, p.raw_data, p.created_at,
+       (select count(*) from users u join environments e on e.id = u.environment where e.project = p.id and e.kind = 'production') as users,
+       (select max(case when l.next_offset > 0 then l.last_received_at end)
+          from log_positions l join environments e on e.id = l.environment where e.project = p.id) as last_event_at
+     from projects p order by p.id`,
+  )
+  return rows
+}
+
+/** Switches raw data (exports, reports) of a project on or off. */
+export async function setRawData(tx: Tx, trail: Trail, on: boolean): Promise<void> {
+  const { project } = trail
+  const { rows } = await tx.query<{ raw_data: boolean }>('select raw_data from projects where id = $1 for no key update', [project])
+  if (!rows[0]) throw notFound(`project ${project}`)
+  const { raw_data } = rows[0]
+  if (raw_data === on) return
+  await tx.query('update projects set raw_data = $2 where id = $1', [project, on])
+  await audit(tx, trail, { resource: 'project', id: String(project), before: { raw_data }, after: { raw_data: on } })
+}
+
+export const TRANSFER_POLICIES = ['keep', 'transfer', 'share'] as const
+export type TransferPolicy = (typeof TRANSFER_POLICIES)[number]
+
+/** What becomes of a purchase that another user of the project claims. */
+export async function setTransferPolicy(tx: Tx, trail: Trail, policy: TransferPolicy): Promise<void> {
+  const { project } = trail
+  const { rows } = await tx.query<{ transfer_policy: TransferPolicy }>(
+    'select transfer_policy from projects where id = $1 for no key update',
+    [project],
+  )
+  if (!rows[0]) throw notFound(`project ${project}`)
+  const { transfer_policy } = rows[0]
+  if (transfer_policy === policy) return
+  await tx.query('update projects set transfer_policy = $2 where id = $1', [project, policy])
+  const before = { transfer_policy }
+  await audit(tx, trail, { resource: 'project', id: String(project), before, after: { transfer_policy: policy } })
 }

@@ -1,6 +1,6 @@
 import { compareAmounts, minus } from '../events/money.ts'
+import type { PurchaseRow } from '../subscriptions/purchase.ts'
 import type { Emission } from './emit.ts'
-import type { PurchaseRow } from './purchase.ts'
 
 // Events that come with a change of a fact, as often as it changes. `at`: those that the store does not date happen when we hear of them.
 

@@ -1,5 +1,5 @@
 import { type Detail, invalidField, invalidFields } from '../refusal.ts'
-import type { Store } from './purchase.ts'
+import type { Store } from '../subscriptions/purchase.ts'
 
 /** A purchase as a caller states it; its shape was checked by the description. */
 export type PurchaseInput = {

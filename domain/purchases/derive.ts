@@ -1,8 +1,8 @@
 import type { Tx } from '../../store/connect.ts'
 import { chain, runsOf } from '../subscriptions/chain.ts'
+import type { PurchaseRow } from '../subscriptions/purchase.ts'
 import { periodOf, type RecordedPeriod } from '../subscriptions/recorded.ts'
 import type { Emission } from './emit.ts'
-import type { PurchaseRow } from './purchase.ts'
 
 type Derived = { id: number; access_until: string; run_started_at: string | null; is_last: boolean }
 

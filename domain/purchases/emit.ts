@@ -3,13 +3,12 @@ import { orderedId } from '../../store/ids.ts'
 import type { Environment } from '../environment.ts'
 import { eventType } from '../events/catalogue.ts'
 import { type Entry, toEntry, transactionKey } from '../events/entry.ts'
-import { micros } from '../events/instant.ts'
 import type { EventInput } from '../events/item.ts'
 import { findTransactions } from '../events/look-up.ts'
-import { decimal, negated, times } from '../events/money.ts'
-import { defaultProceeds } from '../events/proceeds.ts'
+import { decimal, defaultProceeds, negated, times } from '../events/money.ts'
 import { appendEntries } from '../events/write.ts'
-import { type PurchaseRow, shownProduct, TARGET_PLATFORM } from './purchase.ts'
+import { type PurchaseRow, shownProduct, TARGET_PLATFORM } from '../subscriptions/purchase.ts'
+import { micros } from '../time/instant.ts'
 
 /**
  * A catalogue event of a purchase. `once`: its name among the purchase's events that are emitted at most once; the others (auto-renew

@@ -3,8 +3,8 @@ import { runsOf } from '../subscriptions/chain.ts'
 import type { KnownPeriod, Subscription } from '../subscriptions/lineages.ts'
 import { passingOf } from '../subscriptions/passing.ts'
 import { DAY_MS } from '../subscriptions/period.ts'
+import { type PurchaseRow, shownProduct } from '../subscriptions/purchase.ts'
 import type { Emission } from './emit.ts'
-import { type PurchaseRow, shownProduct } from './purchase.ts'
 
 type Run = Link<KnownPeriod>[]
 

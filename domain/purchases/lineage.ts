@@ -1,8 +1,8 @@
 import type { Tx } from '../../store/connect.ts'
 import type { Environment } from '../environment.ts'
-import type { TransferPolicy } from '../projects/transfer-policy.ts'
+import type { TransferPolicy } from '../projects/settings.ts'
 import { conflict } from '../refusal.ts'
-import type { Store } from './purchase.ts'
+import type { Store } from '../subscriptions/purchase.ts'
 
 export type Lineage = { id: number; user_id: string | null }
 

@@ -1,8 +1,8 @@
 import type { Tx } from '../../store/connect.ts'
 import type { Environment } from '../environment.ts'
-import type { Claim } from './judge.ts'
+import { TARGET_PLATFORM } from '../subscriptions/purchase.ts'
 import { type Lineage, lockLineage, lockLineageOf } from './lineage.ts'
-import { TARGET_PLATFORM } from './purchase.ts'
+import type { Claim } from './validate.ts'
 
 export type Recorded = { id: string; user_id: string | null; lineage: number }
 

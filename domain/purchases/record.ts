@@ -1,8 +1,8 @@
 import type { Tx } from '../../store/connect.ts'
 import type { Environment } from '../environment.ts'
-import type { Claim } from './judge.ts'
+import { PURCHASE_COLUMNS, type PurchaseRow } from '../subscriptions/purchase.ts'
 import type { Lineage } from './lineage.ts'
-import { PURCHASE_COLUMNS, type PurchaseRow } from './purchase.ts'
+import type { Claim } from './validate.ts'
 import type { StorePeriod } from './verification.ts'
 
 /** `confirmed`: the store's word, which makes the purchase verified. */

@@ -3,13 +3,13 @@ import { type Environment, now as nowOf } from '../environment.ts'
 import { compareAmounts } from '../events/money.ts'
 import { conflict, type Detail, invalidField, invalidFields, notFound } from '../refusal.ts'
 import { STILL_ACTIVE_MS } from '../subscriptions/passing.ts'
-import { refold } from '../subscriptions/refold.ts'
-import { lockUsers, requireUser } from '../users/lock.ts'
+import { PURCHASE_COLUMNS, type PurchaseRow } from '../subscriptions/purchase.ts'
+import { lockUsers, requireUser } from '../users/user.ts'
 import { changed } from './changes.ts'
-import { getPurchase } from './find.ts'
-import { wholeSecond } from './judge.ts'
 import { lockLineageOf } from './lineage.ts'
-import { PURCHASE_COLUMNS, type PurchaseRow } from './purchase.ts'
+import { getPurchase } from './list.ts'
+import { refold } from './refold.ts'
+import { wholeSecond } from './validate.ts'
 
 export type PurchaseChange = {
   is_auto_renewing?: boolean

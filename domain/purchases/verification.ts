@@ -1,10 +1,10 @@
 import type { Db } from '../../store/connect.ts'
 import type { EnvironmentKind } from '../environment.ts'
-import type { Secrets } from '../projects/seal.ts'
+import type { Secrets } from '../projects/secrets.ts'
 import { Refusal } from '../refusal.ts'
 import { findStoreConfig, isConnected, openStoreSecret, type StoreConfig } from '../stores/config.ts'
+import type { Store } from '../subscriptions/purchase.ts'
 import type { StoreClaim } from './claim.ts'
-import type { Store } from './purchase.ts'
 
 /** Whose word suffices for a purchase that no store confirms: nobody's, the Secret Key's (and anybody's in the sandbox), anybody's. */
 export type UnverifiedPurchases = 'none' | 'secret' | 'all'

@@ -1,3 +1,11 @@
+import { isDeepStrictEqual } from 'node:util'
+import type { Db, Tx } from '../../store/connect.ts'
+import { orderedId } from '../../store/ids.ts'
+import type { Environment } from '../environment.ts'
+import { type Page, pageOf } from '../page.ts'
+import { automationNaming } from '../references/automation-naming.ts'
+import { conflict, invalidField, notFound } from '../refusal.ts'
+
 /** A template, as the API shows it. */
 export type Push = {
   id: string
@@ -26,3 +34,87 @@ export const valuesOf = ({ name, title, body, image_url, deep_link, data, integr
   JSON.stringify(data),
   integration_id,
 ]
+
+/** Providers that bring a push to a user. */
+const SENDERS = ['onesignal', 'firebase']
+
+/**
+ * Holds the integration that a push names until the end of the transaction, so that whoever deletes it meanwhile waits and then finds the
+ * push. Throws `not_found`; `invalid_data` for a provider that sends no pushes.
+ */
+export async function holdSender(tx: Tx, environment: Environment, id: string | null): Promise<void> {
+  if (id === null) return
+  const { rows } = await tx.query<{ slug: string }>(
+    'select slug from integrations where environment = $1 and id = $2 and deleted_at is null for share',
+    [environment, id],
+  )
+  if (!rows[0]) throw notFound(`integration_id: integration ${id}`)
+  if (!SENDERS.includes(rows[0].slug)) throw invalidField('integration_id', `must be an integration of ${SENDERS.join(' or ')}`)
+}
+
+export async function findPush(db: Db, environment: Environment, id: string): Promise<Push | null> {
+  const { rows } = await db.query<Push>(`select ${PUSH_COLUMNS} from pushes where environment = $1 and id = $2`, [environment, id])
+  return rows[0] ?? null
+}
+
+export async function getPush(db: Db, environment: Environment, id: string): Promise<Push> {
+  const push = await findPush(db, environment, id)
+  if (!push) throw notFound('push')
+  return push
+}
+
+const LISTED = { table: 'pushes', columns: PUSH_COLUMNS, order: 'newest' as const }
+
+/** Newest first, after the row that the cursor names; one row more than `limit` when there are more. */
+export const listPushes = (db: Db, environment: Environment, limit: number, after: string | undefined): Promise<Page<Push>> =>
+  pageOf(db, LISTED, environment, { limit, after })
+
+export async function createPush(tx: Tx, environment: Environment, input: PushInput): Promise<Push> {
+  await holdSender(tx, environment, input.integration_id)
+  const { rows } = await tx.query<Push>(
+    `insert into pushes (environment, id, name, title, body, image_url, deep_link, data, integration_id, created_at, updated_at)
+     select $1, $2, $3, $4, $5, $6, $7, $8, $9, t, t from date_trunc('second', environment_now($1)) t returning ${PUSH_COLUMNS}`,
+    [environment, orderedId('psh'), ...valuesOf(input)],
+  )
+  return rows[0]!
+}
+
+/** Replaces the template. `before` is null when it was so already: nothing was changed then. */
+export async function updatePush(
+  tx: Tx,
+  environment: Environment,
+  id: string,
+  input: PushInput,
+): Promise<{ before: Push | null; after: Push }> {
+  const locked = await tx.query<Push>(`select ${PUSH_COLUMNS} from pushes where environment = $1 and id = $2 for no key update`, [
+    environment,
+    id,
+  ])
+  const before = locked.rows[0]
+  if (!before) throw notFound('push')
+  await holdSender(tx, environment, input.integration_id)
+  const { id: _id, created_at: _made, updated_at: _changed, ...present } = before
+  if (isDeepStrictEqual(present, input)) return { before: null, after: before }
+  const { rows } = await tx.query<Push>(
+    `update pushes set name = $3, title = $4, body = $5, image_url = $6, deep_link = $7, data = $8, integration_id = $9,
+       updated_at = environment_now($1) where environment = $1 and id = $2 returning ${PUSH_COLUMNS}`,
+    [environment, id, ...valuesOf(input)],
+  )
+  return { before, after: rows[0]! }
+}
+
+/**
+ * Removes a push for good; returns what it was. Whoever names it in an automation holds its row, so after the lock here all of them are
+ * committed and seen, and later ones find no push.
+ */
+export async function deletePush(tx: Tx, environment: Environment, id: string): Promise<Push> {
+  const { rows } = await tx.query<Push>(`select ${PUSH_COLUMNS} from pushes where environment = $1 and id = $2 for update`, [
+    environment,
+    id,
+  ])
+  if (!rows[0]) throw notFound('push')
+  const naming = await automationNaming(tx, environment, 'push', id)
+  if (naming) throw conflict(`the push is in use by the automation ${naming}`)
+  await tx.query('delete from pushes where environment = $1 and id = $2', [environment, id])
+  return rows[0]
+}

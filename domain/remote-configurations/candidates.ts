@@ -2,7 +2,7 @@ import type { Db } from '../../store/connect.ts'
 import type { Environment } from '../environment.ts'
 import { notFound } from '../refusal.ts'
 import type { Condition } from '../segments/condition.ts'
-import type { JsonObject } from './find.ts'
+import type { JsonObject } from './lock.ts'
 
 // Context keys here: '' is the one of requests without a key.
 

@@ -1,7 +1,7 @@
-import { chooseGroup, isWithin } from '../experiments/chance.ts'
 import type { Condition } from '../segments/condition.ts'
+import { chooseGroup, isWithin } from './assignment.ts'
 import type { CandidateGroup, Candidates, Payload, Running } from './candidates.ts'
-import type { JsonObject } from './find.ts'
+import type { JsonObject } from './lock.ts'
 
 type SourceType = 'remote_configuration' | 'experiment_control_group' | 'experiment_treatment_group'
 export type Source = { uid: string; name: string; assignment_type: 'auto' | 'manual'; type: SourceType }

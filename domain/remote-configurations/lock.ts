@@ -1,8 +1,29 @@
 import type { Tx } from '../../store/connect.ts'
 import type { Environment } from '../environment.ts'
 import { conflict, notFound } from '../refusal.ts'
-import { CONFIGURATION_COLUMNS, type Configuration } from './configuration.ts'
-import type { ConfigurationDetail } from './find.ts'
+import type { Condition } from '../segments/condition.ts'
+
+export type Configuration = {
+  id: string
+  name: string
+  status: ConfigurationStatus
+  /** Decimal text. */
+  segment_percent: string
+  segmentation_conditions: Condition[]
+  context_key: string | null
+  created_at: string
+  updated_at: string
+}
+
+export type ConfigurationStatus = 'draft' | 'active' | 'archived'
+
+export const CONFIGURATION_COLUMNS = 'id, name, status, segment_percent, segmentation_conditions, context_key, created_at, updated_at'
+
+export type JsonObject = Record<string, unknown>
+
+export type PayloadType = 'String' | 'Number' | 'Bool' | 'Json' | 'Color' | 'Products' | 'Screens'
+
+export type ConfigurationDetail = Configuration & { payload: JsonObject; payload_mapping: Record<string, PayloadType> }
 
 // Order of row locks wherever experiments and what they use meet: experiments by id, their groups, remote configuration or offering,
 // user. Whoever writes groups holds the experiment first.

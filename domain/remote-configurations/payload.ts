@@ -1,7 +1,7 @@
 import type { Tx } from '../../store/connect.ts'
 import type { Environment } from '../environment.ts'
 import { type Change, unchanged } from './configuration.ts'
-import type { JsonObject, PayloadType } from './find.ts'
+import type { JsonObject, PayloadType } from './lock.ts'
 import { lockWritable } from './lock.ts'
 
 /** Replaces one of the two documents as a whole; the order of keys is kept, so another order is a change. */

@@ -1,7 +1,7 @@
 import type { Db } from '../../store/connect.ts'
 import type { Environment } from '../environment.ts'
 import { notFound } from '../refusal.ts'
-import type { Outcome } from './outcome.ts'
+import type { Outcome } from './run.ts'
 import { RUN_COLUMNS, type RunRow } from './run.ts'
 
 type Wanted = { limit: number; after: string | undefined; outcomes: Outcome[] }

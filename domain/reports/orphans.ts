@@ -1,9 +1,16 @@
 import type { Tx } from '../../store/connect.ts'
 import type { Environment } from '../environment.ts'
-import { isPromised, renewRun } from '../runs/renew.ts'
-import { exportOf } from './export-of.ts'
-import { EXPORT_FAILED } from './outcome.ts'
-import { DELIVERY_WORKFLOW, deliverySubject, FILE_WORKFLOW, REPORT_WORKFLOW, RUN_COLUMNS, type RunRow } from './run.ts'
+import { isPromised, renewRun } from '../jobs/workflow-run.ts'
+import {
+  DELIVERY_WORKFLOW,
+  deliverySubject,
+  EXPORT_FAILED,
+  exportOf,
+  FILE_WORKFLOW,
+  REPORT_WORKFLOW,
+  RUN_COLUMNS,
+  type RunRow,
+} from './run.ts'
 import { finish, settleAll } from './settle.ts'
 
 const PENDING = `jsonb_path_exists(s.destinations, '$[*] ? (@.status == "pending")')`

@@ -1,9 +1,9 @@
 import type { Tx } from '../../store/connect.ts'
 import { orderedId } from '../../store/ids.ts'
 import type { Environment } from '../environment.ts'
-import { isoOf } from './promise.ts'
 import type { ReportRow } from './report.ts'
 import { pending, type RunDestination, type RunRow } from './run.ts'
+import { isoOf } from './slot-job.ts'
 import { type Slot, windowOf } from './slots.ts'
 
 type Ended = Pick<RunRow, 'outcome' | 'reason'>

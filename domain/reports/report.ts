@@ -2,7 +2,7 @@ import type { Db } from '../../store/connect.ts'
 import type { Environment } from '../environment.ts'
 import type { ExportFormat } from '../exports/export.ts'
 import { type Detail, notFound } from '../refusal.ts'
-import type { Missed } from './fate.ts'
+import type { Missed } from './missed-policy.ts'
 import type { Schedule } from './slots.ts'
 
 /** Kind of the `due` rows of slots; their id is the report's number. */

@@ -1,7 +1,7 @@
 import type { Tx } from '../../store/connect.ts'
 import type { Environment } from '../environment.ts'
+import { createRun } from '../jobs/workflow-run.ts'
 import { conflict, invalidFields, notFound } from '../refusal.ts'
-import { createRun } from '../runs/create.ts'
 import { DELIVERY_WORKFLOW, deliverySubject, holdRun, pending, RUN_COLUMNS, type RunRow } from './run.ts'
 
 export type Resent = { before: RunRow; after: RunRow }

@@ -1,6 +1,5 @@
 import type { Db } from '../../store/connect.ts'
 import type { Environment } from '../environment.ts'
-import type { Outcome } from './outcome.ts'
 
 /** Starts a run; subject: the run. */
 export const REPORT_WORKFLOW = { workflow: 'scheduled-report', version: 1 } as const
@@ -62,6 +61,37 @@ export async function holdRun(db: Db, environment: Environment, id: string): Pro
     name: 'hold-report-run',
     text: `select ${RUN_COLUMNS} from report_runs where environment = $1 and id = $2 for no key update`,
     values: [environment, id],
+  })
+  return rows[0] ?? null
+}
+
+export type Outcome = 'delivered' | 'empty' | 'withheld' | 'failed' | 'skipped'
+export type Withheld = 'report_deleted' | 'report_paused' | 'raw_data_off' | 'destination_inactive'
+
+/** Of several reasons the one that concerns the whole report. */
+const ORDER: Withheld[] = ['report_deleted', 'report_paused', 'raw_data_off', 'destination_inactive']
+
+/** The reason of every destination of a run without file. */
+export const EXPORT_FAILED = 'export_failed'
+
+/** What became of a run, by its destinations; null while one is pending. */
+export function outcomeOf(destinations: RunDestination[], rows: number | null): { outcome: Outcome; reason: string | null } | null {
+  const reasons = (status: RunDestination['status']) => destinations.flatMap(d => (d.status === status ? [d.reason] : []))
+  if (reasons('pending').length > 0) return null
+  const failed = reasons('failed')
+  if (failed.length > 0) return { outcome: 'failed', reason: failed.includes(EXPORT_FAILED) ? EXPORT_FAILED : 'destination_failed' }
+  const withheld = reasons('withheld')
+  if (withheld.length > 0) return { outcome: 'withheld', reason: ORDER.find(reason => withheld.includes(reason)) ?? withheld[0]! }
+  return { outcome: rows === 0 ? 'empty' : 'delivered', reason: null }
+}
+
+/** The export that makes the file of a run that was started; null when it is not kept any more. */
+export async function exportOf(db: Db, environment: Environment, run: string): Promise<{ id: string; isFinished: boolean } | null> {
+  const { rows } = await db.query<{ id: string; isFinished: boolean }>({
+    name: 'export-of-report-run',
+    text: `select x.id, x.status in ('done', 'failed') as "isFinished"
+           from report_runs r join exports x on x.environment = r.environment and x.id = r.export_id where r.environment = $1 and r.id = $2`,
+    values: [environment, run],
   })
   return rows[0] ?? null
 }

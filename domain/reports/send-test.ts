@@ -1,7 +1,7 @@
 import type { Tx } from '../../store/connect.ts'
 import { orderedId } from '../../store/ids.ts'
 import type { Environment } from '../environment.ts'
-import { createRun } from '../runs/create.ts'
+import { createRun } from '../jobs/workflow-run.ts'
 import { holdReport } from './report.ts'
 import { pending, REPORT_WORKFLOW, RUN_COLUMNS, type RunRow } from './run.ts'
 

@@ -1,7 +1,6 @@
 import type { Tx } from '../../store/connect.ts'
 import { type Environment, now } from '../environment.ts'
-import { outcomeOf } from './outcome.ts'
-import { holdRun, type RunDestination, type RunRow } from './run.ts'
+import { holdRun, outcomeOf, type RunDestination, type RunRow } from './run.ts'
 
 /** What became of one destination, or how often it was tried so far. */
 export type Settled = Partial<Pick<RunDestination, 'status' | 'reason' | 'attempts'>>

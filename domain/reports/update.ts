@@ -1,11 +1,11 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { Tx } from '../../store/connect.ts'
 import { type Environment, now } from '../environment.ts'
-import { checkReport } from './check.ts'
+import { checkReport } from './create.ts'
 import { holdDestinations } from './destinations.ts'
 import { endReport } from './end-runs.ts'
-import { isoOf, promiseSlot } from './promise.ts'
 import { holdReport, REPORT_COLUMNS, type ReportRequest, type ReportRow, writtenColumns } from './report.ts'
+import { isoOf, promiseSlot } from './slot-job.ts'
 import { nextSlot } from './slots.ts'
 
 /** `before` is null when the report was so already: nothing was changed then. */
@@ -38,3 +38,13 @@ export async function updateReport(tx: Tx, environment: Environment, id: string,
 }
 
 const laterOf = (slot: string | null, at: string): string => (slot !== null && slot > at ? slot : at)
+
+/** No further slots, and an end to what is due or under way. The row stays: runs and the ledger know of it. */
+export async function deleteReport(tx: Tx, environment: Environment, id: string): Promise<ReportRow> {
+  const report = await holdReport(tx, environment, id)
+  const at = await now(tx, environment)
+  await endReport(tx, environment, report, 'report_deleted', at)
+  await promiseSlot(tx, environment, report.number, null)
+  await tx.query('update scheduled_reports set deleted_at = $3, next_slot = null where environment = $1 and id = $2', [environment, id, at])
+  return report
+}

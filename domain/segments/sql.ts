@@ -1,13 +1,41 @@
-import { type RawBuilder, sql } from 'kysely'
+import { DummyDriver, Kysely, PostgresAdapter, PostgresIntrospector, PostgresQueryCompiler, type RawBuilder, sql } from 'kysely'
 import type { Environment } from '../environment.ts'
 import { DECIMAL_SQL, isDecimal, upper, versionParts } from './compare.ts'
-import { compile, type Statement } from './compile.ts'
 import type { Comparator, Condition } from './condition.ts'
 import { kindOf, type SubscriptionState } from './metrics.ts'
 import { systemSegment } from './system.ts'
 import { isForever, type TimeValue, timeValue } from './time.ts'
 import { truth } from './value.ts'
 import { all, experimentSql, flagSql, type Is, type Scope, subscriptionStateSql, textSql, versionSql, when } from './values-sql.ts'
+
+/** A piece of SQL and the values of its parameters. */
+export type Statement = { sql: string; parameters: unknown[] }
+
+/** Numbers its parameters from `first`, so that the text can stand in a statement that has some already. */
+class Compiler extends PostgresQueryCompiler {
+  readonly #first: number
+  constructor(first: number) {
+    super()
+    this.#first = first
+  }
+  protected override getCurrentParameterPlaceholder(): string {
+    return `$${this.#first - 1 + this.numParameters}`
+  }
+}
+
+/** Composed by Kysely, run by whoever asked for it: nothing here is connected to a database. */
+export function compile(expression: RawBuilder<unknown>, first = 1): Statement {
+  const builder = new Kysely<unknown>({
+    dialect: {
+      createAdapter: () => new PostgresAdapter(),
+      createDriver: () => new DummyDriver(),
+      createIntrospector: db => new PostgresIntrospector(db),
+      createQueryCompiler: () => new Compiler(first),
+    },
+  })
+  const { sql, parameters } = expression.compile(builder)
+  return { sql, parameters: [...parameters] }
+}
 
 type Sql<T = unknown> = RawBuilder<T>
 type Segments = ReadonlyMap<string, readonly Condition[]>

@@ -1,8 +1,7 @@
 import type { Tx } from '../../store/connect.ts'
-import type { Secrets } from '../projects/seal.ts'
-import { findStoreConfig, nothingStored, openStoreSecret, type StoreConfig, sealStoreSecret } from './config.ts'
-import { judgeStoreChange, type StoreChange } from './judge.ts'
-import { PARTS, type StorePlatform } from './platform.ts'
+import type { Secrets } from '../projects/secrets.ts'
+import { findStoreConfig, nothingStored, openStoreSecret, PARTS, type StoreConfig, type StorePlatform, sealStoreSecret } from './config.ts'
+import { judgeStoreChange, type StoreChange } from './validate-credentials.ts'
 
 type Owner = { secrets: Secrets; project: number; platform: StorePlatform }
 

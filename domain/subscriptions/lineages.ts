@@ -1,7 +1,7 @@
-import { type PurchaseRow, TARGET_PLATFORM } from '../purchases/purchase.ts'
 import { chain, type Link } from './chain.ts'
 import type { Period } from './period.ts'
 import { type Posted, postedPeriods } from './posted.ts'
+import { type PurchaseRow, TARGET_PLATFORM } from './purchase.ts'
 import { periodOf } from './recorded.ts'
 import { type Timeline, timelineOf } from './timeline.ts'
 

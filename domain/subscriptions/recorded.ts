@@ -1,8 +1,8 @@
 import type { Tx } from '../../store/connect.ts'
 import type { Environment } from '../environment.ts'
 import { compareAmounts } from '../events/money.ts'
-import { PURCHASE_COLUMNS, type PurchaseRow } from '../purchases/purchase.ts'
 import type { Period } from './period.ts'
+import { PURCHASE_COLUMNS, type PurchaseRow } from './purchase.ts'
 
 /**
  * Every purchase that is recorded for the users, lineage by lineage in the order of their periods. Those that begin together are told

@@ -2,7 +2,7 @@ import type { Db, Tx } from '../../store/connect.ts'
 import { isUniqueViolation } from '../../store/failures.ts'
 import type { Environment } from '../environment.ts'
 import { alreadyExists, notFound } from '../refusal.ts'
-import { createIdentifiedUsers } from './create.ts'
+import { createIdentifiedUsers } from './user.ts'
 
 export type Identity = { id: string; user_id: string }
 

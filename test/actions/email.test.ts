@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { sealSecret } from '../../domain/integrations/secret.ts'
+import { sealSecret } from '../../domain/integrations/config.ts'
 import { emailSender, type InstallationMail } from '../../workflows/actions/email.ts'
 import { StepSkipped } from '../../workflows/automation/step-kind.ts'
 import { StopRetrying } from '../../workflows/engine/policy.ts'

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { readConfig } from '../../config.ts'
+import { readConfig } from '../../app/config.ts'
 
 test('the installation’s own mail server is off unless it is set up', () => expect(readConfig({}).mail).toBeUndefined())
 

@@ -1,9 +1,8 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { CANCEL_DUE, cancelLater } from '../../domain/automation-runs/cancel-later.ts'
-import { cancelMore } from '../../domain/automation-runs/cancel-more.ts'
-import type { Step } from '../../domain/automations/data.ts'
+import { CANCEL_DUE, cancelLater, cancelMore } from '../../domain/automation-runs/cancel.ts'
+import type { Step } from '../../domain/automation-runs/definition.ts'
 import { changeAutomationStatus } from '../../domain/automations/status.ts'
-import { mendOrphans } from '../../domain/runs/orphans.ts'
+import { mendOrphans } from '../../domain/reconciliation/orphans.ts'
 import { transaction } from '../../store/transaction.ts'
 import { type AutomationBench, automationBench, NO_EFFECTS } from '../harness/automation-runs.ts'
 

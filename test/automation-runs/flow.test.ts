@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import type { Step } from '../../domain/automations/data.ts'
+import type { Step } from '../../domain/automation-runs/definition.ts'
 import { type AutomationBench, automationBench } from '../harness/automation-runs.ts'
 
 let bench: AutomationBench

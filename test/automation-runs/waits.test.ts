@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { cancelRun } from '../../domain/automation-runs/cancel.ts'
+import type { Step } from '../../domain/automation-runs/definition.ts'
 import { lockRun } from '../../domain/automation-runs/run.ts'
-import type { Step } from '../../domain/automations/data.ts'
 import { type Appended, type AutomationBench, automationBench } from '../harness/automation-runs.ts'
 import { until } from '../harness/until.ts'
 

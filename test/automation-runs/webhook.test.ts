@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { wakeRuns } from '../../domain/automation-runs/wake.ts'
-import type { Step } from '../../domain/automations/data.ts'
+import type { Step } from '../../domain/automation-runs/definition.ts'
+import { wakeRuns } from '../../domain/jobs/wake-runs.ts'
 import { transaction } from '../../store/transaction.ts'
 import { type AutomationBench, automationBench } from '../harness/automation-runs.ts'
 import { storedIntegration } from '../harness/stored-integration.ts'

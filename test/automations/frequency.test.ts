@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import type { Frequency } from '../../domain/automations/data.ts'
-import { type Facts, SKIP_REASONS, Starts, skipReason, WINDOW } from '../../domain/automations/starting.ts'
+import type { Frequency } from '../../domain/automation-runs/definition.ts'
+import { type Facts, SKIP_REASONS, Starts, skipReason, WINDOW } from '../../domain/automation-runs/starting.ts'
 
 const MINUTE = 60_000_000
 

@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import type { Ring } from '../../domain/runs/ring.ts'
+import type { Ring } from '../../domain/jobs/sweep.ts'
 import { bullmqQueue } from '../../workers/bullmq.ts'
 import { pgBossQueue } from '../../workers/pg-boss.ts'
 import type { Queue } from '../../workers/queue.ts'

@@ -1,6 +1,6 @@
-import { readConfig } from '../../config.ts'
-import { logger } from '../../logger.ts'
-import { startPerennial } from '../../perennial.ts'
+import { readConfig } from '../../app/config.ts'
+import { logger } from '../../app/logger.ts'
+import { startPerennial } from '../../app/start.ts'
 
 // The product's worker, which dies as by kill -9 when it comes to CRASH_POINT for the CRASH_AFTER-th time.
 let left = Number(process.env.CRASH_AFTER)

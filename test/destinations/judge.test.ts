@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { byStatus } from '../../workflows/destinations/judge.ts'
+import { byStatus } from '../../workflows/destinations/classify-response.ts'
 import { eventDestinations } from '../../workflows/destinations/registry.ts'
 import type { Answer, Request } from '../../workflows/outgoing/request.ts'
 import { occurrence } from '../harness/occurrence.ts'

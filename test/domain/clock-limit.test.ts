@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { advanceClock } from '../../domain/clock/advance.ts'
 import { readClock } from '../../domain/clock/clock.ts'
+import { advanceClock } from '../../domain/reconciliation/advance-clock.ts'
 import { startApi, type TestApi } from '../harness/api.ts'
 
 let api: TestApi

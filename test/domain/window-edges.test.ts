@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { createProject } from '../../domain/projects/create.ts'
-import { secretsFrom } from '../../domain/projects/seal.ts'
+import { secretsFrom } from '../../domain/projects/secrets.ts'
 import { transaction } from '../../store/transaction.ts'
 import { type FreshDatabase, freshDatabase } from '../harness/database.ts'
 

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { answerRing } from '../../domain/runs/answer.ts'
-import { holdFence, LeaseLost, writeStep } from '../../domain/runs/record.ts'
+import { holdFence, LeaseLost, writeStep } from '../../domain/jobs/record.ts'
+import { answerRing } from '../../domain/jobs/take-batch.ts'
 import { connect } from '../../store/connect.ts'
 import { transaction } from '../../store/transaction.ts'
 import { type Bench, engineBench } from '../harness/engine.ts'

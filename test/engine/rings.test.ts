@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { answerRing } from '../../domain/runs/answer.ts'
-import { BACKLOG, type Handful, RING_SIZE, type Ring, type Room, takeRings } from '../../domain/runs/ring.ts'
+import { BACKLOG, type Handful, RING_SIZE, type Ring, type Room, takeRings } from '../../domain/jobs/sweep.ts'
+import { answerRing } from '../../domain/jobs/take-batch.ts'
 import type { Queue } from '../../workers/queue.ts'
 import { type Bench, engineBench, workflow } from '../harness/engine.ts'
 import { standFor } from '../harness/rings.ts'

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { slots } from '../../workers/slots.ts'
+import { slots } from '../../workers/capacity.ts'
 import { WINDOW } from '../../workers/sweep.ts'
 
 const candidates = (environment: number, destination: number | null, count: number, until = Number.POSITIVE_INFINITY) =>

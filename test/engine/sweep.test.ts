@@ -1,6 +1,6 @@
 import { pino } from 'pino'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { type Ring, takeRings } from '../../domain/runs/ring.ts'
+import { type Ring, takeRings } from '../../domain/jobs/sweep.ts'
 import { LOCK } from '../../store/advisory-locks.ts'
 import type { Pool } from '../../store/connect.ts'
 import { startWorker } from '../../workers/main.ts'

@@ -1,7 +1,7 @@
 import { pino } from 'pino'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { moveClock } from '../../domain/clock/clock.ts'
-import { passTime } from '../../domain/subscriptions/pass.ts'
+import { passTime } from '../../domain/purchases/pass-time.ts'
 import { SUBSCRIPTION_DUE } from '../../domain/subscriptions/store.ts'
 import { startWorker, type Worker } from '../../workers/main.ts'
 import type { Timer } from '../../workers/timers.ts'

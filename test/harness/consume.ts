@@ -1,8 +1,8 @@
 import { type Consumer, consumeBatch } from '../../domain/log/consume.ts'
 import type { ConsumerName } from '../../domain/log/consumer.ts'
-import { CONSUMERS } from '../../domain/log/handlers.ts'
+import { CONSUMERS } from '../../domain/reconciliation/log-handlers.ts'
 import type { Pool } from '../../store/connect.ts'
-import type { Making } from '../../workflows/engine/performer.ts'
+import type { Making } from '../../workflows/engine/handler.ts'
 
 /** Where nobody holds anything: whatever is made is left for the sweeps. */
 export const makingForAll: Making = (_kind, _environment, transact) => transact(null)

@@ -1,7 +1,7 @@
 import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { gunzipSync } from 'node:zlib'
-import { eraseCustomer } from '../../domain/customers/erase.ts'
+import { eraseCustomer } from '../../domain/erasure/erase-customer.ts'
 import type { Pool } from '../../store/connect.ts'
 import { transaction } from '../../store/transaction.ts'
 import { readParquet } from './parquet.ts'

@@ -1,7 +1,7 @@
 import { pino } from 'pino'
 import type { Pool } from '../../store/connect.ts'
-import { type HolderOptions, holder } from '../../workers/holder.ts'
-import type { Performer } from '../../workflows/engine/performer.ts'
+import { type HolderOptions, holder } from '../../workers/executor.ts'
+import type { Performer } from '../../workflows/engine/handler.ts'
 
 /** A holder of one kind, without the worker around it. */
 export const holderOn = (pool: Pool, performer: Performer, options: Partial<HolderOptions> = {}) =>

@@ -13,7 +13,7 @@ export type Running = {
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url))
 /** As `npm start` and `npm run start:deno` do; the product runs on the runtime that runs the test. */
-const COMMAND = 'Deno' in globalThis ? [process.execPath, 'run', '-A', 'main.ts'] : [process.execPath, 'start.mjs']
+const COMMAND = 'Deno' in globalThis ? [process.execPath, 'run', '-A', 'app/main.ts'] : [process.execPath, 'start.mjs']
 
 /** What a process inherits; nothing that configures the product or the test runner. */
 const inherited = () =>

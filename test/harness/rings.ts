@@ -1,6 +1,6 @@
-import { answerRing } from '../../domain/runs/answer.ts'
-import type { Claimed } from '../../domain/runs/claimed.ts'
-import { type Handful, type Ring, type Swept, takeRings } from '../../domain/runs/ring.ts'
+import type { Claimed } from '../../domain/jobs/job.ts'
+import { type Handful, type Ring, type Swept, takeRings } from '../../domain/jobs/sweep.ts'
+import { answerRing } from '../../domain/jobs/take-batch.ts'
 import type { Pool } from '../../store/connect.ts'
 import { until } from './until.ts'
 

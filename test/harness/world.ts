@@ -1,5 +1,5 @@
 // Valid requests for every operation of the description: its documented example, with ids of things that exist.
-import { findKey } from '../../domain/projects/find-key.ts'
+import { findKey } from '../../domain/projects/keys.ts'
 import type { TestApi } from './api.ts'
 import type { Answer, RequestOptions } from './client.ts'
 import { readForAutomations } from './consume.ts'

@@ -4,7 +4,7 @@ import { expect, test } from 'vitest'
 const read = (file: string) => readFileSync(new URL(`../../${file}`, import.meta.url), 'utf8')
 
 test('the table of the README names every variable that is read, and no other', () => {
-  const known = new Set([...read('config.ts').matchAll(/'(PORT|ROLE|[A-Z][A-Z0-9]*_[A-Z0-9_]+)'/g)].map(([, name]) => name))
+  const known = new Set([...read('app/config.ts').matchAll(/'(PORT|ROLE|[A-Z][A-Z0-9]*_[A-Z0-9_]+)'/g)].map(([, name]) => name))
   const [, table = ''] = /\n## Configuration\n([\s\S]*?)\n## /.exec(read('README.md')) ?? []
   const rows = table.split('\n').filter(line => line.startsWith('|'))
   const named = rows.flatMap(row => [...row.split('|')[1]!.matchAll(/`([A-Z0-9_]+)`/g)].map(([, name]) => name))

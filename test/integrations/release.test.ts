@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { expire } from '../../domain/deliveries/give-up.ts'
 import type { OpenDelivery } from '../../domain/deliveries/load.ts'
 import { RELEASE_DUE, releaseMore } from '../../domain/deliveries/release.ts'
+import { expire } from '../../domain/deliveries/suspend.ts'
 import { startApi, type TestApi } from '../harness/api.ts'
 import { type Hook, hook, sandbox } from '../harness/integrations.ts'
 

@@ -1,6 +1,6 @@
 import { pino } from 'pino'
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
-import { promises } from '../../promises.ts'
+import { promises } from '../../app/jobs.ts'
 import type { FileStorage } from '../../store/files/storage.ts'
 import { startWorker, type Worker } from '../../workers/main.ts'
 import { outgoing } from '../../workflows/outgoing/outgoing.ts'

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { takeSlot } from '../../domain/reports/take-slot.ts'
+import { takeSlot } from '../../domain/reports/take-slots.ts'
 import { startApi, type TestApi } from '../harness/api.ts'
 import { reportTo, type Shown, sandbox, webhookTo } from '../harness/reports.ts'
 

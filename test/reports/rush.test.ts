@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { rush } from '../../workflows/scheduled-report/rush.ts'
+import { rush } from '../../workflows/scheduled-report/start-gate.ts'
 
 const NEVER = 2 ** 31 - 1
 

@@ -1,6 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { takeSlot } from '../../domain/reports/take-slot.ts'
-import { takeSlots } from '../../domain/reports/take-slots.ts'
+import { takeSlot, takeSlots } from '../../domain/reports/take-slots.ts'
 import { startApi, type TestApi } from '../harness/api.ts'
 import { item } from '../harness/events.ts'
 import { type Shown, sandbox, webhookTo } from '../harness/reports.ts'

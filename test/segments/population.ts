@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { createProject } from '../../domain/projects/create.ts'
-import { secretsFrom } from '../../domain/projects/seal.ts'
+import { secretsFrom } from '../../domain/projects/secrets.ts'
 import type { Condition } from '../../domain/segments/condition.ts'
 import type { Pool } from '../../store/connect.ts'
 import { transaction } from '../../store/transaction.ts'

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { type Fate, fateOf, type Missed } from '../../domain/reports/fate.ts'
+import { type Fate, fateOf, type Missed } from '../../domain/reports/missed-policy.ts'
 import { type Schedule, type Slot, slotsAfter } from '../../domain/reports/slots.ts'
 
 const MINUTE = 60_000

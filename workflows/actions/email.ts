@@ -1,6 +1,6 @@
 import type { Environment } from '../../domain/environment.ts'
 import { mailSender } from '../../domain/integrations/sender.ts'
-import type { Secrets } from '../../domain/projects/seal.ts'
+import type { Secrets } from '../../domain/projects/secrets.ts'
 import type { Pool } from '../../store/connect.ts'
 import { type Effects, type Email, StepSkipped } from '../automation/step-kind.ts'
 import { StopRetrying } from '../engine/policy.ts'

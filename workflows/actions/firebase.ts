@@ -1,6 +1,6 @@
 import type { Sender } from '../../domain/integrations/sender.ts'
+import { objectIn } from '../destinations/classify-response.ts'
 import { uuidOf } from '../destinations/ids.ts'
-import { objectIn } from '../destinations/judge.ts'
 import { serviceAccount } from '../outgoing/google-token.ts'
 import type { Answer } from '../outgoing/request.ts'
 import { type Message, type Pushed, type PushScope, refusalBy } from './message.ts'

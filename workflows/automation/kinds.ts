@@ -1,4 +1,4 @@
-import type { Step } from '../../domain/automations/data.ts'
+import type { Step } from '../../domain/automation-runs/definition.ts'
 import type { StepKind, StepKinds } from './step-kind.ts'
 import { branch } from './steps/branch.ts'
 import { delay } from './steps/delay.ts'

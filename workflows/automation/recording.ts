@@ -1,8 +1,8 @@
 import type { TimelineStep } from '../../domain/automation-runs/load.ts'
 import { type End, endRuns, recordSteps, type StepRecord, type Suspension, suspendRuns } from '../../domain/automation-runs/record.ts'
-import type { Attempt } from '../../domain/runs/record.ts'
+import type { Attempt } from '../../domain/jobs/record.ts'
 import type { Tx } from '../../store/connect.ts'
-import type { Outcome } from '../engine/performer.ts'
+import type { Outcome } from '../engine/handler.ts'
 import type { Verdict } from './step-kind.ts'
 
 /** Each gives the time of the record; null: the run is no longer ours. */

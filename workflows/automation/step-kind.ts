@@ -1,10 +1,17 @@
+import type { Step, StepType } from '../../domain/automation-runs/definition.ts'
 import type { AutomationRun, TimelineStep } from '../../domain/automation-runs/load.ts'
 import type { RunOccurrence } from '../../domain/automation-runs/trigger.ts'
-import type { Step, StepType } from '../../domain/automations/data.ts'
 import type { Environment } from '../../domain/environment.ts'
-import type { Claimed } from '../../domain/runs/claimed.ts'
-import type { OwnRoom } from '../../domain/runs/own-room.ts'
+import type { OwnRoom } from '../../domain/jobs/claim-on-insert.ts'
+import type { Claimed } from '../../domain/jobs/job.ts'
 import type { Pool, Tx } from '../../store/connect.ts'
+
+/** The triggering event, which goes only with its user, and then the run goes too: whoever misses it is about to lose the run. */
+export async function requireTrigger(triggerOf: StepDeps['triggerOf'], run: AutomationRun): Promise<RunOccurrence> {
+  const occurrence = await triggerOf(run)
+  if (!occurrence) throw new Error(`the event of run ${run.id} is gone`)
+  return occurrence
+}
 
 /** Thrown by an effect that has nobody to go to: the step is recorded as skipped for this reason, and the run goes on. */
 export class StepSkipped extends Error {}

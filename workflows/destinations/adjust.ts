@@ -1,7 +1,7 @@
+import { delivered, judged, retry, said, unsendable } from './classify-response.ts'
 import type { EventDestination } from './destination.ts'
 import { asText, facts, revenueOf } from './facts.ts'
 import { deviceIds, property } from './ids.ts'
-import { delivered, judged, retry, said, unsendable } from './judge.ts'
 import { postForm, text, vendorUrl } from './post.ts'
 
 /** An event token. */

@@ -1,7 +1,7 @@
+import { judged, retry, said } from './classify-response.ts'
 import type { EventDestination } from './destination.ts'
 import { facts, known, revenueOf } from './facts.ts'
 import { deviceIds, loginId, ownProperties } from './ids.ts'
-import { judged, retry, said } from './judge.ts'
 import { postJson, text, vendorUrl } from './post.ts'
 
 /**

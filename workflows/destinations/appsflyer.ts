@@ -1,7 +1,7 @@
+import { judged, unsendable } from './classify-response.ts'
 import type { EventDestination } from './destination.ts'
 import { isoTime, known, revenueOf } from './facts.ts'
 import { deviceIds, personId, property } from './ids.ts'
-import { judged, unsendable } from './judge.ts'
 import { postJson, text, vendorUrl } from './post.ts'
 
 /**

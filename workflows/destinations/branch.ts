@@ -1,7 +1,7 @@
+import { judged, retry, said, unsendable } from './classify-response.ts'
 import type { EventDestination } from './destination.ts'
 import { asText, facts, known, revenueOf } from './facts.ts'
 import { deviceIds, personId } from './ids.ts'
-import { judged, retry, said, unsendable } from './judge.ts'
 import { postJson, text, vendorUrl } from './post.ts'
 
 /** Names of Branch's own events: everything else is a custom event. */

@@ -1,8 +1,8 @@
+import { judged, reject, unsendable } from './classify-response.ts'
 import type { EventDestination } from './destination.ts'
 import { facts, isoTime, known, revenueOf, type Value } from './facts.ts'
 import { fitted } from './fitted.ts'
 import { personId } from './ids.ts'
-import { judged, reject, unsendable } from './judge.ts'
 import { postJson, text, vendorUrl } from './post.ts'
 
 /** Of an event's properties. */

@@ -1,7 +1,7 @@
+import { judged, reject, unsendable } from './classify-response.ts'
 import type { EventDestination } from './destination.ts'
 import { facts, known, revenueOf, type Value } from './facts.ts'
 import { personId } from './ids.ts'
-import { judged, reject, unsendable } from './judge.ts'
 import { postJson, text, vendorUrl } from './post.ts'
 
 const MAX_NAME = 120

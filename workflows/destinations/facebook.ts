@@ -1,8 +1,8 @@
+import { judged, reject, retry, unsendable } from './classify-response.ts'
 import type { EventDestination } from './destination.ts'
 import { facts, revenueOf } from './facts.ts'
 import { fitted } from './fitted.ts'
 import { deviceIds, personId, property } from './ids.ts'
-import { judged, reject, retry, unsendable } from './judge.ts'
 import { postJson, text, vendorUrl } from './post.ts'
 
 /** An event has 25 parameters, those with an underscore in front included. */

@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto'
+import { judged, unsendable } from './classify-response.ts'
 import type { EventDestination } from './destination.ts'
 import { facts, revenueOf, type Value } from './facts.ts'
 import { fitted } from './fitted.ts'
 import { loginId, property } from './ids.ts'
-import { judged, unsendable } from './judge.ts'
 import { postJson, text, vendorUrl } from './post.ts'
 
 const MAX_NAME = 40

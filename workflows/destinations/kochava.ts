@@ -1,7 +1,7 @@
+import { judged, reject, retry, said, unsendable } from './classify-response.ts'
 import type { EventDestination } from './destination.ts'
 import { facts, known, revenueOf } from './facts.ts'
 import { deviceIds, personId, property } from './ids.ts'
-import { judged, reject, retry, said, unsendable } from './judge.ts'
 import { postJson, text, vendorUrl } from './post.ts'
 
 /**

@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto'
+import { judged, unsendable } from './classify-response.ts'
 import type { EventDestination } from './destination.ts'
 import { asText, facts, isoTime } from './facts.ts'
 import { property } from './ids.ts'
-import { judged, unsendable } from './judge.ts'
 import { basicAuth, postJson, text, vendorUrl } from './post.ts'
 
 const MAX_NAME = 30

@@ -1,7 +1,7 @@
+import { judged, reject } from './classify-response.ts'
 import type { EventDestination } from './destination.ts'
 import { facts, known } from './facts.ts'
 import { loginId, personId } from './ids.ts'
-import { judged, reject } from './judge.ts'
 import { basicAuth, postJson, text, vendorUrl } from './post.ts'
 
 /**

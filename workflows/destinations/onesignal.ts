@@ -1,8 +1,8 @@
+import { judged, reject, unsendable } from './classify-response.ts'
 import type { EventDestination } from './destination.ts'
 import { facts, isoTime } from './facts.ts'
 import { fitted } from './fitted.ts'
 import { personId, uuidOf } from './ids.ts'
-import { judged, reject, unsendable } from './judge.ts'
 import { postJson, text, vendorUrl } from './post.ts'
 
 /** OneSignal cuts nothing: what is longer is refused. */

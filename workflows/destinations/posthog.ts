@@ -1,7 +1,7 @@
+import { judged, retry } from './classify-response.ts'
 import type { EventDestination } from './destination.ts'
 import { facts, isoTime, known } from './facts.ts'
 import { deviceIds, ownProperties, personId, uuidOf } from './ids.ts'
-import { judged, retry } from './judge.ts'
 import { postJson, text, vendorUrl } from './post.ts'
 
 /**

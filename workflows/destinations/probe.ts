@@ -1,6 +1,6 @@
-import type { IntegrationProbe, Sample, Tried } from '../../domain/integrations/probe.ts'
+import type { IntegrationProbe, Sample, Tried } from '../../domain/integrations/start-test.ts'
 import { orderedId } from '../../store/ids.ts'
-import { messageOf } from '../engine/message-of.ts'
+import { messageOf } from '../engine/policy.ts'
 import { googleTokens } from '../outgoing/google-token.ts'
 import type { Outgoing } from '../outgoing/request.ts'
 import { REPORT_SLUGS, type ReportDestination, type ReportSlug } from '../report-destinations/report-destination.ts'

@@ -1,7 +1,7 @@
+import { byStatus, judged, reject, said, unsendable } from './classify-response.ts'
 import type { EventDestination } from './destination.ts'
 import { facts, known } from './facts.ts'
 import { deviceIds, personId, property } from './ids.ts'
-import { byStatus, judged, reject, said, unsendable } from './judge.ts'
 import { postJson, text, vendorUrl } from './post.ts'
 
 /**

@@ -1,8 +1,8 @@
+import { judged, reject } from './classify-response.ts'
 import type { EventDestination } from './destination.ts'
 import { facts, isoTime, known, revenueOf } from './facts.ts'
 import { fitted } from './fitted.ts'
 import { deviceIds, loginId, ownProperties } from './ids.ts'
-import { judged, reject } from './judge.ts'
 import { basicAuth, postJson, text, vendorUrl } from './post.ts'
 
 /** A call may have 32 KB; the traits and the context need some of it. */

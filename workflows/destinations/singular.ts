@@ -1,8 +1,8 @@
+import { judged, reject, retry, said, unsendable } from './classify-response.ts'
 import type { EventDestination } from './destination.ts'
 import { facts, revenueOf } from './facts.ts'
 import { fitted } from './fitted.ts'
 import { deviceIds, personId } from './ids.ts'
-import { judged, reject, retry, said, unsendable } from './judge.ts'
 import { postForm, text, vendorUrl } from './post.ts'
 
 const MAX_NAME = 32

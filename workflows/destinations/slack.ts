@@ -1,7 +1,7 @@
+import { judged } from './classify-response.ts'
 import type { EventDestination } from './destination.ts'
 import { facts, isoTime } from './facts.ts'
 import { loginId } from './ids.ts'
-import { judged } from './judge.ts'
 import { postJson, text } from './post.ts'
 
 /** A section takes 3,000 characters. */

@@ -1,7 +1,7 @@
+import { byStatus, judged, unsendable } from './classify-response.ts'
 import type { EventDestination } from './destination.ts'
 import { revenueOf } from './facts.ts'
 import { deviceIds, personId, property } from './ids.ts'
-import { byStatus, judged, unsendable } from './judge.ts'
 import { basicAuth, postForm, text, vendorUrl } from './post.ts'
 
 /** What Tenjin reads as "tracking is off". */

@@ -1,8 +1,8 @@
 import { FORMER_SIGNING_SECRET, SIGNING_SECRET } from '../../domain/integrations/config.ts'
 import type { Answer } from '../outgoing/request.ts'
 import { webhookHeaders } from '../outgoing/signature.ts'
+import { judged } from './classify-response.ts'
 import type { EventDestination, Sent, Settings } from './destination.ts'
-import { judged } from './judge.ts'
 import { nothingSent } from './nothing-sent.ts'
 import { webhookBody } from './webhook-body.ts'
 

@@ -1,5 +1,4 @@
 import { now } from '../../domain/environment.ts'
-import type { ClaimedRun } from '../../domain/runs/begin.ts'
 import {
   type Attempt,
   endRun,
@@ -9,13 +8,13 @@ import {
   type RecordedStep,
   suspendRun,
   writeStep,
-} from '../../domain/runs/record.ts'
+} from '../../domain/jobs/record.ts'
+import type { ClaimedRun } from '../../domain/jobs/workflow-run.ts'
 import type { Pool, Tx } from '../../store/connect.ts'
 import { transaction } from '../../store/transaction.ts'
 import type { AtCrashPoint } from './crash-point.ts'
-import { messageOf } from './message-of.ts'
-import type { Signals } from './performer.ts'
-import { PartlyDone, type Policies, RetryAt, type RetryPolicy, StopRetrying, waitAfter } from './policy.ts'
+import type { Signals } from './handler.ts'
+import { messageOf, PartlyDone, type Policies, RetryAt, type RetryPolicy, StopRetrying, waitAfter } from './policy.ts'
 import type { RunContext, StepOptions, Transacting } from './workflow.ts'
 
 /** Control flow: the run lives on, but not now and not necessarily here. */

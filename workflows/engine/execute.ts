@@ -1,10 +1,10 @@
-import { beginRun, type ClaimedRun } from '../../domain/runs/begin.ts'
-import { finishRun, holdFence, LeaseLost, recordedSteps } from '../../domain/runs/record.ts'
+import { finishRun, holdFence, LeaseLost, recordedSteps } from '../../domain/jobs/record.ts'
+import { beginRun, type ClaimedRun } from '../../domain/jobs/workflow-run.ts'
 import type { Pool } from '../../store/connect.ts'
 import { transaction } from '../../store/transaction.ts'
 import { Interrupted, runContext, StepFailed, Suspended } from './context.ts'
 import { type AtCrashPoint, NOWHERE } from './crash-point.ts'
-import type { Outcome, Performer, Signals } from './performer.ts'
+import type { Outcome, Performer, Signals } from './handler.ts'
 import type { Policies } from './policy.ts'
 import type { Workflow } from './workflow.ts'
 

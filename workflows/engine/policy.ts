@@ -1,3 +1,12 @@
+const CHARACTERS = 1000
+
+/**
+ * An error in words that can be recorded: others' words may hold a NUL or half of a pair, or be cut through a pair, none of which
+ * Postgres takes in JSON. An attempt that cannot be recorded would be made again for ever.
+ */
+export const messageOf = (error: unknown): string =>
+  (error instanceof Error ? error.message : String(error)).replaceAll('\0', '').slice(0, CHARACTERS).toWellFormed()
+
 /** How an effect is repeated: waits in seconds before the 2nd, 3rd … attempt; one more attempt than waits. */
 export type RetryPolicy = { waits: readonly number[]; attemptLimitMs: number }
 

@@ -1,6 +1,6 @@
 import { ERASE_WORKFLOW, exportToErase } from '../../domain/exports/erasure.ts'
 import { erasureState, replaceFile } from '../../domain/exports/rewrite.ts'
-import { createRun } from '../../domain/runs/create.ts'
+import { createRun } from '../../domain/jobs/workflow-run.ts'
 import type { Pool } from '../../store/connect.ts'
 import type { FileStorage } from '../../store/files/storage.ts'
 import type { Workflow } from '../engine/workflow.ts'

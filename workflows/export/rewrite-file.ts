@@ -1,22 +1,9 @@
 import { createHash } from 'node:crypto'
-import type { Environment } from '../../domain/environment.ts'
 import type { Part } from '../../domain/exports/export.ts'
 import { type NewFile, type StoredFile, storedFile, usageOf } from '../../domain/exports/rewrite.ts'
 import { USER_KEY } from '../../domain/exports/statement.ts'
-import type { Pool } from '../../store/connect.ts'
 import { filterParquet } from '../../store/files/parquet-filter.ts'
-import type { FileStorage } from '../../store/files/storage.ts'
-import { rewriteText } from './rewrite-text.ts'
-
-export type RewriteOptions = {
-  pool: Pool
-  storage: FileStorage
-  environment: Environment
-  file: string
-  /** Begins with the run's number; different for every attempt. */
-  mark: string
-  signal: AbortSignal
-}
+import { type FileToRewrite, type RewriteOptions, rewriteText } from './rewrite-text.ts'
 
 /** `of`: the file that was read. `file`: null when no row had to go. `replaced`: parts that the new file has no more. */
 export type Rewritten = { of: string; erased: string[]; file: NewFile | null; replaced: string[] }
@@ -50,15 +37,6 @@ async function rewrite(stored: StoredFile, { storage, file, mark, signal }: Rewr
   if (made === null) return { of, erased, file: null, replaced: [] }
   const kept = new Set(made.parts.map(part => part.name))
   return { of, erased, file: made, replaced: old.map(part => part.name).filter(name => !kept.has(name)) }
-}
-
-export type FileToRewrite = {
-  storage: FileStorage
-  file: string
-  stored: StoredFile
-  /** Of the new part number n. */
-  name: (n: number) => string
-  signal: AbortSignal
 }
 
 class NothingGoes extends Error {}

@@ -2,10 +2,12 @@ import { createHash, type Hash } from 'node:crypto'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { createGunzip, createGzip } from 'node:zlib'
+import type { Environment } from '../../domain/environment.ts'
 import type { Part } from '../../domain/exports/export.ts'
-import type { NewFile } from '../../domain/exports/rewrite.ts'
+import type { NewFile, StoredFile } from '../../domain/exports/rewrite.ts'
+import type { Pool } from '../../store/connect.ts'
+import type { FileStorage } from '../../store/files/storage.ts'
 import { type Count, type Filter, keptRows, userOfRow } from './kept-rows.ts'
-import type { FileToRewrite } from './rewrite-file.ts'
 
 const CHUNK_BYTES = 256 * 1024
 
@@ -76,4 +78,21 @@ export async function rewriteText(options: FileToRewrite): Promise<NewFile | nul
   }
   if (parts.every((part, i) => part === stored.parts[i])) return null
   return { parts, bytes: parts.reduce((sum, part) => sum + part.bytes, 0), sha256: hash.digest('hex') }
+}
+export type FileToRewrite = {
+  storage: FileStorage
+  file: string
+  stored: StoredFile
+  /** Of the new part number n. */
+  name: (n: number) => string
+  signal: AbortSignal
+}
+export type RewriteOptions = {
+  pool: Pool
+  storage: FileStorage
+  environment: Environment
+  file: string
+  /** Begins with the run's number; different for every attempt. */
+  mark: string
+  signal: AbortSignal
 }

@@ -1,5 +1,5 @@
+import { judged } from '../destinations/classify-response.ts'
 import type { Sent } from '../destinations/destination.ts'
-import { judged } from '../destinations/judge.ts'
 import { nothingSent } from '../destinations/nothing-sent.ts'
 import { type GoogleTokens, serviceAccount } from '../outgoing/google-token.ts'
 import { keptText } from '../outgoing/kept.ts'

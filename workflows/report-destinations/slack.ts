@@ -1,5 +1,5 @@
+import { judged } from '../destinations/classify-response.ts'
 import type { Sent } from '../destinations/destination.ts'
-import { judged } from '../destinations/judge.ts'
 import type { Outgoing } from '../outgoing/request.ts'
 import type { ReportDestination, ReportScope } from './report-destination.ts'
 import { toldInWords } from './told.ts'

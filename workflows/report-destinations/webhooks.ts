@@ -1,5 +1,5 @@
+import { judged } from '../destinations/classify-response.ts'
 import type { Sent, Settings } from '../destinations/destination.ts'
-import { judged } from '../destinations/judge.ts'
 import { nothingSent } from '../destinations/nothing-sent.ts'
 import type { Outgoing } from '../outgoing/request.ts'
 import { webhookHeaders } from '../outgoing/signature.ts'

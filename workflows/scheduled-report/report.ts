@@ -1,12 +1,10 @@
-import { beginReport, promiseDeliveries } from '../../domain/reports/begin.ts'
-import { exportOf } from '../../domain/reports/export-of.ts'
-import { EXPORT_FAILED } from '../../domain/reports/outcome.ts'
-import { FILE_WORKFLOW, REPORT_WORKFLOW } from '../../domain/reports/run.ts'
+import { beginReport, promiseDeliveries } from '../../domain/reports/begin-runs.ts'
+import { EXPORT_FAILED, exportOf, FILE_WORKFLOW, REPORT_WORKFLOW } from '../../domain/reports/run.ts'
 import { settleAll } from '../../domain/reports/settle.ts'
 import { StopRetrying } from '../engine/policy.ts'
 import type { Workflow } from '../engine/workflow.ts'
 import { type ExportDeps, failFile, makeFile } from '../export/export.ts'
-import type { Rush } from './rush.ts'
+import type { Rush } from './start-gate.ts'
 
 /** Each is one transaction. */
 const STARTS = 8

@@ -1,17 +1,15 @@
 import { STATEMENT_TIMEOUT_MS, type Tx } from '../../../store/connect.ts'
+import { type AutomationData, placedSteps, stepsOf } from '../../automation-runs/definition.ts'
+import { SKIP_REASONS, type SkipReason, Starts, skipReason } from '../../automation-runs/starting.ts'
 import type { Environment } from '../../environment.ts'
-import { slugNamed } from '../../events/named-type.ts'
+import { slugOf } from '../../events/catalogue.ts'
 import type { LogEvent } from '../../log/consumer.ts'
-import { logMicros } from '../../log/time.ts'
 import { Refusal } from '../../refusal.ts'
-import { type AutomationData, stepsOf } from '../data.ts'
-import { initiatorSlugs } from '../initiators.ts'
+import { logMicros } from '../../time/instant.ts'
+import { initiatorSlugs } from '../create.ts'
 import { membersOf } from '../members.ts'
-import { placedSteps } from '../placed.ts'
-import { SKIP_REASONS, type SkipReason, Starts, skipReason } from '../starting.ts'
 import { answerAll } from './answer.ts'
-import { pagesOf, type Window } from './log.ts'
-import { type Ask, type Place, play, type Told } from './play.ts'
+import { type Ask, type Place, pagesOf, play, type Told, type Window } from './play.ts'
 
 export type Backtest = {
   events: number
@@ -62,7 +60,7 @@ export async function backtest(
     environment,
     steps,
     now: logMicros(rows[0]!.now) / 1000,
-    slug: (event: string) => slugNamed(event)!,
+    slug: (event: string) => slugOf(event)!,
     reach: (step: string) => {
       told.steps[step]!++
     },

@@ -1,6 +1,5 @@
 import { fillIn } from '../../../domain/automation-runs/placeholders.ts'
-import { requireTrigger } from '../require-trigger.ts'
-import { type StepKinds, succeeded } from '../step-kind.ts'
+import { requireTrigger, type StepKinds, succeeded } from '../step-kind.ts'
 
 export const email: StepKinds['email'] = {
   by: 'effect',

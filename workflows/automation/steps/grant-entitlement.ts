@@ -1,7 +1,7 @@
 import { deadlineAfter } from '../../../domain/automation-runs/deadline.ts'
 import { extendGrant } from '../../../domain/automation-runs/extend-grant.ts'
 import { Refusal } from '../../../domain/refusal.ts'
-import { requireUser } from '../../../domain/users/lock.ts'
+import { requireUser } from '../../../domain/users/user.ts'
 import { wireTime } from '../../../store/connect.ts'
 import { failed, type StepKinds, skipped, succeeded } from '../step-kind.ts'
 

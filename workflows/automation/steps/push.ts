@@ -1,5 +1,4 @@
-import { requireTrigger } from '../require-trigger.ts'
-import { type StepKinds, succeeded } from '../step-kind.ts'
+import { requireTrigger, type StepKinds, succeeded } from '../step-kind.ts'
 
 export const push: StepKinds['push'] = {
   by: 'effect',

@@ -1,6 +1,6 @@
-import { storePendingScreen } from '../../../domain/automation-runs/pending-screen.ts'
+import { storePendingScreen } from '../../../domain/pending-screens/pending-screen.ts'
 import { Refusal } from '../../../domain/refusal.ts'
-import { lockUsers } from '../../../domain/users/lock.ts'
+import { lockUsers } from '../../../domain/users/user.ts'
 import { failed, type StepKinds, skipped, succeeded } from '../step-kind.ts'
 
 export const screen: StepKinds['screen'] = {

@@ -1,0 +1,145 @@
+import { resolve } from 'node:path'
+import type { RateLimit } from '../api/rate-limit.ts'
+import { KEY_FORMS } from '../domain/projects/keys.ts'
+import type { UnverifiedPurchases } from '../domain/purchases/verification.ts'
+import type { S3Options } from '../store/files/s3-client.ts'
+import type { InstallationMail } from '../workflows/actions/email.ts'
+import { hostOf } from '../workflows/outgoing/mail-address.ts'
+import { smtpServer } from '../workflows/outgoing/smtp-url.ts'
+
+export type Role = 'all' | 'api' | 'worker'
+
+export type Config = {
+  port: number
+  dataDir: string
+  /** Absent: the embedded Postgres in dataDir. */
+  databaseUrl: string | undefined
+  /** Absent: the queue is kept in the database. */
+  redisUrl: string | undefined
+  /** Opens the operator's pages; absent: there are none. */
+  operatorPassword: string | undefined
+  role: Role
+  appSecret: string | undefined
+  bootstrap: { secretKey: string | undefined; projectKey: string | undefined }
+  publicUrl: string | undefined
+  rateLimit: RateLimit
+  projectRateLimit: RateLimit
+  unverifiedPurchases: UnverifiedPurchases
+  /** Outgoing calls may reach private and loopback addresses, and `http`. */
+  allowPrivateNetwork: boolean
+  /** Sends the e-mails of environments that have no `email` integration. */
+  mail: InstallationMail | undefined
+  /** Where export files go; absent: a folder in dataDir. */
+  s3: S3Options | undefined
+  leaseMs: number
+  exportPartRows: number
+  answerCheckShare: number
+  logLevel: string
+}
+
+/** The message is the one line that is printed before exit 1. */
+export class ConfigError extends Error {}
+
+type Env = Record<string, string | undefined>
+
+const OF_S3 = ['S3_REGION', 'S3_ENDPOINT', 'S3_PREFIX', 'S3_ACCESS_KEY_ID', 'S3_SECRET_ACCESS_KEY', 'S3_FORCE_PATH_STYLE']
+const LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']
+const ROLES: Role[] = ['all', 'api', 'worker']
+
+/** Reads the environment; throws ConfigError naming the variable, its value (unless secret) and what it should be. */
+export function readConfig(env: Env): Config {
+  const text = (name: string) => env[name] || undefined
+
+  const number = (name: string, fallback: number, min: number, max: number, isWhole = true) => {
+    const given = text(name)
+    if (given === undefined) return fallback
+    const value = Number(given)
+    if (!Number.isFinite(value) || (isWhole && !Number.isInteger(value)) || value < min || value > max) {
+      throw new ConfigError(`${name}=${given}: must be ${isWhole ? 'a whole number' : 'a number'} from ${min} to ${max}`)
+    }
+    return value
+  }
+
+  const oneOf = <T extends string>(name: string, words: readonly T[], fallback: T): T => {
+    const given = text(name) ?? fallback
+    if (!words.includes(given as T)) throw new ConfigError(`${name}=${given}: must be one of ${words.join(', ')}`)
+    return given as T
+  }
+
+  const url = (name: string, protocols: string[]) => {
+    const given = text(name)
+    if (given !== undefined && !(URL.canParse(given) && protocols.includes(new URL(given).protocol))) {
+      throw new ConfigError(`${name} must be an address that begins with ${protocols.map(protocol => `${protocol}//`).join(' or ')}`)
+    }
+    return given
+  }
+
+  const key = (name: string, form: RegExp, rule: string) => {
+    const given = text(name)
+    if (given !== undefined && !form.test(given)) throw new ConfigError(`${name} must be ${rule}`)
+    return given
+  }
+
+  const databaseUrl = url('DATABASE_URL', ['postgres:', 'postgresql:'])
+  const appSecret = text('APP_SECRET')
+  if (databaseUrl && !appSecret)
+    throw new ConfigError('DATABASE_URL needs APP_SECRET, the key for secrets at rest: set it to 32 or more random characters')
+  if (appSecret && appSecret.length < 16) throw new ConfigError('APP_SECRET must have at least 16 characters')
+  const operatorPassword = text('OPERATOR_PASSWORD')
+  if (operatorPassword && operatorPassword.length < 12) throw new ConfigError('OPERATOR_PASSWORD must have at least 12 characters')
+
+  const s3 = (): S3Options | undefined => {
+    const bucket = text('S3_BUCKET')
+    const lonely = OF_S3.find(name => text(name) !== undefined)
+    if (bucket === undefined && lonely) throw new ConfigError(`${lonely} needs S3_BUCKET, the bucket for export files`)
+    if (bucket === undefined) return undefined
+    const [accessKeyId, secretAccessKey] = [text('S3_ACCESS_KEY_ID'), text('S3_SECRET_ACCESS_KEY')]
+    if (!accessKeyId !== !secretAccessKey)
+      throw new ConfigError('S3_ACCESS_KEY_ID and S3_SECRET_ACCESS_KEY belong together: set both or neither')
+    const endpoint = url('S3_ENDPOINT', ['http:', 'https:'])
+    return {
+      bucket,
+      region: text('S3_REGION') ?? 'us-east-1',
+      endpoint,
+      prefix: text('S3_PREFIX') ?? 'exports/',
+      credentials: accessKeyId && secretAccessKey ? { accessKeyId, secretAccessKey } : undefined,
+      // Few servers of one's own have a name for every bucket.
+      forcePathStyle: oneOf('S3_FORCE_PATH_STYLE', ['true', 'false'], endpoint ? 'true' : 'false') === 'true',
+    }
+  }
+
+  const smtpUrl = url('SMTP_URL', ['smtp:', 'smtps:'])
+  const smtpFrom = text('SMTP_FROM')
+  if (smtpUrl && !(smtpFrom && hostOf(smtpFrom)))
+    throw new ConfigError('SMTP_URL needs SMTP_FROM, whom e-mails are from: an address, or a name and <address>')
+
+  const perSecond = number('RATE_LIMIT_PER_SECOND', 1000, 0, 1_000_000, false)
+  const projectPerSecond = number('RATE_LIMIT_PROJECT_PER_SECOND', 0, 0, 1_000_000, false)
+  return {
+    port: number('PORT', 8080, 0, 65_535),
+    dataDir: resolve(text('DATA_DIR') ?? 'data'),
+    databaseUrl,
+    redisUrl: url('REDIS_URL', ['redis:', 'rediss:']),
+    operatorPassword,
+    role: oneOf('ROLE', ROLES, 'all'),
+    appSecret,
+    bootstrap: {
+      secretKey: key('BOOTSTRAP_SECRET_KEY', KEY_FORMS.secret, 'sk_ and 16 to 128 of A-Z a-z 0-9 _ -'),
+      projectKey: key('BOOTSTRAP_PROJECT_KEY', KEY_FORMS.project, '32 of A-Z a-z 0-9 _ -'),
+    },
+    publicUrl: url('PUBLIC_URL', ['http:', 'https:'])?.replace(/\/+$/, ''),
+    rateLimit: { perSecond, burst: number('RATE_LIMIT_BURST', 2000, 1, 10_000_000) },
+    projectRateLimit: {
+      perSecond: projectPerSecond,
+      burst: number('RATE_LIMIT_PROJECT_BURST', Math.max(1, Math.ceil(projectPerSecond * 2)), 1, 10_000_000),
+    },
+    unverifiedPurchases: oneOf('UNVERIFIED_PURCHASES', ['secret', 'all', 'none'], 'secret'),
+    allowPrivateNetwork: oneOf('ALLOW_PRIVATE_NETWORK', ['true', 'false'], 'false') === 'true',
+    mail: smtpUrl && smtpFrom ? { server: smtpServer(smtpUrl), from: smtpFrom } : undefined,
+    s3: s3(),
+    leaseMs: number('LEASE_SECONDS', 30, 1, 3600) * 1000,
+    exportPartRows: number('EXPORT_PART_ROWS', 100_000, 1, 10_000_000),
+    answerCheckShare: number('ANSWER_CHECK_SHARE', 0.001, 0, 1, false),
+    logLevel: oneOf('LOG_LEVEL', LEVELS, 'info'),
+  }
+}

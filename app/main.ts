@@ -1,0 +1,59 @@
+import { type Config, readConfig } from './config.ts'
+import { operatorLine } from './exit-line.ts'
+import { logger } from './logger.ts'
+import { QUEUES_PAGE, queueLine } from './queue.ts'
+import { type Perennial, startPerennial } from './start.ts'
+
+function greet({ url, keys }: Perennial, config: Config): void {
+  const say = (...lines: string[]) => void process.stdout.write(`${lines.join('\n')}\n`)
+  if (url === null) {
+    say(`Perennial worker is ready. Queue: ${queueLine(config)}`)
+    return
+  }
+  say('', `Perennial is ready at ${url}`, `  API reference   ${url}/docs`)
+  if (config.role !== 'api') say(`  Queue           ${queueLine(config)}`)
+  if (config.s3) say(`  Export files    S3 bucket ${config.s3.bucket}`)
+  if (config.redisUrl && config.operatorPassword) say(`  Rings           ${url}${QUEUES_PAGE}`)
+  if (keys) {
+    say(
+      `  Secret Key      ${keys.secretKey}`,
+      `  Sandbox key     test_${keys.secretKey}`,
+      `  Project Key     ${keys.projectKey}`,
+      '  (shown this once: keep them)',
+    )
+  }
+  say('', 'First request:', `  curl -H 'Authorization: Bearer ${keys?.secretKey ?? 'YOUR_SECRET_KEY'}' ${url}/v4/events`, '')
+}
+
+/** Within that two signals are one wish. */
+const SAME_MS = 1_000
+
+async function main(): Promise<void> {
+  const config = readConfig(process.env)
+  const log = logger(config.logLevel)
+  const stopped = new AbortController()
+  let askedAt = 0
+  let perennial: Perennial | undefined
+  const stop = (signal: string) => {
+    // Asked twice: whoever waits at the keyboard wants it now. Leases run out by themselves. One Ctrl-C may arrive twice: from the
+    // terminal, which asks all of its processes, and from npm, which passes on what it was asked.
+    if (stopped.signal.aborted && performance.now() - askedAt > SAME_MS) process.exit(130)
+    if (stopped.signal.aborted) return
+    askedAt = performance.now()
+    stopped.abort()
+    log.info({ signal }, 'stopping')
+    void perennial?.stop().then(() => finish(0))
+  }
+  const finish = (code: number) => log.flush(() => process.exit(code))
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => stop(signal))
+  perennial = await startPerennial(config, log)
+  // The signal came while we started.
+  if (stopped.signal.aborted) return void perennial.stop().then(() => finish(0))
+  greet(perennial, config)
+}
+
+main().catch(error => {
+  const line = operatorLine(error)
+  console.error(line === undefined ? error : `perennial: ${line}`)
+  process.exit(1)
+})

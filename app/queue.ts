@@ -1,0 +1,33 @@
+import { createHash } from 'node:crypto'
+import type { Logger } from 'pino'
+import type { Queue } from '../workers/queue.ts'
+import type { Config } from './config.ts'
+import type { Ground } from './resources.ts'
+
+/** Where the operator sees the queues of BullMQ. */
+export const QUEUES_PAGE = '/operator/queues'
+
+/** Several installations may share one Redis: each has keys of its own. */
+export function redisPrefix({ url, secrets }: Pick<Ground, 'url' | 'secrets'>): string {
+  const installation = createHash('sha256').update(`${secrets.fingerprint} ${new URL(url).pathname}`)
+  return `perennial-${installation.digest('hex').slice(0, 12)}`
+}
+
+/** Never more of a failure than its words: the error of a refused login has the password in it. */
+export const warnOfRedis = (log: Logger) => (error: unknown) => {
+  const { message, code } = error as { message?: string; code?: string }
+  log.warn({ why: message || code }, 'Redis does not work: going on without it')
+}
+
+/** The driver that the configuration asks for; the other one is not even loaded. */
+export async function openQueue({ redisUrl }: Config, log: Logger, ground: Ground): Promise<Queue> {
+  if (redisUrl) {
+    const { bullmqQueue } = await import('../workers/bullmq.ts')
+    return bullmqQueue({ url: redisUrl, prefix: redisPrefix(ground), onError: warnOfRedis(log) })
+  }
+  const { pgBossQueue } = await import('../workers/pg-boss.ts')
+  return pgBossQueue({ url: ground.url, onError: error => log.warn({ err: error }, 'pg-boss') })
+}
+
+/** For the operator, without the password. */
+export const queueLine = ({ redisUrl }: Config): string => (redisUrl ? `BullMQ on Redis, ${new URL(redisUrl).host}` : 'pg-boss on Postgres')

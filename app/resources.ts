@@ -1,0 +1,6 @@
+import type { Secrets } from '../domain/projects/secrets.ts'
+import type { Pool } from '../store/connect.ts'
+import type { FileStorage } from '../store/files/storage.ts'
+
+/** What API and workers stand on. */
+export type Ground = { url: string; pool: Pool; secrets: Secrets; storage: FileStorage }

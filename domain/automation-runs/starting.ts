@@ -1,0 +1,64 @@
+import type { AutomationData, Frequency } from './definition.ts'
+
+/** Why a run is never begun, in the order in which it is asked. */
+export const SKIP_REASONS = [
+  'no_user',
+  'automation_paused',
+  'platform_mismatch',
+  'segment_mismatch',
+  'already_running',
+  'frequency_capped',
+] as const
+export type SkipReason = (typeof SKIP_REASONS)[number]
+
+/** Whether a run of this automation and user is unfinished, and how many have started in the window that ends with the event. */
+export type History = { isRunning: boolean; started: number }
+
+/** What is asked before what a user's earlier runs have done: `history` only of who passes. */
+export type Facts = { user: string | null; platform: string | null; isPaused: boolean; isMember: boolean; history: () => History }
+
+type Rules = Pick<AutomationData, 'platform' | 'segments' | 'reentry' | 'frequency'>
+
+/** The first rule that forbids a run; null: it starts. */
+export function skipReason({ platform, segments, reentry, frequency }: Rules, facts: Facts): SkipReason | null {
+  if (facts.user === null) return 'no_user'
+  if (facts.isPaused) return 'automation_paused'
+  if (platform !== null && facts.platform !== platform) return 'platform_mismatch'
+  if (segments !== null && !facts.isMember) return 'segment_mismatch'
+  if (reentry && !frequency) return null
+  const { isRunning, started } = facts.history()
+  if (!reentry && isRunning) return 'already_running'
+  return frequency && started >= frequency.max_runs_per_user ? 'frequency_capped' : null
+}
+
+const HOUR = 3_600_000_000
+/** Length of a window in µs. */
+export const WINDOW: Record<Frequency['per'], number> = {
+  hour: HOUR,
+  day: 24 * HOUR,
+  week: 7 * 24 * HOUR,
+  month: 30 * 24 * HOUR,
+  lifetime: Number.POSITIVE_INFINITY,
+}
+
+/** The latest starts of one user, as far as a frequency asks for them. Times in µs. */
+export class Starts {
+  readonly #frequency: Frequency
+  #times: number[] = []
+
+  constructor(frequency: Frequency) {
+    this.#frequency = frequency
+  }
+
+  add(at: number): void {
+    this.#times.push(at)
+    // More than are allowed are not counted.
+    if (this.#times.length > this.#frequency.max_runs_per_user) this.#times.shift()
+  }
+
+  /** Those in the window that ends at `at`, up to as many as are allowed. */
+  within(at: number): number {
+    const from = at - WINDOW[this.#frequency.per]
+    return this.#times.filter(time => time > from).length
+  }
+}

@@ -1,0 +1,81 @@
+import type { Tx } from '../../store/connect.ts'
+import type { Environment } from '../environment.ts'
+import { KNOWN_FIELDS, type Known, learn } from '../events/known.ts'
+import { findUsers } from '../events/look-up.ts'
+import type { Status } from '../subscriptions/status.ts'
+import { isoMicros, micros } from '../time/instant.ts'
+import type { PaymentsAdded } from './posted-payments.ts'
+
+/** What a batch changes about one user: what was learned, payments on top of those that are counted, the status. */
+export type UserChange = { known?: Known; added?: PaymentsAdded; status?: Status }
+
+const typeOf = (name: string) => (name.endsWith('_at') ? 'timestamptz' : 'text')
+
+const COLUMNS: [name: string, type: string, value: (change: UserChange) => string | number | boolean | null][] = [
+  ['knows', 'boolean', ({ known }) => known !== undefined],
+  ...KNOWN_FIELDS.map((name): (typeof COLUMNS)[number] => [
+    name,
+    typeOf(name),
+    ({ known }) => {
+      const value = known?.[name] ?? null
+      return typeof value === 'number' ? isoMicros(value) : value
+    },
+  ]),
+  ['first_at', 'timestamptz', ({ added }) => (added ? isoMicros(added.firstAt) : null)],
+  ['last_at', 'timestamptz', ({ added }) => (added?.last ? isoMicros(added.last.at) : null)],
+  ['payments', 'int', ({ added }) => added?.payments ?? 0],
+  ['converted', 'int', ({ added }) => added?.converted ?? 0],
+  ['usd', 'numeric', ({ added }) => added?.usd ?? '0'],
+  ['currency', 'text', ({ added }) => added?.last?.currency ?? null],
+  ['product', 'text', ({ added }) => added?.last?.product ?? null],
+  ['status', 'text', ({ status }) => status ?? null],
+]
+const names = COLUMNS.map(([name]) => name)
+const isLater = `c.last_at >= coalesce(u.last_payment_at, '-infinity')`
+
+// One version of the row per batch: every one costs an entry in each index of the figures. The rows are locked, so they stay where they
+// are found; found one by one and as a range in order, because without statistics a join may read all of the environment.
+const WRITE = `
+update users u set
+  ${KNOWN_FIELDS.map(name => `${name} = case when c.knows then c.${name} else u.${name} end`).join(', ')},
+  first_transaction_at = least(u.first_transaction_at, c.first_at),
+  payments_count = u.payments_count + c.payments,
+  converted_payments = u.converted_payments + c.converted,
+  gross_payments_usd = u.gross_payments_usd + c.usd,
+  net_payments_usd = u.net_payments_usd + c.usd,
+  purchase_currency = case when ${isLater} then c.currency else u.purchase_currency end,
+  purchase_product_id = case when ${isLater} then c.product else u.purchase_product_id end,
+  last_payment_at = greatest(u.last_payment_at, c.last_at),
+  status = coalesce(c.status, u.status)
+from (
+  select t.place, g.* from unnest($2::text[], ${COLUMNS.map(([, type], i) => `$${i + 3}::${type}[]`).join(', ')}) g(id, ${names.join(', ')})
+  cross join lateral (select ctid as place from users where environment = $1 and id >= g.id and id <= g.id order by id limit 1) t
+  offset 0
+) c
+where u.ctid = c.place`
+
+/** Writes what changes about users; the caller has locked them. */
+export async function writeUsers(tx: Tx, environment: Environment, changes: Map<string, UserChange>): Promise<void> {
+  if (changes.size === 0) return
+  const all = [...changes.values()]
+  const written = await tx.query({
+    name: 'write-users',
+    text: WRITE,
+    values: [environment, [...changes.keys()], ...COLUMNS.map(([, , value]) => all.map(value))],
+  })
+  if (written.rowCount !== changes.size) throw new Error(`${written.rowCount} of ${changes.size} users were written: they were not locked`)
+}
+
+/** What a purchase tells of its user: platform and country, known as of the purchase's own time. The user's row is locked. */
+export async function noteSeen(
+  tx: Tx,
+  environment: Environment,
+  user: string,
+  told: { platform: 'iOS' | 'Android' | 'Stripe' | 'Paddle'; country: string | null; at: string },
+): Promise<void> {
+  const known = (await findUsers(tx, environment, 'id', [user])).get(user)
+  if (!known) return
+  const { platform, country, at } = told
+  if (learn(known, { platform, ...(country !== null && { device: { country } }) }, micros(at)))
+    await writeUsers(tx, environment, new Map([[user, { known }]]))
+}

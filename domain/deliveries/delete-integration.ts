@@ -1,0 +1,39 @@
+import type { Tx } from '../../store/connect.ts'
+import type { Environment } from '../environment.ts'
+import { type IntegrationRow, lockIntegration } from '../integrations/integration.ts'
+import { automationNaming } from '../references/automation-naming.ts'
+import { conflict } from '../refusal.ts'
+import { failOpen } from './fail-pending.ts'
+import { PROBE_DUE } from './probe.ts'
+import { RELEASE_DUE } from './release.ts'
+
+/** What holds on to it; null when nothing does. */
+async function holder(tx: Tx, environment: Environment, id: string): Promise<string | null> {
+  const { rows } = await tx.query<{ holder: string }>(
+    `select 'the report ' || id as holder from scheduled_reports
+     where environment = $1 and status = 'active' and deleted_at is null and destinations @> jsonb_build_array(jsonb_build_object('id', $2::text))
+     union all select 'the push ' || id from pushes where environment = $1 and integration_id = $2
+     limit 1`,
+    [environment, id],
+  )
+  if (rows[0]) return rows[0].holder
+  const automation = await automationNaming(tx, environment, 'integration', id)
+  return automation === null ? null : `the automation ${automation}`
+}
+
+/** Soft: its id is never given again, and its deliveries end their days. Throws `conflict` while something goes to it. */
+export async function deleteIntegration(tx: Tx, environment: Environment, id: string): Promise<IntegrationRow> {
+  const row = await lockIntegration(tx, environment, id)
+  const held = await holder(tx, environment, id)
+  if (held !== null) throw conflict(`${held} names the integration`)
+  const naming = await automationNaming(tx, environment, 'integration', id)
+  if (naming !== null) throw conflict(`the automation ${naming} names the integration`)
+  await tx.query(
+    `update integrations set active = 0, held_since = null, is_probed = false, probing = null, secrets = '{}', former_signing_secret = null,
+       deleted_at = environment_now($1) where environment = $1 and id = $2`,
+    [environment, id],
+  )
+  await failOpen(tx, environment, row.number)
+  await tx.query(`delete from due where kind in ('${PROBE_DUE}', '${RELEASE_DUE}') and id = $1`, [row.number])
+  return row
+}

@@ -1,0 +1,69 @@
+import type { Tx } from '../../store/connect.ts'
+import { NEXT_FENCE } from '../jobs/job.ts'
+import { DUE_CHANNEL } from '../jobs/workflow-run.ts'
+import { DELIVERY_DUE } from './delivery.ts'
+
+/** Whose deliveries to which integration go out one after the other. */
+export type Lane = { environment: number; integration: number; user: string }
+
+const columns = (lanes: readonly Lane[]) => [
+  lanes.map(({ environment }) => environment),
+  lanes.map(({ integration }) => integration),
+  lanes.map(({ user }) => user),
+]
+
+const LOCK = `
+  select 1 from (select distinct * from unnest($1::int[], $2::int[], $3::text[]) w(environment, integration, user_id) order by 1, 2, 3) w
+  cross join lateral (
+    select 1 from delivery_lanes where environment = w.environment and integration = w.integration and user_id = w.user_id
+    limit 1 for no key update) l`
+
+/** Holds the lanes until the transaction ends. What is in them may be looked at in the next statement, not before. */
+export async function lockLanes(tx: Tx, lanes: readonly Lane[]): Promise<void> {
+  if (lanes.length > 0) await tx.query({ name: 'lock-delivery-lanes', text: LOCK, values: columns(lanes) })
+}
+
+/** The same, for lanes that nobody may have used yet. */
+export async function openLanes(tx: Tx, lanes: readonly Lane[]): Promise<void> {
+  if (lanes.length === 0) return
+  await tx.query({
+    name: 'open-delivery-lanes',
+    text: `insert into delivery_lanes (environment, integration, user_id)
+           select distinct * from unnest($1::int[], $2::int[], $3::text[]) w(environment, integration, user_id) order by 1, 2, 3
+           on conflict do nothing`,
+    values: columns(lanes),
+  })
+  await lockLanes(tx, lanes)
+}
+
+/** Those of the lanes in which nothing is open. They are locked. */
+export async function idleLanes(tx: Tx, lanes: readonly Lane[]): Promise<Lane[]> {
+  if (lanes.length === 0) return []
+  const { rows } = await tx.query<Lane>({
+    name: 'idle-delivery-lanes',
+    text: `select environment, integration, user_id as user from unnest($1::int[], $2::int[], $3::text[]) w(environment, integration, user_id)
+           where (select v.number from deliveries v where v.integration = w.integration and v.user_id = w.user_id
+             and v.status in ('pending', 'retrying') and v.source = 'event' limit 1) is null`,
+    values: columns(lanes),
+  })
+  return rows
+}
+
+/** The heads of these lanes have ended, in an earlier statement: the next of each is due. The lanes are locked. */
+export async function promiseNext(tx: Tx, lanes: readonly Lane[]): Promise<void> {
+  if (lanes.length === 0) return
+  await tx.query({
+    name: 'promise-next-deliveries',
+    text: `with promised as (
+           insert into due (kind, id, environment, due_at, priority, destination, fence)
+           select '${DELIVERY_DUE}', n.number, w.environment, environment_now(w.environment), n.priority, w.integration, ${NEXT_FENCE}
+           from (select distinct * from unnest($1::int[], $2::int[], $3::text[]) w(environment, integration, user_id)) w
+           cross join lateral (
+             select number, priority from deliveries v
+             where v.integration = w.integration and v.user_id = w.user_id and v.status in ('pending', 'retrying') and v.source = 'event'
+             order by v.log_offset limit 1) n
+           order by n.number returning 1)
+           select pg_notify('${DUE_CHANNEL}', '${DELIVERY_DUE}') from promised limit 1`,
+    values: columns(lanes),
+  })
+}

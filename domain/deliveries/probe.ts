@@ -1,0 +1,64 @@
+import type { Db, Pool } from '../../store/connect.ts'
+import { transaction } from '../../store/transaction.ts'
+import type { Environment } from '../environment.ts'
+import { DUE_CHANNEL } from '../jobs/workflow-run.ts'
+import { DELIVERY_DUE } from './delivery.ts'
+
+/** Kind of the promise to try an integration in error again; its id is the integration's number. */
+export const PROBE_DUE = 'integration-probe'
+
+const EVERY = `interval '5 minutes'`
+
+/** In SQL: a probe in five minutes of each `integration` that is selected, unless one is promised. */
+export const probePromise = (selected: string, environment: string): string =>
+  `insert into due (kind, id, environment, due_at)
+   select '${PROBE_DUE}', integration, ${environment}, environment_now(${environment}) + ${EVERY} from (${selected}) s on conflict (kind, id) do nothing`
+
+/** In error, with something to try. */
+export const promiseProbe = (db: Db, environment: Environment, integrations: number[]): Promise<unknown> =>
+  db.query({
+    name: 'promise-probe',
+    text: probePromise('select unnest($2::int[]) as integration', '$1'),
+    values: [environment, integrations],
+  })
+
+export const endProbes = (db: Db, integration: number): Promise<unknown> =>
+  db.query(`delete from due where kind = '${PROBE_DUE}' and id = $1`, [integration])
+
+/**
+ * Hands the oldest open delivery to the workers as a probe, and promises the next one. Goes through the delivery's own promise, so that
+ * nobody else can have it in hand. Nothing is open: the next delivery that is made promises the probe.
+ */
+export const probeOldest = (pool: Pool, integration: number): Promise<unknown> =>
+  transaction(pool, async tx => {
+    const held = await tx.query<{ environment: Environment }>(
+      'select environment from integrations where number = $1 and active = 2 and is_probed and deleted_at is null for no key update',
+      [integration],
+    )
+    const environment = held.rows[0]?.environment
+    if (environment === undefined) return endProbes(tx, integration)
+    // A ring may come late, when somebody else has probed already.
+    const due = await tx.query(`select 1 from due where kind = '${PROBE_DUE}' and id = $1 and due_at <= environment_now($2)`, [
+      integration,
+      environment,
+    ])
+    if (due.rowCount === 0) return
+    const { rows } = await tx.query<{ number: number }>(
+      `select v.number from deliveries v join due d on d.kind = '${DELIVERY_DUE}' and d.id = v.number
+       where v.integration = $1 and v.status in ('pending', 'retrying') order by v.number limit 1`,
+      [integration],
+    )
+    const oldest = rows[0]?.number
+    if (oldest === undefined) return endProbes(tx, integration)
+    await tx.query('update integrations set probing = $2 where number = $1', [integration, oldest])
+    await tx.query(
+      `update due set due_at = environment_now($2)
+       where kind = '${DELIVERY_DUE}' and id = $1 and due_at > environment_now($2)`,
+      [oldest, environment],
+    )
+    await tx.query(`update due set due_at = environment_now($2) + ${EVERY}, lease_until = null where kind = '${PROBE_DUE}' and id = $1`, [
+      integration,
+      environment,
+    ])
+    await tx.query(`select pg_notify('${DUE_CHANNEL}', '${DELIVERY_DUE}')`)
+  })

@@ -1,0 +1,75 @@
+import type { Db } from '../../store/connect.ts'
+import { CLOCK_OF_GROUP, GROUPS, OF_GROUP } from './sweep.ts'
+
+/** Of one kind of promise. `overdue`: due for more than a minute, and nobody holds it. `abandoned`: its holder let the lease run out. */
+export type Late = { kind: string; overdue: number; oldest_seconds: number; abandoned: number }
+/** How far a reader of the log is behind: events, and for how long the oldest of them has waited. */
+export type Lag = { consumer: string; events: number; seconds: number }
+export type SetAside = { consumer: string; events: number }
+/** `orphans`, `repaired`: what the watchdog found at its last look, and has mended since the beginning. */
+export type Drift = { late: Late[]; lag: Lag[]; setAside: SetAside[]; orphans: number; repaired: number }
+
+/** Of one kind, priority, environment and destination; counting more would only take time when there is least of it. */
+const MOST_COUNTED = 10_000
+/** Two looks of the sweep: another worker would have it by then. */
+const ABANDONED_SECONDS = 2
+export const OVERDUE_SECONDS = 60
+
+// What is paused, held or waits for later is promised for later: it is not looked at.
+const LATE = `
+with recursive ${GROUPS}
+select g.kind, sum(d.overdue)::int as overdue, coalesce(max(d.oldest_seconds), 0)::float8 as oldest_seconds, sum(d.abandoned)::int as abandoned
+from groups g ${CLOCK_OF_GROUP} cross join lateral (
+  select count(*) filter (where is_free and waited > ${OVERDUE_SECONDS}) as overdue, max(waited) filter (where is_free and waited > ${OVERDUE_SECONDS}) as oldest_seconds,
+    count(*) filter (where lease_until < clock_timestamp() - interval '${ABANDONED_SECONDS} seconds' and ring_until is null) as abandoned
+  from (
+    select lease_until, ring_until, lease_until is null or lease_until < clock_timestamp() or ring_until > clock_timestamp() as is_free,
+      extract(epoch from clock_timestamp() + e.clock_offset - due_at) as waited
+    from due where ${OF_GROUP} and due_at <= statement_timestamp() + e.clock_offset
+    order by due_at limit ${MOST_COUNTED}) w) d
+group by g.kind having sum(d.overdue) > 0 or sum(d.abandoned) > 0 order by g.kind`
+
+// Offsets of erased events hold nothing; a place that has only such before it lags behind by no time.
+const LAG = `
+select c.consumer, sum(l.next_offset - c.next_offset)::bigint as events,
+  coalesce(max(extract(epoch from clock_timestamp() + e.clock_offset - o.received_at)), 0)::float8 as seconds
+from environments e
+  join log_consumers c on c.environment = e.id
+  join log_positions l on l.environment = c.environment and l.partition = c.partition and l.next_offset > c.next_offset
+  left join lateral (select received_at from events
+    where environment = c.environment and partition = c.partition and log_offset >= c.next_offset order by log_offset limit 1) o on true
+where e.consumed group by c.consumer order by c.consumer`
+
+/** What is not as it should be, over all environments. Nothing of it is an error of the request that asks. */
+export async function readDrift(db: Db): Promise<Drift> {
+  const late = await db.query<Late>({ name: 'late-promises', text: LATE })
+  const lag = await db.query<Lag>({ name: 'lagging-consumers', text: LAG })
+  const setAside = await db.query<SetAside>({
+    name: 'count-set-aside',
+    text: 'select consumer, count(*)::int as events from set_aside_events where replayed_at is null group by consumer order by consumer',
+  })
+  const watchdog = await db.query<{ orphans: number; repaired: number }>('select orphans, repaired from watchdog')
+  const { orphans, repaired } = watchdog.rows[0] ?? { orphans: 0, repaired: 0 }
+  return { late: late.rows, lag: lag.rows, setAside: setAside.rows, orphans, repaired }
+}
+
+/** Whether somebody should look: something waits for more than a minute, lies aside, or would never have moved. */
+export const isDegraded = ({ late, lag, setAside, orphans }: Drift): boolean =>
+  late.some(({ overdue, abandoned }) => overdue + abandoned > 0) ||
+  lag.some(({ seconds }) => seconds > OVERDUE_SECONDS) ||
+  setAside.length > 0 ||
+  orphans > 0
+
+/** Notes what the watchdog has found: for every process that is asked how things stand. */
+export const noteLook = (db: Db, { orphans, repaired }: { orphans: number; repaired: number }): Promise<unknown> =>
+  db.query(
+    `insert into watchdog (looked_at, orphans, repaired) values (clock_timestamp(), $1, $2)
+     on conflict (one) do update set looked_at = excluded.looked_at, orphans = excluded.orphans, repaired = watchdog.repaired + excluded.repaired`,
+    [orphans, repaired],
+  )
+
+/** Tries to be the one that watches, as long as this connection lives. */
+export async function tryWatch(db: Db, lock: number): Promise<boolean> {
+  const { rows } = await db.query<{ locked: boolean }>('select pg_try_advisory_lock($1, 0) as locked', [lock])
+  return rows[0]!.locked
+}

@@ -1,0 +1,88 @@
+import type { Db, Tx } from '../../store/connect.ts'
+import type { Claimed } from './job.ts'
+
+/** The lease went to another worker: nothing was recorded and this one drops the run. Counted, retried elsewhere, never a failure. */
+export class LeaseLost extends Error {}
+
+export type Attempt = { number: number; started_at: string; duration_ms: number; error: string | null }
+export type StepStatus = 'running' | 'waiting' | 'succeeded' | 'failed'
+export type RecordedStep = { n: number; name: string; status: StepStatus; result: unknown; attempts: Attempt[]; is_due: boolean }
+export type StepRecord = { n: number; name: string; status: StepStatus; result?: unknown; attempts?: Attempt[]; startedAt: string }
+
+/** The first to hold a promise; one that is made once more begins higher. */
+const FIRST_FENCE = 1
+
+/** The run's steps so far, in order. `is_due`: a sleep whose deadline has passed on the environment's clock. */
+export async function recordedSteps(db: Db, run: Claimed): Promise<RecordedStep[]> {
+  // Nobody has recorded anything before the first holder.
+  if (run.fence === FIRST_FENCE) return []
+  const { rows } = await db.query<RecordedStep>({
+    name: 'recorded-steps',
+    text: `select n, name, status, result, attempts, coalesce(due_at <= environment_now($2), false) as is_due from steps where run = $1 order by n`,
+    values: [run.id, run.environment],
+  })
+  return rows
+}
+
+/**
+ * Locks the run's `due` row if the fence is still ours. Everything recorded in the transaction after it is the owner's: a takeover
+ * waits for the commit and then sees the record. (A join on the fence without the lock would let a stale record in.) Gives the time on
+ * the environment's clock.
+ */
+export async function holdFence(tx: Tx, run: Claimed): Promise<string> {
+  const { rows } = await tx.query<{ now: string }>({
+    name: 'hold-fence',
+    text: 'select environment_now(environment) as now from due where kind = $1 and id = $2 and fence = $3 for no key update',
+    values: [run.kind, run.id, run.fence],
+  })
+  if (!rows[0]) throw lost(run)
+  return rows[0].now
+}
+
+const lost = (run: Claimed) => new LeaseLost(`run ${run.id} belongs to another worker`)
+
+const WRITE = `
+  insert into steps (run, n, name, status, started_at, finished_at, due_at, result, attempts)
+  select $1, $2, $3, $4, $5, case when $4 in ('succeeded', 'failed') then t end, case when $4 = 'waiting' then t + make_interval(secs => $9) end, $6, $7
+  from environment_now($8) t
+  on conflict (run, n) do update set status = excluded.status, finished_at = excluded.finished_at, result = excluded.result,
+    attempts = excluded.attempts, due_at = coalesce(steps.due_at, excluded.due_at)
+    where steps.status in ('running', 'waiting')
+  returning due_at`
+
+/** Writes a step inside a transaction that holds the fence. `waitSeconds`: a sleep's length; its deadline is stored, not its length. */
+export async function writeStep(tx: Tx, run: Claimed, step: StepRecord, waitSeconds = 0): Promise<void> {
+  const { n, name, status, startedAt, result = null, attempts = [] } = step
+  const { rowCount } = await tx.query({
+    name: 'write-step',
+    text: WRITE,
+    values: [run.id, n, name, status, startedAt, JSON.stringify(result), JSON.stringify(attempts), run.environment, waitSeconds],
+  })
+  if (rowCount !== 1) throw new Error(`step ${n} (${name}) of run ${run.id} was final already`)
+}
+
+/** Ends this worker's hold: the run sleeps, or waits for its next attempt, until the step's deadline. */
+export async function suspendRun(tx: Tx, run: Claimed, status: 'running' | 'waiting', seconds: number): Promise<void> {
+  await tx.query(
+    `update due set due_at = environment_now($3) + make_interval(secs => $4), lease_until = null, ring_until = null where kind = $1 and id = $2`,
+    [run.kind, run.id, run.environment, seconds],
+  )
+  await tx.query('update runs set status = $2 where id = $1', [run.id, status])
+}
+
+/** The run's end: it can no longer be claimed. In a transaction that holds the fence. */
+export async function finishRun(tx: Tx, run: Claimed, status: 'succeeded' | 'failed', reason: string | null): Promise<void> {
+  await tx.query({ name: 'finish-run', text: FINISH, values: [run.kind, run.id, run.fence, run.environment, status, reason] })
+}
+
+/** The end of a run that has nothing else to record. */
+export async function endRun(db: Db, run: Claimed): Promise<void> {
+  const values = [run.kind, run.id, run.fence, run.environment, 'succeeded', null]
+  const { rowCount } = await db.query({ name: 'finish-run', text: FINISH, values })
+  if (rowCount !== 1) throw lost(run)
+}
+
+// Deleting the row locks it, and finds it changed if somebody else has claimed it meanwhile.
+const FINISH = `
+  with gone as (delete from due where kind = $1 and id = $2 and fence = $3 returning id)
+  update runs set status = $5, reason = $6, finished_at = environment_now($4) from gone where runs.id = gone.id`

@@ -1,0 +1,95 @@
+import type { Db, Tx } from '../../store/connect.ts'
+import type { Environment } from '../environment.ts'
+import { type Claimed, NEXT_FENCE } from './job.ts'
+
+/** Postgres channel on which a promise that is due at once is announced to the workers; losing a notice costs a second, never work. */
+export const DUE_CHANNEL = 'due'
+
+/** `afterSeconds`: when the run falls due, counted from now on the environment's clock. */
+export type NewRun = { workflow: string; version: number; subject: string; afterSeconds?: number }
+
+/** A run and its claimable row. The workers hear of it when, and only when, the transaction commits. */
+export async function createRun(
+  tx: Tx,
+  environment: Environment,
+  { workflow, version, subject, afterSeconds = 0 }: NewRun,
+): Promise<number> {
+  const { rows } = await tx.query<{ id: number }>({
+    name: 'create-run',
+    text: `with made as (
+             insert into runs (environment, workflow, version, subject, created_at)
+             select $1, $2, $3, $4, t from environment_now($1) t returning id, created_at
+           ), promised as (
+             insert into due (kind, id, environment, due_at) select $2, id, $1, created_at + make_interval(secs => $5) from made
+           )
+           select id, pg_notify('${DUE_CHANNEL}', $2) from made`,
+    values: [environment, workflow, version, subject, afterSeconds],
+  })
+  return rows[0]!.id
+}
+
+/** As many runs, due now, as there are subjects. */
+export async function createRuns(
+  tx: Tx,
+  environment: Environment,
+  { workflow, version }: Omit<NewRun, 'subject'>,
+  subjects: string[],
+): Promise<void> {
+  await tx.query({
+    name: 'create-runs',
+    text: `with made as (
+             insert into runs (environment, workflow, version, subject, created_at)
+             select $1, $2, $3, s.subject, t from environment_now($1) t, unnest($4::text[]) s(subject) returning id, created_at
+           ), promised as (
+             insert into due (kind, id, environment, due_at) select $2, id, $1, created_at from made
+           )
+           select pg_notify('${DUE_CHANNEL}', $2)`,
+    values: [environment, workflow, version, subjects],
+  })
+}
+
+/** A claimed run of a workflow. */
+export type ClaimedRun = Claimed & { subject: string; version: number }
+
+/**
+ * What the claimed promise is about; its run is running from here on. Null when there is no such run, or another worker has it by now:
+ * it may even have ended.
+ */
+export async function beginRun(db: Db, claimed: Claimed): Promise<ClaimedRun | null> {
+  const { rows } = await db.query<{ subject: string; version: number }>({
+    name: 'begin-run',
+    text: `with held as materialized (select 1 from due where kind = $3 and id = $1 and fence = $4 for no key update),
+           begun as (
+             update runs set status = 'running', started_at = coalesce(started_at, environment_now(environment))
+             where id = $1 and environment = $2 and status <> 'running' and exists (select 1 from held)
+           )
+           select subject, version from runs where id = $1 and environment = $2 and exists (select 1 from held)`,
+    values: [claimed.id, claimed.environment, claimed.kind, claimed.fence],
+  })
+  return rows[0] ? { ...claimed, ...rows[0] } : null
+}
+
+/** In SQL: whether an unfinished run of the workflow has this subject. */
+export const isPromised = ({ workflow }: { workflow: string }, environment: string, subject: string): string =>
+  `exists (select 1 from runs w where w.environment = ${environment} and w.subject = ${subject} and w.workflow = '${workflow}' and w.finished_at is null)`
+
+/**
+ * A run in place of one that is gone. What a former holder may still be writing carries that one's fence in its name: this one's is
+ * higher.
+ */
+export async function renewRun(tx: Tx, environment: Environment, run: NewRun): Promise<void> {
+  const id = await createRun(tx, environment, run)
+  await tx.query(`update due set fence = ${NEXT_FENCE} where kind = $1 and id = $2`, [run.workflow, id])
+}
+
+const KEPT_DAYS = 90
+
+/** Removes runs that ended long ago, with their steps; at most 10,000 at once. */
+export async function dropOldRuns(db: Db): Promise<number> {
+  const { rowCount } = await db.query(
+    `delete from runs where id in (select r.id from runs r join environments e on e.id = r.environment
+       where r.finished_at < clock_timestamp() + e.clock_offset - make_interval(days => $1) order by r.finished_at limit 10000)`,
+    [KEPT_DAYS],
+  )
+  return rowCount ?? 0
+}

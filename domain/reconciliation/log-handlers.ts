@@ -1,0 +1,11 @@
+import { consumeForAutomations } from '../automations/consume.ts'
+import { consumeForIntegrations } from '../deliveries/consume.ts'
+import { DELIVERY_DUE } from '../deliveries/delivery.ts'
+import { AUTOMATION_RUN_DUE } from '../jobs/wake-runs.ts'
+import type { Consumer } from '../log/consume.ts'
+
+/** Who reads the log for good. */
+export const CONSUMERS: Consumer[] = [
+  { name: 'automations', makes: AUTOMATION_RUN_DUE, handle: consumeForAutomations },
+  { name: 'integrations', makes: DELIVERY_DUE, handle: consumeForIntegrations },
+]

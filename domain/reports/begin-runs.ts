@@ -1,0 +1,120 @@
+import type { Tx } from '../../store/connect.ts'
+import { opaqueId, orderedId } from '../../store/ids.ts'
+import type { Environment } from '../environment.ts'
+import { isRawDataOn, recordExport, recordExports } from '../exports/create.ts'
+import { createRun, createRuns } from '../jobs/workflow-run.ts'
+import type { ReportRow } from './report.ts'
+import { DELIVERY_WORKFLOW, deliverySubject, FILE_WORKFLOW, holdRun, pending } from './run.ts'
+import { finish, settleAll } from './settle.ts'
+import { isoOf, moveSlots } from './slot-job.ts'
+import { type Slot, windowOf } from './slots.ts'
+
+/** Starts a run: its window is cut, the export of its file recorded, and the file's making promised. */
+export async function beginReport(tx: Tx, environment: Environment, id: string): Promise<void> {
+  const { rows } = await tx.query<{ format: 'csv' | 'json' | 'ndjson' | 'parquet'; window_from: string; window_to: string }>(
+    `update report_runs r set status = 'running', started_at = t.now,
+       late_by_seconds = coalesce(greatest(0, floor(extract(epoch from t.now - r.slot))), 0)
+     from scheduled_reports p, environment_now($1) t(now)
+     where r.environment = $1 and r.id = $2 and r.status = 'pending' and p.environment = r.environment and p.id = r.report_id
+     returning p.format, r.window_from::text, r.window_to::text`,
+    [environment, id],
+  )
+  const run = rows[0]
+  if (!run) return
+  if (!(await isRawDataOn(tx, environment))) {
+    await settleAll(tx, environment, id, 'withheld', 'raw_data_off')
+    return
+  }
+  const { id: file } = await recordExport(tx, environment, {
+    type: 'events',
+    format: run.format,
+    compression: 'none',
+    platform: null,
+    from: run.window_from,
+    to: run.window_to,
+    reportRun: id,
+  })
+  await tx.query('update report_runs set export_id = $3 where environment = $1 and id = $2', [environment, id, file])
+  await createRun(tx, environment, { ...FILE_WORKFLOW, subject: id })
+}
+
+/** The file is there: every destination gets a promise of its own, so that none waits for the attempts of another. */
+export async function promiseDeliveries(tx: Tx, environment: Environment, id: string): Promise<void> {
+  const run = await holdRun(tx, environment, id)
+  if (!run || run.status === 'finished') return
+  const { rows } = await tx.query<{ rows: number }>(
+    `update report_runs r set rows = x.rows_written from exports x
+     where r.environment = $1 and r.id = $2 and x.environment = r.environment and x.id = r.export_id returning r.rows`,
+    [environment, id],
+  )
+  for (const { id: destination } of run.destinations.filter(({ status }) => status === 'pending'))
+    await createRun(tx, environment, { ...DELIVERY_WORKFLOW, subject: deliverySubject(id, destination) })
+  await finish(tx, environment, { ...run, rows: rows[0]?.rows ?? null })
+}
+
+/** A slot to be run. `next`: the one after it. */
+export type Start = { report: ReportRow; slot: Slot; next: number }
+type Begun = Start & { run: string; file: string; from: string; to: string }
+
+/**
+ * Records the runs of these slots as started, promises their files, and the next slots of the reports. All statements are about all of
+ * them, and those with the same window share its cut. The reports must be held. Gives those whose slot was not there already.
+ */
+export async function startTogether(tx: Tx, environment: Environment, starts: Start[]): Promise<Start[]> {
+  if (starts.length === 0) return []
+  const begun = await recordStarted(
+    tx,
+    environment,
+    starts.map(start => {
+      const { from, to } = windowOf(start.report, start.report.included_range_days, start.slot)
+      return { ...start, run: orderedId('rrn'), file: opaqueId(), from: isoOf(from), to: isoOf(to) }
+    }),
+  )
+  await moveSlots(
+    tx,
+    environment,
+    begun.map(({ report, slot, next }) => ({ number: report.number, last: isoOf(slot.at), next: isoOf(next) })),
+  )
+  await createRuns(
+    tx,
+    environment,
+    FILE_WORKFLOW,
+    begun.map(({ run }) => run),
+  )
+  // Last: from here on nobody appends to the log.
+  for (const group of Map.groupBy(begun, ({ from, to }) => `${from} ${to}`).values()) {
+    const { from, to } = group[0]!
+    const files = group.map(({ file, report, run }) => ({ id: file, format: report.format, reportRun: run }))
+    await recordExports(tx, environment, { type: 'events', compression: 'none', platform: null, from, to }, files)
+  }
+  return begun
+}
+
+async function recordStarted(tx: Tx, environment: Environment, starts: Begun[]): Promise<Begun[]> {
+  const { rows } = await tx.query<{ id: string }>({
+    name: 'record-started-slots',
+    text: `insert into report_runs (environment, id, report_id, kind, slot, window_from, window_to, status, late_by_seconds, export_id, destinations,
+             created_at, started_at)
+           select $1, s.run, s.report, 'scheduled', s.slot, s.from, s.to, 'running', greatest(0, floor(extract(epoch from t - s.slot))), s.file,
+             s.destinations, t, t
+           from environment_now($1) t, jsonb_to_recordset($2) s(run text, report text, slot timestamptz, "from" timestamptz, "to" timestamptz,
+             file text, destinations jsonb)
+           on conflict (environment, report_id, slot) where kind = 'scheduled' do nothing returning id`,
+    values: [
+      environment,
+      JSON.stringify(
+        starts.map(({ report, slot, run, file, from, to }) => ({
+          run,
+          report: report.id,
+          slot: isoOf(slot.at),
+          from,
+          to,
+          file,
+          destinations: report.destinations.map(pending),
+        })),
+      ),
+    ],
+  })
+  const recorded = new Set(rows.map(({ id }) => id))
+  return starts.filter(({ run }) => recorded.has(run))
+}

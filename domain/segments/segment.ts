@@ -1,0 +1,167 @@
+import type { Db, Tx } from '../../store/connect.ts'
+import { orderedId } from '../../store/ids.ts'
+import { audit, type Trail } from '../audit/record.ts'
+import type { Environment } from '../environment.ts'
+import { type Page, pageOf } from '../page.ts'
+import { conflict, notFound, Refusal } from '../refusal.ts'
+import { checkConditions } from './check.ts'
+import { type Condition, type ConditionInput, shownCondition } from './condition.ts'
+import { countMembers } from './size.ts'
+import { SYSTEM_SEGMENTS, type SystemSegment, systemSegment } from './system.ts'
+
+export type Segment = {
+  id: string
+  name: string
+  is_system: boolean
+  conditions: Condition[]
+  created_at: string
+  updated_at: string
+}
+
+export type SegmentRow = Omit<Segment, 'is_system'>
+export const SEGMENT_COLUMNS = 'id, name, conditions, created_at, updated_at'
+
+export const ownSegment = (row: SegmentRow): Segment => ({ ...row, is_system: false, conditions: row.conditions.map(shownCondition) })
+
+/** System segments are as old as the environment. */
+async function withTimes(db: Db, environment: Environment, segments: readonly SystemSegment[]): Promise<Segment[]> {
+  const { rows } = await db.query<{ created_at: string }>('select created_at from environments where id = $1', [environment])
+  const { created_at } = rows[0]!
+  return segments.map(segment => ({ ...segment, is_system: true, created_at, updated_at: created_at }))
+}
+
+/** In the order of the description. */
+export const systemSegments = (db: Db, environment: Environment): Promise<Segment[]> => withTimes(db, environment, SYSTEM_SEGMENTS)
+
+/** A segment of the system or an own one. Throws `not_found`. */
+export async function getSegment(db: Db, environment: Environment, id: string): Promise<Segment> {
+  const system = systemSegment(id)
+  if (system) return (await withTimes(db, environment, [system]))[0]!
+  const { rows } = await db.query<SegmentRow>(`select ${SEGMENT_COLUMNS} from segments where environment = $1 and id = $2`, [
+    environment,
+    id,
+  ])
+  if (!rows[0]) throw notFound('segment')
+  return ownSegment(rows[0])
+}
+
+/** The conditions of own segments by id; those that do not exist are not in the map. */
+export async function loadSegments(db: Db, environment: Environment, ids: readonly string[]): Promise<Map<string, Condition[]>> {
+  const own = ids.filter(id => !systemSegment(id))
+  if (own.length === 0) return new Map()
+  const { rows } = await db.query<Pick<SegmentRow, 'id' | 'conditions'>>(
+    'select id, conditions from segments where environment = $1 and id = any ($2::text[])',
+    [environment, own],
+  )
+  return new Map(rows.map(({ id, conditions }) => [id, conditions]))
+}
+
+const LISTED = { table: 'segments', columns: SEGMENT_COLUMNS, order: 'newest' as const }
+
+/** Own segments, newest first, after the row that the cursor names; one row more than `limit` when there are more. */
+export async function listSegments(db: Db, environment: Environment, limit: number, after: string | undefined): Promise<Page<Segment>> {
+  const { rows, restarted } = await pageOf<SegmentRow>(db, LISTED, environment, { limit, after })
+  return { rows: rows.map(ownSegment), restarted }
+}
+
+export type Sized = { segment: Segment; size: number | null }
+/** The segment as the API shows it, for the audit log. */
+export type Shown = (segment: Segment) => object
+
+export async function createSegment(
+  tx: Tx,
+  environment: Environment,
+  input: { name: string; conditions: ConditionInput[] },
+  trail: Trail,
+  shown: Shown,
+): Promise<Sized> {
+  const conditions = await checkConditions(tx, environment, input.conditions, 'conditions', false)
+  const size = await countMembers(tx, environment, conditions)
+  const { rows } = await tx.query<SegmentRow>(
+    `insert into segments (environment, id, name, conditions, created_at, updated_at)
+     select $1, $2, $3, $4, t, t from date_trunc('second', environment_now($1)) t returning ${SEGMENT_COLUMNS}`,
+    [environment, orderedId('seg'), input.name, JSON.stringify(conditions)],
+  )
+  const segment = ownSegment(rows[0]!)
+  await audit(tx, trail, { resource: 'segment', id: segment.id, after: shown(segment) })
+  return { segment, size }
+}
+
+export function refuseSystem(id: string): void {
+  if (systemSegment(id)) throw new Refusal('control_forbidden', 'system segments cannot be changed')
+}
+
+/** The segment, locked for this transaction. `deletion` waits also for those who are about to name the segment. */
+export async function lockSegment(tx: Tx, environment: Environment, id: string, deletion = false): Promise<Segment> {
+  const { rows } = await tx.query<SegmentRow>(
+    `select ${SEGMENT_COLUMNS} from segments where environment = $1 and id = $2 for ${deletion ? 'update' : 'no key update'}`,
+    [environment, id],
+  )
+  if (!rows[0]) throw notFound('segment')
+  return ownSegment(rows[0])
+}
+
+/** `conditions` undefined leaves them as they are. */
+export async function updateSegment(
+  tx: Tx,
+  environment: Environment,
+  id: string,
+  input: { name: string; conditions: ConditionInput[] | undefined },
+  trail: Trail,
+  shown: Shown,
+): Promise<Sized> {
+  refuseSystem(id)
+  const present = await getSegment(tx, environment, id)
+  const checked = input.conditions && (await checkConditions(tx, environment, input.conditions, 'conditions', false))
+  // Before the lock: fifty writers of one large segment would otherwise wait for each other's counting.
+  const size = await countMembers(tx, environment, checked ?? present.conditions)
+  const before = await lockSegment(tx, environment, id)
+  const conditions = checked ?? before.conditions
+  if (before.name === input.name && JSON.stringify(before.conditions) === JSON.stringify(conditions)) return { segment: before, size }
+  const { rows } = await tx.query<SegmentRow>(
+    `update segments set name = $3, conditions = $4, updated_at = environment_now($1) where environment = $1 and id = $2
+     returning ${SEGMENT_COLUMNS}`,
+    [environment, id, input.name, JSON.stringify(conditions)],
+  )
+  const segment = ownSegment(rows[0]!)
+  await audit(tx, trail, { resource: 'segment', id, before: shown(before), after: shown(segment) })
+  return { segment, size }
+}
+
+const NAMED_BY: [what: string, statement: string][] = [
+  [
+    'an active remote configuration',
+    `select 1 from remote_configurations where environment = $1 and status = 'active' and segmentation_conditions @> $2::jsonb limit 1`,
+  ],
+  [
+    'an active or paused experiment',
+    `select 1 from experiments where environment = $1 and status in ('active', 'paused') and segmentation_conditions @> $2::jsonb limit 1`,
+  ],
+  [
+    'an active or paused automation',
+    `select 1 from automations a
+     join automation_versions v on v.environment = a.environment and v.automation_id = a.id and v.version = a.version
+     where a.environment = $1 and a.status in ('active', 'paused') and v.data ->> 'segments' = $2::jsonb -> 0 ->> 'value' limit 1`,
+  ],
+  [
+    'an unfinished export',
+    `select 1 from exports where environment = $1 and status in ('new', 'processing') and segment_id = $2::jsonb -> 0 ->> 'value' limit 1`,
+  ],
+]
+
+/**
+ * Throws `conflict` while something in use names the segment. Whoever names a segment holds its row (`holdSegments`), so after the
+ * lock here all of them are committed and seen, and later ones find no segment.
+ */
+export async function deleteSegment(tx: Tx, environment: Environment, id: string, trail: Trail, shown: Shown): Promise<void> {
+  refuseSystem(id)
+  const segment = await lockSegment(tx, environment, id, true)
+  const naming = JSON.stringify([{ metric: 'segment', value: id }])
+  const { rows } = await tx.query<{ what: string }>(
+    NAMED_BY.map(([what, statement]) => `select '${what}' as what where exists (${statement})`).join(' union all '),
+    [environment, naming],
+  )
+  if (rows[0]) throw conflict(`the segment is in use by ${rows.map(({ what }) => what).join(', ')}`)
+  await tx.query('delete from segments where environment = $1 and id = $2', [environment, id])
+  await audit(tx, trail, { resource: 'segment', id, before: shown(segment) })
+}

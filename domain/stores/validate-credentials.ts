@@ -1,0 +1,48 @@
+import { createPrivateKey } from 'node:crypto'
+import { type Detail, invalidFields, Refusal } from '../refusal.ts'
+import { CONNECT_TRIPLET, IAP_TRIPLET, PARTS, type StorePlatform } from './config.ts'
+
+/** Fields and secrets by name: a string is stored, null removes, what is missing stays. */
+export type StoreChange = Record<string, string | null>
+
+const SECRET_BYTES = 16 * 1024
+
+function isPrivateKey(text: string): boolean {
+  try {
+    return createPrivateKey(text).type === 'private'
+  } catch {
+    return false
+  }
+}
+
+function isObject(text: string): boolean {
+  try {
+    const value: unknown = JSON.parse(text)
+    return typeof value === 'object' && value !== null && !Array.isArray(value)
+  } catch {
+    return false
+  }
+}
+
+function fault(platform: StorePlatform, name: string, value: string | null): string | null {
+  const { fields, secrets } = PARTS[platform]
+  if (!fields.includes(name) && !secrets.includes(name)) return `unknown field of ${platform}`
+  if (value === null || !secrets.includes(name)) return null
+  if (Buffer.byteLength(value) > SECRET_BYTES) return `must have at most ${SECRET_BYTES} bytes`
+  if (name.endsWith('_private_key') && !isPrivateKey(value)) return 'must be a private key in PEM'
+  if (name === 'service_account_key' && !isObject(value)) return 'must be the JSON text of an object'
+  return null
+}
+
+/** Throws `invalid_data` for what cannot be stored, then `incomplete_credentials` for a triplet given in part. */
+export function judgeStoreChange(platform: StorePlatform, change: StoreChange): void {
+  const faults: Detail[] = Object.entries(change).flatMap(([field, value]) => {
+    const message = fault(platform, field, value)
+    return message === null ? [] : [{ field, message }]
+  })
+  if (faults.length > 0) throw invalidFields(faults)
+  for (const triplet of [CONNECT_TRIPLET, IAP_TRIPLET]) {
+    const kinds = new Set(triplet.map(name => (change[name] === null ? 'null' : typeof change[name])))
+    if (kinds.size > 1) throw new Refusal('incomplete_credentials', `${triplet.join(', ')} come together: all strings, all null or none`)
+  }
+}
