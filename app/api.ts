@@ -10,12 +10,12 @@ import { integrationProbe } from '../workflows/destinations/probe.ts'
 import { outgoing } from '../workflows/outgoing/outgoing.ts'
 import type { Config } from './config.ts'
 import { QUEUES_PAGE, redisPrefix, warnOfRedis } from './queue.ts'
-import type { Ground } from './resources.ts'
+import type { Resources } from './resources.ts'
 
 export type Served = Listening & { url: string; countOutcome: (kind: string, outcome: string) => void }
 
 /** The API of this process, on a port. */
-export async function serve(config: Config, log: Logger, ground: Ground): Promise<Served> {
+export async function serve(config: Config, log: Logger, ground: Resources): Promise<Served> {
   const { url: databaseUrl, pool, secrets, storage } = ground
   const measured = metrics(pool)
   const checkAnswer = answerCheck({ share: config.answerCheckShare, onMismatch: 'log', log })
@@ -62,7 +62,7 @@ export async function serve(config: Config, log: Logger, ground: Ground): Promis
 }
 
 /** The pages that show the queues. Loaded and connected when somebody looks at them for the first time: most processes never need it. */
-function operatorBoard({ redisUrl, operatorPassword }: Config, log: Logger, ground: Ground) {
+function operatorBoard({ redisUrl, operatorPassword }: Config, log: Logger, ground: Resources) {
   if (!redisUrl || !operatorPassword) return undefined
   let made: Promise<BullBoard> | undefined
   const make = async () => {

@@ -7,24 +7,24 @@ import type { Consumer } from '../workers/log-consumers.ts'
 import type { Timer } from '../workers/timers.ts'
 import { emailSender, type InstallationMail } from '../workflows/actions/email.ts'
 import { pushSending } from '../workflows/actions/push.ts'
-import { automationPerformer } from '../workflows/automation/handler.ts'
+import { automationHandler } from '../workflows/automation/handler.ts'
 import { eventDestinations } from '../workflows/destinations/registry.ts'
 import { type AtCrashPoint, NOWHERE } from '../workflows/engine/crash-point.ts'
-import { workflowPerformers } from '../workflows/engine/execute.ts'
-import type { Performer } from '../workflows/engine/handler.ts'
+import { workflowHandlers } from '../workflows/engine/execute.ts'
+import type { JobHandler } from '../workflows/engine/handler.ts'
 import type { Policies } from '../workflows/engine/policy.ts'
 import { eraseExport } from '../workflows/export/erase.ts'
 import { exportWorkflow } from '../workflows/export/export.ts'
 import { exportRetention } from '../workflows/export/retention.ts'
-import { deliverPerformer } from '../workflows/integration-push/deliver.ts'
+import { deliveryHandler } from '../workflows/integration-push/deliver.ts'
 import { googleTokens } from '../workflows/outgoing/google-token.ts'
 import type { Outgoing } from '../workflows/outgoing/request.ts'
 import { reportDestinations } from '../workflows/report-destinations/registry.ts'
 import { reportDelivery } from '../workflows/scheduled-report/delivery.ts'
 import { reportFile, scheduledReport } from '../workflows/scheduled-report/report.ts'
-import { rush } from '../workflows/scheduled-report/start-gate.ts'
+import { startGate } from '../workflows/scheduled-report/start-gate.ts'
 
-export type PromisesDeps = {
+export type JobsDeps = {
   pool: Pool
   /** Its connections plan a statement once (`plansOnce`): for what all runs and deliveries do, again and again. */
   planned: Pool
@@ -43,15 +43,15 @@ export type PromisesDeps = {
   at?: AtCrashPoint
 }
 
-type Promises = { performers: Performer[]; timers: Timer[]; consumers: Consumer[] }
+type Jobs = { handlers: JobHandler[]; timers: Timer[]; consumers: Consumer[] }
 
 /** Everything that the service promises to do over time, and who does it: what a worker process turns. */
-export function promises(deps: PromisesDeps): Promises {
+export function jobs(deps: JobsDeps): Jobs {
   const { pool, planned, recording, secrets, storage, outgoing, mail, publicUrl, partRows, policies, at = NOWHERE } = deps
   const guard = { allowPrivateNetwork: deps.allowPrivateNetwork }
   const tokens = googleTokens(outgoing)
   const destinations = reportDestinations({ outgoing, guard, tokens })
-  const starts = rush()
+  const starts = startGate()
   const workflows = [
     exportWorkflow({ pool, storage, partRows }),
     exportRetention({ storage }),
@@ -65,10 +65,10 @@ export function promises(deps: PromisesDeps): Promises {
     sendPush: pushSending({ pool, secrets, outgoing, tokens }),
   }
   return {
-    performers: [
-      ...workflowPerformers(workflows, { pool, policies, at }),
-      automationPerformer({ pool, planned, recording, effects, policy: policies.step, at }),
-      deliverPerformer({ pool: planned, secrets, outgoing, destinations: eventDestinations, policy: policies.delivery, at }),
+    handlers: [
+      ...workflowHandlers(workflows, { pool, policies, at }),
+      automationHandler({ pool, planned, recording, effects, policy: policies.step, at }),
+      deliveryHandler({ pool: planned, secrets, outgoing, destinations: eventDestinations, policy: policies.delivery, at }),
     ],
     timers: TIMERS.map(({ kind, fire, fireTogether }) => ({
       kind,

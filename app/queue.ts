@@ -2,13 +2,13 @@ import { createHash } from 'node:crypto'
 import type { Logger } from 'pino'
 import type { Queue } from '../workers/queue.ts'
 import type { Config } from './config.ts'
-import type { Ground } from './resources.ts'
+import type { Resources } from './resources.ts'
 
 /** Where the operator sees the queues of BullMQ. */
 export const QUEUES_PAGE = '/operator/queues'
 
 /** Several installations may share one Redis: each has keys of its own. */
-export function redisPrefix({ url, secrets }: Pick<Ground, 'url' | 'secrets'>): string {
+export function redisPrefix({ url, secrets }: Pick<Resources, 'url' | 'secrets'>): string {
   const installation = createHash('sha256').update(`${secrets.fingerprint} ${new URL(url).pathname}`)
   return `perennial-${installation.digest('hex').slice(0, 12)}`
 }
@@ -20,7 +20,7 @@ export const warnOfRedis = (log: Logger) => (error: unknown) => {
 }
 
 /** The driver that the configuration asks for; the other one is not even loaded. */
-export async function openQueue({ redisUrl }: Config, log: Logger, ground: Ground): Promise<Queue> {
+export async function openQueue({ redisUrl }: Config, log: Logger, ground: Resources): Promise<Queue> {
   if (redisUrl) {
     const { bullmqQueue } = await import('../workers/bullmq.ts')
     return bullmqQueue({ url: redisUrl, prefix: redisPrefix(ground), onError: warnOfRedis(log) })

@@ -3,4 +3,4 @@ import type { Pool } from '../store/connect.ts'
 import type { FileStorage } from '../store/files/storage.ts'
 
 /** What API and workers stand on. */
-export type Ground = { url: string; pool: Pool; secrets: Secrets; storage: FileStorage }
+export type Resources = { url: string; pool: Pool; secrets: Secrets; storage: FileStorage }

@@ -12,7 +12,7 @@ import type { FileStorage } from '../store/files/storage.ts'
 import { openDatabase } from '../store/open.ts'
 import type { AtCrashPoint } from '../workflows/engine/crash-point.ts'
 import { type Config, ConfigError } from './config.ts'
-import type { Ground } from './resources.ts'
+import type { Resources } from './resources.ts'
 
 /** A busy machine may take a moment between two statements. */
 const SHORTEST_IDLE_MS = 5_000
@@ -55,7 +55,7 @@ export async function startPerennial(config: Config, log: Logger, at?: AtCrashPo
     const files = join(config.dataDir, 'exports')
     await mkdir(files, { recursive: true, mode: 0o700 })
     const storage = config.s3 ? await bucket(config.s3, files, log, closing) : diskStorage(files)
-    const ground: Ground = { url: opened.url, pool, secrets, storage }
+    const ground: Resources = { url: opened.url, pool, secrets, storage }
 
     const served = config.role === 'worker' ? undefined : await (await import('./api.ts')).serve(config, log, ground)
     if (served) closing.push(() => served.close())

@@ -7,9 +7,9 @@ import type { AtCrashPoint } from '../workflows/engine/crash-point.ts'
 import { POLICIES } from '../workflows/engine/policy.ts'
 import { outgoing } from '../workflows/outgoing/outgoing.ts'
 import type { Config } from './config.ts'
-import { promises } from './jobs.ts'
+import { jobs } from './jobs.ts'
 import { openQueue } from './queue.ts'
-import type { Ground } from './resources.ts'
+import type { Resources } from './resources.ts'
 
 export type WorkOptions = {
   /** The service's own address. */
@@ -22,7 +22,7 @@ export type WorkOptions = {
 export async function work(
   config: Config,
   log: Logger,
-  ground: Ground,
+  ground: Resources,
   { publicUrl, countOutcome, at }: WorkOptions,
 ): Promise<() => Promise<void>> {
   const { url, pool, secrets, storage } = ground
@@ -37,7 +37,7 @@ export async function work(
     pool: planned,
     url,
     queue,
-    ...promises({ pool, planned, recording, secrets, storage, ...ways, partRows, policies: POLICIES, ...(at && { at }) }),
+    ...jobs({ pool, planned, recording, secrets, storage, ...ways, partRows, policies: POLICIES, ...(at && { at }) }),
     ...(at && { at }),
     leaseMs: config.leaseMs,
     log,

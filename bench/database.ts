@@ -4,8 +4,8 @@ import { join } from 'node:path'
 import pg from 'pg'
 import { startEmbedded } from '../store/embedded/start.ts'
 import { migrate } from '../store/migrate.ts'
-import type { Ground } from './ground.ts'
 import { say } from './report.ts'
+import type { Ground } from './resources.ts'
 
 /** A new database with the product's schema: on a private server with Postgres's own durability, or on that of BENCH_DATABASE_URL. */
 export async function newDatabase(ground: Ground): Promise<string> {

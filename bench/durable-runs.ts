@@ -1,12 +1,12 @@
 import { startRedis } from '../test/harness/redis.ts'
 import { durability, newDatabase } from './database.ts'
 import { check, makeAndAwait, storeAutomation } from './durable-runs/runs.ts'
-import { type Ground, onGround } from './ground.ts'
 import { startDbos } from './peers/dbos.ts'
 import { multiRowRate } from './peers/multi-row.ts'
 import { run } from './process.ts'
 import { createTenants, openPool } from './product.ts'
 import { median, option, type Result, round, say, table, thousands } from './report.ts'
+import { type Ground, onGround } from './resources.ts'
 
 const DRIVERS = ['BullMQ', 'pg-boss'] as const
 

@@ -6,10 +6,10 @@ import type { Pool } from '../store/connect.ts'
 import { transaction } from '../store/transaction.ts'
 import { durability, newDatabase } from './database.ts'
 import { type Compression, type Made, makeExport, verify } from './export/ask.ts'
-import { type Ground, onGround } from './ground.ts'
 import { needPsql, Psql } from './peers/psql.ts'
 import { createTenants, openPool, startProduct, type Tenant } from './product.ts'
 import { flag, median, option, type Result, round, say, table, thousands } from './report.ts'
+import { type Ground, onGround } from './resources.ts'
 import { seedEvents, seedStart, seedUsers } from './seed.ts'
 
 const USERS = 20_000

@@ -1,9 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { startRedis } from '../test/harness/redis.ts'
 import { newDatabase } from './database.ts'
-import { type Ground, onGround } from './ground.ts'
 import { createTenants, openPool, startProduct } from './product.ts'
 import { option, type Result, round, table, thousands } from './report.ts'
+import { type Ground, onGround } from './resources.ts'
 import { caller, event, hookOn, sink, webhookTo } from './sink.ts'
 
 const DRIVERS = ['BullMQ', 'pg-boss'] as const

@@ -1,10 +1,10 @@
 import { spawn } from 'node:child_process'
 import { text } from 'node:stream/consumers'
 import { durability, newDatabase, once } from './database.ts'
-import { type Ground, onGround } from './ground.ts'
 import type { Job, Timed } from './ingest/job.ts'
 import { createTenants, openPool, startProduct } from './product.ts'
 import { median, option, type Result, round, say, table, thousands } from './report.ts'
+import { type Ground, onGround } from './resources.ts'
 import { seedUsers } from './seed.ts'
 
 const USERS = 20_000

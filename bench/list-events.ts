@@ -1,10 +1,10 @@
 import { durability, newDatabase } from './database.ts'
-import { type Ground, onGround } from './ground.ts'
 import { type Asked, type Figures, generate } from './load/generate.ts'
 import { trickle } from './load/trickle.ts'
 import { run } from './process.ts'
 import { createTenants, openPool, startProduct, type Tenant } from './product.ts'
 import { median, option, type Result, round, say, table, thousands } from './report.ts'
+import { type Ground, onGround } from './resources.ts'
 import { seedEvents, seedUsers } from './seed.ts'
 
 const PROJECTS = 100

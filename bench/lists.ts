@@ -1,9 +1,9 @@
 import { descriptions } from '../schemas/generated/operations.ts'
 import type { Pool } from '../store/connect.ts'
 import { durability, newDatabase } from './database.ts'
-import { type Ground, onGround } from './ground.ts'
 import { createTenants, openPool, startProduct, type Tenant } from './product.ts'
 import { median, option, type Result, round, say, table, thousands } from './report.ts'
+import { type Ground, onGround } from './resources.ts'
 import { type Seed, seedCustomers, seedProducts, seedSegments } from './seed-lists.ts'
 
 const LIMIT = 20

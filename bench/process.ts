@@ -3,7 +3,7 @@ import { closeSync, openSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Ground } from './ground.ts'
+import type { Ground } from './resources.ts'
 
 export type Program = { name: string; script: URL; args?: string[]; env?: Record<string, string>; ready: RegExp }
 

@@ -4,8 +4,8 @@ import { createProject, type ProjectKeys } from '../domain/projects/create.ts'
 import { secretsFrom } from '../domain/projects/secrets.ts'
 import { connect, type Pool } from '../store/connect.ts'
 import { transaction } from '../store/transaction.ts'
-import type { Ground } from './ground.ts'
 import { type Running, run } from './process.ts'
+import type { Ground } from './resources.ts'
 
 const APP_SECRET = 'a secret that nobody needs to guess'
 

@@ -6,9 +6,9 @@ import type { Pool } from '../store/connect.ts'
 import { orderedId } from '../store/ids.ts'
 import { transaction } from '../store/transaction.ts'
 import { durability, newDatabase } from './database.ts'
-import { type Ground, onGround } from './ground.ts'
 import { createTenants, openPool, startProduct, type Tenant } from './product.ts'
 import { option, type Result, round, say, table, thousands } from './report.ts'
+import { type Ground, onGround } from './resources.ts'
 import { seedEvents, seedUsers } from './seed.ts'
 
 const TENANTS = 100

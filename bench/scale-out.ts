@@ -1,6 +1,6 @@
 import { startMeasured, warmUp } from './durable-runs.ts'
-import { onGround } from './ground.ts'
 import { median, option, type Result, round, table, thousands } from './report.ts'
+import { onGround } from './resources.ts'
 
 const WORKERS = [1, 2, 4]
 

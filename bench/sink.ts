@@ -1,6 +1,6 @@
 import { createServer, type IncomingMessage } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import type { Ground } from './ground.ts'
+import type { Ground } from './resources.ts'
 
 /** A receiver of webhooks; `met` is told each event's id as soon as its headers and body are here. `hangMs`: answers only then. */
 export async function sink(ground: Ground, met: (eventId: string, path: string) => void, hangMs = 0): Promise<string> {

@@ -1,8 +1,8 @@
 import { spawn } from 'node:child_process'
 import { join } from 'node:path'
-import { type Ground, onGround } from './ground.ts'
 import { type BareStart, bareStart } from './peers/bare.ts'
 import { median, option, type Result, round, say, table } from './report.ts'
+import { type Ground, onGround } from './resources.ts'
 
 const LIMIT_MS = 60_000
 

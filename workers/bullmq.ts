@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { Queue as Bull, Worker } from 'bullmq'
-import type { Ring } from '../domain/jobs/sweep.ts'
-import { type Queue, ringIn } from './queue.ts'
+import type { Batch } from '../domain/jobs/sweep.ts'
+import { batchIn, type Queue } from './queue.ts'
 import { patientConnection, promptConnection, settled, toldOnce } from './redis.ts'
 
 /** `prefix`: what all keys begin with; the same for all processes of an installation, and for them alone. */
@@ -17,7 +17,7 @@ const TRIM_AT_ONCE = 1_000
 const AT_ONCE = 8
 
 /** What all objects on the queues of one installation share. Versions are not asked for: that would wait for Redis. */
-export const queueName = (kind: string): string => `rings-${kind}`
+export const queueName = (kind: string): string => `batches-${kind}`
 /** Where the kinds are kept that workers listen to. */
 export const kindsKey = (prefix: string): string => `${prefix}:kinds`
 export const SHARED = { prefix: 'perennial', skipVersionCheck: true }
@@ -30,7 +30,7 @@ export async function bullmqQueue({ url, prefix = SHARED.prefix, onError }: Bull
   const shared = { ...SHARED, prefix }
   const ringing = promptConnection(url)
   const hearing = patientConnection(url)
-  const queues = new Map<string, { queue: Bull<Ring>; trimmedAt: number }>()
+  const queues = new Map<string, { queue: Bull<Batch>; trimmedAt: number }>()
   const workers: Worker[] = []
 
   const tell = toldOnce([ringing, hearing.connection], onError)
@@ -38,7 +38,7 @@ export async function bullmqQueue({ url, prefix = SHARED.prefix, onError }: Bull
   const queueOf = (kind: string) => {
     const known = queues.get(kind)
     if (known) return known
-    const queue = new Bull<Ring>(queueName(kind), {
+    const queue = new Bull<Batch>(queueName(kind), {
       ...shared,
       connection: ringing,
       skipWaitingForReady: true,
@@ -66,7 +66,7 @@ export async function bullmqQueue({ url, prefix = SHARED.prefix, onError }: Bull
   await settled(ringing)
 
   return {
-    async ring(kind, rings) {
+    async announce(kind, rings) {
       if (ringing.status !== 'ready') throw new Error('Redis is not connected')
       const { queue } = queueOf(kind)
       const added = await Promise.allSettled(rings.map(({ number, count }) => queue.add(kind, { number, count })))
@@ -78,7 +78,7 @@ export async function bullmqQueue({ url, prefix = SHARED.prefix, onError }: Bull
 
     async listen(kind, onRing) {
       const hear = async (data: unknown) => {
-        const ring = ringIn(data)
+        const ring = batchIn(data)
         if (ring) await onRing(ring)
       }
       const worker = new Worker(queueName(kind), job => hear(job.data), {

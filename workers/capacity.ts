@@ -1,14 +1,14 @@
-import type { Claimed } from '../domain/jobs/job.ts'
-import { BACKLOG, type Ring, type Room } from '../domain/jobs/sweep.ts'
-import type { Performer } from '../workflows/engine/handler.ts'
+import type { ClaimedJob } from '../domain/jobs/job.ts'
+import { BACKLOG, type Batch, type SpareCapacity } from '../domain/jobs/sweep.ts'
+import type { JobHandler } from '../workflows/engine/handler.ts'
 import { WINDOW } from './sweep.ts'
 
 /** What may take a slot, and until when it is held for us, by `performance.now()`. */
-export type Candidate = { claimed: Claimed; until: number }
+export type Candidate = { claimed: ClaimedJob; until: number }
 /** What counts: whose it is, and for which destination. */
-type Of = Pick<Claimed, 'environment' | 'destination'>
+type Of = Pick<ClaimedJob, 'environment' | 'destination'>
 /** A ring that is left untaken while there is no room for anything in it. `until`: by `performance.now()`. */
-export type Parked = { ring: Ring; groups: Of[]; until: number }
+export type Parked = { ring: Batch; groups: Of[]; until: number }
 
 /** Candidates without room that are kept in mind: all that may be rung. More than these are rung again after a while anyway. */
 const MOST_WAITING = 4 * WINDOW
@@ -20,7 +20,7 @@ const QUARTER = 4
 const HANDFUL = BACKLOG - 1
 
 /** How many promises of one kind a process holds, in all, of one environment and for one destination. */
-export function slots({ concurrency, perEnvironment = concurrency, perDestination = concurrency }: Performer) {
+export function capacity({ concurrency, perEnvironment = concurrency, perDestination = concurrency }: JobHandler) {
   let used = 0
   // Claims under way: whatever they bring must find room.
   let reserved = 0
@@ -114,7 +114,7 @@ export function slots({ concurrency, perEnvironment = concurrency, perDestinatio
     occupy: (claimed: Of) => count(1, claimed),
     vacate: (claimed: Of) => count(-1, claimed),
     /** Room for a few of everybody who has that much left; kept until it is withdrawn. Null: there is not enough to give any away. */
-    offer(): Room | null {
+    offer(): SpareCapacity | null {
       const room = spare()
       if (room.most <= 0) return null
       reserved += room.most
@@ -122,12 +122,12 @@ export function slots({ concurrency, perEnvironment = concurrency, perDestinatio
       return room
     },
     /** Room for a few of this environment, by the look of it; not kept. Null: there is not enough to give any away. */
-    roomOf(environment: number): Pick<Room, 'most' | 'fullDestinations'> | null {
+    roomOf(environment: number): Pick<SpareCapacity, 'most' | 'fullDestinations'> | null {
       const { most, fullEnvironments, fullDestinations } = spare()
       return most <= 0 || fullEnvironments.includes(environment) ? null : { most: Math.min(most, HANDFUL), fullDestinations }
     },
     enter,
-    withdraw({ most }: Room): void {
+    withdraw({ most }: SpareCapacity): void {
       reserved -= most
       offered -= most
     },
@@ -141,7 +141,7 @@ export function slots({ concurrency, perEnvironment = concurrency, perDestinatio
       return admitted
     },
     /** All that are kept in mind, for the last time. */
-    forgetAll(): { claimed: Claimed[]; rings: Ring[] } {
+    forgetAll(): { claimed: ClaimedJob[]; rings: Batch[] } {
       const claimed = [...waiting.values()].flatMap(group => [...group.values()].map(one => one.claimed))
       const rings = [...parked.values()].map(({ ring }) => ring)
       waiting.clear()
@@ -174,4 +174,4 @@ export function slots({ concurrency, perEnvironment = concurrency, perDestinatio
   }
 }
 
-export type Slots = ReturnType<typeof slots>
+export type Capacity = ReturnType<typeof capacity>

@@ -1,19 +1,19 @@
 import type { Logger } from 'pino'
-import type { Claimed } from '../domain/jobs/job.ts'
+import type { ClaimedJob } from '../domain/jobs/job.ts'
 import { releaseLeases } from '../domain/jobs/lease.ts'
-import { type Handful, RING_MS, RING_SIZE, type Ring, type Room, type Swept } from '../domain/jobs/sweep.ts'
-import { answerRing, lookAtRing } from '../domain/jobs/take-batch.ts'
+import { BATCH_LEASE_MS, BATCH_SIZE, type Batch, type SpareCapacity, type SweepOffer, type Swept } from '../domain/jobs/sweep.ts'
+import { groupsOfBatch, takeBatch } from '../domain/jobs/take-batch.ts'
 import type { Pool } from '../store/connect.ts'
 import type { AtCrashPoint } from '../workflows/engine/crash-point.ts'
-import type { Making, Outcome, Performer } from '../workflows/engine/handler.ts'
-import { type Candidate, type Slots, slots } from './capacity.ts'
+import type { ClaimOnInsert, JobHandler, Outcome } from '../workflows/engine/handler.ts'
+import { type Candidate, type Capacity, capacity } from './capacity.ts'
 import { leases } from './leases.ts'
 
-export type HolderOptions = {
+export type ExecutorOptions = {
   pool: Pool
   /** For heartbeats. */
   beating: Pool
-  performers: Performer[]
+  handlers: JobHandler[]
   /** Real time for which a claim holds; prolonged every third of it. */
   leaseMs: number
   log: Logger
@@ -33,7 +33,7 @@ const MARGIN = 4
 const TURNS_OF_A_RING = 4
 
 /** `line`: rings wait for room one after the other. */
-type Place = { performer: Performer; slots: Slots; line: Promise<unknown>; isPulling?: boolean }
+type KindState = { handler: JobHandler; slots: Capacity; line: Promise<unknown>; isPulling?: boolean }
 
 function levelOf(outcome: Outcome | { is: 'error' }) {
   if (outcome.is === 'failed' || outcome.is === 'error') return 'error'
@@ -42,12 +42,12 @@ function levelOf(outcome: Outcome | { is: 'error' }) {
 }
 
 /** Holds claimed promises: as many of each kind as there are slots, with their leases alive. */
-export function holder({ pool, beating, performers, leaseMs, log, onOutcome, onClaimed, at }: HolderOptions) {
-  const places = new Map<string, Place>(performers.map(p => [p.kind, { performer: p, slots: slots(p), line: Promise.resolve() }]))
+export function executor({ pool, beating, handlers, leaseMs, log, onOutcome, onClaimed, at }: ExecutorOptions) {
+  const places = new Map<string, KindState>(handlers.map(p => [p.kind, { handler: p, slots: capacity(p), line: Promise.resolve() }]))
   const held = leases(beating, leaseMs)
-  const ringMs = Math.min(RING_MS, leaseMs * LEASES_OF_A_RING)
+  const ringMs = Math.min(BATCH_LEASE_MS, leaseMs * LEASES_OF_A_RING)
   const marginMs = ringMs / MARGIN
-  const ringSizes = new Map(performers.map(p => [p.kind, Math.min(RING_SIZE, p.concurrency * TURNS_OF_A_RING)]))
+  const ringSizes = new Map(handlers.map(p => [p.kind, Math.min(BATCH_SIZE, p.concurrency * TURNS_OF_A_RING)]))
   const working = new Set<Promise<void>>()
   const stopping = new AbortController()
   const halt = new AbortController()
@@ -55,16 +55,22 @@ export function holder({ pool, beating, performers, leaseMs, log, onOutcome, onC
   // Sent to the database, perhaps granted, and not in our hands yet.
   const claiming = new Set<Promise<unknown>>()
 
-  function hold({ performer, slots }: Place, { claimed, until }: Candidate): void {
+  function hold({ handler, slots }: KindState, { claimed, until }: Candidate): void {
     const lease = held.begin(claimed, until)
-    const signals = { making, lease: lease.signal, isHeld: lease.isHeld, stopping: stopping.signal, halt: halt.signal }
+    const signals = {
+      claimOnInsert: claimOnInsert,
+      lease: lease.signal,
+      isHeld: lease.isHeld,
+      stopping: stopping.signal,
+      halt: halt.signal,
+    }
     const report = (outcome: Outcome | { is: 'error' }, detail: object) => {
       onOutcome(claimed.kind, outcome.is)
       log[levelOf(outcome)]({ kind: claimed.kind, id: claimed.id, ...detail }, `${claimed.kind} ${outcome.is}`)
     }
     at('claimed')
-    const done = performer
-      .perform(claimed, signals)
+    const done = handler
+      .handle(claimed, signals)
       .then(async outcome => {
         if (outcome.is === 'interrupted') await releaseLeases(pool, [claimed])
         report(outcome, 'why' in outcome ? { why: outcome.why } : {})
@@ -75,7 +81,7 @@ export function holder({ pool, beating, performers, leaseMs, log, onOutcome, onC
         slots.vacate(claimed)
         working.delete(done)
         wakeWaiting()
-        pullLater(performer.kind)
+        pullLater(handler.kind)
       })
     working.add(done)
   }
@@ -85,7 +91,7 @@ export function holder({ pool, beating, performers, leaseMs, log, onOutcome, onC
   }
 
   /** Resolves when a slot is free, in the order in which it is asked for. */
-  function roomInTurn(place: Place): Promise<void> {
+  function roomInTurn(place: KindState): Promise<void> {
     const turn = place.line.then(async () => {
       while (place.slots.free() <= 0 && !stopping.signal.aborted)
         await new Promise<void>(resolve => {
@@ -100,32 +106,32 @@ export function holder({ pool, beating, performers, leaseMs, log, onOutcome, onC
     return turn
   }
 
-  async function answer(place: Place, { number, count }: Ring): Promise<void> {
-    const { performer, slots } = place
+  async function answer(place: KindState, { number, count }: Batch): Promise<void> {
+    const { handler, slots } = place
     const reserved = Math.max(0, Math.min(count, slots.free()))
     slots.reserve(reserved)
     const askedAt = performance.now()
     let candidates: Candidate[] = []
     try {
-      const { claimed, leftMs } = await answerRing(pool, performer.kind, number, marginMs)
+      const { claimed, leftMs } = await takeBatch(pool, handler.kind, number, marginMs)
       if (stopping.signal.aborted) await releaseLeases(pool, claimed)
       else candidates = claimed.map(one => ({ claimed: one, until: askedAt + leftMs }))
     } finally {
       slots.unreserve(reserved)
       for (const admitted of slots.admit(candidates)) hold(place, admitted)
       wakeWaiting()
-      pullLater(performer.kind)
+      pullLater(handler.kind)
     }
     onClaimed(candidates.length)
   }
 
   /** A ring that stands for nothing there is room for is left as it is, and kept in mind: of its kind there may be a backlog. */
-  async function answerIfRoom(place: Place, ring: Ring): Promise<void> {
+  async function answerIfRoom(place: KindState, ring: Batch): Promise<void> {
     await roomInTurn(place)
-    const { performer, slots } = place
+    const { handler, slots } = place
     if (!slots.surelyFits(ring.count) && !stopping.signal.aborted) {
       const until = performance.now() + ringMs
-      const groups = await lookAtRing(pool, performer.kind, ring.number, marginMs)
+      const groups = await groupsOfBatch(pool, handler.kind, ring.number, marginMs)
       if (groups.length === 0) return
       if (!slots.hasRoomFor(groups) && !stopping.signal.aborted) return slots.park({ ring, groups, until })
     }
@@ -133,16 +139,16 @@ export function holder({ pool, beating, performers, leaseMs, log, onOutcome, onC
   }
 
   /** Asks with what this process has plenty of room for; that much stays free until the answer is there. */
-  async function claimWith(ask: (handful: Handful) => Promise<Swept | null>): Promise<Swept | null> {
-    const room = new Map<string, Room>()
+  async function claimWith(ask: (handful: SweepOffer) => Promise<Swept | null>): Promise<Swept | null> {
+    const room = new Map<string, SpareCapacity>()
     for (const [kind, { slots }] of stopping.signal.aborted ? [] : places) {
       const offer = slots.offer()
       if (offer) room.set(kind, offer)
     }
     const claimedAt = performance.now()
-    let granted: Claimed[] = []
+    let granted: ClaimedJob[] = []
     try {
-      const swept = await ask({ room, leaseMs, ringMs, ringSizes })
+      const swept = await ask({ capacity: room, leaseMs, batchMs: ringMs, batchSizes: ringSizes })
       granted = swept?.claimed ?? []
       return swept
     } finally {
@@ -157,8 +163,8 @@ export function holder({ pool, beating, performers, leaseMs, log, onOutcome, onC
     }
   }
 
-  /** What was claimed in the making is held as far as there still is room, and left to be rung where there is none. */
-  const making: Making = async (kind, environment, transact) => {
+  /** What was claimed in the claimOnInsert is held as far as there still is room, and left to be rung where there is none. */
+  const claimOnInsert: ClaimOnInsert = async (kind, environment, transact) => {
     const place = stopping.signal.aborted ? undefined : places.get(kind)
     const room = place?.slots.roomOf(environment)
     const until = performance.now() + leaseMs
@@ -181,7 +187,7 @@ export function holder({ pool, beating, performers, leaseMs, log, onOutcome, onC
    * Takes a ring if there is room for some of what it stands for; the rest waits here until there is room or its time is over. Resolves
    * when it was taken, by us or somebody else, or is kept in mind.
    */
-  async function take(kind: string, ring: Ring): Promise<void> {
+  async function take(kind: string, ring: Batch): Promise<void> {
     const place = places.get(kind)
     if (place) await noted(answerIfRoom(place, ring))
   }
@@ -203,9 +209,9 @@ export function holder({ pool, beating, performers, leaseMs, log, onOutcome, onC
 
   return {
     take,
-    making,
+    claimOnInsert: claimOnInsert,
     kinds: [...places.keys()],
-    claiming: (ask: (handful: Handful) => Promise<Swept | null>): Promise<Swept | null> => noted(claimWith(ask)),
+    claiming: (ask: (handful: SweepOffer) => Promise<Swept | null>): Promise<Swept | null> => noted(claimWith(ask)),
     /** Takes no more, lets steps under way finish for a moment, gives everything else back. */
     async stop(): Promise<void> {
       stopping.abort()

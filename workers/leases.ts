@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises'
-import type { Claimed } from '../domain/jobs/job.ts'
-import { prolongLeases } from '../domain/jobs/lease.ts'
+import type { ClaimedJob } from '../domain/jobs/job.ts'
+import { renewLeases } from '../domain/jobs/lease.ts'
 import type { Pool } from '../store/connect.ts'
 
 /** Tries of one heartbeat. */
@@ -11,7 +11,7 @@ const LOOKS = 30
 /** What has less than this part of a lease left when it begins is prolonged at once. */
 const SHORT = 5
 
-type Lease = { claimed: Claimed; lost: AbortController; until: number; beatAt: number }
+type Lease = { claimed: ClaimedJob; lost: AbortController; until: number; beatAt: number }
 /** `signal` aborts when the lease is lost; `isHeld` asks the clock, which may know it sooner. `end`: it is needed no longer. */
 export type Held = { signal: AbortSignal; isHeld(): boolean; end(): void }
 
@@ -23,7 +23,7 @@ export function leases(pool: Pool, leaseMs: number) {
 
   async function beat(some: [string, Lease][]): Promise<[string, Lease][]> {
     const sentAt = performance.now()
-    const kept = await prolongLeases(
+    const kept = await renewLeases(
       pool,
       some.map(([, { claimed }]) => claimed),
       leaseMs,
@@ -31,7 +31,7 @@ export function leases(pool: Pool, leaseMs: number) {
     if (!kept) return []
     for (const [key, lease] of some) {
       // An answer that was overtaken by that of a later heartbeat takes nothing back.
-      if (kept.prolonged.has(key)) lease.until = Math.max(lease.until, sentAt + leaseMs)
+      if (kept.renewed.has(key)) lease.until = Math.max(lease.until, sentAt + leaseMs)
       else if (!kept.busy.has(key) && held.get(key) === lease) lose(lease)
     }
     return some.filter(([key]) => kept.busy.has(key))
@@ -68,7 +68,7 @@ export function leases(pool: Pool, leaseMs: number) {
 
   return {
     /** `until`: by `performance.now()`, no later than the database's. */
-    begin(claimed: Claimed, until: number): Held {
+    begin(claimed: ClaimedJob, until: number): Held {
       const key = `${claimed.kind}:${claimed.id}`
       const begunAt = performance.now()
       const lease: Lease = { claimed, lost: new AbortController(), until, beatAt: begunAt + (until - begunAt) / 3 }

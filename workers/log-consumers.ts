@@ -1,27 +1,27 @@
 import type { Logger } from 'pino'
 import type { Environment } from '../domain/environment.ts'
-import { type Batch, type Consumer, consumeBatch } from '../domain/log/consume.ts'
+import { type Consumer, consumeBatch, type ReadLimits } from '../domain/log/consume.ts'
 import { laggingEnvironments } from '../domain/log/read.ts'
-import { consumeOne, laggingPlaces } from '../domain/log/set-aside.ts'
+import { consumeOne, laggingPositions } from '../domain/log/set-aside.ts'
 import type { Pool } from '../store/connect.ts'
 import { classify, isPassing } from '../store/failures.ts'
 import { type AtCrashPoint, NOWHERE } from '../workflows/engine/crash-point.ts'
-import type { Making } from '../workflows/engine/handler.ts'
+import type { ClaimOnInsert } from '../workflows/engine/handler.ts'
 
 export type { Consumer }
 
-export type ConsumersOptions = { pool: Pool; consumers: Consumer[]; making: Making; log: Logger; at?: AtCrashPoint }
+export type ConsumersOptions = { pool: Pool; consumers: Consumer[]; claimOnInsert: ClaimOnInsert; log: Logger; at?: AtCrashPoint }
 
 /** Lost notices are found this often. */
 const PERIOD_MS = 1_000
 /** Several workers share an environment by its partitions; a batch is some milliseconds of work. */
-const BATCH: Batch = { partitions: 16, perPartition: 64 }
+const BATCH: ReadLimits = { partitions: 16, perPartition: 64 }
 
 /** Environments read at the same time, by both consumers together. */
 const READERS = 6
 
 /** Reads the log for its consumers, environment by environment: at once when an append announces it, and every second anyway. */
-export function startConsumers({ pool, consumers, making, log, at = NOWHERE }: ConsumersOptions) {
+export function startConsumers({ pool, consumers, claimOnInsert: making, log, at = NOWHERE }: ConsumersOptions) {
   let stopped = false
   // Per consumer and environment: running, and whether to look again.
   const running = new Map<string, Promise<void>>()
@@ -32,7 +32,7 @@ export function startConsumers({ pool, consumers, making, log, at = NOWHERE }: C
   /** One event at a time, so that one that cannot be handled is known by name, and one that takes too long holds up its own partition alone. */
   async function singly(consumer: Consumer, environment: Environment): Promise<number> {
     let count = 0
-    for (const { partition } of await laggingPlaces(pool, consumer, environment)) {
+    for (const { partition } of await laggingPositions(pool, consumer, environment)) {
       try {
         for (let n = 0; n < BATCH.perPartition && !stopped; n++) {
           const handled = await consumeOne(pool, consumer, environment, partition, isPassing)
@@ -55,7 +55,7 @@ export function startConsumers({ pool, consumers, making, log, at = NOWHERE }: C
       try {
         // What is appended meanwhile is announced: nobody need look whether the end has moved.
         for (let isFull = true; isFull && !stopped; ) {
-          const consumed = await making(consumer.makes, environment, async room => {
+          const consumed = await making(consumer.jobKind, environment, async room => {
             const batch = await consumeBatch(pool, consumer, environment, BATCH, room)
             if (batch.partitions > 0) at('consumed')
             return batch

@@ -1,12 +1,12 @@
 import type { Logger } from 'pino'
-import type { Ring } from '../domain/jobs/sweep.ts'
-import { answerRing } from '../domain/jobs/take-batch.ts'
+import type { Batch } from '../domain/jobs/sweep.ts'
+import { takeBatch } from '../domain/jobs/take-batch.ts'
 import { DUE_CHANNEL } from '../domain/jobs/workflow-run.ts'
 import { LOG_CHANNEL } from '../domain/log/consumer.ts'
 import { connect, type Pool } from '../store/connect.ts'
 import { type AtCrashPoint, NOWHERE } from '../workflows/engine/crash-point.ts'
-import type { Outcome, Performer } from '../workflows/engine/handler.ts'
-import { holder } from './executor.ts'
+import type { JobHandler, Outcome } from '../workflows/engine/handler.ts'
+import { executor } from './executor.ts'
 import { startListener } from './listener.ts'
 import { type Consumer, startConsumers } from './log-consumers.ts'
 import type { Queue } from './queue.ts'
@@ -18,7 +18,7 @@ export type WorkerOptions = {
   /** For the connection that hears of new promises. */
   url: string
   queue: Queue
-  performers: Performer[]
+  handlers: JobHandler[]
   timers?: Timer[]
   consumers?: Consumer[]
   leaseMs?: number
@@ -38,7 +38,7 @@ export async function startWorker({
   pool,
   url,
   queue,
-  performers,
+  handlers,
   timers = [],
   consumers = [],
   leaseMs = LEASE_MS,
@@ -50,10 +50,10 @@ export async function startWorker({
   // And one that is not answered within a lease is of no use: it only stands in the way of the next.
   const silenceMs = Math.max(leaseMs, SHORTEST_SILENCE_MS)
   const beating = connect({ url, name: 'perennial-leases', max: 2, statementTimeoutMs: silenceMs, silenceMs })
-  const holding = holder({
+  const holding = executor({
     pool,
     beating,
-    performers,
+    handlers: handlers,
     leaseMs,
     log,
     onOutcome(kind, outcome) {
@@ -66,10 +66,10 @@ export async function startWorker({
   })
   const byKind = new Map(timers.map(timer => [timer.kind, timer]))
   const firing = new Set<Promise<void>>()
-  const take = async (kind: string, ring: Ring): Promise<void> => {
+  const take = async (kind: string, ring: Batch): Promise<void> => {
     const timer = byKind.get(kind)
     if (!timer) return holding.take(kind, ring)
-    const { claimed } = await answerRing(pool, kind, ring.number, 0)
+    const { claimed } = await takeBatch(pool, kind, ring.number, 0)
     const fired = fireAll(
       timer,
       claimed.map(({ id }) => id),
@@ -79,7 +79,7 @@ export async function startWorker({
     await fired
   }
   const sweep = startSweep({ pool, queue, take, claiming: holding.claiming, log })
-  const reading = startConsumers({ pool, consumers, making: holding.making, log, at })
+  const reading = startConsumers({ pool, consumers, claimOnInsert: holding.claimOnInsert, log, at })
   for (const kind of [...holding.kinds, ...byKind.keys()]) await queue.listen(kind, ring => take(kind, ring))
   const listener = startListener(
     url,

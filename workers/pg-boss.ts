@@ -1,6 +1,6 @@
 import { PgBoss } from 'pg-boss'
 import { KEEP_ALIVE } from '../store/connect.ts'
-import { type Queue, ringIn } from './queue.ts'
+import { batchIn, type Queue } from './queue.ts'
 
 const SCHEMA = 'pgboss'
 /** Without notice (connection lost, or looked for again ever more rarely after an outage) a ring waits this long. */
@@ -20,7 +20,7 @@ export async function pgBossQueue({ url, onError, silenceMs = SILENCE_MS }: PgBo
     connectionString: url,
     schema: SCHEMA,
     max: 4,
-    application_name: 'perennial-rings',
+    application_name: 'perennial-queue',
     useListenNotify: true,
     schedule: false,
   })
@@ -30,7 +30,7 @@ export async function pgBossQueue({ url, onError, silenceMs = SILENCE_MS }: PgBo
 
   // A ring is worth nothing after a minute and is never retried: the sweep rings again.
   const queueOf = (kind: string): Promise<string> => {
-    const name = `rings-${kind}`
+    const name = `batches-${kind}`
     const made =
       known.get(kind) ??
       boss
@@ -43,7 +43,7 @@ export async function pgBossQueue({ url, onError, silenceMs = SILENCE_MS }: PgBo
   }
 
   return {
-    async ring(kind, rings) {
+    async announce(kind, rings) {
       await boss.insert(
         await queueOf(kind),
         rings.map(({ number, count }) => ({ data: { number, count } })),
@@ -53,7 +53,7 @@ export async function pgBossQueue({ url, onError, silenceMs = SILENCE_MS }: PgBo
       const polling = { pollingIntervalSeconds: POLL_SECONDS, notifyPollingIntervalSeconds: POLL_SECONDS }
       const options = { batchSize: 4, burstWhenBatchFull: true, ...polling }
       await boss.work(await queueOf(kind), options, async jobs => {
-        await Promise.all(jobs.flatMap(job => ringIn(job.data) ?? []).map(onRing))
+        await Promise.all(jobs.flatMap(job => batchIn(job.data) ?? []).map(onRing))
       })
     },
     close: () => boss.stop({ graceful: true, timeout: 2_000 }),

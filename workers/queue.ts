@@ -1,4 +1,4 @@
-import type { Ring } from '../domain/jobs/sweep.ts'
+import type { Batch } from '../domain/jobs/sweep.ts'
 
 /**
  * The doorbell between the sweep and the workers. It carries hints only: what a lost ring stood for is rung again, one that arrives twice
@@ -6,14 +6,14 @@ import type { Ring } from '../domain/jobs/sweep.ts'
  */
 export type Queue = {
   /** Announces what is due. Rejects when the driver is down. */
-  ring(kind: string, rings: Ring[]): Promise<void>
+  announce(kind: string, rings: Batch[]): Promise<void>
   /** Each kind by itself: one whose slots are full must not hold up the others. */
-  listen(kind: string, onRing: (ring: Ring) => Promise<void>): Promise<void>
+  listen(kind: string, onBatch: (ring: Batch) => Promise<void>): Promise<void>
   close(): Promise<void>
 }
 
 /** What came through a queue, if it is a ring: those of an earlier version that are still on their way say nothing here. */
-export function ringIn(data: unknown): Ring | null {
-  const { number, count } = (data ?? {}) as Partial<Ring>
+export function batchIn(data: unknown): Batch | null {
+  const { number, count } = (data ?? {}) as Partial<Batch>
   return Number.isSafeInteger(number) && Number.isSafeInteger(count) && count! > 0 ? { number: number!, count: count! } : null
 }

@@ -21,7 +21,7 @@ const COMMON = {
 export const promptConnection = (url: string): Redis =>
   new Redis(url, {
     ...COMMON,
-    connectionName: 'perennial-rings',
+    connectionName: 'perennial-queue',
     enableOfflineQueue: false,
     autoResendUnfulfilledCommands: false,
     maxRetriesPerRequest: 0,

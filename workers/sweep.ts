@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import type { Logger } from 'pino'
-import { BACKLOG, type Handful, nextDue, type Ring, type Swept, takeRings } from '../domain/jobs/sweep.ts'
+import { BACKLOG, type Batch, dispatchDue, nextDue, type SweepOffer, type Swept } from '../domain/jobs/sweep.ts'
 import type { Pool } from '../store/connect.ts'
 import type { Queue } from './queue.ts'
 
@@ -8,9 +8,9 @@ export type SweepOptions = {
   pool: Pool
   queue: Queue
   /** Claims without the queue, when its driver is down. */
-  take: (kind: string, ring: Ring) => Promise<void>
+  take: (kind: string, ring: Batch) => Promise<void>
   /** Tells what this process has room for while it is asked, and holds what was claimed of it. */
-  claiming: (ask: (handful: Handful) => Promise<Swept | null>) => Promise<Swept | null>
+  claiming: (ask: (handful: SweepOffer) => Promise<Swept | null>) => Promise<Swept | null>
   log: Logger
 }
 
@@ -43,8 +43,8 @@ export function startSweep({ pool, queue, take, claiming, log }: SweepOptions) {
   /** False: it was not our turn. */
   async function ringAll(): Promise<boolean> {
     const began = performance.now()
-    const swept = await claiming(handful => takeRings(pool, WINDOW, handful))
-    const rung = swept ? swept.rings.reduce((sum, { count }) => sum + count, 0) : 0
+    const swept = await claiming(handful => dispatchDue(pool, WINDOW, handful))
+    const rung = swept ? swept.batches.reduce((sum, { count }) => sum + count, 0) : 0
     if (swept) isBehind = rung + swept.claimed.length >= BACKLOG
     const enoughRest = Math.max((performance.now() - began) * REST, isBehind ? BEHIND_MS : 0)
     rested = pause(swept ? Math.min(enoughRest, PERIOD_MS) : BUSY_MS)
@@ -52,12 +52,12 @@ export function startSweep({ pool, queue, take, claiming, log }: SweepOptions) {
     enough = rung / 4
     claimed = 0
     // None waits for another: a queue that is slow for one kind must not hold up the others.
-    await Promise.all([...Map.groupBy(swept.rings, ({ kind }) => kind)].map(([kind, rings]) => announce(kind, rings)))
+    await Promise.all([...Map.groupBy(swept.batches, ({ kind }) => kind)].map(([kind, rings]) => announce(kind, rings)))
     return true
   }
 
-  async function announce(kind: string, rings: Ring[]): Promise<void> {
-    await queue.ring(kind, rings).catch(error => {
+  async function announce(kind: string, rings: Batch[]): Promise<void> {
+    await queue.announce(kind, rings).catch(error => {
       log.warn({ err: error, kind }, 'the queue is down: claiming without it')
       for (const ring of rings) void take(kind, ring).catch(second => log.warn({ err: second, kind }, 'claiming failed'))
     })

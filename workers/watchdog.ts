@@ -1,6 +1,6 @@
 import type { Logger } from 'pino'
-import { type Drift, noteLook, OVERDUE_SECONDS, readDrift, tryWatch } from '../domain/jobs/drift.ts'
-import { mendOrphans, type Places } from '../domain/reconciliation/orphans.ts'
+import { type Drift, OVERDUE_SECONDS, readDrift, recordWatch, tryWatch } from '../domain/jobs/drift.ts'
+import { mendOrphans, type ScanCursors } from '../domain/reconciliation/orphans.ts'
 import { LOCK } from '../store/advisory-locks.ts'
 import type { Pool, Tx } from '../store/connect.ts'
 
@@ -30,7 +30,7 @@ export function startWatchdog({ pool, log, periodMs = PERIOD_MS }: WatchdogOptio
   let stopped = false
   let connection: Tx | undefined
   let known = ''
-  const places: Places = new Map()
+  const places: ScanCursors = new Map()
 
   async function isOurs(): Promise<boolean> {
     if (connection) {
@@ -61,7 +61,7 @@ export function startWatchdog({ pool, log, periodMs = PERIOD_MS }: WatchdogOptio
     for (const { kind, ids, mended } of orphans)
       log.error({ kind, ids: ids.slice(0, NAMED), found: ids.length, mended }, 'promises that nothing would have moved were found')
     const sum = (of: (one: (typeof orphans)[number]) => number) => orphans.reduce((total, one) => total + of(one), 0)
-    await noteLook(pool, { orphans: sum(({ ids, mended }) => ids.length - mended), repaired: sum(({ mended }) => mended) })
+    await recordWatch(pool, { orphans: sum(({ ids, mended }) => ids.length - mended), repaired: sum(({ mended }) => mended) })
     tell(await readDrift(pool))
   }
 

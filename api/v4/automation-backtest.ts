@@ -2,7 +2,7 @@ import type { AutomationData } from '../../domain/automation-runs/definition.ts'
 import { getAutomation } from '../../domain/automations/automation.ts'
 import { backtest } from '../../domain/automations/backtest/backtest.ts'
 import type { BacktestTurns } from '../../domain/automations/backtest/turns.ts'
-import { holdAgainstWorld, missingThing, refuseFaulty } from '../../domain/automations/check.ts'
+import { checkReferences, missingThing, refuseFaulty } from '../../domain/automations/check.ts'
 import { completeData } from '../../domain/automations/complete.ts'
 import type { DataInput } from '../../domain/automations/input.ts'
 import type { Environment } from '../../domain/environment.ts'
@@ -20,7 +20,7 @@ async function dataOf(tx: Tx, environment: Environment, id: string, given: DataI
   if (!given) return stored
   const data = completeData(given)
   refuseFaulty(data)
-  const [missing] = await holdAgainstWorld(tx, environment, data)
+  const [missing] = await checkReferences(tx, environment, data)
   if (missing) throw missingThing(missing)
   return data
 }

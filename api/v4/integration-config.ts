@@ -3,7 +3,7 @@ import { providerOf } from '../../domain/integrations/catalogue.ts'
 import { addressed, type ConfigChange, changeConfig, writeConfig } from '../../domain/integrations/change-config.ts'
 import { type Config, getConfig, lockConfig } from '../../domain/integrations/config.ts'
 import { assertUsable, mustAnswer } from '../../domain/integrations/start-test.ts'
-import { type ConfigInput, judgeConfig } from '../../domain/integrations/validate-config.ts'
+import { type ConfigInput, validateConfig } from '../../domain/integrations/validate-config.ts'
 import { conflict } from '../../domain/refusal.ts'
 import type { Input } from '../../schemas/operation-types.ts'
 import { type ApiDeps, onPool, preparedTransaction } from '../operation.ts'
@@ -41,7 +41,7 @@ type Call = Pick<Input<'v4UpdateIntegrationConfig'>, 'body'> & { environment: nu
 function changed({ body, environment, deps }: Call, old: Config): ConfigChange {
   const { settings, events = null, event_mapping = {}, revenue = 'price' } = body
   const input: ConfigInput = { settings, events, event_mapping, revenue }
-  judgeConfig(providerOf(old.slug), input, deps.probe.allowPrivateNetwork)
+  validateConfig(providerOf(old.slug), input, deps.probe.allowPrivateNetwork)
   return changeConfig({ secrets: deps.secrets, environment, integration: old.id }, old, input)
 }
 

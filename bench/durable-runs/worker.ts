@@ -4,7 +4,7 @@ import { connect } from '../../store/connect.ts'
 import { bullmqQueue } from '../../workers/bullmq.ts'
 import { startWorker } from '../../workers/main.ts'
 import { pgBossQueue } from '../../workers/pg-boss.ts'
-import { automationPerformer } from '../../workflows/automation/handler.ts'
+import { automationHandler } from '../../workflows/automation/handler.ts'
 
 const [url = '', redis = ''] = process.argv.slice(2)
 const unexpected = () => Promise.reject(new Error('no effect was expected'))
@@ -14,8 +14,8 @@ const recording = connect({ url, plansOnce: true, hashes: true })
 const log = pino({ level: 'warn' })
 const onError = (error: unknown) => log.error({ err: error })
 const queue = redis === '' ? await pgBossQueue({ url, onError }) : await bullmqQueue({ url: redis, onError })
-const performers = [automationPerformer({ pool, planned, recording, effects: { sendEmail: unexpected, sendPush: unexpected } })]
-const worker = await startWorker({ pool: planned, url, queue, performers, log })
+const handlers = [automationHandler({ pool, planned, recording, effects: { sendEmail: unexpected, sendPush: unexpected } })]
+const worker = await startWorker({ pool: planned, url, queue, handlers: handlers, log })
 process.once('SIGTERM', async () => {
   const { user, system } = process.cpuUsage()
   console.log(`cpu ${((user + system) / 1e6).toFixed(1)} s`)

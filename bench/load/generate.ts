@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process'
 import { text } from 'node:stream/consumers'
-import type { Ground } from '../ground.ts'
+import type { Ground } from '../resources.ts'
 
 export type Asked = { path: string; headers: Record<string, string> }
 export type Load = { url: string; seconds: number; connections: number; requests: Asked[] }

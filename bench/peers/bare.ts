@@ -9,7 +9,7 @@ import { unprivilegedAccount } from '../../store/embedded/account.ts'
 import { binariesFor } from '../../store/embedded/binaries.ts'
 import { pathFor } from '../../store/embedded/reach.ts'
 import { commandAs, run } from '../../store/embedded/run.ts'
-import type { Ground } from '../ground.ts'
+import type { Ground } from '../resources.ts'
 
 /** Seconds of each part, one after the other. */
 export type BareStart = { initdb: number; firstQuery: number }

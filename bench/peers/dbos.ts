@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process'
 import { createInterface } from 'node:readline'
-import type { Ground } from '../ground.ts'
 import { say } from '../report.ts'
+import type { Ground } from '../resources.ts'
 
 const WORKFLOWS = 1_500
 

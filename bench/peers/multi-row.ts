@@ -1,6 +1,6 @@
 import { connect } from '../../store/connect.ts'
-import type { Ground } from '../ground.ts'
 import { median } from '../report.ts'
+import type { Ground } from '../resources.ts'
 
 const PER_BATCH = 100
 const IN_FLIGHT = 8

@@ -1,8 +1,8 @@
 import { type ChildProcessWithoutNullStreams, spawn, spawnSync } from 'node:child_process'
 import { getuid } from 'node:process'
 import { createInterface } from 'node:readline'
-import type { Ground } from '../ground.ts'
 import { say } from '../report.ts'
+import type { Ground } from '../resources.ts'
 
 /** A program that npm cannot bring. The message is the line to print before exit 1. */
 export class Missing extends Error {

@@ -35,7 +35,7 @@ export const parkRun = (pool: Pool, run: AutomationRun): Promise<boolean> =>
       run.environment,
     ])
     await tx.query(
-      `update due set due_at = greatest(due_at, environment_now($2)) + make_interval(days => ${PARKED_DAYS}), lease_until = null, ring_until = null
+      `update due set due_at = greatest(due_at, environment_now($2)) + make_interval(days => ${PARKED_DAYS}), lease_until = null, batched_until = null
        where kind = '${AUTOMATION_RUN_DUE}' and id = $1`,
       [run.number, run.environment],
     )

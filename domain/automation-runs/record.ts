@@ -149,7 +149,7 @@ const REST_COLUMNS = { ...STEP_COLUMNS, wake_at: 'timestamptz', wait: 'float8', 
 const WAKE = 'coalesce(k.wake_at, k.t + make_interval(secs => k.wait))'
 const suspend = (hasBegun: boolean) => `with ${sentOf(REST_COLUMNS)}, ${LOCKED}, ${OURS}, ${written(hasBegun, WAKE)},
   rested as (
-    update due d set due_at = ${WAKE}, lease_until = null, ring_until = null from ours k where ${OF_RUNS} and d.id = k.number
+    update due d set due_at = ${WAKE}, lease_until = null, batched_until = null from ours k where ${OF_RUNS} and d.id = k.number
   ), ${noted(`status = k.run_status, current_step = k.step_id, due_at = ${WAKE}`)} ${ANSWER}`
 
 const END_COLUMNS = { ...STEP_COLUMNS, run_status: 'text', run_reason: 'text', began: 'timestamptz' }

@@ -2,8 +2,8 @@ import { arrayOf, type Element } from '../../store/array-literal.ts'
 import type { Tx } from '../../store/connect.ts'
 import { orderedId } from '../../store/ids.ts'
 import type { Environment } from '../environment.ts'
-import { FIRST_FENCE, leaseIf, type OwnRoom, roomValues } from '../jobs/claim-on-insert.ts'
-import type { Claimed } from '../jobs/job.ts'
+import { capacityValues, FIRST_FENCE, type InsertCapacity, leaseIf } from '../jobs/claim-on-insert.ts'
+import type { ClaimedJob } from '../jobs/job.ts'
 import { AUTOMATION_RUN_DUE } from '../jobs/wake-runs.ts'
 import { DUE_CHANNEL } from '../jobs/workflow-run.ts'
 import type { LogEvent } from '../log/consumer.ts'
@@ -44,11 +44,11 @@ export async function startRuns(
   tx: Tx,
   environment: Environment,
   runs: readonly NewAutomationRun[],
-  room: OwnRoom | null = null,
-): Promise<Claimed[]> {
+  room: InsertCapacity | null = null,
+): Promise<ClaimedJob[]> {
   if (runs.length === 0) return []
   const of = (value: (event: LogEvent) => Element) => arrayOf(runs, ({ event }) => value(event))
-  const [most, , leaseMs] = roomValues(room)
+  const [most, , leaseMs] = capacityValues(room)
   const { rows } = await tx.query<{ claimed: number[] | null }>({
     name: 'start-automation-runs',
     text: START,

@@ -17,7 +17,7 @@ export type Wait = { event: string; deadline: string }
  * has passed without knowing of this wait; what stands from there on, it will hold against it. Locked before everything that a
  * consumer locks after it.
  */
-async function holdPlace(tx: Tx, { environment, partition }: AutomationRun): Promise<number> {
+async function lockPosition(tx: Tx, { environment, partition }: AutomationRun): Promise<number> {
   const { rows } = await tx.query<{ next_offset: number }>({
     name: 'hold-automations-place',
     text: `select next_offset from log_consumers where consumer = 'automations' and environment = $1 and partition = $2 for share`,
@@ -28,7 +28,7 @@ async function holdPlace(tx: Tx, { environment, partition }: AutomationRun): Pro
 }
 
 /** The end of the partition once the transactions in flight there have ended. */
-async function holdEnd(tx: Tx, { environment, partition }: AutomationRun): Promise<number> {
+async function lockLogEnd(tx: Tx, { environment, partition }: AutomationRun): Promise<number> {
   const { rows } = await tx.query<{ next_offset: number }>({
     name: 'hold-log-end',
     text: 'select next_offset from log_positions where environment = $1 and partition = $2 for share',
@@ -38,7 +38,7 @@ async function holdEnd(tx: Tx, { environment, partition }: AutomationRun): Promi
 }
 
 /** The run's promise, before its own row and its wait, as everybody locks them. */
-async function holdPromise(tx: Tx, run: AutomationRun): Promise<void> {
+async function lockRunJob(tx: Tx, run: AutomationRun): Promise<void> {
   const { rowCount } = await tx.query({
     name: 'hold-automation-run',
     text: `select 1 from due where kind = '${AUTOMATION_RUN_DUE}' and id = $1 and fence = $2 for no key update`,
@@ -88,8 +88,8 @@ async function meet(tx: Tx, run: AutomationRun, { id, log_offset }: Found): Prom
  * that lets the run rest. The place is held meanwhile, so no event can come between the look and the note.
  */
 export async function beginWait(tx: Tx, run: AutomationRun, timeline: readonly TimelineStep[], wait: Wait): Promise<Awaited> {
-  const place = await holdPlace(tx, run)
-  await holdPromise(tx, run)
+  const place = await lockPosition(tx, run)
+  await lockRunJob(tx, run)
   const { after, since } = await placeOf(tx, run, timeline)
   const found = await findFirst(tx, run, wait, { after, before: place, since })
   if (found) return meet(tx, run, found)
@@ -109,10 +109,10 @@ type Noted = { event_id: string | null; event_offset: number | null; after_offse
  * more to its end, transactions in flight awaited: an event received before the deadline wins, however late consumer and worker are.
  */
 export async function lookAtWait(tx: Tx, run: AutomationRun, wait: Wait): Promise<Awaited> {
-  await holdPlace(tx, run)
+  await lockPosition(tx, run)
   const over = await tx.query('select 1 where environment_now($1) >= $2::timestamptz', [run.environment, wait.deadline])
-  const before = over.rowCount === 0 ? 0 : await holdEnd(tx, run)
-  await holdPromise(tx, run)
+  const before = over.rowCount === 0 ? 0 : await lockLogEnd(tx, run)
+  await lockRunJob(tx, run)
   const { rows } = await tx.query<Noted>(
     'select event_id, event_offset, after_offset, since::text as since from event_waits where run = $1 and environment = $2',
     [run.number, run.environment],

@@ -4,7 +4,7 @@ import type { Environment } from '../environment.ts'
 import { type Detail, invalidFields, notFound } from '../refusal.ts'
 import { conditionFaults } from './conditions.ts'
 import { dataFaults } from './faults.ts'
-import { holdNamed, type Named, namedIn } from './named.ts'
+import { lockNamed, type Named, namedIn } from './named.ts'
 
 const MAX_DETAILS = 100
 
@@ -30,11 +30,11 @@ async function slugFaults(tx: Tx, environment: Environment, named: readonly Name
  * Holds what the data names against what there is. Throws `invalid_data`, and gives the things that are not there; the others cannot
  * be deleted before the transaction ends.
  */
-export async function holdAgainstWorld(tx: Tx, environment: Environment, data: AutomationData): Promise<Named[]> {
+export async function checkReferences(tx: Tx, environment: Environment, data: AutomationData): Promise<Named[]> {
   const named = namedIn(data)
   const faults = [...(await conditionFaults(tx, environment, data)), ...(await slugFaults(tx, environment, named))]
   if (faults.length > 0) throw invalidFields(faults.slice(0, MAX_DETAILS))
-  return holdNamed(tx, environment, named)
+  return lockNamed(tx, environment, named)
 }
 
 export const missingThing = ({ field, kind }: Named) => notFound(`${field}: ${kind}`)

@@ -4,12 +4,12 @@ import { type NewAutomationRun, startRuns } from '../automation-runs/start.ts'
 import { skipReason } from '../automation-runs/starting.ts'
 import { wakeWaits } from '../automation-runs/wake-waits.ts'
 import type { Environment } from '../environment.ts'
-import type { OwnRoom } from '../jobs/claim-on-insert.ts'
-import type { Claimed } from '../jobs/job.ts'
+import type { InsertCapacity } from '../jobs/claim-on-insert.ts'
+import type { ClaimedJob } from '../jobs/job.ts'
 import type { LogEvent } from '../log/consumer.ts'
 import { logMicros } from '../time/instant.ts'
 import { loadHistories } from './history.ts'
-import { holdLive, type LiveAutomation } from './live.ts'
+import { type LiveAutomation, lockLive } from './live.ts'
 import { membersOf } from './members.ts'
 
 /** An event and an automation that it starts, or would start. */
@@ -64,11 +64,11 @@ export async function consumeForAutomations(
   tx: Tx,
   environment: Environment,
   events: LogEvent[],
-  room: OwnRoom | null,
-): Promise<Claimed[]> {
+  room: InsertCapacity | null,
+): Promise<ClaimedJob[]> {
   const triggering = events.filter(event => event.triggers)
   if (triggering.length === 0) return []
-  const live = await holdLive(tx, environment, [...new Set(triggering.map(({ name }) => name))])
+  const live = await lockLive(tx, environment, [...new Set(triggering.map(({ name }) => name))])
   const matches = matchesOf(triggering, live)
   const runs = await decide(tx, environment, matches)
   const [claimed] = await atOnce(

@@ -3,17 +3,17 @@ import { orderedId } from '../../store/ids.ts'
 import type { AutomationData } from '../automation-runs/definition.ts'
 import type { Environment } from '../environment.ts'
 import { slugOf } from '../events/catalogue.ts'
-import { holdConsumer } from '../log/consumer.ts'
+import { lockConsumer } from '../log/consumer.ts'
 import { AUTOMATION_COLUMNS, type Automation, type AutomationInput, automationOf } from './automation.ts'
-import { holdAgainstWorld, missingThing, refuseFaulty } from './check.ts'
+import { checkReferences, missingThing, refuseFaulty } from './check.ts'
 import { completeData } from './complete.ts'
 
 /** Throws `invalid_data`, and `not_found` for what it names and is not there. */
 export async function createAutomation(tx: Tx, environment: Environment, input: AutomationInput): Promise<Automation> {
   const data = completeData(input.data)
   refuseFaulty(data)
-  const end = await holdConsumer(tx, 'automations', environment)
-  const [missing] = await holdAgainstWorld(tx, environment, data)
+  const end = await lockConsumer(tx, 'automations', environment)
+  const [missing] = await checkReferences(tx, environment, data)
   if (missing) throw missingThing(missing)
   const id = orderedId('auto')
   await tx.query(

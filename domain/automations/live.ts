@@ -12,7 +12,7 @@ type Row = { id: string; version: number; status: 'active' | 'paused'; data: Aut
  * The automations that look at these events, held until the transaction ends: a change of status comes before the batch or after it.
  * Their data does not change meanwhile, who changes it holds the consumer's places first.
  */
-export async function holdLive(tx: Tx, environment: Environment, names: readonly string[]): Promise<LiveAutomation[]> {
+export async function lockLive(tx: Tx, environment: Environment, names: readonly string[]): Promise<LiveAutomation[]> {
   if (names.length === 0) return []
   const { rows } = await tx.query<Row>({
     name: 'hold-live-automations',

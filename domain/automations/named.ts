@@ -3,7 +3,7 @@ import type { AutomationData } from '../automation-runs/definition.ts'
 import { placedSteps } from '../automation-runs/definition.ts'
 import type { Environment } from '../environment.ts'
 import type { NamedKind } from '../references/automation-naming.ts'
-import { holdSegments } from '../segments/missing.ts'
+import { lockSegments } from '../segments/missing.ts'
 import { conditionsIn } from './conditions.ts'
 
 /** A thing that an automation names; `field` as errors name it. */
@@ -56,13 +56,13 @@ const KINDS: readonly NamedKind[] = ['entitlement', 'screen', 'segment', 'push',
  * Those of the things that are not there. The others cannot be deleted before the transaction ends: a deletion looks for automations
  * that name the thing only after it has waited for them.
  */
-export async function holdNamed(tx: Tx, environment: Environment, named: readonly Named[]): Promise<Named[]> {
+export async function lockNamed(tx: Tx, environment: Environment, named: readonly Named[]): Promise<Named[]> {
   const missing = new Set<Named>()
   for (const kind of KINDS) {
     const wanted = named.filter(one => one.kind === kind)
     if (wanted.length === 0) continue
     const ids = [...new Set(wanted.map(({ id }) => id))]
-    const gone = kind === 'segment' ? await holdSegments(tx, environment, ids) : await missingIn(tx, environment, kind, ids)
+    const gone = kind === 'segment' ? await lockSegments(tx, environment, ids) : await missingIn(tx, environment, kind, ids)
     for (const one of wanted) if (gone.includes(one.id)) missing.add(one)
   }
   return named.filter(one => missing.has(one))

@@ -5,7 +5,7 @@ import type { Environment } from '../environment.ts'
 import { conflict } from '../refusal.ts'
 import type { AutomationStatus } from './automation.ts'
 import { AUTOMATION_COLUMNS, type Automation, type AutomationChange, automationOf, lockAutomation } from './automation.ts'
-import { holdNamed, neededBy } from './named.ts'
+import { lockNamed, neededBy } from './named.ts'
 
 /** Any to any. Throws `conflict` when it is to be active and names something that is gone. */
 export async function changeAutomationStatus(
@@ -37,7 +37,7 @@ export async function enterStatus(
       await cancelRunsOf(tx, environment, id, 'automation_inactive')
       return
     case 'active': {
-      const [gone] = await holdNamed(tx, environment, neededBy(data))
+      const [gone] = await lockNamed(tx, environment, neededBy(data))
       if (gone) throw conflict(`${gone.field} names a ${gone.kind} that is gone: ${gone.id}`)
       if (before === 'paused') await releaseRuns(tx, environment, id)
       return

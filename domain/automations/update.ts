@@ -1,11 +1,11 @@
 import type { Tx } from '../../store/connect.ts'
 import type { AutomationData } from '../automation-runs/definition.ts'
 import type { Environment } from '../environment.ts'
-import { holdConsumer } from '../log/consumer.ts'
+import { lockConsumer } from '../log/consumer.ts'
 import { conflict } from '../refusal.ts'
 import type { AutomationInput, AutomationStatus } from './automation.ts'
 import { AUTOMATION_COLUMNS, type Automation, type AutomationChange, automationOf, lockAutomation } from './automation.ts'
-import { holdAgainstWorld, missingThing, refuseFaulty } from './check.ts'
+import { checkReferences, missingThing, refuseFaulty } from './check.ts'
 import { completeData } from './complete.ts'
 import { initiatorSlugs, writeInitiators, writeVersion } from './create.ts'
 import { namedIn } from './named.ts'
@@ -20,7 +20,7 @@ const same = (a: AutomationData, b: AutomationData) => JSON.stringify(a) === JSO
  */
 export async function updateAutomation(tx: Tx, environment: Environment, id: string, input: AutomationInput): Promise<AutomationChange> {
   const data = completeData(input.data)
-  const end = await holdConsumer(tx, 'automations', environment)
+  const end = await lockConsumer(tx, 'automations', environment)
   const before = await lockAutomation(tx, environment, id, 'no key update')
   refuseFaulty(data)
   await refuseMissing(tx, environment, before, { data, status: input.status })
@@ -47,7 +47,7 @@ async function refuseMissing(
   before: Automation,
   { data, status }: { data: AutomationData; status: AutomationStatus },
 ): Promise<void> {
-  const missing = await holdAgainstWorld(tx, environment, data)
+  const missing = await checkReferences(tx, environment, data)
   const known = new Set(namedIn(before.data).map(({ kind, id }) => `${kind}:${id}`))
   const unknown = missing.find(({ kind, id }) => !known.has(`${kind}:${id}`))
   if (unknown) throw missingThing(unknown)

@@ -2,16 +2,16 @@ import type { Tx } from '../../store/connect.ts'
 import type { Environment } from '../environment.ts'
 import { takesEvents } from '../integrations/catalogue.ts'
 import { isAfterStart, type Selection, selector } from '../integrations/select.ts'
-import type { OwnRoom } from '../jobs/claim-on-insert.ts'
-import type { Claimed } from '../jobs/job.ts'
+import type { InsertCapacity } from '../jobs/claim-on-insert.ts'
+import type { ClaimedJob } from '../jobs/job.ts'
 import type { LogEvent } from '../log/consumer.ts'
 import { insertDeliveries, type NewDelivery } from './insert.ts'
-import { promiseProbe } from './probe.ts'
+import { scheduleProbe } from './probe.ts'
 
 type Begun = Selection & { number: number; is_probed: boolean }
 
 /** Those that have been active once. Held until the transaction ends: who pauses or activates one waits for it. */
-async function holdBegun(tx: Tx, environment: Environment): Promise<Begun[]> {
+async function lockStarted(tx: Tx, environment: Environment): Promise<Begun[]> {
   const { rows } = await tx.query<Begun>({
     name: 'hold-begun-integrations',
     text: `select number, slug, target_platform, from_offsets, events, event_mapping, is_probed from integrations
@@ -26,11 +26,11 @@ export async function consumeForIntegrations(
   tx: Tx,
   environment: Environment,
   events: LogEvent[],
-  room: OwnRoom | null,
-): Promise<Claimed[]> {
+  room: InsertCapacity | null,
+): Promise<ClaimedJob[]> {
   const starting = events.filter(({ triggers }) => triggers)
   if (starting.length === 0) return []
-  const begun = await holdBegun(tx, environment)
+  const begun = await lockStarted(tx, environment)
   const wanted = begun.flatMap((integration): NewDelivery[] => {
     const takes = selector(integration)
     return starting
@@ -47,6 +47,6 @@ export async function consumeForIntegrations(
   const claimed = await insertDeliveries(tx, environment, wanted, room)
   const touched = new Set(wanted.map(({ integration }) => integration))
   const probed = begun.filter(({ number, is_probed }) => is_probed && touched.has(number)).map(({ number }) => number)
-  if (probed.length > 0) await promiseProbe(tx, environment, probed)
+  if (probed.length > 0) await scheduleProbe(tx, environment, probed)
   return claimed
 }

@@ -1,11 +1,11 @@
 import type { Tx } from '../../store/connect.ts'
 import { orderedId } from '../../store/ids.ts'
 import type { Environment } from '../environment.ts'
-import { FIRST_FENCE, leaseIf, type OwnRoom, roomValues } from '../jobs/claim-on-insert.ts'
-import type { Claimed } from '../jobs/job.ts'
+import { capacityValues, FIRST_FENCE, type InsertCapacity, leaseIf } from '../jobs/claim-on-insert.ts'
+import type { ClaimedJob } from '../jobs/job.ts'
 import { DUE_CHANNEL } from '../jobs/workflow-run.ts'
 import { DELIVERY_DUE, firstDue } from './delivery.ts'
-import { probePromise } from './probe.ts'
+import { scheduleProbeSql } from './probe.ts'
 
 /** What a webhook step sends: its run, and the event that started it. */
 export type AutomationDelivery = {
@@ -41,14 +41,14 @@ const CREATE = `
       cross join lateral (select ${leaseIf('$12 > 0 and i.active = 1 and i.number <> all ($13::int[])', '$14')} as lease) l
     returning id, destination, lease_until is not null as is_claimed
   ), probed as (
-    ${probePromise('select i.number as integration from i, made where i.is_probed', '$1')}
+    ${scheduleProbeSql('select i.number as integration from i, made where i.is_probed', '$1')}
   )
   select made.id, p.id as number, p.destination, p.is_claimed,
     case when not p.is_claimed then pg_notify('${DUE_CHANNEL}', '${DELIVERY_DUE}') end
   from made, promised p`
 
 /** `claimed`: what this process has claimed in making it. */
-export type CreatedDelivery = { id: string; claimed: Claimed[] }
+export type CreatedDelivery = { id: string; claimed: ClaimedJob[] }
 
 /**
  * Makes the delivery of a run's webhook step, or finds the one that an earlier execution of the step has made; null when the integration
@@ -58,7 +58,7 @@ export async function createAutomationDelivery(
   tx: Tx,
   environment: Environment,
   { integrationId, run, stepId }: AutomationDelivery,
-  room: OwnRoom | null,
+  room: InsertCapacity | null,
 ): Promise<CreatedDelivery | null> {
   const automation = { id: run.automation_id, version: run.version, run_id: run.id, step_id: stepId }
   const made = await tx.query<{ id: string; number: number; destination: number; is_claimed: boolean }>({
@@ -76,7 +76,7 @@ export async function createAutomationDelivery(
       JSON.stringify(automation),
       run.id,
       stepId,
-      ...roomValues(room),
+      ...capacityValues(room),
     ],
   })
   const [one] = made.rows

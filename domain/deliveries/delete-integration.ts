@@ -3,7 +3,7 @@ import type { Environment } from '../environment.ts'
 import { type IntegrationRow, lockIntegration } from '../integrations/integration.ts'
 import { automationNaming } from '../references/automation-naming.ts'
 import { conflict } from '../refusal.ts'
-import { failOpen } from './fail-pending.ts'
+import { failPending } from './fail-pending.ts'
 import { PROBE_DUE } from './probe.ts'
 import { RELEASE_DUE } from './release.ts'
 
@@ -33,7 +33,7 @@ export async function deleteIntegration(tx: Tx, environment: Environment, id: st
        deleted_at = environment_now($1) where environment = $1 and id = $2`,
     [environment, id],
   )
-  await failOpen(tx, environment, row.number)
+  await failPending(tx, environment, row.number)
   await tx.query(`delete from due where kind in ('${PROBE_DUE}', '${RELEASE_DUE}') and id = $1`, [row.number])
   return row
 }

@@ -3,7 +3,7 @@ import { transaction } from '../../store/transaction.ts'
 import type { Environment } from '../environment.ts'
 import { DUE_CHANNEL } from '../jobs/workflow-run.ts'
 import { DELIVERY_DUE } from './delivery.ts'
-import { lockLanes } from './ordering-key.ts'
+import { lockOrderingKeys } from './ordering-key.ts'
 import { wakeWaiting } from './waiting-runs.ts'
 
 /** Kind of the promise that what was open of a deleted integration fails; its id is the integration's number. */
@@ -26,7 +26,7 @@ async function failSome(tx: Tx, environment: Environment, integration: number): 
      where integration = $1 and status in ('pending', 'retrying') order by number limit ${AT_ONCE}`,
     [integration],
   )
-  await lockLanes(
+  await lockOrderingKeys(
     tx,
     rows.flatMap(({ user }) => (user === null ? [] : [{ environment, integration, user }])),
   )
@@ -42,15 +42,15 @@ async function failSome(tx: Tx, environment: Environment, integration: number): 
   await wakeWaiting(tx, failed.rows)
   if (rows.length === AT_ONCE) return true
   const lanes = await tx.query(
-    `delete from delivery_lanes where ctid = any (array(
-       select ctid from delivery_lanes where environment = $1 and integration = $2 limit ${LANES_AT_ONCE}))`,
+    `delete from ordering_keys where ctid = any (array(
+       select ctid from ordering_keys where environment = $1 and integration = $2 limit ${LANES_AT_ONCE}))`,
     [environment, integration],
   )
   return lanes.rowCount === LANES_AT_ONCE
 }
 
 /** The integration has been deleted, its row is locked: what was open fails; what is too much at once follows. */
-export async function failOpen(tx: Tx, environment: Environment, integration: number): Promise<void> {
+export async function failPending(tx: Tx, environment: Environment, integration: number): Promise<void> {
   if (!(await failSome(tx, environment, integration))) return
   await tx.query(
     `with promised as (
@@ -61,7 +61,7 @@ export async function failOpen(tx: Tx, environment: Environment, integration: nu
 }
 
 /** Goes on with it. */
-export const failMore = (pool: Pool, integration: number): Promise<unknown> =>
+export const failPendingMore = (pool: Pool, integration: number): Promise<unknown> =>
   transaction(pool, async tx => {
     const { rows } = await tx.query<{ environment: Environment }>(
       'select environment from integrations where number = $1 and deleted_at is not null for no key update',

@@ -1,11 +1,11 @@
 import type { Tx } from '../../store/connect.ts'
-import type { Claimed } from '../jobs/job.ts'
+import type { ClaimedJob } from '../jobs/job.ts'
 import { DELIVERY_DUE } from './delivery.ts'
 
-type Fenced = Pick<Claimed, 'id' | 'fence'>
+type Fenced = Pick<ClaimedJob, 'id' | 'fence'>
 
 /** Locks the promises that are still in these hands; gives their ids. What is missing belongs to another worker, or is gone. */
-export async function holdFences(tx: Tx, claimed: readonly Fenced[]): Promise<Set<number>> {
+export async function lockDeliveryJobs(tx: Tx, claimed: readonly Fenced[]): Promise<Set<number>> {
   const { rows } = await tx.query<Fenced>({
     name: 'hold-delivery-fences',
     text: `select id, fence from due where kind = '${DELIVERY_DUE}' and id = any ($1::bigint[]) order by id for no key update`,

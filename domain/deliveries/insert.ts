@@ -1,11 +1,11 @@
 import type { Tx } from '../../store/connect.ts'
 import { orderedId } from '../../store/ids.ts'
 import type { Environment } from '../environment.ts'
-import { FIRST_FENCE, leaseIf, type OwnRoom, roomValues } from '../jobs/claim-on-insert.ts'
-import type { Claimed } from '../jobs/job.ts'
+import { capacityValues, FIRST_FENCE, type InsertCapacity, leaseIf } from '../jobs/claim-on-insert.ts'
+import type { ClaimedJob } from '../jobs/job.ts'
 import { DUE_CHANNEL } from '../jobs/workflow-run.ts'
 import { DELIVERY_DUE, firstDue } from './delivery.ts'
-import { openLanes } from './ordering-key.ts'
+import { insertOrderingKeys } from './ordering-key.ts'
 
 /** An event that is to go to an integration (its number). */
 export type NewDelivery = {
@@ -58,10 +58,10 @@ export async function insertDeliveries(
   tx: Tx,
   environment: Environment,
   wanted: readonly NewDelivery[],
-  room: OwnRoom | null,
-): Promise<Claimed[]> {
+  room: InsertCapacity | null,
+): Promise<ClaimedJob[]> {
   if (wanted.length === 0) return []
-  await openLanes(
+  await insertOrderingKeys(
     tx,
     wanted.flatMap(({ integration, user_id: user }) => (user === null ? [] : [{ environment, integration, user }])),
   )
@@ -77,7 +77,7 @@ export async function insertDeliveries(
       wanted.map(({ user_id }) => user_id),
       wanted.map(({ partition }) => partition),
       wanted.map(({ log_offset }) => log_offset),
-      ...roomValues(room),
+      ...capacityValues(room),
     ],
   })
   const { claimed, destinations } = rows[0]!

@@ -1,7 +1,7 @@
 import type { Tx } from '../../store/connect.ts'
 import type { Environment } from '../environment.ts'
 import { getIntegration, INTEGRATION_COLUMNS, type IntegrationRow, lockIntegration } from '../integrations/integration.ts'
-import { holdConsumer } from '../log/consumer.ts'
+import { lockConsumer } from '../log/consumer.ts'
 import { endProbes } from './probe.ts'
 import { release } from './release.ts'
 
@@ -12,7 +12,7 @@ export type StatusChange = { before: IntegrationRow | null; after: IntegrationRo
 export async function activate(tx: Tx, environment: Environment, id: string): Promise<StatusChange> {
   const { has_begun, active } = await getIntegration(tx, environment, id)
   // Before the integration's own row, as whoever reads the log does.
-  const offsets = has_begun || active === 1 ? null : await holdConsumer(tx, 'integrations', environment)
+  const offsets = has_begun || active === 1 ? null : await lockConsumer(tx, 'integrations', environment)
   const before = await lockIntegration(tx, environment, id)
   if (before.active === 1) return { before: null, after: before }
   await endProbes(tx, before.number)

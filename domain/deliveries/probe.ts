@@ -10,15 +10,15 @@ export const PROBE_DUE = 'integration-probe'
 const EVERY = `interval '5 minutes'`
 
 /** In SQL: a probe in five minutes of each `integration` that is selected, unless one is promised. */
-export const probePromise = (selected: string, environment: string): string =>
+export const scheduleProbeSql = (selected: string, environment: string): string =>
   `insert into due (kind, id, environment, due_at)
    select '${PROBE_DUE}', integration, ${environment}, environment_now(${environment}) + ${EVERY} from (${selected}) s on conflict (kind, id) do nothing`
 
 /** In error, with something to try. */
-export const promiseProbe = (db: Db, environment: Environment, integrations: number[]): Promise<unknown> =>
+export const scheduleProbe = (db: Db, environment: Environment, integrations: number[]): Promise<unknown> =>
   db.query({
     name: 'promise-probe',
-    text: probePromise('select unnest($2::int[]) as integration', '$1'),
+    text: scheduleProbeSql('select unnest($2::int[]) as integration', '$1'),
     values: [environment, integrations],
   })
 

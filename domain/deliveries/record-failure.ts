@@ -1,11 +1,11 @@
 import type { Pool, Tx } from '../../store/connect.ts'
 import { transaction } from '../../store/transaction.ts'
-import type { Claimed } from '../jobs/job.ts'
-import { holdFence } from '../jobs/record.ts'
+import type { ClaimedJob } from '../jobs/job.ts'
+import { lockFence } from '../jobs/record.ts'
 import { type Attempt, DELIVERY_DUE, expiry } from './delivery.ts'
 import type { OpenDelivery } from './load.ts'
-import { lockLanes, promiseNext } from './ordering-key.ts'
-import { promiseProbe } from './probe.ts'
+import { lockOrderingKeys, scheduleNext } from './ordering-key.ts'
+import { scheduleProbe } from './probe.ts'
 import { laneOf, withAttempt } from './record-success.ts'
 import { wakeWaiting } from './waiting-runs.ts'
 
@@ -13,7 +13,7 @@ import { wakeWaiting } from './waiting-runs.ts'
 const FAILURES_TO_ERROR = 10
 
 export type FailedAttempt = {
-  claimed: Claimed
+  claimed: ClaimedJob
   delivery: OpenDelivery
   attempt: Omit<Attempt, 'number'>
   outcome: 'retry' | 'reject' | 'gone'
@@ -64,7 +64,7 @@ export async function fail(tx: Tx, delivery: OpenDelivery, reason: string, attem
     [delivery.number, reason, JSON.stringify(attempts), tried],
   )
   await tx.query(`delete from due where kind = '${DELIVERY_DUE}' and id = $1`, [delivery.number])
-  await promiseNext(tx, laneOf(delivery))
+  await scheduleNext(tx, laneOf(delivery))
   await wakeWaiting(tx, [delivery])
 }
 
@@ -78,7 +78,7 @@ async function keep(tx: Tx, { number }: OpenDelivery, attempts: Attempt[], secon
   )
   if (seconds === null) return hold(tx, number)
   await tx.query(
-    `update due d set lease_until = null, ring_until = null, due_at = v.next_attempt_at
+    `update due d set lease_until = null, batched_until = null, due_at = v.next_attempt_at
      from deliveries v where d.kind = '${DELIVERY_DUE}' and d.id = $1 and v.number = $1`,
     [number],
   )
@@ -86,7 +86,7 @@ async function keep(tx: Tx, { number }: OpenDelivery, attempts: Attempt[], secon
 
 async function hold(tx: Tx, number: number): Promise<void> {
   await tx.query(
-    `update due d set lease_until = null, ring_until = null, due_at = ${expiry('v.created_at')}
+    `update due d set lease_until = null, batched_until = null, due_at = ${expiry('v.created_at')}
      from deliveries v join integrations i on i.number = v.integration where d.kind = '${DELIVERY_DUE}' and d.id = $1 and v.number = $1`,
     [number],
   )
@@ -97,10 +97,10 @@ export const recordFailure = (pool: Pool, failed: FailedAttempt): Promise<Record
   transaction(pool, async tx => {
     const { claimed, delivery, attempt, outcome } = failed
     const integration = await count(tx, failed)
-    await lockLanes(tx, laneOf(delivery))
-    await holdFence(tx, claimed)
+    await lockOrderingKeys(tx, laneOf(delivery))
+    await lockFence(tx, claimed)
     const attempts = withAttempt(delivery, attempt)
-    if (integration?.is_probed) await promiseProbe(tx, delivery.environment, [delivery.integration])
+    if (integration?.is_probed) await scheduleProbe(tx, delivery.environment, [delivery.integration])
     const end = async (why: string): Promise<Recorded> => {
       await fail(tx, delivery, why, attempts, 1)
       return { is: 'failed', why }

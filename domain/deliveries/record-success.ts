@@ -1,17 +1,17 @@
 import type { Pool, Tx } from '../../store/connect.ts'
 import { transaction } from '../../store/transaction.ts'
-import type { Claimed } from '../jobs/job.ts'
+import type { ClaimedJob } from '../jobs/job.ts'
 import { type Attempt, DELIVERY_DUE, KEPT_ATTEMPTS } from './delivery.ts'
-import { holdFences } from './fence.ts'
+import { lockDeliveryJobs } from './fence.ts'
 import type { OpenDelivery } from './load.ts'
-import { type Lane, lockLanes, promiseNext } from './ordering-key.ts'
+import { lockOrderingKeys, type OrderingKey, scheduleNext } from './ordering-key.ts'
 import { endProbes } from './probe.ts'
 import { release } from './release.ts'
 import { wakeWaiting } from './waiting-runs.ts'
 
-export type Delivered = { claimed: Claimed; delivery: OpenDelivery; attempt: Omit<Attempt, 'number'> }
+export type Delivered = { claimed: ClaimedJob; delivery: OpenDelivery; attempt: Omit<Attempt, 'number'> }
 
-export const laneOf = ({ environment, integration, lane }: OpenDelivery): Lane[] =>
+export const laneOf = ({ environment, integration, lane }: OpenDelivery): OrderingKey[] =>
   lane === null ? [] : [{ environment, integration, user: lane }]
 
 /** The attempts with this one at the end, numbered. */
@@ -52,11 +52,11 @@ async function record(tx: Tx, items: readonly Delivered[]): Promise<boolean[]> {
     text: NOTE,
     values: [integrations],
   })
-  await lockLanes(
+  await lockOrderingKeys(
     tx,
     items.flatMap(({ delivery }) => laneOf(delivery)),
   )
-  const held = await holdFences(
+  const held = await lockDeliveryJobs(
     tx,
     items.map(({ claimed }) => claimed),
   )
@@ -64,7 +64,7 @@ async function record(tx: Tx, items: readonly Delivered[]): Promise<boolean[]> {
   const numbers = ended.map(({ claimed }) => claimed.id)
   const attempts = ended.map(({ delivery, attempt }) => JSON.stringify(withAttempt(delivery, attempt)))
   await tx.query({ name: 'end-deliveries', text: END, values: [numbers, attempts, ended.map(({ delivery }) => delivery.environment)] })
-  await promiseNext(
+  await scheduleNext(
     tx,
     ended.flatMap(({ delivery }) => laneOf(delivery)),
   )

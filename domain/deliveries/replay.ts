@@ -7,7 +7,7 @@ import { NEXT_FENCE } from '../jobs/job.ts'
 import { DUE_CHANNEL } from '../jobs/workflow-run.ts'
 import { conflict, invalidField, notFound } from '../refusal.ts'
 import { DELIVERY_DUE } from './delivery.ts'
-import { idleLanes, type Lane, openLanes, promiseNext } from './ordering-key.ts'
+import { idleOrderingKeys, insertOrderingKeys, type OrderingKey, scheduleNext } from './ordering-key.ts'
 
 /** `events`: slugs; null is all. The window is [from, to) of the events' arrival. */
 export type Replay = { from: string; to: string; events: string[] | null; statuses: ('delivered' | 'failed' | 'missing')[] }
@@ -131,14 +131,14 @@ export async function replayDeliveries(tx: Tx, environment: Environment, id: str
   const missing = await findMissing(tx, environment, integration, replay, most - ended.length)
   if (ended.length + missing.length > most) throw tooMany(most)
   const users = [...new Set([...ended, ...missing].flatMap(({ user_id }) => user_id ?? []))]
-  const lanes = users.map((user): Lane => ({ environment, integration: number, user }))
-  await openLanes(tx, lanes)
+  const lanes = users.map((user): OrderingKey => ({ environment, integration: number, user }))
+  await insertOrderingKeys(tx, lanes)
   // A lane in motion goes on by itself: what is added stands in it by its place in the log, behind the one under way. Of an idle one the
   // first is due, once all of it stands there.
-  const idle = await idleLanes(tx, lanes)
+  const idle = await idleOrderingKeys(tx, lanes)
   const reopened = await tx.query<Opened>(REOPEN, [ended.map(one => one.number)])
   const opened = [...reopened.rows, ...(await make(tx, environment, number, missing))]
-  await promiseNext(tx, idle)
+  await scheduleNext(tx, idle)
   const alone = opened.filter(({ user_id }) => user_id === null).map(one => one.number)
   if (alone.length > 0) await tx.query(PROMISE, [environment, number, alone])
   return opened.length

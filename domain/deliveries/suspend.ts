@@ -1,26 +1,26 @@
 import type { Pool } from '../../store/connect.ts'
 import { transaction } from '../../store/transaction.ts'
-import type { Claimed } from '../jobs/job.ts'
-import { holdFence } from '../jobs/record.ts'
+import type { ClaimedJob } from '../jobs/job.ts'
+import { lockFence } from '../jobs/record.ts'
 import { DUE_CHANNEL } from '../jobs/workflow-run.ts'
 import { DELIVERY_DUE, expiry } from './delivery.ts'
-import { holdFences } from './fence.ts'
+import { lockDeliveryJobs } from './fence.ts'
 import type { OpenDelivery } from './load.ts'
-import { lockLanes } from './ordering-key.ts'
+import { lockOrderingKeys } from './ordering-key.ts'
 import { fail } from './record-failure.ts'
 import { laneOf } from './record-success.ts'
 
 /**
  * Puts aside what came due while its integration is not active, until it expires; what has been released meanwhile is due at once.
  */
-export const parkDeliveries = (pool: Pool, claimed: readonly Claimed[]): Promise<true[]> =>
+export const parkDeliveries = (pool: Pool, claimed: readonly ClaimedJob[]): Promise<true[]> =>
   transaction(pool, async tx => {
     await tx.query({
       name: 'hold-integrations-of-deliveries',
       text: `select 1 from integrations where number = any ($1::int[]) order by number for share`,
       values: [[...new Set(claimed.map(({ destination }) => destination))]],
     })
-    const held = [...(await holdFences(tx, claimed))]
+    const held = [...(await lockDeliveryJobs(tx, claimed))]
     await tx.query({
       name: 'forget-next-attempts',
       text: 'update deliveries set next_attempt_at = null where number = any ($1::bigint[]) and next_attempt_at is not null',
@@ -28,7 +28,7 @@ export const parkDeliveries = (pool: Pool, claimed: readonly Claimed[]): Promise
     })
     await tx.query({
       name: 'park-deliveries',
-      text: `update due d set lease_until = null, ring_until = null,
+      text: `update due d set lease_until = null, batched_until = null,
                due_at = case when i.active = 1 then environment_now(v.environment) else ${expiry('v.created_at')} end
              from deliveries v join integrations i on i.number = v.integration
              where d.kind = '${DELIVERY_DUE}' and d.id = any ($1::bigint[]) and v.number = any ($1::bigint[]) and v.number = d.id`,
@@ -39,7 +39,7 @@ export const parkDeliveries = (pool: Pool, claimed: readonly Claimed[]): Promise
   })
 
 /** Held for too long. False when it was released meanwhile: nothing has happened then. */
-export const expire = (pool: Pool, claimed: Claimed, delivery: OpenDelivery): Promise<boolean> =>
+export const expire = (pool: Pool, claimed: ClaimedJob, delivery: OpenDelivery): Promise<boolean> =>
   transaction(pool, async tx => {
     await tx.query('select 1 from integrations where number = $1 for share', [delivery.integration])
     // Asked again under the lock: released and held anew since it was found, its time begins anew.
@@ -49,13 +49,13 @@ export const expire = (pool: Pool, claimed: Claimed, delivery: OpenDelivery): Pr
       [delivery.number],
     )
     if (held.rowCount === 0) return false
-    await lockLanes(tx, laneOf(delivery))
-    await holdFence(tx, claimed)
+    await lockOrderingKeys(tx, laneOf(delivery))
+    await lockFence(tx, claimed)
     await fail(tx, delivery, 'expired', delivery.attempts, 0)
     return true
   })
 
 /** A promise whose delivery has ended, or is gone with its event. */
-export async function dropPromise(pool: Pool, { id, fence }: Claimed): Promise<void> {
+export async function deleteJob(pool: Pool, { id, fence }: ClaimedJob): Promise<void> {
   await pool.query(`delete from due where kind = '${DELIVERY_DUE}' and id = $1 and fence = $2`, [id, fence])
 }

@@ -6,7 +6,7 @@ import { eraseFromExports } from '../exports/erasure.ts'
 import { notFound } from '../refusal.ts'
 import { SUBSCRIPTION_DUE } from '../subscriptions/store.ts'
 import { closeIngestion } from '../users/user.ts'
-import { erasePromises } from './erase-jobs.ts'
+import { eraseJobs } from './erase-jobs.ts'
 
 const sha256 = (text: string) => createHash('sha256').update(text).digest('hex')
 
@@ -59,7 +59,7 @@ export async function eraseCustomer(tx: Tx, trail: Trail & { environment: Enviro
   await tx.query('select 1 from lineages where environment = $1 and user_id = $2 order by id for no key update', [environment, user])
   const locked = await tx.query('select 1 from users where environment = $1 and id = $2 for update', [environment, user])
   if (locked.rowCount === 0) throw notFound('customer')
-  await erasePromises(tx, environment, user)
+  await eraseJobs(tx, environment, user)
   // Before the user's events go: they tell which files have rows of the user.
   await eraseFromExports(tx, environment, user)
   for (const statement of ERASE) await tx.query(statement, [environment, user])

@@ -9,7 +9,7 @@ import { USER_DELETED } from '../ledger-history/kinds.ts'
 const OPEN_RUN = `('pending', 'running', 'waiting')`
 const OPEN_DELIVERY = `('pending', 'retrying')`
 
-const lockPromises = (kind: string, table: string, open: string) => `
+const lockJobs = (kind: string, table: string, open: string) => `
   select 1 from due where kind = '${kind}' and id = any (array(
     select number from ${table} where environment = $1 and user_id = $2 and status in ${open})) order by id for update`
 const lockRows = (table: string) => `select 1 from ${table} where environment = $1 and user_id = $2 order by number for update`
@@ -24,11 +24,11 @@ const HOLD = [
   `select 1 from log_consumers where consumer in ('automations', 'integrations') and environment = $1 and partition = $3 and $2::text is not null
    order by consumer for no key update`,
   'select 1 from integrations where environment = $1 and $2::text is not null order by number for no key update',
-  `select 1 from integrations i join delivery_lanes l on l.environment = $1 and l.integration = i.number and l.user_id = $2
+  `select 1 from integrations i join ordering_keys l on l.environment = $1 and l.integration = i.number and l.user_id = $2
    where i.environment = $1 order by i.number for update of l`,
-  lockPromises(DELIVERY_DUE, 'deliveries', OPEN_DELIVERY),
-  lockPromises(AUTOMATION_RUN_DUE, 'automation_runs', OPEN_RUN),
-  lockPromises(DELIVERY_DUE, 'deliveries', OPEN_DELIVERY),
+  lockJobs(DELIVERY_DUE, 'deliveries', OPEN_DELIVERY),
+  lockJobs(AUTOMATION_RUN_DUE, 'automation_runs', OPEN_RUN),
+  lockJobs(DELIVERY_DUE, 'deliveries', OPEN_DELIVERY),
   lockRows('deliveries'),
   lockRows('automation_runs'),
 ]
@@ -67,7 +67,7 @@ ${remember({ kind: 'deliveries', from: 'ended', due: 'created_at', outcome: 'out
 const ERASE = [
   ERASE_RUNS,
   ERASE_DELIVERIES,
-  `delete from delivery_lanes l using integrations i where i.environment = $1 and l.environment = $1 and l.integration = i.number and l.user_id = $2`,
+  `delete from ordering_keys l using integrations i where i.environment = $1 and l.environment = $1 and l.integration = i.number and l.user_id = $2`,
   'delete from pending_screens where environment = $1 and user_id = $2',
   'delete from forgotten_runs where environment = $1 and user_id = $2',
   'delete from event_waits where environment = $1 and user_id = $2',
@@ -80,7 +80,7 @@ const ERASE = [
  * Takes away what was promised to a user and what became of it. Part of the transaction that erases the user: the user's row is locked,
  * the user's events are still there.
  */
-export async function erasePromises(tx: Tx, environment: Environment, user: string): Promise<void> {
+export async function eraseJobs(tx: Tx, environment: Environment, user: string): Promise<void> {
   const partition = partitionOf(environment, user)
   for (const statement of [...HOLD, ...ERASE])
     await tx.query(statement, statement.includes('$3') ? [environment, user, partition] : [environment, user])

@@ -4,7 +4,7 @@ import type { Environment } from '../environment.ts'
 import { cutWindow } from '../events/window.ts'
 import { createRun } from '../jobs/workflow-run.ts'
 import { notFound, Refusal } from '../refusal.ts'
-import { holdSegments } from '../segments/missing.ts'
+import { lockSegments } from '../segments/missing.ts'
 import { closeErasure } from './erasure-lock.ts'
 import { EXPORT_COLUMNS, type ExportFormat, type ExportRow, type ExportType } from './export.ts'
 
@@ -40,7 +40,7 @@ export async function isRawDataOn(db: Db, environment: Environment): Promise<boo
 export async function createExport(tx: Tx, environment: Environment, input: NewExport): Promise<ExportRow> {
   if (!(await isRawDataOn(tx, environment))) throw new Refusal('control_forbidden', 'raw data is switched off for this project')
   const segment = input.segment ?? null
-  if (segment !== null && (await holdSegments(tx, environment, [segment])).length > 0) throw notFound('segment_id: segment')
+  if (segment !== null && (await lockSegments(tx, environment, [segment])).length > 0) throw notFound('segment_id: segment')
   const row = await recordExport(tx, environment, input)
   await createRun(tx, environment, { ...EXPORT_WORKFLOW, subject: row.id })
   return row

@@ -25,17 +25,17 @@ export async function eraseFromExports(tx: Tx, environment: Environment, user: s
   await shareErasure(tx, environment)
   // Also before the id below it, which `eraseEdges` may lock: two neighbours erased at once wait for each other, never in a circle.
   await tx.query('select 1 from users where environment = $1 and id = $2 for update', [environment, user])
-  await holdRuns(tx, environment)
+  await lockRuns(tx, environment)
   await tx.query('delete from export_members where environment = $1 and user_id = $2', [environment, user])
   await eraseEdges(tx, environment, user)
-  await promiseRewriting(tx, environment, user)
+  await scheduleRewriting(tx, environment, user)
 }
 
 /**
  * Unfinished exports whose run may be writing an id down at this moment: a list of members, the edge of a part. Their records wait for
  * our commit, and read only what is left then; what they have recorded before is seen here.
  */
-async function holdRuns(tx: Tx, environment: Environment): Promise<void> {
+async function lockRuns(tx: Tx, environment: Environment): Promise<void> {
   await tx.query(
     `select 1 from exports x join runs r on r.environment = x.environment and r.subject = x.id and r.workflow = $2
        join due d on d.kind = r.workflow and d.id = r.id
@@ -90,7 +90,7 @@ const AFFECTED = `
         > width_bucket(x.from_offsets[t.partition + 1] - 1, t.offsets)) end
   order by x.id for no key update of x`
 
-async function promiseRewriting(tx: Tx, environment: Environment, user: string): Promise<void> {
+async function scheduleRewriting(tx: Tx, environment: Environment, user: string): Promise<void> {
   const sha256 = erasedName(user)
   const { rows } = await tx.query<{ id: string }>(
     `with affected as materialized (${AFFECTED})

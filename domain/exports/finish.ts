@@ -13,7 +13,7 @@ export const RETENTION_WORKFLOW = { workflow: 'export-retention', version: 1 } a
 
 export type Finished = { parts: Part[]; bytes: number; sha256: string }
 
-const promiseRetention = (tx: Tx, environment: Environment, id: string) =>
+const scheduleRetention = (tx: Tx, environment: Environment, id: string) =>
   createRun(tx, environment, { ...RETENTION_WORKFLOW, subject: id, afterSeconds: FILE_DAYS * DAY_SECONDS })
 
 /** The file becomes visible, and its removal is promised, at once. */
@@ -24,7 +24,7 @@ export async function publishExport(tx: Tx, environment: Environment, id: string
     [environment, id, JSON.stringify(parts), bytes, sha256, parts.reduce((sum, part) => sum + part.rows, 0), FILE_DAYS],
   )
   await forgetMembers(tx, environment, id)
-  await promiseRetention(tx, environment, id)
+  await scheduleRetention(tx, environment, id)
 }
 
 export async function failExport(tx: Tx, environment: Environment, id: string, error: ExportFailure): Promise<void> {
@@ -34,7 +34,7 @@ export async function failExport(tx: Tx, environment: Environment, id: string, e
     JSON.stringify(error),
   ])
   await forgetMembers(tx, environment, id)
-  await promiseRetention(tx, environment, id)
+  await scheduleRetention(tx, environment, id)
 }
 
 /** Seconds that the record outlives its file. */

@@ -1,11 +1,11 @@
 import type { Tx } from '../../store/connect.ts'
 import type { Environment } from '../environment.ts'
-import { isPromised, renewRun } from '../jobs/workflow-run.ts'
+import { renewRun, unfinishedRunExists } from '../jobs/workflow-run.ts'
 import { EXPORT_WORKFLOW } from './create.ts'
 import { failExport } from './finish.ts'
 
 /** In SQL: whether nobody will ever end the unfinished export `s`. A report's file is seen to by the report's run, as long as that goes on. */
-export const IS_ORPHANED_EXPORT = `not ${isPromised(EXPORT_WORKFLOW, 's.environment', 's.id')} and not exists (
+export const IS_ORPHANED_EXPORT = `not ${unfinishedRunExists(EXPORT_WORKFLOW, 's.environment', 's.id')} and not exists (
   select 1 from report_runs p where p.environment = s.environment and p.id = s.report_run and p.status <> 'finished')`
 
 /** Promises the making of those that still lack it, from the beginning; fails files of reports that have ended without them. Gives how many were mended. */

@@ -75,7 +75,7 @@ export function sortOut(items: (EventInput | ItemError)[], look: LookUp): Sorted
       continue
     }
     const at = micros(item.happened_at)
-    const faults = judge(item, at, look.now)
+    const faults = validateItem(item, at, look.now)
     if (faults.length > 0) {
       reject(invalidItem(faults))
       continue
@@ -112,7 +112,7 @@ export function sortOut(items: (EventInput | ItemError)[], look: LookUp): Sorted
 const FUTURE_MICROS = 5 * 60 * 1_000_000
 
 /** The rules for one item that a schema cannot say; empty when it may be stored. `at` (when it happened) and `now` in µs. */
-export function judge(item: EventInput, at: number, now: number): Detail[] {
+export function validateItem(item: EventInput, at: number, now: number): Detail[] {
   const faults: Detail[] = []
   const fault = (field: string, message: string) => faults.push({ field, message })
   const value = eventType(item.event_name)?.value ?? 'custom'

@@ -23,7 +23,7 @@ function settingFaults(provider: Provider, settings: Record<string, unknown>, al
 const NO_EVENT = 'names no event type'
 
 /** Throws `invalid_data` with every fault. `allowPrivate`: whether the operator lets addresses be `http`. */
-export function judgeConfig(provider: Provider, input: ConfigInput, allowPrivate: boolean): void {
+export function validateConfig(provider: Provider, input: ConfigInput, allowPrivate: boolean): void {
   const faults = settingFaults(provider, input.settings, allowPrivate)
   for (const [i, type] of (input.events ?? []).entries())
     if (type !== '*' && slugOf(type) === null) faults.push({ field: `events[${i}]`, message: NO_EVENT })

@@ -21,9 +21,9 @@ with recursive ${GROUPS}
 select g.kind, sum(d.overdue)::int as overdue, coalesce(max(d.oldest_seconds), 0)::float8 as oldest_seconds, sum(d.abandoned)::int as abandoned
 from groups g ${CLOCK_OF_GROUP} cross join lateral (
   select count(*) filter (where is_free and waited > ${OVERDUE_SECONDS}) as overdue, max(waited) filter (where is_free and waited > ${OVERDUE_SECONDS}) as oldest_seconds,
-    count(*) filter (where lease_until < clock_timestamp() - interval '${ABANDONED_SECONDS} seconds' and ring_until is null) as abandoned
+    count(*) filter (where lease_until < clock_timestamp() - interval '${ABANDONED_SECONDS} seconds' and batched_until is null) as abandoned
   from (
-    select lease_until, ring_until, lease_until is null or lease_until < clock_timestamp() or ring_until > clock_timestamp() as is_free,
+    select lease_until, batched_until, lease_until is null or lease_until < clock_timestamp() or batched_until > clock_timestamp() as is_free,
       extract(epoch from clock_timestamp() + e.clock_offset - due_at) as waited
     from due where ${OF_GROUP} and due_at <= statement_timestamp() + e.clock_offset
     order by due_at limit ${MOST_COUNTED}) w) d
@@ -61,7 +61,7 @@ export const isDegraded = ({ late, lag, setAside, orphans }: Drift): boolean =>
   orphans > 0
 
 /** Notes what the watchdog has found: for every process that is asked how things stand. */
-export const noteLook = (db: Db, { orphans, repaired }: { orphans: number; repaired: number }): Promise<unknown> =>
+export const recordWatch = (db: Db, { orphans, repaired }: { orphans: number; repaired: number }): Promise<unknown> =>
   db.query(
     `insert into watchdog (looked_at, orphans, repaired) values (clock_timestamp(), $1, $2)
      on conflict (one) do update set looked_at = excluded.looked_at, orphans = excluded.orphans, repaired = watchdog.repaired + excluded.repaired`,

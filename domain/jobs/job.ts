@@ -1,7 +1,7 @@
 import type { Environment } from '../environment.ts'
 
 /** A promise in this worker's hands: whoever records for it must show the same fence. */
-export type Claimed = { kind: string; id: number; fence: number; environment: Environment; destination: number | null }
+export type ClaimedJob = { kind: string; id: number; fence: number; environment: Environment; destination: number | null }
 
 /**
  * In SQL: the fence of a promise that is made once more for the same thing. Higher than any that was there: what a former holder still

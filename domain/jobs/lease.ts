@@ -1,13 +1,13 @@
 import type { Db } from '../../store/connect.ts'
 import { DUE_CHANNEL } from './workflow-run.ts'
 
-type Held = { kind: string; id: number; fence: number }
+type HeldLease = { kind: string; id: number; fence: number }
 
-const columns = (held: Held[]) => [held.map(h => h.kind), held.map(h => h.id), held.map(h => h.fence)]
+const columns = (held: HeldLease[]) => [held.map(h => h.kind), held.map(h => h.id), held.map(h => h.fence)]
 const MATCH = `from unnest($1::text[], $2::bigint[], $3::int[]) h(kind, id, fence) where d.kind = h.kind and d.id = h.id and d.fence = h.fence`
 
 /** By `kind:id`. `busy`: still held, but its row is locked just now; what is in neither has been lost, given back or is at rest. */
-export type Prolonged = { prolonged: Set<string>; busy: Set<string> }
+export type Renewed = { renewed: Set<string>; busy: Set<string> }
 
 // A row that rests keeps the fence of who put it to rest: whoever is late with a heartbeat must not hold it again, nobody would claim it.
 // And nobody is waited for: one promise that is being recorded for long would let all others' leases run out, and rows that are locked
@@ -18,7 +18,7 @@ const PROLONG = `
     select d.kind, d.id from due d join h on d.kind = h.kind and d.id = h.id and d.fence = h.fence
     where d.lease_until is not null for no key update of d skip locked
   ), prolonged as (
-    update due d set lease_until = greatest(d.lease_until, clock_timestamp() + make_interval(secs => $4::float8 / 1000)), ring_until = null
+    update due d set lease_until = greatest(d.lease_until, clock_timestamp() + make_interval(secs => $4::float8 / 1000)), batched_until = null
     from free
     where d.kind = free.kind and d.id = free.id returning d.kind, d.id
   )
@@ -28,21 +28,21 @@ const PROLONG = `
   where d.lease_until is not null and (d.kind, d.id) not in (select kind, id from free)`
 
 /** Heartbeat: prolongs what is still held. */
-export async function prolongLeases(db: Db, held: Held[], leaseMs: number): Promise<Prolonged> {
+export async function renewLeases(db: Db, held: HeldLease[], leaseMs: number): Promise<Renewed> {
   const { rows } = await db.query<{ kind: string; id: number; is_prolonged: boolean }>({
     name: 'prolong-leases',
     text: PROLONG,
     values: [...columns(held), leaseMs],
   })
   const named = (which: boolean) => new Set(rows.filter(row => row.is_prolonged === which).map(row => `${row.kind}:${row.id}`))
-  return { prolonged: named(true), busy: named(false) }
+  return { renewed: named(true), busy: named(false) }
 }
 
 /** Gives runs back unfinished (the process stops): another worker may take them at once. */
-export async function releaseLeases(db: Db, held: Held[]): Promise<void> {
+export async function releaseLeases(db: Db, held: HeldLease[]): Promise<void> {
   if (held.length === 0) return
   await db.query(
-    `with freed as (update due d set lease_until = null, ring_until = null ${MATCH} returning d.kind)
+    `with freed as (update due d set lease_until = null, batched_until = null ${MATCH} returning d.kind)
     select pg_notify('${DUE_CHANNEL}', kind) from freed`,
     columns(held),
   )

@@ -1,5 +1,5 @@
 import type { Db, Tx } from '../../store/connect.ts'
-import type { Claimed } from './job.ts'
+import type { ClaimedJob } from './job.ts'
 
 /** The lease went to another worker: nothing was recorded and this one drops the run. Counted, retried elsewhere, never a failure. */
 export class LeaseLost extends Error {}
@@ -13,7 +13,7 @@ export type StepRecord = { n: number; name: string; status: StepStatus; result?:
 const FIRST_FENCE = 1
 
 /** The run's steps so far, in order. `is_due`: a sleep whose deadline has passed on the environment's clock. */
-export async function recordedSteps(db: Db, run: Claimed): Promise<RecordedStep[]> {
+export async function recordedSteps(db: Db, run: ClaimedJob): Promise<RecordedStep[]> {
   // Nobody has recorded anything before the first holder.
   if (run.fence === FIRST_FENCE) return []
   const { rows } = await db.query<RecordedStep>({
@@ -29,7 +29,7 @@ export async function recordedSteps(db: Db, run: Claimed): Promise<RecordedStep[
  * waits for the commit and then sees the record. (A join on the fence without the lock would let a stale record in.) Gives the time on
  * the environment's clock.
  */
-export async function holdFence(tx: Tx, run: Claimed): Promise<string> {
+export async function lockFence(tx: Tx, run: ClaimedJob): Promise<string> {
   const { rows } = await tx.query<{ now: string }>({
     name: 'hold-fence',
     text: 'select environment_now(environment) as now from due where kind = $1 and id = $2 and fence = $3 for no key update',
@@ -39,7 +39,7 @@ export async function holdFence(tx: Tx, run: Claimed): Promise<string> {
   return rows[0].now
 }
 
-const lost = (run: Claimed) => new LeaseLost(`run ${run.id} belongs to another worker`)
+const lost = (run: ClaimedJob) => new LeaseLost(`run ${run.id} belongs to another worker`)
 
 const WRITE = `
   insert into steps (run, n, name, status, started_at, finished_at, due_at, result, attempts)
@@ -51,7 +51,7 @@ const WRITE = `
   returning due_at`
 
 /** Writes a step inside a transaction that holds the fence. `waitSeconds`: a sleep's length; its deadline is stored, not its length. */
-export async function writeStep(tx: Tx, run: Claimed, step: StepRecord, waitSeconds = 0): Promise<void> {
+export async function writeStep(tx: Tx, run: ClaimedJob, step: StepRecord, waitSeconds = 0): Promise<void> {
   const { n, name, status, startedAt, result = null, attempts = [] } = step
   const { rowCount } = await tx.query({
     name: 'write-step',
@@ -62,21 +62,21 @@ export async function writeStep(tx: Tx, run: Claimed, step: StepRecord, waitSeco
 }
 
 /** Ends this worker's hold: the run sleeps, or waits for its next attempt, until the step's deadline. */
-export async function suspendRun(tx: Tx, run: Claimed, status: 'running' | 'waiting', seconds: number): Promise<void> {
+export async function suspendRun(tx: Tx, run: ClaimedJob, status: 'running' | 'waiting', seconds: number): Promise<void> {
   await tx.query(
-    `update due set due_at = environment_now($3) + make_interval(secs => $4), lease_until = null, ring_until = null where kind = $1 and id = $2`,
+    `update due set due_at = environment_now($3) + make_interval(secs => $4), lease_until = null, batched_until = null where kind = $1 and id = $2`,
     [run.kind, run.id, run.environment, seconds],
   )
   await tx.query('update runs set status = $2 where id = $1', [run.id, status])
 }
 
 /** The run's end: it can no longer be claimed. In a transaction that holds the fence. */
-export async function finishRun(tx: Tx, run: Claimed, status: 'succeeded' | 'failed', reason: string | null): Promise<void> {
+export async function finishRun(tx: Tx, run: ClaimedJob, status: 'succeeded' | 'failed', reason: string | null): Promise<void> {
   await tx.query({ name: 'finish-run', text: FINISH, values: [run.kind, run.id, run.fence, run.environment, status, reason] })
 }
 
 /** The end of a run that has nothing else to record. */
-export async function endRun(db: Db, run: Claimed): Promise<void> {
+export async function endRun(db: Db, run: ClaimedJob): Promise<void> {
   const values = [run.kind, run.id, run.fence, run.environment, 'succeeded', null]
   const { rowCount } = await db.query({ name: 'finish-run', text: FINISH, values })
   if (rowCount !== 1) throw lost(run)

@@ -1,24 +1,29 @@
 import { LOCK } from '../../store/advisory-locks.ts'
 import type { Db } from '../../store/connect.ts'
-import type { Claimed } from './job.ts'
+import type { ClaimedJob } from './job.ts'
 
 /** Stands for `count` promises that are due: whoever takes it first has them. */
-export type Ring = { number: number; count: number }
+export type Batch = { number: number; count: number }
 
 /** What a sweep may claim of a kind: so many, none of them of those that have too little room left. */
-export type Room = { most: number; fullEnvironments: number[]; fullDestinations: number[] }
+export type SpareCapacity = { most: number; fullEnvironments: number[]; fullDestinations: number[] }
 /** What a sweep may claim in place of ringing, by kind; how long a claim holds, and a ring; for how many of a kind a ring stands at most. */
-export type Handful = { room: ReadonlyMap<string, Room>; leaseMs: number; ringMs: number; ringSizes: ReadonlyMap<string, number> }
-export type Swept = { rings: (Ring & { kind: string })[]; claimed: Claimed[] }
+export type SweepOffer = {
+  capacity: ReadonlyMap<string, SpareCapacity>
+  leaseMs: number
+  batchMs: number
+  batchSizes: ReadonlyMap<string, number>
+}
+export type Swept = { batches: (Batch & { kind: string })[]; claimed: ClaimedJob[] }
 
 /** So many of one environment may be the beginning of a backlog: a sweep claims none of them. */
 export const BACKLOG = 20
 
 /** How long a ring may be taken: what lost ones stand for is rung again after that. */
-export const RING_MS = 10_000
+export const BATCH_LEASE_MS = 10_000
 /** Promises in one ring: enough to make the queue's cost per run small, few enough to spread over the workers. */
-export const RING_SIZE = 200
-const NONE: Handful = { room: new Map(), leaseMs: 0, ringMs: RING_MS, ringSizes: new Map() }
+export const BATCH_SIZE = 200
+const NONE: SweepOffer = { capacity: new Map(), leaseMs: 0, batchMs: BATCH_LEASE_MS, batchSizes: new Map() }
 
 // The distinct (kind, priority, environment, destination) of the table, by one index probe each; destination 0 = none.
 export const GROUPS = `groups(kind, priority, environment, destination) as (
@@ -79,7 +84,7 @@ with recursive gate as materialized (
   select *, sum(is_first) over (partition by kind, priority) as environments from places
 ), outstanding as materialized (
   select r.kind, r.priority, u.environment, u.destination, count(*)::int as count
-  from rings r cross join unnest(r.environments, r.destinations) u(environment, destination)
+  from batches r cross join unnest(r.environments, r.destinations) u(environment, destination)
   where r.until > clock_timestamp() and (select is_ours from gate) group by r.kind, r.priority, u.environment, u.destination
 ), shares as materialized (
   select g.*, e.clock_offset, greatest(0, least($1 / 2, greatest(${SMALLEST_SHARE},
@@ -109,13 +114,13 @@ with recursive gate as materialized (
 ), mine as materialized (
   select a.no from able a join few f on f.kind = a.kind and f.environment = a.environment where f.so_far <= f.most
 ), claimed as (
-  update due set lease_until = clock_timestamp() + make_interval(secs => $8::float8 / 1000), fence = fence + 1, ring_until = null
+  update due set lease_until = clock_timestamp() + make_interval(secs => $8::float8 / 1000), fence = fence + 1, batched_until = null
   where ctid = any (array(select at from first where no in (select no from mine)))
   returning kind, id, fence, environment, destination
 ), held as materialized (
   select clock_timestamp() + make_interval(secs => $9::float8 / 1000) as until from (select count(*) from first) looked_first
 ), rung as (
-  update due d set lease_until = h.until, ring_until = h.until, fence = fence + 1
+  update due d set lease_until = h.until, batched_until = h.until, fence = fence + 1
   from first f cross join held h where d.ctid = f.at and f.no not in (select no from mine)
   returning d.kind, d.priority, f.rn, d.id, d.fence, d.environment, coalesce(d.destination, 0) as destination
 ), placed as (
@@ -123,24 +128,24 @@ with recursive gate as materialized (
     array_agg(environment order by rn, id) as environments, array_agg(destination order by rn, id) as destinations
   from rung group by kind, priority
 ), made as (
-  insert into rings (kind, priority, until, ids, fences, environments, destinations)
+  insert into batches (kind, priority, until, ids, fences, environments, destinations)
   select p.kind, p.priority, h.until,
     ids[i : i + size - 1], fences[i : i + size - 1], environments[i : i + size - 1], destinations[i : i + size - 1]
-  from (select p.*, coalesce(s.size, ${RING_SIZE}) as size
+  from (select p.*, coalesce(s.size, ${BATCH_SIZE}) as size
       from placed p left join unnest($10::text[], $11::int[]) s(kind, size) on s.kind = p.kind) p
     cross join held h cross join lateral generate_series(1, cardinality(p.ids), p.size) i
   order by p.priority, i returning number, kind, cardinality(ids) as count
 ), lapsed as (
-  delete from rings where until < clock_timestamp() and (select is_ours from gate)
+  delete from batches where until < clock_timestamp() and (select is_ours from gate)
 )
 select is_ours, t.* from gate left join (
   select kind, number, count, null::bigint as id, null::int as fence, null::int as environment, null::int as destination from made
   union all select kind, null, null, id, fence, environment, destination from claimed) t on true order by t.number`
 
-type Row = { is_ours: boolean } & ({ kind: null } | { kind: string; number: number; count: number } | ({ number: null } & Claimed))
+type Row = { is_ours: boolean } & ({ kind: null } | { kind: string; number: number; count: number } | ({ number: null } & ClaimedJob))
 
 /** One row for each of a kind's numbers. */
-function perKind(room: Handful['room'], numbersOf: (room: Room) => number[]): [string[], number[]] {
+function perKind(room: SweepOffer['capacity'], numbersOf: (room: SpareCapacity) => number[]): [string[], number[]] {
   const pairs = [...room].flatMap(([kind, one]) => numbersOf(one).map(number => [kind, number] as const))
   return [pairs.map(([kind]) => kind), pairs.map(([, number]) => number)]
 }
@@ -149,7 +154,11 @@ function perKind(room: Handful['room'], numbersOf: (room: Room) => number[]): [s
  * Makes rings of up to `window` due promises and returns them, the most urgent first: no environment gets more than half of the window.
  * What is a handful of its environment is claimed instead, as far as there is room. Null: somebody else is at it just now.
  */
-export async function takeRings(db: Db, window: number, { room, leaseMs, ringMs, ringSizes }: Handful = NONE): Promise<Swept | null> {
+export async function dispatchDue(
+  db: Db,
+  window: number,
+  { capacity: room, leaseMs, batchMs: ringMs, batchSizes: ringSizes }: SweepOffer = NONE,
+): Promise<Swept | null> {
   const { rows } = await db.query<Row>({
     name: 'take-rings',
     text: TAKE,
@@ -165,10 +174,10 @@ export async function takeRings(db: Db, window: number, { room, leaseMs, ringMs,
     ],
   })
   if (!rows[0]?.is_ours) return null
-  const swept: Swept = { rings: [], claimed: [] }
+  const swept: Swept = { batches: [], claimed: [] }
   for (const row of rows) {
     if (row.kind === null) continue
-    if (row.number !== null) swept.rings.push({ kind: row.kind, number: row.number, count: row.count })
+    if (row.number !== null) swept.batches.push({ kind: row.kind, number: row.number, count: row.count })
     else swept.claimed.push({ kind: row.kind, id: row.id, fence: row.fence, environment: row.environment, destination: row.destination })
   }
   return swept

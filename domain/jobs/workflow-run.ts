@@ -1,6 +1,6 @@
 import type { Db, Tx } from '../../store/connect.ts'
 import type { Environment } from '../environment.ts'
-import { type Claimed, NEXT_FENCE } from './job.ts'
+import { type ClaimedJob, NEXT_FENCE } from './job.ts'
 
 /** Postgres channel on which a promise that is due at once is announced to the workers; losing a notice costs a second, never work. */
 export const DUE_CHANNEL = 'due'
@@ -49,13 +49,13 @@ export async function createRuns(
 }
 
 /** A claimed run of a workflow. */
-export type ClaimedRun = Claimed & { subject: string; version: number }
+export type ClaimedRun = ClaimedJob & { subject: string; version: number }
 
 /**
  * What the claimed promise is about; its run is running from here on. Null when there is no such run, or another worker has it by now:
  * it may even have ended.
  */
-export async function beginRun(db: Db, claimed: Claimed): Promise<ClaimedRun | null> {
+export async function beginRun(db: Db, claimed: ClaimedJob): Promise<ClaimedRun | null> {
   const { rows } = await db.query<{ subject: string; version: number }>({
     name: 'begin-run',
     text: `with held as materialized (select 1 from due where kind = $3 and id = $1 and fence = $4 for no key update),
@@ -70,7 +70,7 @@ export async function beginRun(db: Db, claimed: Claimed): Promise<ClaimedRun | n
 }
 
 /** In SQL: whether an unfinished run of the workflow has this subject. */
-export const isPromised = ({ workflow }: { workflow: string }, environment: string, subject: string): string =>
+export const unfinishedRunExists = ({ workflow }: { workflow: string }, environment: string, subject: string): string =>
   `exists (select 1 from runs w where w.environment = ${environment} and w.subject = ${subject} and w.workflow = '${workflow}' and w.finished_at is null)`
 
 /**

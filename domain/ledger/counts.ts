@@ -28,7 +28,7 @@ const late = (kind: LedgerKind, due: string, table: string, at: string, open: st
   select '${kind}' as kind, ${at} as at, t.id from due d join ${table} t on t.number = d.id
   where '${kind}' = any ($4::text[]) and d.kind = '${due}' and d.priority in ${PRIORITIES} and d.environment = $1
     and d.due_at < $5::timestamptz - make_interval(secs => $6)
-    and (d.lease_until is null or d.lease_until < clock_timestamp() or d.ring_until > clock_timestamp())
+    and (d.lease_until is null or d.lease_until < clock_timestamp() or d.batched_until > clock_timestamp())
     and t.environment = $1 and t.status in (${open}) and t.created_at >= $2 and t.created_at < $3`
 
 const OPEN_RUN = `'pending', 'running', 'waiting'`
@@ -78,7 +78,7 @@ with counted as (
  * What was promised for a window, as the rows stand in one snapshot: a promise that ends meanwhile, or whose row goes, counts once.
  * Times with microseconds; `now` is the environment's.
  */
-export async function countPromises(db: Db, environment: Environment, { from, to, now, kinds }: Window): Promise<Counted> {
+export async function countJobs(db: Db, environment: Environment, { from, to, now, kinds }: Window): Promise<Counted> {
   const { rows } = await db.query<Counted>(LEDGER, [environment, from, to, kinds, now, OVERDUE_SECONDS])
   return rows[0]!
 }

@@ -2,7 +2,7 @@ import { type Db, wireTime } from '../../store/connect.ts'
 import type { Environment } from '../environment.ts'
 import { type LedgerKind, meaningOf } from '../ledger-history/kinds.ts'
 import { slotsAfter } from '../reports/slots.ts'
-import { type Counted, countPromises, type Group, type Late, OVERDUE_SECONDS, type Untaken } from './counts.ts'
+import { type Counted, countJobs, type Group, type Late, OVERDUE_SECONDS, type Untaken } from './counts.ts'
 
 // Fractions are cut off, and never rounded into the next second.
 const whole = (time: string | undefined) => time?.replace(/\.\d+/, '') ?? null
@@ -117,7 +117,7 @@ export async function readLedger(
   kinds: readonly LedgerKind[],
   window: LedgerWindow,
 ): Promise<LedgerEntry[]> {
-  const { groups, late } = withUntaken(await countPromises(db, environment, { ...window, kinds }), window)
+  const { groups, late } = withUntaken(await countJobs(db, environment, { ...window, kinds }), window)
   const of = <T extends { kind: LedgerKind }>(all: T[], kind: LedgerKind) => all.filter(each => each.kind === kind)
   return kinds.map(kind => entryOf(kind, of(groups, kind), of(late, kind)))
 }

@@ -26,7 +26,7 @@ export type LogEvent = {
  * under way meanwhile. Returns the end of the log per partition: whatever is made now and counts from there on misses no event and
  * meets none from before.
  */
-export async function holdConsumer(tx: Tx, consumer: ConsumerName, environment: Environment): Promise<number[]> {
+export async function lockConsumer(tx: Tx, consumer: ConsumerName, environment: Environment): Promise<number[]> {
   await tx.query('update environments set consumed = true where id = $1 and not consumed', [environment])
   await tx.query(
     `insert into log_consumers (consumer, environment, partition, next_offset)

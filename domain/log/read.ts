@@ -2,7 +2,7 @@ import type { Db, Tx } from '../../store/connect.ts'
 import type { Environment } from '../environment.ts'
 import type { ConsumerName, LogEvent } from './consumer.ts'
 
-export type Place = { partition: number; next_offset: number }
+export type Position = { partition: number; next_offset: number }
 
 /** Environments in which the consumer has not read everything. */
 export async function laggingEnvironments(db: Db, consumer: ConsumerName): Promise<Environment[]> {
@@ -17,11 +17,11 @@ export async function laggingEnvironments(db: Db, consumer: ConsumerName): Promi
 }
 
 /** `end`: of the partition, as it was when the place was locked. */
-export type HeldPlace = Place & { end: number }
+export type LockedPosition = Position & { end: number }
 
 /** Locks up to `most` places at which there is something to read and that nobody else has in hand. */
-export async function holdPlaces(tx: Tx, consumer: ConsumerName, environment: Environment, most: number): Promise<HeldPlace[]> {
-  const { rows } = await tx.query<HeldPlace>({
+export async function lockPositions(tx: Tx, consumer: ConsumerName, environment: Environment, most: number): Promise<LockedPosition[]> {
+  const { rows } = await tx.query<LockedPosition>({
     name: 'hold-places',
     text: `select c.partition, c.next_offset, l.next_offset as end
            from log_consumers c cross join lateral (
@@ -34,7 +34,7 @@ export async function holdPlaces(tx: Tx, consumer: ConsumerName, environment: En
 }
 
 /** The next events of each place, up to `most` of each, in the order of the log. */
-export async function readLog(db: Db, environment: Environment, places: readonly Place[], most: number): Promise<LogEvent[]> {
+export async function readLog(db: Db, environment: Environment, places: readonly Position[], most: number): Promise<LogEvent[]> {
   const { rows } = await db.query<LogEvent>({
     name: 'read-log',
     text: `select e.* from unnest($2::smallint[], $3::bigint[]) w(partition, next_offset) cross join lateral (
@@ -47,7 +47,7 @@ export async function readLog(db: Db, environment: Environment, places: readonly
 }
 
 /** What was read is done with: from the same transaction as its effects. */
-export async function movePlaces(tx: Tx, consumer: ConsumerName, environment: Environment, places: readonly Place[]): Promise<void> {
+export async function movePositions(tx: Tx, consumer: ConsumerName, environment: Environment, places: readonly Position[]): Promise<void> {
   await tx.query({
     name: 'move-places',
     text: `update log_consumers c set next_offset = w.next_offset from unnest($3::smallint[], $4::bigint[]) w(partition, next_offset)

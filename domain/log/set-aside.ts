@@ -3,7 +3,7 @@ import { transaction } from '../../store/transaction.ts'
 import type { Environment } from '../environment.ts'
 import type { Consumer } from './consume.ts'
 import type { LogEvent } from './consumer.ts'
-import { movePlaces, type Place, readLog } from './read.ts'
+import { movePositions, type Position, readLog } from './read.ts'
 
 const KEPT_DAYS = 400
 
@@ -25,8 +25,8 @@ export async function dropSetAside(db: Db, batch: number): Promise<number> {
 }
 
 /** Places at which the consumer has something to read, in hand or not. */
-export async function laggingPlaces(db: Db, { name }: Consumer, environment: Environment): Promise<Place[]> {
-  const { rows } = await db.query<Place>(
+export async function laggingPositions(db: Db, { name }: Consumer, environment: Environment): Promise<Position[]> {
+  const { rows } = await db.query<Position>(
     `select c.partition, c.next_offset from log_consumers c join log_positions l on l.environment = c.environment and l.partition = c.partition
      where c.consumer = $1 and c.environment = $2 and c.next_offset < l.next_offset order by c.partition`,
     [name, environment],
@@ -51,7 +51,7 @@ export async function consumeOne(
   let met: LogEvent | undefined
   const next = (work: (event: LogEvent, tx: Tx) => Promise<unknown>) =>
     transaction(pool, async tx => {
-      const { rows } = await tx.query<Place>(
+      const { rows } = await tx.query<Position>(
         `select partition, next_offset from log_consumers where consumer = $1 and environment = $2 and partition = $3 for no key update`,
         [name, environment, partition],
       )
@@ -59,7 +59,7 @@ export async function consumeOne(
       if (!event) return null
       met = event
       await work(event, tx)
-      await movePlaces(tx, name, environment, [{ partition, next_offset: event.log_offset + 1 }])
+      await movePositions(tx, name, environment, [{ partition, next_offset: event.log_offset + 1 }])
       return event
     })
   try {

@@ -7,12 +7,12 @@ import { type PurchaseRow, TARGET_PLATFORM } from '../subscriptions/purchase.ts'
 import { lockUsers, requireUser } from '../users/user.ts'
 import { canceled, changed } from './changes.ts'
 import type { PurchaseInput } from './claim.ts'
-import { claimLineage, hasShare, judgeLineage, type Lineage } from './lineage.ts'
+import { claimLineage, hasShare, type Lineage, validateLineage } from './lineage.ts'
 import { getPurchase } from './list.ts'
 import { findRecorded, locate, postedFor } from './locate.ts'
 import { confirmPurchase, insertPurchase } from './record.ts'
 import { refold } from './refold.ts'
-import { type Claim, judgePurchase } from './validate.ts'
+import { type Claim, validatePurchase } from './validate.ts'
 import { admit, type Evidence, type StorePeriod } from './verification.ts'
 
 const FACTLESS = { billing_retry_at: null, grace_period_expires_at: null, refunded_at: null, refunded_amount: null }
@@ -75,14 +75,14 @@ export async function createPurchase(
   input: PurchaseInput,
   evidence: Evidence,
 ): Promise<PurchaseRow> {
-  const claim = await judgePurchase(tx, environment, input)
+  const claim = await validatePurchase(tx, environment, input)
   await requireUser(tx, environment, user)
   // Nothing here can check the signature, so nobody confirms what it says.
   if (claim === null) throw new Refusal('purchase_fraud', 'the signed transaction is not confirmed by a known certificate of the store')
   const { lineage, known } = await locate(tx, environment, claim)
   if (known && (known.user_id === user || (await hasShare(tx, environment, lineage.id, user))))
     throw alreadyExists('the transaction is recorded already')
-  const { owner, former, by } = await judgeLineage(tx, environment, lineage, user)
+  const { owner, former, by } = await validateLineage(tx, environment, lineage, user)
   const periods = admit(evidence)
   const told = await postedFor(tx, environment, claim)
   const parties = [owner, ...(former === null ? [] : [former])]

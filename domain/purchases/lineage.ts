@@ -37,7 +37,7 @@ async function transferPolicy(tx: Tx, environment: Environment): Promise<Transfe
 export type Claimed = { owner: string; former: string | null; by: 'owning' | 'share' | 'transfer' }
 
 /** What the project's transfer policy says to `user`, who asks for the lineage. Throws `conflict` under `keep`. */
-export async function judgeLineage(tx: Tx, environment: Environment, { user_id: owner }: Lineage, user: string): Promise<Claimed> {
+export async function validateLineage(tx: Tx, environment: Environment, { user_id: owner }: Lineage, user: string): Promise<Claimed> {
   if (owner === user) return { owner, former: null, by: 'owning' }
   if (owner === null) return { owner: user, former: null, by: 'transfer' }
   const policy = await transferPolicy(tx, environment)

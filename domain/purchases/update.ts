@@ -78,7 +78,7 @@ function judge(row: PurchaseRow, merged: PurchaseRow, change: PurchaseChange, no
 }
 
 /** Auto-renew and billing retry are matters of the subscription's last period. */
-function judgeState(row: PurchaseRow, change: PurchaseChange): void {
+function validateState(row: PurchaseRow, change: PurchaseChange): void {
   const isLast = row.is_subscription && row.is_last
   if (change.is_auto_renewing !== undefined && !isLast) throw conflict('is_auto_renewing belongs to the last period of a subscription')
   if ((change.billing_retry_at !== undefined || change.grace_period_expires_at !== undefined) && !isLast)
@@ -133,7 +133,7 @@ export async function updatePurchase(
   judge(before, merged, change, now)
   if (before.user_id !== user) throw conflict('the purchase is shared by another user')
   if (before.verified_at !== null) throw conflict('the purchase is verified: the word of the store counts')
-  judgeState(before, change)
+  validateState(before, change)
   if (FACTS.every(name => merged[name] === before[name])) return { before, after: before }
   if (merged.refunded_at === null && merged.refunded_amount !== null) throw invalidField('refunded_amount', 'needs refunded_at')
   await write(tx, merged)

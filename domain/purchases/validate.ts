@@ -51,7 +51,7 @@ function required(input: PurchaseInput): { currency: string; price: string; purc
 const isRecurring = ({ type, duration }: Linked): boolean =>
   type === null ? duration !== null : type === 'subscription' || type === 'subscription_with_promo'
 
-function judgeOneTime(input: PurchaseInput): Detail[] {
+function validateOneTime(input: PurchaseInput): Detail[] {
   const faults: Detail[] = []
   if (input.expires_at !== undefined) faults.push({ field: 'expires_at', message: 'is not allowed for a one-time purchase' })
   if (input.is_auto_renewing === true) faults.push({ field: 'is_auto_renewing', message: 'must be false for a one-time purchase' })
@@ -59,7 +59,7 @@ function judgeOneTime(input: PurchaseInput): Detail[] {
   return faults
 }
 
-function judgePeriod(input: PurchaseInput, purchasedAt: string, expiresAt: string | null, isFree: boolean): Detail[] {
+function validatePeriod(input: PurchaseInput, purchasedAt: string, expiresAt: string | null, isFree: boolean): Detail[] {
   const faults: Detail[] = []
   if (expiresAt === null) faults.push({ field: 'expires_at', message: 'is required: the product has no duration' })
   else if (Date.parse(expiresAt) <= Date.parse(purchasedAt))
@@ -74,7 +74,7 @@ function judgePeriod(input: PurchaseInput, purchasedAt: string, expiresAt: strin
  * A purchase as it would be recorded on the caller's word. Throws `invalid_data` for its shape, then `invalid_product_id`,
  * `product_not_in_project`, or `invalid_data` when store and product disagree about what was sold. null: a signed transaction.
  */
-export async function judgePurchase(tx: Tx, environment: Environment, input: PurchaseInput): Promise<Claim | null> {
+export async function validatePurchase(tx: Tx, environment: Environment, input: PurchaseInput): Promise<Claim | null> {
   const store = storeClaim(input)
   if (store === null) {
     if (input.currency !== undefined && !isCurrency(input.currency.toUpperCase())) throw invalidField('currency', 'is no ISO 4217 code')
@@ -100,7 +100,7 @@ export async function judgePurchase(tx: Tx, environment: Environment, input: Pur
   const isFree = compareAmounts(price, '0') === 0
   const given = input.expires_at === undefined ? undefined : wholeSecond(input.expires_at)
   const expiresAt = recurring ? (given ?? product.end) : null
-  const faults = recurring ? judgePeriod(input, purchasedAt, expiresAt, isFree) : judgeOneTime(input)
+  const faults = recurring ? validatePeriod(input, purchasedAt, expiresAt, isFree) : validateOneTime(input)
   if (faults.length > 0) throw invalidFields(faults)
   return {
     ...store,

@@ -42,7 +42,7 @@ const SENDERS = ['onesignal', 'firebase']
  * Holds the integration that a push names until the end of the transaction, so that whoever deletes it meanwhile waits and then finds the
  * push. Throws `not_found`; `invalid_data` for a provider that sends no pushes.
  */
-export async function holdSender(tx: Tx, environment: Environment, id: string | null): Promise<void> {
+export async function lockSender(tx: Tx, environment: Environment, id: string | null): Promise<void> {
   if (id === null) return
   const { rows } = await tx.query<{ slug: string }>(
     'select slug from integrations where environment = $1 and id = $2 and deleted_at is null for share',
@@ -70,7 +70,7 @@ export const listPushes = (db: Db, environment: Environment, limit: number, afte
   pageOf(db, LISTED, environment, { limit, after })
 
 export async function createPush(tx: Tx, environment: Environment, input: PushInput): Promise<Push> {
-  await holdSender(tx, environment, input.integration_id)
+  await lockSender(tx, environment, input.integration_id)
   const { rows } = await tx.query<Push>(
     `insert into pushes (environment, id, name, title, body, image_url, deep_link, data, integration_id, created_at, updated_at)
      select $1, $2, $3, $4, $5, $6, $7, $8, $9, t, t from date_trunc('second', environment_now($1)) t returning ${PUSH_COLUMNS}`,
@@ -92,7 +92,7 @@ export async function updatePush(
   ])
   const before = locked.rows[0]
   if (!before) throw notFound('push')
-  await holdSender(tx, environment, input.integration_id)
+  await lockSender(tx, environment, input.integration_id)
   const { id: _id, created_at: _made, updated_at: _changed, ...present } = before
   if (isDeepStrictEqual(present, input)) return { before: null, after: before }
   const { rows } = await tx.query<Push>(

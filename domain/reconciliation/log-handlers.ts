@@ -6,6 +6,6 @@ import type { Consumer } from '../log/consume.ts'
 
 /** Who reads the log for good. */
 export const CONSUMERS: Consumer[] = [
-  { name: 'automations', makes: AUTOMATION_RUN_DUE, handle: consumeForAutomations },
-  { name: 'integrations', makes: DELIVERY_DUE, handle: consumeForIntegrations },
+  { name: 'automations', jobKind: AUTOMATION_RUN_DUE, handle: consumeForAutomations },
+  { name: 'integrations', jobKind: DELIVERY_DUE, handle: consumeForIntegrations },
 ]

@@ -3,7 +3,7 @@ import { transaction } from '../../store/transaction.ts'
 import { CANCEL_DUE } from '../automation-runs/cancel.ts'
 import { DELIVERY_DUE, firstDue } from '../deliveries/delivery.ts'
 import { DELETION_DUE } from '../deliveries/fail-pending.ts'
-import { lockLanes } from '../deliveries/ordering-key.ts'
+import { lockOrderingKeys } from '../deliveries/ordering-key.ts'
 import { IS_ORPHANED_EXPORT, mendExports } from '../exports/orphans.ts'
 import { NEXT_FENCE } from '../jobs/job.ts'
 import { AUTOMATION_RUN_DUE } from '../jobs/wake-runs.ts'
@@ -16,9 +16,9 @@ import { REPORT_SLOT } from '../reports/report.ts'
 // under the row's lock, if it still is so.
 
 /** `after`: where the last look ended, as the index has it; null: at the beginning. */
-type Place = unknown[] | null
+type ScanCursor = unknown[] | null
 type Ids = (number | string)[]
-type Look = { ids: Ids; seen: number; last: Place }
+type Look = { ids: Ids; seen: number; last: ScanCursor }
 /** `mend`: the missing `due` rows, whose ids were found; or what else is to be done about the found. */
 type Kind = { kind: string; look: string; start: unknown[]; mend: string | ((tx: Tx, ids: string[]) => Promise<number>) }
 
@@ -135,12 +135,12 @@ const KINDS: Kind[] = [
 
 export type Orphans = { kind: string; ids: Ids; mended: number }
 /** Where each kind's next look begins. */
-export type Places = Map<string, Place>
+export type ScanCursors = Map<string, ScanCursor>
 
 async function mend(pool: Pool, { kind, mend: rows }: Kind, ids: Ids): Promise<number> {
   return transaction(pool, async tx => {
     if (typeof rows === 'function') return rows(tx, ids.map(String))
-    if (kind === DELIVERY_DUE) await holdLanes(tx, ids)
+    if (kind === DELIVERY_DUE) await lockOrderingKeysOf(tx, ids)
     const { rowCount } = await tx.query(
       `with missing(kind, id, environment, due_at, destination) as materialized (${rows}), mended as (
          insert into due (kind, id, environment, due_at, destination, fence) select m.*, ${NEXT_FENCE} from missing m
@@ -153,15 +153,15 @@ async function mend(pool: Pool, { kind, mend: rows }: Kind, ids: Ids): Promise<n
 }
 
 // Whoever adds to a lane, or ends its head, holds it: what is in it is looked at afterwards.
-async function holdLanes(db: Tx, ids: Ids): Promise<void> {
+async function lockOrderingKeysOf(db: Tx, ids: Ids): Promise<void> {
   const { rows } = await db.query<{ environment: number; integration: number; user: string }>(
     `select distinct environment, integration, user_id as "user" from deliveries v where number = any ($1) and ${IN_LANE('v')}`,
     [ids],
   )
-  await lockLanes(db, rows)
+  await lockOrderingKeys(db, rows)
 }
 
-async function lookFor(db: Db, { look, start }: Kind, place: Place, batch: number): Promise<Look> {
+async function lookFor(db: Db, { look, start }: Kind, place: ScanCursor, batch: number): Promise<Look> {
   const { rows } = await db.query<Look>(look, [batch, ...(place ?? start)])
   return rows[0]!
 }
@@ -170,7 +170,7 @@ async function lookFor(db: Db, { look, start }: Kind, place: Place, batch: numbe
  * Looks at the next `batch` unfinished things of each kind, and mends what nothing would have moved. From where the last look ended, so
  * that millions that wait for days cost a look no more than a few.
  */
-export async function mendOrphans(pool: Pool, places: Places, batch: number): Promise<Orphans[]> {
+export async function mendOrphans(pool: Pool, places: ScanCursors, batch: number): Promise<Orphans[]> {
   const found: Orphans[] = []
   for (const kind of KINDS) {
     const { ids, seen, last } = await lookFor(pool, kind, places.get(kind.kind) ?? null, batch)

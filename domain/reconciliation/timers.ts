@@ -1,6 +1,6 @@
 import type { Pool } from '../../store/connect.ts'
 import { CANCEL_DUE, cancelMore } from '../automation-runs/cancel.ts'
-import { DELETION_DUE, failMore } from '../deliveries/fail-pending.ts'
+import { DELETION_DUE, failPendingMore } from '../deliveries/fail-pending.ts'
 import { PROBE_DUE, probeOldest } from '../deliveries/probe.ts'
 import { RELEASE_DUE, releaseMore } from '../deliveries/release.ts'
 import { passTime } from '../purchases/pass-time.ts'
@@ -24,6 +24,6 @@ export const TIMERS: DomainTimer[] = [
   { kind: REPORT_SLOT, fire: takeSlot, fireTogether: takeSlots },
   { kind: PROBE_DUE, fire: probeOldest },
   { kind: RELEASE_DUE, fire: releaseMore },
-  { kind: DELETION_DUE, fire: failMore },
+  { kind: DELETION_DUE, fire: failPendingMore },
   { kind: SUBSCRIPTION_DUE, fire: passTime },
 ]

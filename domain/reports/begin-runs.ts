@@ -4,7 +4,7 @@ import type { Environment } from '../environment.ts'
 import { isRawDataOn, recordExport, recordExports } from '../exports/create.ts'
 import { createRun, createRuns } from '../jobs/workflow-run.ts'
 import type { ReportRow } from './report.ts'
-import { DELIVERY_WORKFLOW, deliverySubject, FILE_WORKFLOW, holdRun, pending } from './run.ts'
+import { DELIVERY_WORKFLOW, deliverySubject, FILE_WORKFLOW, lockRun, pending } from './run.ts'
 import { finish, settleAll } from './settle.ts'
 import { isoOf, moveSlots } from './slot-job.ts'
 import { type Slot, windowOf } from './slots.ts'
@@ -39,8 +39,8 @@ export async function beginReport(tx: Tx, environment: Environment, id: string):
 }
 
 /** The file is there: every destination gets a promise of its own, so that none waits for the attempts of another. */
-export async function promiseDeliveries(tx: Tx, environment: Environment, id: string): Promise<void> {
-  const run = await holdRun(tx, environment, id)
+export async function scheduleDeliveries(tx: Tx, environment: Environment, id: string): Promise<void> {
+  const run = await lockRun(tx, environment, id)
   if (!run || run.status === 'finished') return
   const { rows } = await tx.query<{ rows: number }>(
     `update report_runs r set rows = x.rows_written from exports x

@@ -2,9 +2,9 @@ import type { Tx } from '../../store/connect.ts'
 import { orderedId } from '../../store/ids.ts'
 import { type Environment, now } from '../environment.ts'
 import { type Detail, invalidFields } from '../refusal.ts'
-import { holdDestinations } from './destinations.ts'
+import { lockDestinations } from './destinations.ts'
 import { REPORT_COLUMNS, type ReportRequest, type ReportRow, writtenColumns } from './report.ts'
-import { isoOf, promiseSlot } from './slot-job.ts'
+import { isoOf, scheduleSlot } from './slot-job.ts'
 import { isZone, nextSlot } from './slots.ts'
 
 /** Rules beyond a schema. Throws `invalid_data` with everything that is wrong. */
@@ -27,7 +27,7 @@ export function checkReport({ input, destinationIds, faults: known }: ReportRequ
 export async function createReport(tx: Tx, environment: Environment, request: ReportRequest): Promise<ReportRow> {
   checkReport(request)
   const { input, destinationIds } = request
-  const destinations = await holdDestinations(tx, environment, destinationIds)
+  const destinations = await lockDestinations(tx, environment, destinationIds)
   const made = await now(tx, environment)
   const next = input.status === 'active' ? nextSlot(input, Date.parse(made)).at : null
   const { rows } = await tx.query<ReportRow>(
@@ -43,6 +43,6 @@ export async function createReport(tx: Tx, environment: Environment, request: Re
       made,
     ],
   )
-  if (next !== null) await promiseSlot(tx, environment, rows[0]!.number, next)
+  if (next !== null) await scheduleSlot(tx, environment, rows[0]!.number, next)
   return rows[0]!
 }

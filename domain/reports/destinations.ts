@@ -28,7 +28,7 @@ export async function listDestinations(db: Db, environment: Environment): Promis
 }
 
 /** Those named, in their order, held until the transaction ends: none is deleted meanwhile. 404 for the first that cannot be one. */
-export async function holdDestinations(tx: Tx, environment: Environment, ids: string[]): Promise<Destination[]> {
+export async function lockDestinations(tx: Tx, environment: Environment, ids: string[]): Promise<Destination[]> {
   const { rows } = await tx.query<Found>(
     `select id, slug, title from integrations where environment = $1 and id = any ($2) and deleted_at is null and slug = any ($3)
      order by id for share`,

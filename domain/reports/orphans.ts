@@ -1,6 +1,6 @@
 import type { Tx } from '../../store/connect.ts'
 import type { Environment } from '../environment.ts'
-import { isPromised, renewRun } from '../jobs/workflow-run.ts'
+import { renewRun, unfinishedRunExists } from '../jobs/workflow-run.ts'
 import {
   DELIVERY_WORKFLOW,
   deliverySubject,
@@ -15,11 +15,11 @@ import { finish, settleAll } from './settle.ts'
 
 const PENDING = `jsonb_path_exists(s.destinations, '$[*] ? (@.status == "pending")')`
 const UNPROMISED = `exists (select 1 from jsonb_array_elements(s.destinations) d
-  where d ->> 'status' = 'pending' and not ${isPromised(DELIVERY_WORKFLOW, 's.environment', `s.id || ':' || (d ->> 'id')`)})`
+  where d ->> 'status' = 'pending' and not ${unfinishedRunExists(DELIVERY_WORKFLOW, 's.environment', `s.id || ':' || (d ->> 'id')`)})`
 
 /** In SQL: whether nothing will ever move the unfinished report run `s`, or one of its destinations. */
-export const IS_ORPHANED_RUN = `case s.status when 'pending' then not ${isPromised(REPORT_WORKFLOW, 's.environment', 's.id')}
-  else not ${isPromised(FILE_WORKFLOW, 's.environment', 's.id')} and (${UNPROMISED} or not ${PENDING}) end`
+export const IS_ORPHANED_RUN = `case s.status when 'pending' then not ${unfinishedRunExists(REPORT_WORKFLOW, 's.environment', 's.id')}
+  else not ${unfinishedRunExists(FILE_WORKFLOW, 's.environment', 's.id')} and (${UNPROMISED} or not ${PENDING}) end`
 
 type Held = RunRow & { environment: Environment }
 
@@ -62,7 +62,7 @@ async function mend(tx: Tx, run: Held): Promise<void> {
   const written = run.rows ?? rows[0]?.rows_written ?? null
   await tx.query('update report_runs set rows = $3 where environment = $1 and id = $2', [environment, id, written])
   const missing = await tx.query<{ subject: string }>(
-    `select k.subject from unnest($2::text[]) k(subject) where not ${isPromised(DELIVERY_WORKFLOW, '$1', 'k.subject')}`,
+    `select k.subject from unnest($2::text[]) k(subject) where not ${unfinishedRunExists(DELIVERY_WORKFLOW, '$1', 'k.subject')}`,
     [environment, run.destinations.filter(({ status }) => status === 'pending').map(destination => deliverySubject(id, destination.id))],
   )
   for (const { subject } of missing.rows) await renewRun(tx, environment, { ...DELIVERY_WORKFLOW, subject })

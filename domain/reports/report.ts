@@ -47,7 +47,7 @@ export async function getReport(db: Db, environment: Environment, id: string): P
 }
 
 /** The report, held until the transaction ends: nobody takes a slot of it meanwhile. */
-export async function holdReport(db: Db, environment: Environment, id: string): Promise<ReportRow> {
+export async function lockReport(db: Db, environment: Environment, id: string): Promise<ReportRow> {
   const { rows } = await db.query<ReportRow>(
     `select ${REPORT_COLUMNS} from scheduled_reports where environment = $1 and id = $2 and deleted_at is null for no key update`,
     [environment, id],

@@ -2,7 +2,7 @@ import type { Tx } from '../../store/connect.ts'
 import type { Environment } from '../environment.ts'
 import { createRun } from '../jobs/workflow-run.ts'
 import { conflict, invalidFields, notFound } from '../refusal.ts'
-import { DELIVERY_WORKFLOW, deliverySubject, holdRun, pending, RUN_COLUMNS, type RunRow } from './run.ts'
+import { DELIVERY_WORKFLOW, deliverySubject, lockRun, pending, RUN_COLUMNS, type RunRow } from './run.ts'
 
 export type Resent = { before: RunRow; after: RunRow }
 
@@ -18,7 +18,7 @@ export async function resendRun(tx: Tx, environment: Environment, id: string, de
      where r.environment = $1 and r.id = $2 for no key update of p`,
     [environment, id],
   )
-  const run = report.rows[0] && (await holdRun(tx, environment, id))
+  const run = report.rows[0] && (await lockRun(tx, environment, id))
   if (!run) throw notFound('run')
   const own = run.destinations.map(destination => destination.id)
   const wanted = new Set(destinationIds ?? own)

@@ -56,7 +56,7 @@ export const pending = ({ id, label }: { id: string; label: string }): RunDestin
 })
 
 /** The run, held until the transaction ends; null when it is not kept any more. */
-export async function holdRun(db: Db, environment: Environment, id: string): Promise<RunRow | null> {
+export async function lockRun(db: Db, environment: Environment, id: string): Promise<RunRow | null> {
   const { rows } = await db.query<RunRow>({
     name: 'hold-report-run',
     text: `select ${RUN_COLUMNS} from report_runs where environment = $1 and id = $2 for no key update`,

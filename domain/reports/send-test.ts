@@ -2,7 +2,7 @@ import type { Tx } from '../../store/connect.ts'
 import { orderedId } from '../../store/ids.ts'
 import type { Environment } from '../environment.ts'
 import { createRun } from '../jobs/workflow-run.ts'
-import { holdReport } from './report.ts'
+import { lockReport } from './report.ts'
 import { pending, REPORT_WORKFLOW, RUN_COLUMNS, type RunRow } from './run.ts'
 
 /** Real time between two tests of one report. */
@@ -12,7 +12,7 @@ export type Tested = { run: RunRow } | { secondsLeft: number }
 
 /** A run over the last days up to now, for all destinations of the report. Once a minute. */
 export async function sendTest(tx: Tx, environment: Environment, id: string): Promise<Tested> {
-  const report = await holdReport(tx, environment, id)
+  const report = await lockReport(tx, environment, id)
   const tested = await tx.query<{ left: number }>(
     `update scheduled_reports r set tested_at = case when l.seconds > 0 then r.tested_at else clock_timestamp() end
      from (select id, coalesce(ceil($3 - extract(epoch from clock_timestamp() - tested_at)), 0)::int as seconds

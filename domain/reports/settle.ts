@@ -1,13 +1,13 @@
 import type { Tx } from '../../store/connect.ts'
 import { type Environment, now } from '../environment.ts'
-import { holdRun, outcomeOf, type RunDestination, type RunRow } from './run.ts'
+import { lockRun, outcomeOf, type RunDestination, type RunRow } from './run.ts'
 
 /** What became of one destination, or how often it was tried so far. */
 export type Settled = Partial<Pick<RunDestination, 'status' | 'reason' | 'attempts'>>
 
 /** Records it with the run. The last destination to end ends the run. */
 export async function settle(tx: Tx, environment: Environment, id: string, destination: string, settled: Settled): Promise<void> {
-  const run = await holdRun(tx, environment, id)
+  const run = await lockRun(tx, environment, id)
   const present = run?.destinations.find(d => d.id === destination)
   if (!run || run.status === 'finished' || present?.status !== 'pending') return
   const at = settled.status === 'delivered' ? await now(tx, environment) : null
@@ -25,7 +25,7 @@ export async function settleAll(
   status: 'withheld' | 'failed',
   reason: string,
 ): Promise<void> {
-  const run = await holdRun(tx, environment, id)
+  const run = await lockRun(tx, environment, id)
   if (!run || run.status === 'finished') return
   const destinations = run.destinations.map(d => (d.status === 'pending' ? { ...d, status, reason } : d))
   await finish(tx, environment, { ...run, destinations })

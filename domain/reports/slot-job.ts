@@ -7,7 +7,7 @@ import { REPORT_SLOT } from './report.ts'
 export const isoOf = (ms: number): string => new Date(ms).toISOString()
 
 /** The report's next slot falls due then, and is announced at once when that has passed; null: there is none. */
-export async function promiseSlot(tx: Tx, environment: Environment, number: number, at: number | null): Promise<void> {
+export async function scheduleSlot(tx: Tx, environment: Environment, number: number, at: number | null): Promise<void> {
   if (at === null) {
     await tx.query('delete from due where kind = $1 and id = $2', [REPORT_SLOT, number])
     return
@@ -16,7 +16,7 @@ export async function promiseSlot(tx: Tx, environment: Environment, number: numb
     name: 'promise-slot',
     text: `with promised as (
              insert into due (kind, id, environment, due_at) values ($1, $2, $3, $4)
-             on conflict (kind, id) do update set due_at = excluded.due_at, ring_until = null, lease_until = null returning due_at
+             on conflict (kind, id) do update set due_at = excluded.due_at, batched_until = null, lease_until = null returning due_at
            )
            select pg_notify('${DUE_CHANNEL}', $1) from promised where due_at <= environment_now($3)`,
     values: [REPORT_SLOT, number, environment, isoOf(at)],
@@ -33,7 +33,7 @@ export async function moveSlots(tx: Tx, environment: Environment, moves: { numbe
              returning r.number, r.next_slot
            ), promised as (
              insert into due (kind, id, environment, due_at) select $1, number, $2, next_slot from moved order by number
-             on conflict (kind, id) do update set due_at = excluded.due_at, ring_until = null, lease_until = null returning due_at
+             on conflict (kind, id) do update set due_at = excluded.due_at, batched_until = null, lease_until = null returning due_at
            )
            select pg_notify('${DUE_CHANNEL}', $1) where exists (select 1 from promised where due_at <= environment_now($2))`,
     values: [REPORT_SLOT, environment, JSON.stringify(moves)],

@@ -4,11 +4,11 @@ import { type Environment, now } from '../environment.ts'
 import { isRawDataOn } from '../exports/create.ts'
 import { createRun } from '../jobs/workflow-run.ts'
 import { type Start, startTogether } from './begin-runs.ts'
-import { fateOf } from './missed-policy.ts'
+import { applyMissedPolicy } from './missed-policy.ts'
 import { recordSlot } from './record-run.ts'
 import { REPORT_COLUMNS, REPORT_SLOT, type ReportRow } from './report.ts'
 import { REPORT_WORKFLOW } from './run.ts'
-import { isoOf, promiseSlot } from './slot-job.ts'
+import { isoOf, scheduleSlot } from './slot-job.ts'
 import { nextSlot } from './slots.ts'
 
 /**
@@ -38,7 +38,7 @@ async function take(tx: Tx, number: number): Promise<boolean> {
     if (slot.at !== Date.parse(report.next_slot!)) await moveOn(tx, environment, report, { next: slot.at })
     return false
   }
-  const fate = fateOf(report, report.missed, slot, at)
+  const fate = applyMissedPolicy(report, report.missed, slot, at)
   const run = await recordSlot(tx, environment, report, slot, fate === 'run' ? null : { outcome: 'skipped', reason: fate })
   const starts = fate === 'run' && run !== null
   if (starts) await createRun(tx, environment, { ...REPORT_WORKFLOW, subject: run })
@@ -54,7 +54,7 @@ async function moveOn(tx: Tx, environment: Environment, { number }: ReportRow, {
     text: 'update scheduled_reports set next_slot = $2, last_slot = coalesce($3, last_slot), runs = runs + $4 where number = $1',
     values: [number, isoOf(next), last === undefined ? null : isoOf(last), runs],
   })
-  await promiseSlot(tx, environment, number, next)
+  await scheduleSlot(tx, environment, number, next)
 }
 
 /** Slots of one transaction: some 50 ms, for which nobody appends to the environment's log. */
@@ -105,7 +105,7 @@ async function takePage(tx: Tx, environment: Environment): Promise<Page> {
   const due = await dueFirst(tx, environment)
   const isLast = due.length < AT_ONCE
   if (due.length === 0 || !(await isRawDataOn(tx, environment))) return { taken: [], left: due, isLast }
-  const reports = await holdReports(tx, environment, due)
+  const reports = await lockReports(tx, environment, due)
   const at = Date.parse(await now(tx, environment))
   // Whoever was faster has moved it on.
   const taken = reports.filter(({ next_slot }) => Date.parse(next_slot!) > at).map(({ number }) => number)
@@ -127,7 +127,7 @@ async function dueFirst(tx: Tx, environment: Environment): Promise<number[]> {
   return rows.map(({ id }) => id)
 }
 
-async function holdReports(tx: Tx, environment: Environment, numbers: number[]): Promise<ReportRow[]> {
+async function lockReports(tx: Tx, environment: Environment, numbers: number[]): Promise<ReportRow[]> {
   const { rows } = await tx.query<ReportRow>({
     name: 'hold-reports-by-number',
     text: `select ${REPORT_COLUMNS} from scheduled_reports
@@ -141,6 +141,6 @@ async function holdReports(tx: Tx, environment: Environment, numbers: number[]):
 /** Null: its slot is not one to run, or not due by the schedule. */
 function startOf(report: ReportRow, at: number): Start | null {
   const slot = nextSlot(report, Date.parse(report.last_slot!))
-  if (Date.parse(report.next_slot!) > at || slot.at > at || fateOf(report, report.missed, slot, at) !== 'run') return null
+  if (Date.parse(report.next_slot!) > at || slot.at > at || applyMissedPolicy(report, report.missed, slot, at) !== 'run') return null
   return { report, slot, next: nextSlot(report, slot.at).at }
 }

@@ -2,10 +2,10 @@ import { isDeepStrictEqual } from 'node:util'
 import type { Tx } from '../../store/connect.ts'
 import { type Environment, now } from '../environment.ts'
 import { checkReport } from './create.ts'
-import { holdDestinations } from './destinations.ts'
+import { lockDestinations } from './destinations.ts'
 import { endReport } from './end-runs.ts'
-import { holdReport, REPORT_COLUMNS, type ReportRequest, type ReportRow, writtenColumns } from './report.ts'
-import { isoOf, promiseSlot } from './slot-job.ts'
+import { lockReport, REPORT_COLUMNS, type ReportRequest, type ReportRow, writtenColumns } from './report.ts'
+import { isoOf, scheduleSlot } from './slot-job.ts'
 import { nextSlot } from './slots.ts'
 
 /** `before` is null when the report was so already: nothing was changed then. */
@@ -16,10 +16,10 @@ export type ReportChange = { before: ReportRow | null; after: ReportRow }
  * that becomes active begins after now; one set to draft withholds what is due or under way.
  */
 export async function updateReport(tx: Tx, environment: Environment, id: string, request: ReportRequest): Promise<ReportChange> {
-  const before = await holdReport(tx, environment, id)
+  const before = await lockReport(tx, environment, id)
   checkReport(request)
   const { input, destinationIds } = request
-  const destinations = await holdDestinations(tx, environment, destinationIds)
+  const destinations = await lockDestinations(tx, environment, destinationIds)
   const wanted: ReportRow = { ...before, ...input, destinations }
   if (isDeepStrictEqual(wanted, before)) return { before: null, after: before }
   const at = await now(tx, environment)
@@ -33,7 +33,7 @@ export async function updateReport(tx: Tx, environment: Environment, id: string,
      where environment = $1 and id = $2 returning ${REPORT_COLUMNS}`,
     [environment, id, ...writtenColumns(input, destinations), next === null ? null : isoOf(next), next === null ? null : last, at],
   )
-  await promiseSlot(tx, environment, before.number, next)
+  await scheduleSlot(tx, environment, before.number, next)
   return { before, after: rows[0]! }
 }
 
@@ -41,10 +41,10 @@ const laterOf = (slot: string | null, at: string): string => (slot !== null && s
 
 /** No further slots, and an end to what is due or under way. The row stays: runs and the ledger know of it. */
 export async function deleteReport(tx: Tx, environment: Environment, id: string): Promise<ReportRow> {
-  const report = await holdReport(tx, environment, id)
+  const report = await lockReport(tx, environment, id)
   const at = await now(tx, environment)
   await endReport(tx, environment, report, 'report_deleted', at)
-  await promiseSlot(tx, environment, report.number, null)
+  await scheduleSlot(tx, environment, report.number, null)
   await tx.query('update scheduled_reports set deleted_at = $3, next_slot = null where environment = $1 and id = $2', [environment, id, at])
   return report
 }

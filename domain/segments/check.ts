@@ -3,7 +3,7 @@ import type { Environment } from '../environment.ts'
 import { type Detail, Refusal } from '../refusal.ts'
 import { type Condition, type ConditionInput, segmentIdsIn, shownCondition } from './condition.ts'
 import { COMPARATORS, entitlementOf, isReference, kindOf } from './metrics.ts'
-import { holdSegments } from './missing.ts'
+import { lockSegments } from './missing.ts'
 import { valueFault } from './value.ts'
 
 function fault({ metric, comparator, value }: ConditionInput, references: boolean): Detail | null {
@@ -44,7 +44,7 @@ export async function checkConditions(
   const faults = conditions.map(condition => fault(condition, references))
   const good = conditions.filter((_, i) => !faults[i])
   const known = await existing(tx, environment, good)
-  const missing = new Set(await holdSegments(tx, environment, segmentIdsIn(good)))
+  const missing = new Set(await lockSegments(tx, environment, segmentIdsIn(good)))
   const unknown = ({ metric, value }: ConditionInput): Detail | null => {
     if (metric === 'segment' && missing.has(value)) return { field: 'value', message: 'names no segment' }
     if (metric === 'attached_experiment' && !known.has(`experiment:${value}`)) return { field: 'value', message: 'names no experiment' }

@@ -7,7 +7,7 @@ import { systemSegment } from './system.ts'
  * Which of these ids name no segment. The others cannot be deleted before the transaction ends: whoever is about to name a segment
  * holds it like this, and a deletion looks for those who name it only after it has waited for them.
  */
-export async function holdSegments(tx: Tx, environment: Environment, ids: readonly string[]): Promise<string[]> {
+export async function lockSegments(tx: Tx, environment: Environment, ids: readonly string[]): Promise<string[]> {
   const own = [...new Set(ids)].filter(id => !systemSegment(id))
   if (own.length === 0) return []
   const { rows } = await tx.query<{ id: string }>(
@@ -20,4 +20,4 @@ export async function holdSegments(tx: Tx, environment: Environment, ids: readon
 
 /** Ids of segments that the conditions name and that no longer exist: what names one cannot be activated. */
 export const missingSegments = (tx: Tx, environment: Environment, conditions: readonly Condition[]): Promise<string[]> =>
-  holdSegments(tx, environment, segmentIdsIn(conditions))
+  lockSegments(tx, environment, segmentIdsIn(conditions))

@@ -1,7 +1,7 @@
 import type { Tx } from '../../store/connect.ts'
 import type { Secrets } from '../projects/secrets.ts'
 import { findStoreConfig, nothingStored, openStoreSecret, PARTS, type StoreConfig, type StorePlatform, sealStoreSecret } from './config.ts'
-import { judgeStoreChange, type StoreChange } from './validate-credentials.ts'
+import { type StoreChange, validateStoreChange } from './validate-credentials.ts'
 
 type Owner = { secrets: Secrets; project: number; platform: StorePlatform }
 
@@ -33,7 +33,7 @@ export async function updateStoreConfig(
   enabled: boolean | undefined,
 ): Promise<{ before: StoreConfig | null; after: StoreConfig; isChanged: boolean }> {
   const { project, platform } = owner
-  judgeStoreChange(platform, change)
+  validateStoreChange(platform, change)
   // There may be no row of the configuration yet that two writers could meet at.
   await tx.query('select 1 from projects where id = $1 for no key update', [project])
   const before = await findStoreConfig(tx, project, platform)

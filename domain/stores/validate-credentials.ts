@@ -35,7 +35,7 @@ function fault(platform: StorePlatform, name: string, value: string | null): str
 }
 
 /** Throws `invalid_data` for what cannot be stored, then `incomplete_credentials` for a triplet given in part. */
-export function judgeStoreChange(platform: StorePlatform, change: StoreChange): void {
+export function validateStoreChange(platform: StorePlatform, change: StoreChange): void {
   const faults: Detail[] = Object.entries(change).flatMap(([field, value]) => {
     const message = fault(platform, field, value)
     return message === null ? [] : [{ field, message }]

@@ -50,7 +50,7 @@ with given as (
   delete from due d using waking w where d.kind = '${SUBSCRIPTION_DUE}' and d.id = w.id and w.wakes_at is null
 )
 insert into due (kind, id, environment, due_at) select '${SUBSCRIPTION_DUE}', id, $1, wakes_at from waking where wakes_at is not null order by id
-on conflict (kind, id) do update set due_at = excluded.due_at, ring_until = null, lease_until = null`
+on conflict (kind, id) do update set due_at = excluded.due_at, batched_until = null, lease_until = null`
 
 /** Writes what the users' subscriptions are now and when each changes next; gives the users' status. The users' rows are locked. */
 export async function storeSubscriptions(

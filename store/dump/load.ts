@@ -74,7 +74,7 @@ async function load(db: Tx, dir: string, manifest: Manifest, { signal, migration
     known.filter(m => m.version > manifest.migration),
   )
   // Whoever held these does not exist here: the work is to be taken up at once.
-  await db.query('update due set lease_until = null, ring_until = null where lease_until is not null or ring_until is not null')
+  await db.query('update due set lease_until = null, batched_until = null where lease_until is not null or batched_until is not null')
 }
 
 async function refuseOtherTables(here: Table[], { tables, migration }: Manifest): Promise<void> {

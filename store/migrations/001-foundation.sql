@@ -202,7 +202,7 @@ create table due (
   environment int not null references environments,
   due_at timestamptz not null,
   -- Real time: a ring is out until then; a worker holds the row until then.
-  ring_until timestamptz,
+  batched_until timestamptz,
   lease_until timestamptz,
   fence int not null default 0,
   primary key (kind, id)

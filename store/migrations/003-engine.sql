@@ -80,7 +80,7 @@ create index integrations_by_creation on integrations (environment, created_at, 
 
 -- Of the open deliveries of one integration and user (source event) one alone has a `due` row (kind 'delivery', id = number): the first
 -- in the log; each that ends promises the next. Whoever adds or ends one holds the lane's row.
-create table delivery_lanes (
+create table ordering_keys (
   environment int not null,
   integration int not null,
   user_id text collate "C" not null,

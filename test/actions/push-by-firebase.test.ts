@@ -2,13 +2,13 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { StepSkipped } from '../../workflows/automation/step-kind.ts'
 import { RetryAt, StopRetrying } from '../../workflows/engine/policy.ts'
 import { GOOGLE_UNAUTHENTICATED, googleAccount } from '../harness/google.ts'
-import { MESSAGE, type PushGround, pushGround, TEMPLATE, thrown } from '../harness/push-ground.ts'
+import { MESSAGE, type PushFixture, pushFixture, TEMPLATE, thrown } from '../harness/push-fixture.ts'
 import { occurrenceOf } from '../harness/sent-to.ts'
 import { jsonOf, type VendorReply } from '../harness/vendor.ts'
 
-let ground: PushGround
+let ground: PushFixture
 beforeAll(async () => {
-  ground = await pushGround()
+  ground = await pushFixture()
 })
 afterAll(() => ground.stop())
 afterEach(() => ground.reset())

@@ -2,12 +2,12 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import type { PushInput } from '../../domain/pushes/push.ts'
 import { StepSkipped } from '../../workflows/automation/step-kind.ts'
 import { StopRetrying } from '../../workflows/engine/policy.ts'
-import { type Place, type PushGround, pushGround, thrown } from '../harness/push-ground.ts'
+import { type Place, type PushFixture, pushFixture, thrown } from '../harness/push-fixture.ts'
 import { storedUser } from '../harness/sent-to.ts'
 
-let ground: PushGround
+let ground: PushFixture
 beforeAll(async () => {
-  ground = await pushGround()
+  ground = await pushFixture()
 })
 afterAll(() => ground.stop())
 afterEach(() => ground.reset())

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { startApi, type TestApi } from '../harness/api.ts'
-import { type Bought, bought } from '../harness/bought.ts'
 import { item } from '../harness/events.ts'
 import { type Fields, growth } from '../harness/experiments.ts'
+import { type RecordedPurchase, recordPurchases } from '../harness/recorded-purchases.ts'
 
 let api: TestApi
 let make: ReturnType<typeof growth>
@@ -16,7 +16,7 @@ const START = '2026-01-01T00:00:00Z'
 const day = (n: number) => new Date(Date.parse(START) + n * 86_400_000).toISOString()
 const summary = (ids: string[], more = '') =>
   make.call('GET', `/v4/experiments/summary?${ids.map(id => `filter[experiment_uid][]=${id}`).join('&')}${more}`)
-const buy = (user: string, ...rows: Bought[]) => bought(api.pool, api.project.production, user, rows)
+const buy = (user: string, ...rows: RecordedPurchase[]) => recordPurchases(api.pool, api.project.production, user, rows)
 
 /** Started on day 0, with so many users pinned to each group since then. */
 async function begun(fields: Fields, sizes: number[]) {

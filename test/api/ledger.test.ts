@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { startApi, type TestApi } from '../harness/api.ts'
-import { runRow } from '../harness/promises.ts'
+import { runRow } from '../harness/job-rows.ts'
 import { until } from '../harness/until.ts'
 
 let api: TestApi

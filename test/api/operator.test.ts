@@ -87,7 +87,7 @@ describe('with Redis and a password', () => {
     const { body } = await call('POST', '/v4/exports', { body: WHOLE_YEAR })
     await finished(call, body.id)
     const { queues } = await json(await get(running, '/api/queues'))
-    const shown = queues.find((queue: { name: string }) => queue.name === 'rings-export')
+    const shown = queues.find((queue: { name: string }) => queue.name === 'batches-export')
     expect(shown).toMatchObject({ displayName: 'export', readOnlyMode: true })
     for (const [method, action] of [
       ['PUT', 'pause'],
@@ -96,7 +96,7 @@ describe('with Redis and a password', () => {
       ['PUT', 'clean/wait'],
       ['POST', 'add'],
     ] as const)
-      expect([action, (await get(running, `/api/queues/rings-export/${action}`, undefined, method)).status]).toEqual([action, 405])
+      expect([action, (await get(running, `/api/queues/batches-export/${action}`, undefined, method)).status]).toEqual([action, 405])
     expect((await json(await get(running, '/api/queues'))).queues).toHaveLength(queues.length)
   })
 

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { checkConditions } from '../../domain/segments/check.ts'
-import { holdSegments, missingSegments } from '../../domain/segments/missing.ts'
+import { lockSegments, missingSegments } from '../../domain/segments/missing.ts'
 import { transaction } from '../../store/transaction.ts'
 import { startApi, type TestApi } from '../harness/api.ts'
 
@@ -135,7 +135,7 @@ describe('naming a segment', () => {
     await remove(gone)
     await transaction(api.pool, async tx => {
       expect(await missingSegments(tx, environment, [...naming(id), ...naming(gone), ...naming('never_paid')])).toEqual([gone])
-      expect(await holdSegments(tx, environment, [])).toEqual([])
+      expect(await lockSegments(tx, environment, [])).toEqual([])
     })
   })
 })

@@ -2,12 +2,12 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { Step } from '../../domain/automation-runs/definition.ts'
 import { endRuns, recordSteps, type StepRow, suspendRuns } from '../../domain/automation-runs/record.ts'
 import { mendOrphans } from '../../domain/reconciliation/orphans.ts'
-import { automationPerformer } from '../../workflows/automation/handler.ts'
+import { automationHandler } from '../../workflows/automation/handler.ts'
 import type { Effects } from '../../workflows/automation/step-kind.ts'
 import type { Signals } from '../../workflows/engine/handler.ts'
 import { type AutomationBench, automationBench, NO_EFFECTS } from '../harness/automation-runs.ts'
-import { makingForAll } from '../harness/consume.ts'
-import { claimByHand } from '../harness/rings.ts'
+import { claimByHand } from '../harness/batches.ts'
+import { claimNothing } from '../harness/consume.ts'
 import { until } from '../harness/until.ts'
 
 let bench: AutomationBench
@@ -19,13 +19,13 @@ afterAll(() => bench.drop())
 const mail: Step = { id: 'mail', type: 'email', subject: 'a', text: 'b' }
 const after: Step = { id: 'after', type: 'branch', conditions: [], then: [], else: [] }
 const held = (): Signals => ({
-  making: makingForAll,
+  claimOnInsert: claimNothing,
   lease: new AbortController().signal,
   isHeld: () => true,
   stopping: new AbortController().signal,
   halt: new AbortController().signal,
 })
-const performer = (effects: Partial<Effects> = {}) => automationPerformer({ pool: bench.pool, effects: { ...NO_EFFECTS, ...effects } })
+const handler = (effects: Partial<Effects> = {}) => automationHandler({ pool: bench.pool, effects: { ...NO_EFFECTS, ...effects } })
 
 async function claim(number: number) {
   await bench.pool.query('update due set lease_until = null where id = $1', [number])
@@ -35,7 +35,7 @@ async function claim(number: number) {
 
 test('what a former holder records is void: neither its step nor its end lands', async () => {
   let finish = () => {}
-  const slow = performer({
+  const slow = handler({
     sendEmail: () =>
       new Promise(resolve => {
         finish = () => resolve({ to: 'stale@example.com', message_id: null })
@@ -45,10 +45,10 @@ test('what a former holder records is void: neither its step nor its end lands',
     finish = () => {}
     const { number } = await bench.start(steps)
     const idle = finish
-    const former = slow.perform(await claim(number), held())
+    const former = slow.handle(await claim(number), held())
     await until('the e-mail under way', () => (finish === idle ? undefined : true))
-    const owner = performer({ sendEmail: async () => ({ to: 'owner@example.com', message_id: null }) })
-    expect(await owner.perform(await claim(number), held())).toEqual({ is: 'succeeded' })
+    const owner = handler({ sendEmail: async () => ({ to: 'owner@example.com', message_id: null }) })
+    expect(await owner.handle(await claim(number), held())).toEqual({ is: 'succeeded' })
     finish()
     expect(await former).toEqual({ is: 'lost' })
     const timeline = await bench.timeline(number)
@@ -63,11 +63,11 @@ test('a former holder records nothing while the new one is at work, whoever writ
     runs.push(
       (async () => {
         const { number } = await bench.start([after, { ...after, id: 'b' }, { ...after, id: 'c' }])
-        const [one, two] = [performer(), performer()]
+        const [one, two] = [handler(), handler()]
         const first = await claim(number)
-        const former = one.perform(first, held())
+        const former = one.handle(first, held())
         const second = await claim(number)
-          .then(claimed => two.perform(claimed, held()))
+          .then(claimed => two.handle(claimed, held()))
           .catch(() => ({ is: 'gone' }))
         const outcomes = [await former, await second].map(outcome => outcome.is).sort()
         // One of them ends it, exactly once; the other finds it lost (or the promise gone).
@@ -82,14 +82,14 @@ test('a former holder records nothing while the new one is at work, whoever writ
 test('a lost transaction takes its effect with it', async () => {
   const { number, user } = await bench.start([{ id: 'set', type: 'set_property', key: 'tier', value: 'gold' }])
   const claimed = await claim(number)
-  expect(await performer().perform({ ...claimed, fence: claimed.fence - 1 }, held())).toEqual({ is: 'lost' })
+  expect(await handler().handle({ ...claimed, fence: claimed.fence - 1 }, held())).toEqual({ is: 'lost' })
   const { rows } = await bench.pool.query('select properties from users where environment = $1 and id = $2', [bench.environment, user])
   expect(rows[0].properties).toEqual({})
 })
 
 test('a cancelled run is dropped by the worker that has it', async () => {
   let finish = () => {}
-  const slow = performer({
+  const slow = handler({
     sendEmail: () =>
       new Promise(resolve => {
         finish = () => resolve({ to: 'a@example.com', message_id: null })
@@ -97,7 +97,7 @@ test('a cancelled run is dropped by the worker that has it', async () => {
   })
   const { number } = await bench.start([mail, after])
   const idle = finish
-  const working = slow.perform(await claim(number), held())
+  const working = slow.handle(await claim(number), held())
   await until('the e-mail under way', () => (finish === idle ? undefined : true))
   await bench.pool.query('delete from due where id = $1', [number])
   finish()
@@ -112,7 +112,7 @@ test('a timeline that is not of the pinned version fails the run loudly', async 
     [number],
   )
   await claim(number)
-  const outcome = await performer().perform(await claim(number), held())
+  const outcome = await handler().handle(await claim(number), held())
   expect(outcome).toMatchObject({ is: 'failed', why: expect.stringContaining('recorded as "other"') })
   expect(await bench.run(number)).toMatchObject({ status: 'failed', reason: 'step_mismatch' })
 })
@@ -121,7 +121,7 @@ test('a run whose lost promise was mended goes on where it was: what it has done
   const { number } = await bench.start([mail, after])
   const sent: string[] = []
   const stopping = new AbortController()
-  const sending = automationPerformer({
+  const sending = automationHandler({
     pool: bench.pool,
     effects: {
       ...NO_EFFECTS,
@@ -134,10 +134,10 @@ test('a run whose lost promise was mended goes on where it was: what it has done
       if (point === 'recorded') stopping.abort()
     },
   })
-  expect(await sending.perform(await claim(number), { ...held(), stopping: stopping.signal })).toEqual({ is: 'interrupted' })
+  expect(await sending.handle(await claim(number), { ...held(), stopping: stopping.signal })).toEqual({ is: 'interrupted' })
   await bench.pool.query('delete from due where id = $1', [number])
   await mendOrphans(bench.pool, new Map(), 1000)
-  expect(await sending.perform(await claim(number), held())).toEqual({ is: 'succeeded' })
+  expect(await sending.handle(await claim(number), held())).toEqual({ is: 'succeeded' })
   expect(sent).toHaveLength(1)
 })
 

@@ -17,7 +17,7 @@ afterAll(() => bench.drop())
 const after: Step = { id: 'after', type: 'branch', conditions: [], then: [], else: [] }
 const webhook = (id: string): Step => ({ id: 'hook', type: 'webhook', integration_id: id })
 
-/** The delivery ends, as its performer records it. */
+/** The delivery ends, as its handler records it. */
 const end = (run: { number: number; id: string }, status: 'delivered' | 'failed', http_status: number) =>
   transaction(bench.pool, async tx => {
     await tx.query(

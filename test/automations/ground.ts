@@ -1,7 +1,7 @@
 // What the tests of automations share: a project of its own, its things, its events, and the log read when they say so.
 import type { TestApi } from '../harness/api.ts'
 import { readForAutomations } from '../harness/consume.ts'
-import { unique } from '../harness/makers.ts'
+import { unique } from '../harness/resource-makers.ts'
 
 /** Runs rest in it for longer than any test takes. */
 export const LONG = [{ id: 'long', type: 'delay', duration: 'P30D' }]

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { startApi, type TestApi } from '../harness/api.ts'
-import { unique } from '../harness/makers.ts'
+import { unique } from '../harness/resource-makers.ts'
 import { type Ground, ground, LONG, on } from './ground.ts'
 
 let api: TestApi

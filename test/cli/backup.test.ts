@@ -66,7 +66,7 @@ test('a restored installation is the one that was backed up, and goes on', async
     createExport(tx, 1, { type: 'events', format: 'csv', compression: 'none', platform: null, ...WINDOW }),
   )
   await source.database.pool.query(
-    `update due set lease_until = 'infinity', ring_until = 'infinity', fence = 7 where id = (select id from runs where subject = $1)`,
+    `update due set lease_until = 'infinity', batched_until = 'infinity', fence = 7 where id = (select id from runs where subject = $1)`,
     [open.id],
   )
 

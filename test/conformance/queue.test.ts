@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import type { Ring } from '../../domain/jobs/sweep.ts'
+import type { Batch } from '../../domain/jobs/sweep.ts'
 import { bullmqQueue } from '../../workers/bullmq.ts'
 import { pgBossQueue } from '../../workers/pg-boss.ts'
 import type { Queue } from '../../workers/queue.ts'
@@ -13,7 +13,7 @@ beforeAll(async () => {
 })
 afterAll(() => redis.end())
 
-const rings = (...numbers: number[]): Ring[] => numbers.map(number => ({ number, count: 1 }))
+const rings = (...numbers: number[]): Batch[] => numbers.map(number => ({ number, count: 1 }))
 
 /** Every driver of the seam, made anew on the same installation at each call. */
 const DRIVERS: [name: string, make: (database: FreshDatabase) => Promise<Queue>][] = [
@@ -49,31 +49,31 @@ describe.each(DRIVERS)('%s', (_name, make) => {
   test('what is rung is heard, also by another process', async () => {
     const [bell, listener] = [await queue(), await queue()]
     const heard = await collect(listener, 'a')
-    await bell.ring('a', rings(1, 2, 3))
+    await bell.announce('a', rings(1, 2, 3))
     expect([...(await hears(heard, 3))].sort()).toEqual([1, 2, 3])
   })
 
   test('kinds are kept apart', async () => {
     const one = await queue()
     const [a, b] = [await collect(one, 'a'), await collect(one, 'b')]
-    await one.ring('b', rings(9))
+    await one.announce('b', rings(9))
     await hears(b, 1)
     expect(a).toEqual([])
   })
 
   test('a ring says how many it stands for', async () => {
     const one = await queue()
-    const heard: Ring[] = []
+    const heard: Batch[] = []
     await one.listen('a', async ring => void heard.push(ring))
-    await one.ring('a', [{ number: 12, count: 200 }])
+    await one.announce('a', [{ number: 12, count: 200 }])
     expect(await until('the ring', () => heard[0])).toEqual({ number: 12, count: 200 })
   })
 
   test('what is no ring, as an earlier version may have left it, is passed over', async () => {
     const one = await queue()
     const heard = await collect(one, 'a')
-    const [formerly, now] = [{ ids: [1, 2] } as unknown as Ring, { number: 7, count: 1 }]
-    await one.ring('a', [formerly, { number: 3, count: 0 }, now])
+    const [formerly, now] = [{ ids: [1, 2] } as unknown as Batch, { number: 7, count: 1 }]
+    await one.announce('a', [formerly, { number: 3, count: 0 }, now])
     await hears(heard, 1)
     expect(heard).toEqual([7])
   })
@@ -82,14 +82,14 @@ describe.each(DRIVERS)('%s', (_name, make) => {
     const one = await queue()
     const heard = await collect(one, 'a')
     const numbers = Array.from({ length: 100 }, (_, i) => i)
-    await one.ring('a', rings(...numbers))
+    await one.announce('a', rings(...numbers))
     await hears(heard, numbers.length)
     expect([...heard].sort((x, y) => x - y)).toEqual(numbers)
   })
 
   test('rings from before anybody listened are heard', async () => {
     const one = await queue()
-    await one.ring('early', rings(5))
+    await one.announce('early', rings(5))
     expect(await hears(await collect(one, 'early'), 1)).toEqual([5])
   })
 
@@ -100,9 +100,9 @@ describe.each(DRIVERS)('%s', (_name, make) => {
       heard.push(number)
       if (number === 1) throw new Error('claiming failed')
     })
-    await one.ring('a', rings(1))
+    await one.announce('a', rings(1))
     await hears(heard, 1)
-    await one.ring('a', rings(2))
+    await one.announce('a', rings(2))
     await until('the second ring', () => (heard.includes(2) ? true : undefined))
   })
 
@@ -114,8 +114,8 @@ describe.each(DRIVERS)('%s', (_name, make) => {
     })
     await one.listen('full', () => gate)
     const heard = await collect(one, 'free')
-    await one.ring('full', rings(1))
-    await one.ring('free', rings(2))
+    await one.announce('full', rings(1))
+    await one.announce('free', rings(2))
     await hears(heard, 1)
     open()
   })
@@ -124,7 +124,7 @@ describe.each(DRIVERS)('%s', (_name, make) => {
     const [bell, listener] = [await queue(), await make(database)]
     const heard = await collect(listener, 'a')
     await listener.close()
-    await bell.ring('a', rings(1))
+    await bell.announce('a', rings(1))
     const other = await collect(bell, 'a')
     await hears(other, 1)
     expect(heard).toEqual([])

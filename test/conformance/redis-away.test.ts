@@ -45,7 +45,7 @@ let next = 1
 async function works(bell: Queue, heard: number[]): Promise<void> {
   const id = next++
   await until('a ring to be taken', () =>
-    bell.ring('a', [{ number: id, count: 1 }]).then(
+    bell.announce('a', [{ number: id, count: 1 }]).then(
       () => true,
       () => undefined,
     ),
@@ -57,7 +57,7 @@ test('absent at the start: made at once, rings fail at once; when it comes the s
   await redis.stop()
   const one = await within(2_000, queue())
   const heard = await collect(one)
-  await within(1_500, expect(one.ring('a', [{ number: 1, count: 1 }])).rejects.toThrow())
+  await within(1_500, expect(one.announce('a', [{ number: 1, count: 1 }])).rejects.toThrow())
   await redis.start()
   await works(one, heard)
 })
@@ -70,7 +70,7 @@ test.each([
   const heard = await collect(listener)
   await works(bell, heard)
   await end()
-  await within(1_500, expect(bell.ring('a', [{ number: 1, count: 1 }])).rejects.toThrow())
+  await within(1_500, expect(bell.announce('a', [{ number: 1, count: 1 }])).rejects.toThrow())
   await redis.start()
   await works(bell, heard)
 })
@@ -94,7 +94,7 @@ test('flushed while a ring is being heard: later rings are heard', async () => {
     heard.push(number)
     if (number === -1) await gate
   })
-  await one.ring('a', [{ number: -1, count: 1 }])
+  await one.announce('a', [{ number: -1, count: 1 }])
   await until('the ring to be heard', () => (heard.includes(-1) ? true : undefined))
   await redis.flush()
   open()
@@ -106,7 +106,7 @@ test('hanging: a ring fails within about a second; nothing is lost when it goes 
   const heard = await collect(one)
   await works(one, heard)
   redis.freeze()
-  await within(2_500, expect(one.ring('a', [{ number: 1, count: 1 }])).rejects.toThrow())
+  await within(2_500, expect(one.announce('a', [{ number: 1, count: 1 }])).rejects.toThrow())
   redis.thaw()
   await works(one, heard)
 })
@@ -135,7 +135,7 @@ test('an outage is told once, not at every attempt to connect', async () => {
   errors.length = 0
   await redis.kill()
   await until('it to be told', () => (errors.length > 0 ? true : undefined))
-  await expect(one.ring('a', [{ number: 1, count: 1 }])).rejects.toThrow()
+  await expect(one.announce('a', [{ number: 1, count: 1 }])).rejects.toThrow()
   await redis.start()
   await works(one, heard)
   expect(errors.filter(message => message.includes('ECONNREFUSED')).length).toBeLessThanOrEqual(1)
@@ -147,7 +147,7 @@ test('in Redis nothing is left of rings that were heard, nor of old ones that no
   const old = { timestamp: Date.now() - 61_000 }
   for (let i = 0; i < 5; i++) await kept.add('a', { number: i, count: 1 }, old)
   const bell = await queue()
-  await bell.ring('a', [{ number: 10, count: 1 }])
+  await bell.announce('a', [{ number: 10, count: 1 }])
   await until('the old ones to go', async () => ((await kept.getWaitingCount()) === 1 ? true : undefined))
   const heard = await collect(bell)
   await until('the ring to be heard', () => (heard.length === 1 ? true : undefined))

@@ -1,7 +1,7 @@
 // Values that agree with a schema, of the part of JSON Schema that the description uses.
 import fc from 'fast-check'
 import { type Described, type Schema, whole } from '../harness/described.ts'
-import { isReference, type Request } from '../harness/world.ts'
+import { isReference, type Request } from '../harness/operation-requests.ts'
 
 /** Conditions that can be asked of any environment. */
 const conditions = fc.array(

@@ -2,8 +2,8 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { startApi, type TestApi } from '../harness/api.ts'
 import { type Described, operations } from '../harness/described.ts'
-import { sceneOf } from '../harness/scene.ts'
-import type { Request, World } from '../harness/world.ts'
+import { projectFor } from '../harness/operation-project.ts'
+import type { OperationRequests, Request } from '../harness/operation-requests.ts'
 import { MENDED } from './arbitrary.ts'
 import { type Boundary, boundaries } from './boundaries.ts'
 import { unexplained } from './business.ts'
@@ -22,7 +22,7 @@ const names = (fields: string[], at: string) => fields.some(field => field === '
 type Case = { boundary: Boundary; request: Request }
 
 /** What is wrong with the answers: what is past a limit is refused on its field, what meets it is not. */
-async function hold(operation: Described, world: World, { boundary, request }: Case): Promise<string[]> {
+async function hold(operation: Described, world: OperationRequests, { boundary, request }: Case): Promise<string[]> {
   const { at, valid, whole } = boundary
   const answer = await world.send(operation, request)
   const isRefused = answer.status === 400 && answer.body.error.code === 'invalid_data' && names(fieldsOf(answer), at)
@@ -32,7 +32,7 @@ async function hold(operation: Described, world: World, { boundary, request }: C
 }
 
 async function holdAll(operation: Described, casesOf: (good: Request) => Case[]): Promise<string[]> {
-  const { world, rows } = await sceneOf(api, operation)
+  const { requests: world, rows } = await projectFor(api, operation)
   const found: string[] = []
   const first = casesOf(await world.example(operation))
   const before = await rows()
@@ -78,7 +78,7 @@ describe.concurrent('limits', () => {
 })
 
 test.for(operations)('$id refuses a query parameter that it does not know, and one given twice', async operation => {
-  const { world } = await sceneOf(api, operation)
+  const { requests: world } = await projectFor(api, operation)
   const good = await world.example(operation)
   const scalars = operation.parameters.filter(parameter => parameter.in === 'query' && parameter.schema.type !== 'array')
   for (const [name, value] of [['no_such_parameter', '1'], ...scalars.map(({ name, example }) => [name, [example, example]])]) {

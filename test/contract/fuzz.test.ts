@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { descriptions } from '../../schemas/generated/operations.ts'
 import { startApi, type TestApi } from '../harness/api.ts'
 import { type Described, operations, pathParameters } from '../harness/described.ts'
-import { worldOf } from '../harness/world.ts'
+import { requestsIn } from '../harness/operation-requests.ts'
 import { bodyChanges, RAW, search, segment } from './nasty.ts'
 import { fault } from './oracle.ts'
 import { runs } from './seed.ts'
@@ -27,7 +27,7 @@ function judge(operation: Described, answer: Awaited<ReturnType<TestApi['call']>
 
 describe.concurrent('odd input', () => {
   test.for(operations.filter(operation => operation.body))('in the body of $id', async operation => {
-    const world = await worldOf(api, operation)
+    const world = await requestsIn(api, operation)
     let good = await world.example(operation)
     await fc.assert(
       fc.asyncProperty(bodyChanges, async changes => {
@@ -42,7 +42,7 @@ describe.concurrent('odd input', () => {
   })
 
   test.for(operations.filter(operation => operation.body))('instead of the body of $id', async operation => {
-    const world = await worldOf(api, operation)
+    const world = await requestsIn(api, operation)
     const { path } = await world.example(operation)
     for (const { raw, type = 'application/json' } of RAW) {
       const answer = await world.raw(operation, { path }, { raw, headers: { 'Content-Type': type } })
@@ -51,7 +51,7 @@ describe.concurrent('odd input', () => {
   })
 
   test.for(operations)('in the query of $id', async operation => {
-    const world = await worldOf(api, operation)
+    const world = await requestsIn(api, operation)
     const good = await world.example(operation)
     const known = operation.parameters.filter(parameter => parameter.in === 'query').map(parameter => parameter.name)
     await fc.assert(
@@ -63,7 +63,7 @@ describe.concurrent('odd input', () => {
   })
 
   test.for(operations.filter(operation => operation.path.includes('{')))('in the path of $id', async operation => {
-    const world = await worldOf(api, operation)
+    const world = await requestsIn(api, operation)
     const good = await world.example(operation)
     const names = pathParameters(operation)
     await fc.assert(

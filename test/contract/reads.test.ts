@@ -2,7 +2,7 @@ import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { startApi, type TestApi } from '../harness/api.ts'
 import { operations } from '../harness/described.ts'
-import { worldOf } from '../harness/world.ts'
+import { requestsIn } from '../harness/operation-requests.ts'
 
 /** What a read may ask the database, beside the key, which is remembered for some seconds. */
 const STATEMENTS = 2
@@ -24,7 +24,7 @@ describe('a read asks the database at most twice', () => {
   const reads = operations.filter(({ id, method }) => method === 'GET' && !FIXED.includes(id))
 
   test.each(reads.map(operation => [operation.id, operation] as const))('%s', async (_, operation) => {
-    const world = await worldOf(api, operation)
+    const world = await requestsIn(api, operation)
     const request = await world.example(operation)
     expect((await world.send(operation, request)).status).toBe(operation.success)
     const asked = vi.spyOn(pg.Client.prototype, 'query')

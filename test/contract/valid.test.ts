@@ -3,7 +3,7 @@ import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { startApi, type TestApi } from '../harness/api.ts'
 import { type Described, operations } from '../harness/described.ts'
-import { type Request, type World, worldOf } from '../harness/world.ts'
+import { type OperationRequests, type Request, requestsIn } from '../harness/operation-requests.ts'
 import { requests } from './arbitrary.ts'
 import { unexplained } from './business.ts'
 import { fault } from './oracle.ts'
@@ -17,7 +17,7 @@ beforeAll(async () => {
 })
 afterAll(() => api.stop())
 
-async function placed(world: World, operation: Described, { query, body }: Omit<Request, 'path'>): Promise<Request> {
+async function placed(world: OperationRequests, operation: Described, { query, body }: Omit<Request, 'path'>): Promise<Request> {
   const path = await world.path(operation)
   const filled = async (value: unknown) => world.fill(value, path, false)
   return { path, query: (await filled(query)) as Request['query'], ...(body !== undefined && { body: await filled(body) }) }
@@ -28,7 +28,7 @@ const isVaried = ({ body, parameters }: Described) => body !== null || parameter
 
 describe.concurrent('a request of the description', () => {
   test.for(operations)('as in the example of $id succeeds', async operation => {
-    const world = await worldOf(api, operation)
+    const world = await requestsIn(api, operation)
     const answer = await world.send(operation, await world.example(operation))
     expect([answer.status, answer.text]).toEqual([operation.success, answer.text])
     expect(fault(operation, answer)).toBeNull()
@@ -37,7 +37,7 @@ describe.concurrent('a request of the description', () => {
   test.for(operations.filter(isVaried))('that the schemas of $id allow is taken', operation =>
     fc.assert(
       fc.asyncProperty(requests(operation), async made => {
-        const world = await worldOf(api, operation)
+        const world = await requestsIn(api, operation)
         const request = await placed(world, operation, made)
         const answer = await world.send(operation, request)
         const wrong = [fault(operation, answer), ...unexplained(operation, answer)].filter(reason => reason !== null)

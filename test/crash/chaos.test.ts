@@ -1,8 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { afterEach, describe, test } from 'vitest'
 import type { CrashPoint } from '../../workflows/engine/crash-point.ts'
+import { DRIVERS, type Driver, expectAllKept, type Installation, startInstallation } from '../harness/installation.ts'
 import { isBehind, keptUp, moreLoad, noLoad, seeded } from '../harness/load.ts'
-import { DRIVERS, type Driver, expectAllKept, type Site, startSite } from '../harness/site.ts'
 
 /** As many kills a driver in one go; `npm run test:crash` asks for 200. */
 const KILLS = Number(process.env.CRASH_KILLS ?? 20)
@@ -15,8 +15,8 @@ afterEach(async () => {
   for (const step of undo.splice(0).reverse()) await step()
 })
 
-async function site(driver: Driver): Promise<Site> {
-  const place = await startSite({ driver })
+async function site(driver: Driver): Promise<Installation> {
+  const place = await startInstallation({ driver })
   undo.push(() => place.end())
   return place
 }

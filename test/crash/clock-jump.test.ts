@@ -1,9 +1,9 @@
 import { afterEach, expect, test, vi } from 'vitest'
+import { type Installation, startInstallation } from '../harness/installation.ts'
 import { type Hook, hook, must, post } from '../harness/integrations.ts'
 import { jump } from '../harness/jump.ts'
 import { times } from '../harness/receiver.ts'
 import { reportTo, type Shown } from '../harness/reports.ts'
-import { type Site, startSite } from '../harness/site.ts'
 
 // Processes start and a month is gone through, on a machine that runs other tests beside.
 vi.setConfig({ testTimeout: 240_000 })
@@ -12,7 +12,7 @@ const DAY = 86_400_000
 const DAYS = 33
 const opened = (identity_id: string) => ({ identity_id, event_name: 'opened', price: undefined, currency: undefined, platform: 'iOS' })
 
-let site: Site
+let site: Installation
 const hooks: Hook[] = []
 afterEach(async () => {
   await site.end()
@@ -35,7 +35,7 @@ const runsOf = async (id: string): Promise<Shown[]> =>
   ).rows
 
 test('a month in one go, with three workers: runs, retries and every slot of a report once and in their time; what is paused waits', async () => {
-  site = await startSite({ driver: 'pg-boss' })
+  site = await startInstallation({ driver: 'pg-boss' })
   const call = site.sandbox
   await Promise.all([site.worker(), site.worker(), site.worker()])
   const events = await hook({ call, config: { events: ['*'] } })

@@ -1,7 +1,7 @@
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { type Client, client } from '../harness/client.ts'
-import { type CrashSite, crashSite } from '../harness/crash.ts'
+import { type CrashFixture, crashFixture } from '../harness/crash-fixture.ts'
 import { type Hook, hook, post } from '../harness/integrations.ts'
 import { launch, type Running, run } from '../harness/process.ts'
 import { until } from '../harness/until.ts'
@@ -9,13 +9,13 @@ import { until } from '../harness/until.ts'
 // Processes start and leases run out in real time, on a machine that runs other tests beside.
 vi.setConfig({ testTimeout: 120_000 })
 
-let site: CrashSite
+let site: CrashFixture
 let api: Running
 let call: Client
 let made: Hook
 const env = (role: string): Record<string, string> => ({ ...site.env(role), ALLOW_PRIVATE_NETWORK: 'true' })
 beforeAll(async () => {
-  site = await crashSite({ events: 0, perBatch: 1, people: 1, partRows: 100 })
+  site = await crashFixture({ events: 0, perBatch: 1, people: 1, partRows: 100 })
   api = await run({ env: env('api') })
   call = client(api.url, env('api').BOOTSTRAP_SECRET_KEY!)
 })

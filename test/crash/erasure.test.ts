@@ -4,7 +4,7 @@ import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import type { Client } from '../harness/client.ts'
-import { type CrashSite, crashSite, transactionsIn } from '../harness/crash.ts'
+import { type CrashFixture, crashFixture, transactionsIn } from '../harness/crash-fixture.ts'
 import type { FreshDatabase } from '../harness/database.ts'
 import { eraseUser, erasuresEnded, filesWith } from '../harness/erasure.ts'
 import { finished, WHOLE_YEAR } from '../harness/exports.ts'
@@ -18,13 +18,13 @@ const EVENTS = 2000
 // Processes start and leases run out in real time, on a machine that runs other tests beside.
 vi.setConfig({ testTimeout: 120_000 })
 
-let site: CrashSite
+let site: CrashFixture
 let database: FreshDatabase
 let folder: string
 let call: Client
-let env: CrashSite['env']
+let env: CrashFixture['env']
 beforeAll(async () => {
-  site = await crashSite({ events: EVENTS, perBatch: 50, people: PEOPLE, partRows: 25 })
+  site = await crashFixture({ events: EVENTS, perBatch: 50, people: PEOPLE, partRows: 25 })
   ;({ database, folder, call, env } = site)
 })
 afterAll(() => site.end())

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { setImmediate } from 'node:timers/promises'
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest'
 import type { Client } from '../harness/client.ts'
-import { type CrashSite, crashSite, transactionsIn } from '../harness/crash.ts'
+import { type CrashFixture, crashFixture, transactionsIn } from '../harness/crash-fixture.ts'
 import type { FreshDatabase } from '../harness/database.ts'
 import { finished, WHOLE_YEAR } from '../harness/exports.ts'
 import { type Running, run } from '../harness/process.ts'
@@ -19,13 +19,13 @@ const SMALL_PARTS = { EXPORT_PART_ROWS: '10' }
 // Processes start and leases run out in real time, on a machine that runs other tests beside.
 vi.setConfig({ testTimeout: 120_000 })
 
-let site: CrashSite
+let site: CrashFixture
 let database: FreshDatabase
 let folder: string
 let call: Client
-let env: CrashSite['env']
+let env: CrashFixture['env']
 beforeAll(async () => {
-  site = await crashSite({ events: EVENTS, perBatch: 1000, people: 100, partRows: PART_ROWS })
+  site = await crashFixture({ events: EVENTS, perBatch: 1000, people: 100, partRows: PART_ROWS })
   ;({ database, folder, call, env } = site)
 })
 afterAll(() => site.end())

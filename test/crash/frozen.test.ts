@@ -1,9 +1,9 @@
 import { afterEach, expect, test, vi } from 'vitest'
 import type { Pool } from '../../store/connect.ts'
 import { type Gate, gateBefore } from '../harness/gate.ts'
+import { expectAllKept, type Installation, startInstallation } from '../harness/installation.ts'
 import { endLoad, keptUp, type Load, moreLoad, noLoad, settled } from '../harness/load.ts'
 import type { Running } from '../harness/process.ts'
-import { expectAllKept, type Site, startSite } from '../harness/site.ts'
 import { until } from '../harness/until.ts'
 
 // Processes start and leases run out in real time, on a machine that runs other tests beside.
@@ -12,7 +12,7 @@ vi.setConfig({ testTimeout: 300_000 })
 /** The product's own lease where time is given (`CRASH_KILLS`); otherwise a short one. */
 const LEASE_SECONDS = process.env.CRASH_KILLS ? 30 : 1
 
-let site: Site | undefined
+let site: Installation | undefined
 afterEach(async () => {
   await site?.end()
   site = undefined
@@ -31,7 +31,7 @@ const inHand = async (pool: Pool): Promise<InHand[]> =>
 const hasBoth = (rows: InHand[]) => new Set(rows.map(({ kind }) => kind)).size === 2
 
 /** Stops the only worker while it has runs and a request of a delivery in hand; says what. Its requests are then answered with 500. */
-async function freezeAtWork({ pool, call }: Site, worker: Running, gate: Gate, load: Load): Promise<InHand[]> {
+async function freezeAtWork({ pool, call }: Installation, worker: Running, gate: Gate, load: Load): Promise<InHand[]> {
   for (let round = 0; ; round++) {
     gate.shut()
     await moreLoad(call, load, round)
@@ -80,7 +80,7 @@ const recordsOf = async (pool: Pool, held: InHand[]) => {
 // Its own clock tells it that its leases are over before it sends anything, and the fence would tell it then: here either one is enough.
 // What the fence does alone is below.
 test('a worker that stood still until others had its work, and then goes on: none of its records lands', async () => {
-  site = await startSite({ driver: 'pg-boss', leaseSeconds: LEASE_SECONDS })
+  site = await startInstallation({ driver: 'pg-boss', leaseSeconds: LEASE_SECONDS })
   const { pool, call } = site
   const gate = gateBefore(site.sink.server)
   const load = noLoad()
@@ -119,7 +119,7 @@ test.each([
   500, 202,
 ])('a worker that stood still while it recorded the answer %i finds that the fence has moved: its record is void', async first => {
   // Short always: a statement that waits for a lock is ended after 30 s.
-  site = await startSite({ driver: 'pg-boss' })
+  site = await startInstallation({ driver: 'pg-boss' })
   const { pool, call, ground } = site
   const gate = gateBefore(site.sink.server)
   // Started beforehand, so that the lock is not waited for while it starts.

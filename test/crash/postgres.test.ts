@@ -1,14 +1,14 @@
 import { afterEach, describe, expect, test, vi } from 'vitest'
 import { connect } from '../../store/connect.ts'
+import { DRIVERS, type Driver, expectAllKept, type Installation, startInstallation } from '../harness/installation.ts'
 import { keptUp, moreLoad, noLoad } from '../harness/load.ts'
 import { patient } from '../harness/patient.ts'
 import { startPostgres, type TestPostgres } from '../harness/postgres-server.ts'
-import { DRIVERS, type Driver, expectAllKept, type Site, startSite } from '../harness/site.ts'
 
 // Servers and processes start and leases run out in real time, on a machine that runs other tests beside.
 vi.setConfig({ testTimeout: 600_000 })
 
-let site: Site | undefined
+let site: Installation | undefined
 afterEach(async () => {
   await site?.end()
   site = undefined
@@ -17,7 +17,7 @@ afterEach(async () => {
 /** `hurt` is given what resolves when some more load has been taken. Afterwards everything must be there, once, and everybody alive. */
 async function underLoad(driver: Driver, hurt: (postgres: TestPostgres, some: () => Promise<unknown>) => Promise<void>): Promise<void> {
   const postgres = await startPostgres()
-  site = await startSite({ driver, database: postgres })
+  site = await startInstallation({ driver, database: postgres })
   const call = patient(site.call)
   const workers = await Promise.all([site.worker(), site.worker()])
   const load = noLoad()

@@ -1,8 +1,8 @@
 import { afterEach, expect, test, vi } from 'vitest'
+import { type Installation, startInstallation } from '../harness/installation.ts'
 import { type Hook, type HookOptions, hook, must, post } from '../harness/integrations.ts'
 import { jump } from '../harness/jump.ts'
 import { ENDLESS, HANG, HANG_UP, OK, receiver } from '../harness/receiver.ts'
-import { type Site, startSite } from '../harness/site.ts'
 import { until } from '../harness/until.ts'
 
 // Processes start and attempts run out of time, on a machine that runs other tests beside.
@@ -12,7 +12,7 @@ const MINUTE = 60_000
 const PEOPLE = Array.from({ length: 10 }, (_, i) => `p${i}`)
 const opened = (identity_id: string) => ({ identity_id, event_name: 'opened', price: undefined, currency: undefined })
 
-let site: Site
+let site: Installation
 const undo: (() => Promise<unknown>)[] = []
 afterEach(async () => {
   await site.end()
@@ -52,7 +52,7 @@ async function expectRecovered(made: Hook, first: object): Promise<void> {
 }
 
 test('receivers that hang, hang up, point inside, never end and are down: each costs only itself, and nothing is lost', async () => {
-  site = await startSite({ driver: 'pg-boss' })
+  site = await startInstallation({ driver: 'pg-boss' })
   const call = site.sandbox
   await site.worker()
   const inside = await receiver()
@@ -102,7 +102,7 @@ test('receivers that hang, hang up, point inside, never end and are down: each c
 })
 
 test('a name that leads inside is refused by the worker at each attempt, and delivered to when that is allowed', async () => {
-  site = await startSite({ driver: 'pg-boss' })
+  site = await startInstallation({ driver: 'pg-boss' })
   const call = site.sandbox
   const to = await receiver()
   undo.push(() => to.close())

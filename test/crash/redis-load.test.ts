@@ -1,18 +1,18 @@
 import { afterEach, expect, test, vi } from 'vitest'
+import { expectAllKept, type Installation, startInstallation } from '../harness/installation.ts'
 import { keptUp, moreLoad, noLoad } from '../harness/load.ts'
-import { expectAllKept, type Site, startSite } from '../harness/site.ts'
 
 // Processes start and leases run out in real time, on a machine that runs other tests beside.
 vi.setConfig({ testTimeout: 120_000 })
 
-let site: Site | undefined
+let site: Installation | undefined
 afterEach(async () => {
   await site?.end()
   site = undefined
 })
 
 test('Redis emptied and killed while automations and deliveries are under way: every promise is kept, none twice', async () => {
-  site = await startSite({ driver: 'bullmq' })
+  site = await startInstallation({ driver: 'bullmq' })
   const { redis, call, pool } = site
   await Promise.all([site.worker(), site.worker()])
   const load = noLoad()

@@ -101,7 +101,7 @@ async function keptOnce(call: Client, ids: string[]): Promise<void> {
 /** How many rings of exports Redis has seen since it was empty. */
 async function rung(): Promise<number> {
   const connection = new Redis(redis.url)
-  const [key] = await connection.keys('*:rings-export:id')
+  const [key] = await connection.keys('*:batches-export:id')
   const count = key === undefined ? 0 : Number(await connection.get(key))
   connection.disconnect()
   return count

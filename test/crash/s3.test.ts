@@ -3,7 +3,7 @@ import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { s3Storage } from '../../store/files/s3.ts'
-import { type CrashSite, crashSite, transactionsIn } from '../harness/crash.ts'
+import { type CrashFixture, crashFixture, transactionsIn } from '../harness/crash-fixture.ts'
 import { finished, WHOLE_YEAR } from '../harness/exports.ts'
 import { run } from '../harness/process.ts'
 import { startS3, type TestS3 } from '../harness/s3.ts'
@@ -14,10 +14,10 @@ const EVENTS = 500
 vi.setConfig({ testTimeout: 120_000 })
 
 let s3: TestS3
-let site: CrashSite
+let site: CrashFixture
 beforeAll(async () => {
   s3 = await startS3()
-  site = await crashSite({ events: EVENTS, perBatch: 500, people: 100, partRows: 25, more: s3.env })
+  site = await crashFixture({ events: EVENTS, perBatch: 500, people: 100, partRows: 25, more: s3.env })
 })
 afterAll(async () => {
   await site.end()

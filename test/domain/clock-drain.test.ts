@@ -1,12 +1,12 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { readClock } from '../../domain/clock/clock.ts'
-import { holdConsumer } from '../../domain/log/consumer.ts'
+import { lockConsumer } from '../../domain/log/consumer.ts'
 import { advanceClock, drainedSince, finalCounts } from '../../domain/reconciliation/advance-clock.ts'
 import { transaction } from '../../store/transaction.ts'
 import { dropExpired } from '../../workers/housekeeping.ts'
 import { startApi, type TestApi } from '../harness/api.ts'
 import { item } from '../harness/events.ts'
-import { deliveryRow, exportRow, integrationRow, runRow, slotRow } from '../harness/promises.ts'
+import { deliveryRow, exportRow, integrationRow, runRow, slotRow } from '../harness/job-rows.ts'
 import { until } from '../harness/until.ts'
 
 // What the clock waits for, with workers that the tests play themselves.
@@ -25,7 +25,7 @@ const advance = (environment: number, to: string, limitMs = 100) =>
 
 test('the clock does not go on before the log is read', async () => {
   const { sandbox: key, sandboxEnvironment: environment } = await api.newProject()
-  await transaction(api.pool, tx => holdConsumer(tx, 'automations', environment))
+  await transaction(api.pool, tx => lockConsumer(tx, 'automations', environment))
   await api.call('POST', '/v4/events', { key, body: { events: [item(), item()] } })
   expect((await clock(environment)).outstanding).toBe(2)
   const to = await ahead(environment, 1)

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type LedgerEntry, readLedger } from '../../domain/ledger/read.ts'
 import { LEDGER_KINDS, type LedgerKind } from '../../domain/ledger-history/kinds.ts'
 import { startApi, type TestApi } from '../harness/api.ts'
-import { deliveryRow, exportRow, integrationRow, runRow, slotRow } from '../harness/promises.ts'
+import { deliveryRow, exportRow, integrationRow, runRow, slotRow } from '../harness/job-rows.ts'
 
 let api: TestApi
 beforeAll(async () => {

@@ -5,7 +5,7 @@ import { LEDGER_KINDS } from '../../domain/ledger-history/kinds.ts'
 import { transaction } from '../../store/transaction.ts'
 import { dropExpired } from '../../workers/housekeeping.ts'
 import { startApi, type TestApi } from '../harness/api.ts'
-import { deliveryRow, exportRow, integrationRow, runRow, slotRow } from '../harness/promises.ts'
+import { deliveryRow, exportRow, integrationRow, runRow, slotRow } from '../harness/job-rows.ts'
 
 let api: TestApi
 beforeAll(async () => {

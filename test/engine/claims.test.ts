@@ -1,23 +1,23 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { holdFence, LeaseLost, writeStep } from '../../domain/jobs/record.ts'
-import { answerRing } from '../../domain/jobs/take-batch.ts'
+import { LeaseLost, lockFence, writeStep } from '../../domain/jobs/record.ts'
+import { takeBatch } from '../../domain/jobs/take-batch.ts'
 import { connect } from '../../store/connect.ts'
 import { transaction } from '../../store/transaction.ts'
-import { type Bench, engineBench } from '../harness/engine.ts'
-import { claimByHand, ringAll } from '../harness/rings.ts'
+import { claimByHand, dispatchAll } from '../harness/batches.ts'
+import { type EngineFixture, engineFixture } from '../harness/engine-fixture.ts'
 import { until } from '../harness/until.ts'
 
 // No worker runs here: it would hear the rings.
-let bench: Bench
+let bench: EngineFixture
 beforeAll(async () => {
-  bench = await engineBench()
+  bench = await engineFixture()
 })
 afterAll(() => bench.drop())
 
 test('of 20 that hear a ring at the same time one gets the run', async () => {
   const run = await bench.begin('nobody-listens', 's10')
-  const [ring] = await ringAll(bench.pool, 60_000)
-  const answers = await Promise.all(Array.from({ length: 20 }, () => answerRing(bench.pool, 'nobody-listens', ring!.number, 0)))
+  const [ring] = await dispatchAll(bench.pool, 60_000)
+  const answers = await Promise.all(Array.from({ length: 20 }, () => takeBatch(bench.pool, 'nobody-listens', ring!.number, 0)))
   expect(answers.flatMap(({ claimed }) => claimed)).toMatchObject([{ id: run, fence: 1 }])
 })
 
@@ -31,7 +31,7 @@ test('after a takeover the former holder can record nothing', async () => {
   expect(owner!.fence).toBe(former!.fence + 1)
   const record = (holder: typeof owner) =>
     transaction(bench.pool, async tx => {
-      await holdFence(tx, holder!)
+      await lockFence(tx, holder!)
       await writeStep(tx, holder!, { n: 0, name: 'x', status: 'succeeded', result: holder!.fence, startedAt: '2026-01-01T00:00:00Z' })
     })
   await expect(record(former)).rejects.toThrow(LeaseLost)
@@ -44,7 +44,7 @@ test('a takeover waits for a record under way and then sees it', async () => {
   const [holder] = await claimByHand(bench.pool, 'handover', [run], 60_000)
   const tx = await bench.pool.connect()
   await tx.query('begin')
-  await holdFence(tx, holder!)
+  await lockFence(tx, holder!)
   await bench.pool.query('select 1')
   const expire = bench.pool.query('update due set fence = fence + 1 where id = $1', [run])
   await writeStep(tx, holder!, { n: 0, name: 'x', status: 'succeeded', startedAt: '2026-01-01T00:00:00Z' })
@@ -59,7 +59,7 @@ test('a holder frozen in the middle of a record delays its successor no longer t
   const impatient = connect({ url: bench.url, max: 1, idleInTransactionMs: 100 })
   const [former] = await claimByHand(impatient, 'frozen', [run], 50)
   const frozen = transaction(impatient, async tx => {
-    await holdFence(tx, former!)
+    await lockFence(tx, former!)
     // As if stopped here: the database ends the transaction, and the next statement fails.
     await until('a takeover', async () => ((await claimByHand(bench.pool, 'frozen', [run], 60_000)).length > 0 ? true : undefined), 5_000)
     await writeStep(tx, former!, { n: 0, name: 'x', status: 'succeeded', startedAt: '2026-01-01T00:00:00Z' })

@@ -1,13 +1,13 @@
 import { pino } from 'pino'
 import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest'
 import { type Consumer, consumeBatch } from '../../domain/log/consume.ts'
-import { holdConsumer } from '../../domain/log/consumer.ts'
+import { lockConsumer } from '../../domain/log/consumer.ts'
 import type { Tx } from '../../store/connect.ts'
 import { transaction } from '../../store/transaction.ts'
 import { startListener } from '../../workers/listener.ts'
 import { startConsumers } from '../../workers/log-consumers.ts'
 import { startApi, type TestApi } from '../harness/api.ts'
-import { consumer, makingForAll } from '../harness/consume.ts'
+import { claimNothing, consumer } from '../harness/consume.ts'
 import { item } from '../harness/events.ts'
 import { until } from '../harness/until.ts'
 
@@ -19,7 +19,7 @@ beforeAll(async () => {
   await api.pool.query('create table effects (consumer text, event_id text, partition int, log_offset bigint, n bigserial)')
   const { rows } = await api.pool.query(`select id from environments where project = $1 and kind = 'production'`, [api.project.id])
   environment = rows[0].id
-  await transaction(api.pool, tx => holdConsumer(tx, 'automations', environment))
+  await transaction(api.pool, tx => lockConsumer(tx, 'automations', environment))
 })
 afterAll(() => api.stop())
 afterEach(async () => {
@@ -57,7 +57,9 @@ const isLevel = async () =>
   ).rowCount === 0 || undefined
 
 test('three processes that read at once handle each event exactly once, and each partition in its order', async () => {
-  const readers = Array.from({ length: 3 }, () => startConsumers({ pool: api.pool, consumers: [recording()], making: makingForAll, log }))
+  const readers = Array.from({ length: 3 }, () =>
+    startConsumers({ pool: api.pool, consumers: [recording()], claimOnInsert: claimNothing, log }),
+  )
   const ids = await post(600, 150)
   for (const reader of readers) reader.wakeAll()
   await until('all is read', isLevel)
@@ -88,7 +90,7 @@ test('what is appended and announced while a batch is under way is read after it
     reader.wake(environment)
   })
   vi.useFakeTimers({ toFake: ['setInterval'] })
-  const reader = startConsumers({ pool: api.pool, consumers: [slow], making: makingForAll, log })
+  const reader = startConsumers({ pool: api.pool, consumers: [slow], claimOnInsert: claimNothing, log })
   reader.wake(environment)
   await until('both', async () => ((await effects()).length === 2 ? true : undefined), 20_000)
   await reader.stop()
@@ -123,7 +125,7 @@ test('an event that cannot be handled is set aside by name; its partition goes o
   const poison = ids[17]!
   const reader = startConsumers({
     pool: api.pool,
-    making: makingForAll,
+    claimOnInsert: claimNothing,
     log,
     consumers: [
       recording(async (_tx, batch) => {
@@ -144,7 +146,7 @@ test('trouble of the database sets nothing aside: the same events are handled wh
   let troubles = 3
   const reader = startConsumers({
     pool: api.pool,
-    making: makingForAll,
+    claimOnInsert: claimNothing,
     log,
     consumers: [
       recording(async () => {
@@ -169,7 +171,7 @@ test('a batch that takes too long is read in smaller ones, and an event that doe
   let isSlow = true
   const reader = startConsumers({
     pool: api.pool,
-    making: makingForAll,
+    claimOnInsert: claimNothing,
     log,
     consumers: [
       recording(async (_tx, batch) => {
@@ -197,7 +199,7 @@ test('a batch that takes too long is read in smaller ones, and an event that doe
 test('offsets that an erased user left behind are stepped over', async () => {
   const ids = await post(8, 2)
   await api.pool.query('delete from events where id = any ($1)', [ids.slice(0, 6)])
-  const reader = startConsumers({ pool: api.pool, consumers: [recording()], making: makingForAll, log })
+  const reader = startConsumers({ pool: api.pool, consumers: [recording()], claimOnInsert: claimNothing, log })
   reader.wakeAll()
   await until('all is read', isLevel)
   await reader.stop()

@@ -5,8 +5,8 @@ import { loadTriggers } from '../../domain/automation-runs/trigger.ts'
 import { createAutomationDelivery } from '../../domain/deliveries/create.ts'
 import { loadDeliveries } from '../../domain/deliveries/load.ts'
 import { recordDelivered } from '../../domain/deliveries/record-success.ts'
-import { nextDue, takeRings } from '../../domain/jobs/sweep.ts'
-import { answerRing } from '../../domain/jobs/take-batch.ts'
+import { dispatchDue, nextDue } from '../../domain/jobs/sweep.ts'
+import { takeBatch } from '../../domain/jobs/take-batch.ts'
 import { consumeBatch } from '../../domain/log/consume.ts'
 import { CONSUMERS } from '../../domain/reconciliation/log-handlers.ts'
 import { connect, type Pool } from '../../store/connect.ts'
@@ -17,7 +17,7 @@ import { rowsRead } from '../harness/rows-read.ts'
 
 // Workers plan these statements once and keep the plans: those of a service that began on empty tables must do when they are full.
 const MANY = 20_000
-const TABLES = ['due', 'automation_runs', 'automation_steps', 'deliveries', 'delivery_lanes', 'events', 'environments', 'integrations']
+const TABLES = ['due', 'automation_runs', 'automation_steps', 'deliveries', 'ordering_keys', 'events', 'environments', 'integrations']
 const LEASE = 30_000
 
 let api: TestApi
@@ -56,15 +56,15 @@ async function turn(id: string): Promise<void> {
   for (const consumer of CONSUMERS)
     while ((await consumeBatch(planned, consumer, environment, { partitions: 16, perPartition: 64 })).partitions > 0);
   const handful = {
-    room: new Map([['delivery', { most: 1, fullEnvironments: [], fullDestinations: [] }]]),
+    capacity: new Map([['delivery', { most: 1, fullEnvironments: [], fullDestinations: [] }]]),
     leaseMs: LEASE,
-    ringMs: LEASE,
-    ringSizes: new Map(),
+    batchMs: LEASE,
+    batchSizes: new Map(),
   }
-  const { rings, claimed: taken } = (await takeRings(planned, 4_000, handful))!
+  const { batches: rings, claimed: taken } = (await dispatchDue(planned, 4_000, handful))!
   await nextDue(planned)
   expect([rings, taken].map(some => some.map(({ kind }) => kind))).toEqual([['automation-run'], ['delivery']])
-  const answered = await answerRing(planned, 'automation-run', rings[0]!.number, 0)
+  const answered = await takeBatch(planned, 'automation-run', rings[0]!.number, 0)
   expect(answered.claimed).toHaveLength(1)
   for (const claimed of [...taken, ...answered.claimed]) {
     const { kind, id } = claimed
@@ -133,7 +133,7 @@ async function fill(): Promise<void> {
      ), step as (
        insert into automation_steps (run, n, step_id, type, status, started_at) select number, 0, 'x', 'exit', 'waiting', now() from run
      ), lane as (
-       insert into delivery_lanes (environment, integration, user_id)
+       insert into ordering_keys (environment, integration, user_id)
        select $1, i.number, 'user_' || n from integrations i, generate_series(1, ${MANY}) n where i.environment = $1
      ), delivery as (
        insert into deliveries (environment, id, integration, source, event_id, event_name, user_id, partition, log_offset, status, created_at)

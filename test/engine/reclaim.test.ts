@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { type Bench, engineBench, workflow } from '../harness/engine.ts'
+import { type EngineFixture, engineFixture, workflow } from '../harness/engine-fixture.ts'
 import { until } from '../harness/until.ts'
 
-let bench: Bench
+let bench: EngineFixture
 beforeAll(async () => {
-  bench = await engineBench()
+  bench = await engineFixture()
 })
 afterAll(() => bench.drop())
 
@@ -25,7 +25,7 @@ test('a process that claims its own lost run anew keeps the new hold alive when 
   )
   const run = await bench.begin('regained', 's1')
   await until('the first hold', () => (began.length === 1 ? true : undefined))
-  await bench.pool.query(`update due set fence = fence + 1, lease_until = null, ring_until = null where id = $1`, [run])
+  await bench.pool.query(`update due set fence = fence + 1, lease_until = null, batched_until = null where id = $1`, [run])
   await until('the second hold', () => (began.length === 2 ? true : undefined))
   const [former] = letGo
   letGo = letGo.slice(1)

@@ -1,12 +1,12 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { StopRetrying } from '../../workflows/engine/policy.ts'
-import { type Bench, engineBench, QUICK, workflow } from '../harness/engine.ts'
-import { claimByHand } from '../harness/rings.ts'
+import { claimByHand } from '../harness/batches.ts'
+import { type EngineFixture, engineFixture, QUICK, workflow } from '../harness/engine-fixture.ts'
 import { until } from '../harness/until.ts'
 
-let bench: Bench
+let bench: EngineFixture
 beforeAll(async () => {
-  bench = await engineBench()
+  bench = await engineFixture()
   await bench.pool.query('create table effects (id bigint generated always as identity, subject text, what text)')
 })
 afterAll(() => bench.drop())
@@ -217,7 +217,7 @@ describe('leases', () => {
     await stopping
     // Free, or in a ring already: of the other workers here one may have rung it.
     const { rows } = await bench.pool.query(
-      'select lease_until is null or exists (select from rings where due.id = any (ids) and until = lease_until) as is_free from due where id = $1',
+      'select lease_until is null or exists (select from batches where due.id = any (ids) and until = lease_until) as is_free from due where id = $1',
       [run],
     )
     expect([done, rows]).toEqual([['one'], [{ is_free: true }]])

@@ -5,15 +5,15 @@ import { classify } from '../../store/failures.ts'
 import { startListener } from '../../workers/listener.ts'
 import { startWorker } from '../../workers/main.ts'
 import { pgBossQueue } from '../../workers/pg-boss.ts'
-import { workflowPerformers } from '../../workflows/engine/execute.ts'
-import { type Bench, engineBench, QUICK, workflow } from '../harness/engine.ts'
+import { workflowHandlers } from '../../workflows/engine/execute.ts'
+import { type EngineFixture, engineFixture, QUICK, workflow } from '../harness/engine-fixture.ts'
 import { type Network, networkTo } from '../harness/silent-network.ts'
 import { until } from '../harness/until.ts'
 
-let bench: Bench
+let bench: EngineFixture
 let network: Network
 beforeAll(async () => {
-  bench = await engineBench()
+  bench = await engineFixture()
 })
 afterAll(() => bench.drop())
 afterEach(() => network.end())
@@ -75,9 +75,9 @@ test('a ring over pg-boss of which no notice comes is heard all the same', async
   const queue = await pgBossQueue({ url: network.url, onError: () => {} })
   const heard: number[] = []
   await queue.listen('rung', async ({ number }) => void heard.push(number))
-  await queue.ring('rung', [{ number: 1, count: 1 }])
+  await queue.announce('rung', [{ number: 1, count: 1 }])
   await until('the first ring', () => heard.length === 1 || undefined)
-  await bench.pool.query(`insert into pgboss.job (name, data) values ('rings-rung', '{"number": 2, "count": 1}')`)
+  await bench.pool.query(`insert into pgboss.job (name, data) values ('batches-rung', '{"number": 2, "count": 1}')`)
   await until('the second ring', () => heard.length === 2 || undefined)
   expect(heard).toEqual([1, 2])
   await queue.close()
@@ -101,7 +101,7 @@ test('a worker all of whose connections go silent at once goes on: with what it 
     pool,
     url: network.url,
     queue: await pgBossQueue({ url: network.url, onError: () => {}, silenceMs: SILENCE_MS }),
-    performers: workflowPerformers([held], { pool, policies: QUICK }),
+    handlers: workflowHandlers([held], { pool, policies: QUICK }),
     leaseMs: 1000,
     log: pino({ level: 'silent' }),
   })

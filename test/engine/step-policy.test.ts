@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { RetryAt, StopRetrying } from '../../workflows/engine/policy.ts'
-import { type Bench, engineBench, QUICK, workflow } from '../harness/engine.ts'
+import { type EngineFixture, engineFixture, QUICK, workflow } from '../harness/engine-fixture.ts'
 import { until } from '../harness/until.ts'
 
-let bench: Bench
+let bench: EngineFixture
 beforeAll(async () => {
-  bench = await engineBench()
+  bench = await engineFixture()
 })
 afterAll(() => bench.drop())
 

@@ -1,17 +1,17 @@
 import { pino } from 'pino'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { type Ring, takeRings } from '../../domain/jobs/sweep.ts'
+import { type Batch, dispatchDue } from '../../domain/jobs/sweep.ts'
 import { LOCK } from '../../store/advisory-locks.ts'
 import type { Pool } from '../../store/connect.ts'
 import { startWorker } from '../../workers/main.ts'
 import type { Queue } from '../../workers/queue.ts'
-import { workflowPerformers } from '../../workflows/engine/execute.ts'
-import { type Bench, engineBench, QUICK, workflow } from '../harness/engine.ts'
-import { ringAll, standFor } from '../harness/rings.ts'
+import { workflowHandlers } from '../../workflows/engine/execute.ts'
+import { dispatchAll, idsOfBatches } from '../harness/batches.ts'
+import { type EngineFixture, engineFixture, QUICK, workflow } from '../harness/engine-fixture.ts'
 
-let bench: Bench
+let bench: EngineFixture
 beforeEach(async () => {
-  bench = await engineBench()
+  bench = await engineFixture()
 })
 afterEach(() => bench.drop())
 
@@ -20,9 +20,9 @@ const job = (concurrency: number) => workflow('job', async () => {}, { concurren
 /** A queue that carries nothing: the kinds that were rung, and the bells themselves. */
 function deaf() {
   const rung: string[] = []
-  const bells = new Map<string, (ring: Ring) => Promise<void>>()
+  const bells = new Map<string, (ring: Batch) => Promise<void>>()
   const queue: Queue = {
-    ring: async kind => {
+    announce: async kind => {
       rung.push(kind)
     },
     listen: async (kind, onRing) => {
@@ -38,12 +38,12 @@ test('one sweep at a time: who comes meanwhile rings nothing', async () => {
   const other = await bench.pool.connect()
   await other.query('begin')
   await other.query('select pg_advisory_xact_lock($1, 0)', [LOCK.sweep])
-  expect(await takeRings(bench.pool, 10)).toBeNull()
+  expect(await dispatchDue(bench.pool, 10)).toBeNull()
   await other.query('rollback')
   other.release()
-  const swept = await takeRings(bench.pool, 10)
-  expect(swept).toMatchObject({ rings: [{ kind: 'job', count: 1 }], claimed: [] })
-  expect(await standFor(bench.pool, swept!.rings)).toEqual([run])
+  const swept = await dispatchDue(bench.pool, 10)
+  expect(swept).toMatchObject({ batches: [{ kind: 'job', count: 1 }], claimed: [] })
+  expect(await idsOfBatches(bench.pool, swept!.batches)).toEqual([run])
 })
 
 test('a handful is taken by the worker that sweeps, if it has plenty of room; others hear of what it has no room for', async () => {
@@ -75,7 +75,7 @@ async function hearing(concurrency: number, before: (statement: string) => Promi
     pool,
     url: bench.url,
     queue,
-    performers: workflowPerformers([job(concurrency)], { pool: bench.pool, policies: QUICK }),
+    handlers: workflowHandlers([job(concurrency)], { pool: bench.pool, policies: QUICK }),
     leaseMs: 1000,
     log: pino({ level: 'silent' }),
   })
@@ -90,7 +90,7 @@ async function hearing(concurrency: number, before: (statement: string) => Promi
 
 test('what is locked when its ring is heard is taken all the same: the ring is not lost', async () => {
   const run = await bench.begin('job', 'locked')
-  const [ring] = await ringAll(bench.pool, 10_000)
+  const [ring] = await dispatchAll(bench.pool, 10_000)
   const locker = await bench.pool.connect()
   await locker.query('begin')
   await locker.query('select 1 from due where id = $1 for no key update', [run])
@@ -107,7 +107,7 @@ test('what is locked when its ring is heard is taken all the same: the ring is n
 
 test('a slot that was kept for what somebody else has had goes at once to the ring that waits for one', async () => {
   const run = await bench.begin('job', 'waits')
-  const [ring] = await ringAll(bench.pool, 10_000)
+  const [ring] = await dispatchAll(bench.pool, 10_000)
   const sent = Promise.withResolvers<void>()
   const answered = Promise.withResolvers<void>()
   let answers = 0
@@ -130,7 +130,7 @@ test('a slot that was kept for what somebody else has had goes at once to the ri
 
 test('a ring that was parked while slots were kept for what somebody else has had is taken as soon as they are free', async () => {
   const run = await bench.begin('job', 'parked')
-  const [ring] = await ringAll(bench.pool, 60_000)
+  const [ring] = await dispatchAll(bench.pool, 60_000)
   const [looking, looked, sent, answered] = Array.from({ length: 4 }, () => Promise.withResolvers<void>())
   let answers = 0
   const worker = await hearing(2, async statement => {

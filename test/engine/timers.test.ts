@@ -28,7 +28,7 @@ const subscriptions: Timer = { kind: SUBSCRIPTION_DUE, fire: id => passTime(api.
 async function work(timer = subscriptions): Promise<void> {
   const queue = await testQueue(api.databaseUrl)
   const log = pino({ level: 'silent' })
-  workers.push(await startWorker({ pool: api.pool, url: api.databaseUrl, queue, performers: [], timers: [timer], leaseMs: 1000, log }))
+  workers.push(await startWorker({ pool: api.pool, url: api.databaseUrl, queue, handlers: [], timers: [timer], leaseMs: 1000, log }))
 }
 async function rest(): Promise<void> {
   await Promise.all(workers.map(worker => worker.stop()))

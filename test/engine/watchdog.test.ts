@@ -1,13 +1,13 @@
 import { type LogFn, pino } from 'pino'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { createExport } from '../../domain/exports/create.ts'
-import { holdConsumer } from '../../domain/log/consumer.ts'
-import { mendOrphans, type Places } from '../../domain/reconciliation/orphans.ts'
+import { lockConsumer } from '../../domain/log/consumer.ts'
+import { mendOrphans, type ScanCursors } from '../../domain/reconciliation/orphans.ts'
 import { transaction } from '../../store/transaction.ts'
 import { startWatchdog } from '../../workers/watchdog.ts'
 import { startApi, type TestApi } from '../harness/api.ts'
 import { item } from '../harness/events.ts'
-import { deliveryRow, integrationRow, runRow } from '../harness/promises.ts'
+import { deliveryRow, integrationRow, runRow } from '../harness/job-rows.ts'
 import { until } from '../harness/until.ts'
 
 let api: TestApi
@@ -37,7 +37,7 @@ const ago = (seconds: number) => new Date(Date.now() - seconds * 1000).toISOStri
 const due = async () => (await api.pool.query('select kind, id from due order by kind, id')).rows
 const ready = async () => (await api.call('GET', '/readyz')).body
 const metric = async (line: string) => (await (await fetch(`${api.url}/metrics`)).text()).split('\n').find(each => each.startsWith(line))
-const mend = (places: Places = new Map(), batch = 100) => mendOrphans(api.pool, places, batch)
+const mend = (places: ScanCursors = new Map(), batch = 100) => mendOrphans(api.pool, places, batch)
 
 /** The lines that a watchdog writes. */
 function lines() {
@@ -61,7 +61,7 @@ test('a run, a delivery, a workflow and a report without a promise are found and
   await deliveryRow(api.pool, environment, { ...row, status: 'pending', user: 'QON_a' })
   await deliveryRow(api.pool, environment, { ...row, status: 'delivered', user: 'QON_a' })
   await api.pool.query('update deliveries set log_offset = number')
-  await api.pool.query(`insert into delivery_lanes values ($1, $2, 'QON_a')`, [environment, integration])
+  await api.pool.query(`insert into ordering_keys values ($1, $2, 'QON_a')`, [environment, integration])
   const { rows } = await api.pool.query<{ id: number }>(
     `insert into runs (environment, workflow, version, subject, created_at) values ($1, 'export', 1, 'x', now()) returning id`,
     [environment],
@@ -117,7 +117,7 @@ test('what moves is no orphan: behind the head of its lane, held, waiting for la
 test('a look goes on where the last one ended, and begins anew at the end', async () => {
   const runs = []
   for (let i = 0; i < 5; i++) runs.push(await runRow(api.pool, environment, { at: ago(99), status: 'pending', automation: `auto_${i}` }))
-  const places: Places = new Map()
+  const places: ScanCursors = new Map()
   const found = []
   for (let i = 0; i < 3; i++) found.push((await mend(places, 2)).map(({ ids }) => ids.length))
   expect(found).toEqual([[2], [2], [1]])
@@ -142,7 +142,7 @@ test('readiness and metrics tell what is overdue of each kind, abandoned, unread
   await api.pool.query('delete from due')
   expect(await metric('perennial_overdue{')).toBeUndefined()
 
-  await transaction(api.pool, tx => holdConsumer(tx, 'automations', environment))
+  await transaction(api.pool, tx => lockConsumer(tx, 'automations', environment))
   await api.call('POST', '/v4/events', { body: { events: [item(), item()] } })
   expect(await ready()).toMatchObject({ status: 'ok', consumer_lag_seconds: { automations: 0 } })
   expect(await metric('perennial_consumer_lag{')).toBe('perennial_consumer_lag{consumer="automations"} 2')

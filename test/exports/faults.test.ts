@@ -4,11 +4,11 @@ import { pino } from 'pino'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { startWorker, type Worker } from '../../workers/main.ts'
 import { pgBossQueue } from '../../workers/pg-boss.ts'
-import { workflowPerformers } from '../../workflows/engine/execute.ts'
+import { workflowHandlers } from '../../workflows/engine/execute.ts'
 import { exportWorkflow } from '../../workflows/export/export.ts'
 import { exportRetention } from '../../workflows/export/retention.ts'
 import { startApi, type TestApi } from '../harness/api.ts'
-import { QUICK } from '../harness/engine.ts'
+import { QUICK } from '../harness/engine-fixture.ts'
 import { item } from '../harness/events.ts'
 import { finished, WHOLE_YEAR } from '../harness/exports.ts'
 import { until } from '../harness/until.ts'
@@ -33,7 +33,7 @@ async function work(waits = QUICK.step.waits): Promise<void> {
     pool,
     url: api.databaseUrl,
     queue: await pgBossQueue({ url: api.databaseUrl, onError: () => {} }),
-    performers: workflowPerformers([exportWorkflow({ pool, storage, partRows: 10 }), exportRetention({ storage })], {
+    handlers: workflowHandlers([exportWorkflow({ pool, storage, partRows: 10 }), exportRetention({ storage })], {
       pool: pool,
       policies: { ...QUICK, step: { ...QUICK.step, waits } },
     }),

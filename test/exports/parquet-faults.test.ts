@@ -5,11 +5,11 @@ import { afterEach, beforeEach, expect, test } from 'vitest'
 import type { FileStorage } from '../../store/files/storage.ts'
 import { startWorker, type Worker } from '../../workers/main.ts'
 import { pgBossQueue } from '../../workers/pg-boss.ts'
-import { workflowPerformers } from '../../workflows/engine/execute.ts'
+import { workflowHandlers } from '../../workflows/engine/execute.ts'
 import { exportWorkflow } from '../../workflows/export/export.ts'
 import { exportRetention } from '../../workflows/export/retention.ts'
 import { startApi, type TestApi } from '../harness/api.ts'
-import { QUICK } from '../harness/engine.ts'
+import { QUICK } from '../harness/engine-fixture.ts'
 import { item } from '../harness/events.ts'
 import { finished, WHOLE_YEAR } from '../harness/exports.ts'
 import { readParquet } from '../harness/parquet.ts'
@@ -38,7 +38,7 @@ async function work(compose: FileStorage['composePart'] = api.storage.composePar
     pool: api.pool,
     url: api.databaseUrl,
     queue: await pgBossQueue({ url: api.databaseUrl, onError: () => {} }),
-    performers: workflowPerformers([exportWorkflow({ pool: api.pool, storage, partRows: 10 }), exportRetention({ storage })], {
+    handlers: workflowHandlers([exportWorkflow({ pool: api.pool, storage, partRows: 10 }), exportRetention({ storage })], {
       pool: api.pool,
       policies: QUICK,
     }),

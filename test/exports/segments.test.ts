@@ -4,10 +4,10 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { FileStorage } from '../../store/files/storage.ts'
 import { startWorker, type Worker } from '../../workers/main.ts'
 import { pgBossQueue } from '../../workers/pg-boss.ts'
-import { workflowPerformers } from '../../workflows/engine/execute.ts'
+import { workflowHandlers } from '../../workflows/engine/execute.ts'
 import { exportWorkflow } from '../../workflows/export/export.ts'
 import { startApi, type TestApi } from '../harness/api.ts'
-import { QUICK } from '../harness/engine.ts'
+import { QUICK } from '../harness/engine-fixture.ts'
 import { item } from '../harness/events.ts'
 import { exportAll, WHOLE_YEAR } from '../harness/exports.ts'
 import { readParquet } from '../harness/parquet.ts'
@@ -28,7 +28,7 @@ beforeAll(async () => {
     pool: api.pool,
     url: api.databaseUrl,
     queue: await pgBossQueue({ url: api.databaseUrl, onError: () => {} }),
-    performers: workflowPerformers([exportWorkflow({ pool: api.pool, storage: { ...api.storage, writePart }, partRows: 10 })], {
+    handlers: workflowHandlers([exportWorkflow({ pool: api.pool, storage: { ...api.storage, writePart }, partRows: 10 })], {
       pool: api.pool,
       policies: QUICK,
     }),

@@ -6,7 +6,7 @@ import { answerCheck } from '../../api/answer-check.ts'
 import { metrics } from '../../api/metrics.ts'
 import type { RateLimit } from '../../api/rate-limit.ts'
 import { listen } from '../../api/server.ts'
-import { promises } from '../../app/jobs.ts'
+import { jobs } from '../../app/jobs.ts'
 import { backtestTurns } from '../../domain/automations/backtest/turns.ts'
 import { createProject } from '../../domain/projects/create.ts'
 import { type Secrets, secretsFrom } from '../../domain/projects/secrets.ts'
@@ -123,7 +123,7 @@ export async function startApi(options: TestApiOptions = {}): Promise<TestApi> {
         pool: planned,
         url: database.url,
         queue: await testQueue(database.url),
-        ...promises({
+        ...jobs({
           pool,
           planned,
           recording,

@@ -2,13 +2,13 @@ import { pino } from 'pino'
 import type { Step } from '../../domain/automation-runs/definition.ts'
 import { wakeWaits } from '../../domain/automation-runs/wake-waits.ts'
 import { partitionOf } from '../../domain/events/partition.ts'
-import { holdConsumer, type LogEvent } from '../../domain/log/consumer.ts'
+import { type LogEvent, lockConsumer } from '../../domain/log/consumer.ts'
 import { orderedId, userId } from '../../store/ids.ts'
 import { transaction } from '../../store/transaction.ts'
 import { startWorker } from '../../workers/main.ts'
-import { type AutomationOptions, automationPerformer } from '../../workflows/automation/handler.ts'
+import { type AutomationOptions, automationHandler } from '../../workflows/automation/handler.ts'
 import type { Effects } from '../../workflows/automation/step-kind.ts'
-import { type Bench, engineBench, QUICK } from './engine.ts'
+import { type EngineFixture, engineFixture, QUICK } from './engine-fixture.ts'
 import { testQueue } from './queue.ts'
 import { storedAutomation } from './stored-automation.ts'
 import { until } from './until.ts'
@@ -43,9 +43,9 @@ export const NO_EFFECTS: Effects = {
 
 /** An engine bench with users, a log and automation runs that go by hand. */
 export async function automationBench() {
-  const bench: Bench = await engineBench()
+  const bench: EngineFixture = await engineFixture()
   const { pool, environment } = bench
-  await transaction(pool, tx => holdConsumer(tx, 'automations', environment))
+  await transaction(pool, tx => lockConsumer(tx, 'automations', environment))
 
   /** Appends an event as the product does, under its partition's counter. `hold`: what happens before the commit. */
   async function append(
@@ -160,7 +160,7 @@ export async function automationBench() {
         pool,
         url: bench.url,
         queue: await testQueue(bench.url),
-        performers: [automationPerformer({ pool, effects: NO_EFFECTS, policy: QUICK.step, ...options })],
+        handlers: [automationHandler({ pool, effects: NO_EFFECTS, policy: QUICK.step, ...options })],
         leaseMs,
         log: pino({ level: process.env.TEST_LOG ?? 'silent' }),
       })

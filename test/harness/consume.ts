@@ -2,15 +2,15 @@ import { type Consumer, consumeBatch } from '../../domain/log/consume.ts'
 import type { ConsumerName } from '../../domain/log/consumer.ts'
 import { CONSUMERS } from '../../domain/reconciliation/log-handlers.ts'
 import type { Pool } from '../../store/connect.ts'
-import type { Making } from '../../workflows/engine/handler.ts'
+import type { ClaimOnInsert } from '../../workflows/engine/handler.ts'
 
 /** Where nobody holds anything: whatever is made is left for the sweeps. */
-export const makingForAll: Making = (_kind, _environment, transact) => transact(null)
+export const claimNothing: ClaimOnInsert = (_kind, _environment, transact) => transact(null)
 
 /** A consumer that writes something of its own, and promises nothing. */
 export const consumer = (name: ConsumerName, write: (...args: Parameters<Consumer['handle']>) => Promise<void>): Consumer => ({
   name,
-  makes: 'nothing',
+  jobKind: 'nothing',
   async handle(...args) {
     await write(...args)
     return []

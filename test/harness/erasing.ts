@@ -5,12 +5,12 @@ import type { FileStorage } from '../../store/files/storage.ts'
 import { transaction } from '../../store/transaction.ts'
 import { startWorker, type Worker } from '../../workers/main.ts'
 import { pgBossQueue } from '../../workers/pg-boss.ts'
-import { workflowPerformers } from '../../workflows/engine/execute.ts'
+import { workflowHandlers } from '../../workflows/engine/execute.ts'
 import { eraseExport } from '../../workflows/export/erase.ts'
 import { exportWorkflow } from '../../workflows/export/export.ts'
 import { clearAway, rewriteFile } from '../../workflows/export/rewrite-file.ts'
 import { startApi } from './api.ts'
-import { QUICK } from './engine.ts'
+import { QUICK } from './engine-fixture.ts'
 import { eraseUser, filesWith } from './erasure.ts'
 import { item } from './events.ts'
 import type { Exported } from './exports.ts'
@@ -66,7 +66,7 @@ export async function startErasing() {
         pool,
         url: api.databaseUrl,
         queue: await pgBossQueue({ url: api.databaseUrl, onError: () => {} }),
-        performers: workflowPerformers([exportWorkflow({ pool, storage, partRows }), eraseExport({ pool, storage })], {
+        handlers: workflowHandlers([exportWorkflow({ pool, storage, partRows }), eraseExport({ pool, storage })], {
           pool,
           policies: QUICK,
         }),

@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { DELETION_DUE, failMore } from '../../domain/deliveries/fail-pending.ts'
+import { DELETION_DUE, failPendingMore } from '../../domain/deliveries/fail-pending.ts'
 import { loadDeliveries } from '../../domain/deliveries/load.ts'
 import { mendOrphans } from '../../domain/reconciliation/orphans.ts'
 import { startApi, type TestApi } from '../harness/api.ts'
 import { type Hook, hook, sandbox } from '../harness/integrations.ts'
-import { runRow } from '../harness/promises.ts'
+import { runRow } from '../harness/job-rows.ts'
 
 let api: TestApi
 let made: Hook
@@ -32,7 +32,7 @@ test('an integration with very much that is open is deleted at once, and fails t
        insert into deliveries (environment, id, integration, source, event_id, event_name, user_id, partition, log_offset, created_at)
        select $1, 'dlv_' || n, $2, 'event', 'evt_' || n, 'x', 'user-' || n / 2, 0, n, now() from generate_series(1, $3::int - 1) n
        returning number, user_id, log_offset),
-     lanes as (insert into delivery_lanes select distinct $1::int, $2::int, user_id from made)
+     lanes as (insert into ordering_keys select distinct $1::int, $2::int, user_id from made)
      insert into due (kind, id, environment, due_at, destination)
      select distinct on (user_id) 'delivery', number, $1, now(), $2 from made order by user_id, log_offset`,
     [environment, number, OPEN],
@@ -58,13 +58,13 @@ test('an integration with very much that is open is deleted at once, and fails t
 
   await api.pool.query('delete from due where kind = $1', [DELETION_DUE])
   expect(await mendOrphans(api.pool, new Map(), 100_000)).toEqual([{ kind: DELETION_DUE, ids: [number], mended: 1 }])
-  await failMore(api.pool, number)
-  await failMore(api.pool, number)
+  await failPendingMore(api.pool, number)
+  await failPendingMore(api.pool, number)
   expect([await open(), await promised()]).toEqual([0, 0])
   expect(await count(`deliveries where integration = $1 and status = 'failed' and reason = 'integration_deleted'`, [number])).toBe(OPEN)
   expect(await count(`due where kind = 'delivery'`)).toBe(0)
-  expect(await count('delivery_lanes where integration = $1', [number])).toBe(0)
+  expect(await count('ordering_keys where integration = $1', [number])).toBe(0)
   expect(await count(`due where kind = 'automation-run' and id = $1 and due_at <= environment_now(environment)`, [run.number])).toBe(1)
-  await failMore(api.pool, number)
+  await failPendingMore(api.pool, number)
   expect(await mendOrphans(api.pool, new Map(), 100_000)).toEqual([])
 })

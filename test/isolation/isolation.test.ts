@@ -3,7 +3,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { startApi, type TestApi } from '../harness/api.ts'
 import { type Described, exampleOf, pathParameters } from '../harness/described.ts'
-import { namesSomething } from '../harness/world.ts'
+import { namesSomething } from '../harness/operation-requests.ts'
 import { cases, expectUntouched, guestOf, homeOf, isForbidden, isOfProject, leaks } from './scene.ts'
 
 /** What is refused before the path is looked at, when body and path are of home both. */

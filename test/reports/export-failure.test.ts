@@ -1,11 +1,11 @@
 import { pino } from 'pino'
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
-import { promises } from '../../app/jobs.ts'
+import { jobs } from '../../app/jobs.ts'
 import type { FileStorage } from '../../store/files/storage.ts'
 import { startWorker, type Worker } from '../../workers/main.ts'
 import { outgoing } from '../../workflows/outgoing/outgoing.ts'
 import { startApi, type TestApi } from '../harness/api.ts'
-import { QUICK } from '../harness/engine.ts'
+import { QUICK } from '../harness/engine-fixture.ts'
 import { item } from '../harness/events.ts'
 import { testQueue } from '../harness/queue.ts'
 import { finishedRun, reportTo, sandbox, webhookTo } from '../harness/reports.ts'
@@ -49,7 +49,7 @@ async function work(writePart: FileStorage['writePart']): Promise<void> {
     pool,
     url: api.databaseUrl,
     queue: await testQueue(api.databaseUrl),
-    ...promises({ ...deps, storage: { ...storage, writePart } }),
+    ...jobs({ ...deps, storage: { ...storage, writePart } }),
     leaseMs: 1000,
     log: pino({ level: 'silent' }),
   })

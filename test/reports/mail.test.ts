@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { startApi, type TestApi } from '../harness/api.ts'
-import { QUICK } from '../harness/engine.ts'
+import { QUICK } from '../harness/engine-fixture.ts'
 import { type MailHost, mailHost, type Refusals } from '../harness/mail.ts'
 import { finishedRun, sandbox } from '../harness/reports.ts'
 import { storedIntegration } from '../harness/stored-integration.ts'

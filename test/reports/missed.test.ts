@@ -122,10 +122,10 @@ describe('slots that fell due while no worker was up', () => {
     expect(await takeSlot(api.pool, at.number)).toBe(true)
     expect(await at.runs()).toHaveLength(1)
     const { rows } = await api.pool.query(
-      `select due_at <= environment_now(environment) as is_due, ring_until, lease_until from due where kind = 'report-slot' and id = $1`,
+      `select due_at <= environment_now(environment) as is_due, batched_until, lease_until from due where kind = 'report-slot' and id = $1`,
       [at.number],
     )
-    expect(rows).toEqual([{ is_due: true, ring_until: null, lease_until: null }])
+    expect(rows).toEqual([{ is_due: true, batched_until: null, lease_until: null }])
     const more = await at.takeAll()
     expect([365, 366]).toContain(more)
     const { rows: found } = await api.pool.query(

@@ -2,8 +2,8 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { startApi, type TestApi } from '../harness/api.ts'
 import { type Described, operations } from '../harness/described.ts'
-import { unique } from '../harness/makers.ts'
-import { sceneOf } from '../harness/scene.ts'
+import { projectFor } from '../harness/operation-project.ts'
+import { unique } from '../harness/resource-makers.ts'
 
 /** Facts and decisions that are kept as such, by the thousand; and what changes nothing. */
 const UNRECORDED = ['v4BacktestAutomation', 'v4CreateEvents', 'v4EvaluateUserRemoteConfigurations']
@@ -35,7 +35,7 @@ async function entriesOf(request: string): Promise<Entry[]> {
 
 describe.concurrent('the audit log', () => {
   test.for(operations.filter(({ method }) => method !== 'GET'))('says what $id has done', async operation => {
-    const { world, environment, project } = await sceneOf(api, operation)
+    const { requests: world, environment, project } = await projectFor(api, operation)
     const request = unique('request')
     const answer = await world.send(operation, await world.example(operation), { 'X-Request-Id': request })
     expect([answer.status, answer.text]).toEqual([operation.success, answer.text])
@@ -55,7 +55,7 @@ describe.concurrent('the audit log', () => {
   })
 
   test.for(operations.filter(({ method }) => method === 'GET'))('says nothing of $id', async operation => {
-    const { world } = await sceneOf(api, operation)
+    const { requests: world } = await projectFor(api, operation)
     const request = unique('request')
     await world.send(operation, await world.example(operation), { 'X-Request-Id': request })
     expect(await entriesOf(request)).toEqual([])

@@ -4,8 +4,8 @@ import { boundaries } from '../contract/boundaries.ts'
 import { startApi, type TestApi } from '../harness/api.ts'
 import type { Answer } from '../harness/client.ts'
 import { type Described, operations } from '../harness/described.ts'
-import { countsOf, idempotencyKey, sceneOf } from '../harness/scene.ts'
-import type { Request, World } from '../harness/world.ts'
+import { countsOf, idempotencyKey, projectFor } from '../harness/operation-project.ts'
+import type { OperationRequests, Request } from '../harness/operation-requests.ts'
 
 const TIMES = 10
 const repeatable = operations.filter(operation => operation.idempotent)
@@ -20,7 +20,7 @@ const told = ({ status, text, headers }: Answer) => ({ status, text, location: h
 const isReplay = ({ headers }: Answer) => headers.get('idempotency-replayed') === 'true'
 
 /** The same operation, another request. */
-async function another(world: World, operation: Described, request: Request): Promise<Request> {
+async function another(world: OperationRequests, operation: Described, request: Request): Promise<Request> {
   if (!operation.body) return world.example(operation)
   const other = boundaries(operation.body, request.body).find(
     ({ valid, whole }) => valid && JSON.stringify(whole) !== JSON.stringify(request.body),
@@ -36,7 +36,7 @@ test('every POST takes a key, but the three whose effect needs none or must not 
 
 describe.concurrent('the same key', () => {
   test.for(repeatable)('twice: $id replays its answer', async operation => {
-    const { world, rows } = await sceneOf(api, operation)
+    const { requests: world, rows } = await projectFor(api, operation)
     const request = await world.example(operation)
     const key = idempotencyKey(operation.id)
     const first = await world.send(operation, request, key)
@@ -52,12 +52,12 @@ describe.concurrent('the same key', () => {
   })
 
   test.for(repeatable)('many times at once: $id has one effect', async operation => {
-    const alone = await sceneOf(api, operation)
-    expect((await alone.world.send(operation, await alone.world.example(operation), idempotencyKey('alone'))).status).toBe(
+    const alone = await projectFor(api, operation)
+    expect((await alone.requests.send(operation, await alone.requests.example(operation), idempotencyKey('alone'))).status).toBe(
       operation.success,
     )
 
-    const { world, rows } = await sceneOf(api, operation)
+    const { requests: world, rows } = await projectFor(api, operation)
     const request = await world.example(operation)
     const key = idempotencyKey('at once')
     const answers = await Promise.all(Array.from({ length: TIMES }, () => world.send(operation, request, key)))

@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { startApi, type TestApi } from '../harness/api.ts'
 import { operations, whole } from '../harness/described.ts'
-import { sceneOf } from '../harness/scene.ts'
+import { projectFor } from '../harness/operation-project.ts'
 
 /** What removes a relation and not an item: there is nothing to be missed the second time. */
 const DETACHES = ['v4DetachUserFromRemoteConfiguration', 'v4DetachUserFromExperiment']
@@ -17,7 +17,7 @@ describe.concurrent('twice the same', () => {
   test.for(
     operations.filter(({ method }) => method === 'PUT' || method === 'PATCH'),
   )('$id answers the same and changes nothing', async operation => {
-    const { world, rows } = await sceneOf(api, operation)
+    const { requests: world, rows } = await projectFor(api, operation)
     const request = await world.example(operation)
     const empty = await rows()
     const first = await world.send(operation, request)
@@ -30,7 +30,7 @@ describe.concurrent('twice the same', () => {
   })
 
   test.for(operations.filter(({ method }) => method === 'DELETE'))('$id removes once', async operation => {
-    const { world, rows } = await sceneOf(api, operation)
+    const { requests: world, rows } = await projectFor(api, operation)
     const request = await world.example(operation)
     const full = await rows()
     expect((await world.send(operation, request)).status).toBe(204)
@@ -44,7 +44,7 @@ describe.concurrent('twice the same', () => {
 const hasOptionalBody = operations.filter(({ method, body }) => method === 'PATCH' && body && !whole(body).required?.length)
 
 test.for(hasOptionalBody)('$id with {} changes nothing', async operation => {
-  const { world, rows } = await sceneOf(api, operation)
+  const { requests: world, rows } = await projectFor(api, operation)
   const request = { ...(await world.example(operation)), body: {} }
   const before = await rows()
   expect((await world.send(operation, request)).status).toBe(200)

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { type Fate, fateOf, type Missed } from '../../domain/reports/missed-policy.ts'
+import { applyMissedPolicy, type Missed, type SlotDecision } from '../../domain/reports/missed-policy.ts'
 import { type Schedule, type Slot, slotsAfter } from '../../domain/reports/slots.ts'
 
 const MINUTE = 60_000
@@ -15,24 +15,24 @@ const DAILY: Schedule = {
 }
 
 /** What becomes of all slots that are due when somebody looks at `now` for the first time since `since`. */
-function fates(since: string, now: number, missed: Missed): Fate[] {
-  const found: Fate[] = []
+function fates(since: string, now: number, missed: Missed): SlotDecision[] {
+  const found: SlotDecision[] = []
   for (const slot of slotsAfter(DAILY, Date.parse(since))) {
     if (slot.at > now) return found
-    found.push(fateOf(DAILY, missed, slot, now))
+    found.push(applyMissedPolicy(DAILY, missed, slot, now))
   }
   return found
 }
 const at = (time: string) => Date.parse(time)
 
 describe('slots that were missed', () => {
-  test.each<[Missed, Fate[]]>([
+  test.each<[Missed, SlotDecision[]]>([
     ['once', ['missed', 'missed', 'run']],
     ['all', ['run', 'run', 'run']],
     ['skip', ['missed', 'missed', 'missed']],
   ])('%s', (missed, wanted) => expect(fates('2026-05-01T12:00Z', at('2026-05-04T12:00Z'), missed)).toEqual(wanted))
 
-  test.each<[Missed, Fate[]]>([
+  test.each<[Missed, SlotDecision[]]>([
     ['once', ['missed', 'run']],
     ['skip', ['missed', 'run']],
     ['all', ['run', 'run']],
@@ -41,8 +41,8 @@ describe('slots that were missed', () => {
 
   test('are those not started for 60 minutes, to the minute', () => {
     const slot = slotsAfter(DAILY, at('2026-05-01T12:00Z')).next().value
-    expect(fateOf(DAILY, 'skip', slot, slot.at + 60 * MINUTE - 1)).toBe('run')
-    expect(fateOf(DAILY, 'skip', slot, slot.at + 60 * MINUTE)).toBe('missed')
+    expect(applyMissedPolicy(DAILY, 'skip', slot, slot.at + 60 * MINUTE - 1)).toBe('run')
+    expect(applyMissedPolicy(DAILY, 'skip', slot, slot.at + 60 * MINUTE)).toBe('missed')
   })
 
   test('a slot in a gap is never the latest that runs', () => {
@@ -67,7 +67,7 @@ test('of any number of due slots each has one fate: all but gaps run, or at most
         if (slot.at > now) break
         due.push(slot)
       }
-      const running = (missed: Missed) => due.filter(slot => fateOf(DAILY, missed, slot, now) === 'run')
+      const running = (missed: Missed) => due.filter(slot => applyMissedPolicy(DAILY, missed, slot, now) === 'run')
       const possible = due.filter(({ isSkipped }) => !isSkipped)
       const punctual = possible.filter(slot => now - slot.at < 60 * MINUTE)
       expect(running('all')).toEqual(possible)

@@ -21,9 +21,9 @@ export async function halt(standing: Standing, run: AutomationRun, pool: Pool): 
 }
 
 /** Carries a run from step to step, as far as it goes now. */
-export async function carry(loaded: LoadedRun, attempting: Attempting): Promise<Outcome> {
+export async function advanceRun(loaded: LoadedRun, attempting: Attempting): Promise<Outcome> {
   try {
-    return await goOn(loaded, attempting)
+    return await resume(loaded, attempting)
   } catch (error) {
     if (error instanceof LeaseLost) return { is: 'lost' }
     if (error instanceof Interrupted) return { is: 'interrupted' }
@@ -65,7 +65,7 @@ function rowOf(step: Step, n: number, begun: TimelineStep | undefined, now: stri
   return row
 }
 
-async function goOn({ run, steps, timeline }: LoadedRun, attempting: Attempting): Promise<Outcome> {
+async function resume({ run, steps, timeline }: LoadedRun, attempting: Attempting): Promise<Outcome> {
   const { pool, record, at, signals } = attempting
   // Looked at when the run was loaded; the next steps come later.
   let isFresh = true

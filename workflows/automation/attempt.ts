@@ -1,5 +1,5 @@
-import type { OwnRoom } from '../../domain/jobs/claim-on-insert.ts'
-import type { Claimed } from '../../domain/jobs/job.ts'
+import type { InsertCapacity } from '../../domain/jobs/claim-on-insert.ts'
+import type { ClaimedJob } from '../../domain/jobs/job.ts'
 import type { Attempt } from '../../domain/jobs/record.ts'
 import { LeaseLost } from '../../domain/jobs/record.ts'
 import { type Pool, wireTime } from '../../store/connect.ts'
@@ -60,18 +60,18 @@ function attemptsWith({ recorded, now }: StepInput): (error: string | null) => A
   ]
 }
 
-const nothing = async (): Promise<Claimed[]> => []
+const nothing = async (): Promise<ClaimedJob[]> => []
 
 type By<K> = Extract<StepKind, { by: K }>
 
 async function inTransaction(kind: By<'transaction'>, input: StepInput, attempting: Attempting, write: WriteDown): Promise<Recorded> {
   const { pool, planned, deps, at, policy, record, inTurn } = attempting
-  const { making } = attempting.signals
+  const { claimOnInsert: making } = attempting.signals
   // A wait that is looked at has begun already: looking is no attempt.
   const attempts = kind.effect && input.recorded?.status !== 'waiting' ? attemptsWith(input) : () => input.recorded?.attempts ?? []
   try {
     at('before-effect')
-    const inOne = (room: OwnRoom | null) =>
+    const inOne = (room: InsertCapacity | null) =>
       transaction(kind.plansOnce ? planned : pool, async tx => {
         const verdict = await kind.transact(tx, input, deps, room)
         at('after-effect')

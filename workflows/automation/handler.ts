@@ -6,9 +6,9 @@ import { batching } from '../../store/batching.ts'
 import type { Pool } from '../../store/connect.ts'
 import { takingTurns } from '../../store/taking-turns.ts'
 import { type AtCrashPoint, NOWHERE } from '../engine/crash-point.ts'
-import type { Performer } from '../engine/handler.ts'
+import type { JobHandler } from '../engine/handler.ts'
 import { POLICIES, type RetryPolicy } from '../engine/policy.ts'
-import { carry, halt } from './advance-run.ts'
+import { advanceRun, halt } from './advance-run.ts'
 import type { Effects, StepDeps } from './step-kind.ts'
 
 export type AutomationOptions = {
@@ -31,7 +31,7 @@ const CONCURRENCY = 3_000
 const TRANSACTIONS = 8
 
 /** Turns automation runs. What the runs of this worker read and record at the same moment goes in one statement each. */
-export function automationPerformer({
+export function automationHandler({
   pool,
   planned = pool,
   recording = pool,
@@ -39,7 +39,7 @@ export function automationPerformer({
   policy = POLICIES.step,
   at = NOWHERE,
   concurrency = CONCURRENCY,
-}: AutomationOptions): Performer {
+}: AutomationOptions): JobHandler {
   const load = batching((claimed: readonly ClaimedNumber[]) => loadRuns(planned, claimed))
   const triggers = batching((runs: Parameters<typeof loadTriggers>[1]) => loadTriggers(planned, runs))
   const deps: StepDeps = { pool, effects, triggerOf: triggers }
@@ -54,11 +54,11 @@ export function automationPerformer({
     concurrency,
     // Effects that hang (mail, push) must not take the slots of everybody else.
     perEnvironment: Math.ceil(concurrency * 0.75),
-    async perform({ id, fence }, signals) {
+    async handle({ id, fence }, signals) {
       const loaded = await load({ number: id, fence })
       if (!loaded) return { is: 'lost' }
       const halted = await halt(loaded.run, loaded.run, pool)
-      return halted ?? carry(loaded, { pool, planned, deps, record, policy, at, signals, inTurn })
+      return halted ?? advanceRun(loaded, { pool, planned, deps, record, policy, at, signals, inTurn })
     },
   }
 }

@@ -2,8 +2,8 @@ import type { Step, StepType } from '../../domain/automation-runs/definition.ts'
 import type { AutomationRun, TimelineStep } from '../../domain/automation-runs/load.ts'
 import type { RunOccurrence } from '../../domain/automation-runs/trigger.ts'
 import type { Environment } from '../../domain/environment.ts'
-import type { OwnRoom } from '../../domain/jobs/claim-on-insert.ts'
-import type { Claimed } from '../../domain/jobs/job.ts'
+import type { InsertCapacity } from '../../domain/jobs/claim-on-insert.ts'
+import type { ClaimedJob } from '../../domain/jobs/job.ts'
 import type { Pool, Tx } from '../../store/connect.ts'
 
 /** The triggering event, which goes only with its user, and then the run goes too: whoever misses it is about to lose the run. */
@@ -24,7 +24,7 @@ export type Verdict =
   | { is: 'succeeded'; result: object | null; dueAt?: string }
   | { is: 'skipped'; reason: string }
   | { is: 'failed'; reason: string; result?: object }
-  | { is: 'waiting'; until: string; make?: () => Promise<Claimed[]> }
+  | { is: 'waiting'; until: string; make?: () => Promise<ClaimedJob[]> }
 
 /** `dueAt`: the deadline of a step that waited. */
 export const succeeded = (result: object | null, dueAt?: string): Verdict => ({ is: 'succeeded', result, ...(dueAt && { dueAt }) })
@@ -86,7 +86,7 @@ export type StepKind<S extends Step = Step> =
       effect?: boolean
       plansOnce?: boolean
       makes?: string
-      transact(tx: Tx, input: StepInput<S>, deps: StepDeps, room: OwnRoom | null): Promise<Verdict>
+      transact(tx: Tx, input: StepInput<S>, deps: StepDeps, room: InsertCapacity | null): Promise<Verdict>
     }
   /** Goes outside. `failure`: the step's code once its attempts are used up. */
   | { by: 'effect'; effect: true; failure: string; act(input: StepInput<S>, scope: EffectScope, deps: StepDeps): Promise<Verdict> }

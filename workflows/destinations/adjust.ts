@@ -1,4 +1,4 @@
-import { delivered, judged, retry, said, unsendable } from './classify-response.ts'
+import { classified, delivered, retry, said, unsendable } from './classify-response.ts'
 import type { EventDestination } from './destination.ts'
 import { asText, facts, revenueOf } from './facts.ts'
 import { deviceIds, property } from './ids.ts'
@@ -47,7 +47,7 @@ export const adjust: EventDestination = {
         partner_params: parameters,
       },
     )
-    return judged(answer, (status, { error }) => {
+    return classified(answer, (status, { error }) => {
       const why = said(error)
       if (status === 400 && /earlier unique event/i.test(why)) return delivered
       return (status === 400 || status === 404) && /app token/i.test(why) ? retry(why) : null

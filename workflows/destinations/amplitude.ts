@@ -1,4 +1,4 @@
-import { judged, retry, said } from './classify-response.ts'
+import { classified, retry, said } from './classify-response.ts'
 import type { EventDestination } from './destination.ts'
 import { facts, known, revenueOf } from './facts.ts'
 import { deviceIds, loginId, ownProperties } from './ids.ts'
@@ -43,7 +43,7 @@ export const amplitude: EventDestination = {
     }
     const url = vendorUrl(scope.settings, 'https://api2.amplitude.com', '/2/httpapi')
     const body = { api_key: text(scope.settings, 'api_key'), events: [event], options: { min_id_length: 1 } }
-    return judged(await postJson(scope, { url }, body), (status, { error }) =>
+    return classified(await postJson(scope, { url }, body), (status, { error }) =>
       // A wrong key is told as 400 like a wrong event, but will be mended.
       status === 400 && /api key/i.test(said(error)) ? retry(error) : null,
     )

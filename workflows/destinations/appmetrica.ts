@@ -1,4 +1,4 @@
-import { judged, unsendable } from './classify-response.ts'
+import { classified, unsendable } from './classify-response.ts'
 import type { EventDestination } from './destination.ts'
 import { facts, known } from './facts.ts'
 import { deviceIds, personId, property } from './ids.ts'
@@ -38,7 +38,7 @@ export const appmetrica: EventDestination = {
     const key = text(scope.settings, 'post_api_key')
     const url = vendorUrl(scope.settings, 'https://api.appmetrica.yandex.com', '/logs/v1/import/events.csv', { post_api_key: key })
     const csv = `${Object.keys(fields).join(',')}\n${Object.values(fields).map(quoted).join(',')}\n`
-    return judged(await post(scope, { url }, 'text/csv; charset=UTF-8', csv))
+    return classified(await post(scope, { url }, 'text/csv; charset=UTF-8', csv))
   },
 }
 

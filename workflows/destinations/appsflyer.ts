@@ -1,4 +1,4 @@
-import { judged, unsendable } from './classify-response.ts'
+import { classified, unsendable } from './classify-response.ts'
 import type { EventDestination } from './destination.ts'
 import { isoTime, known, revenueOf } from './facts.ts'
 import { deviceIds, personId, property } from './ids.ts'
@@ -44,6 +44,6 @@ export const appsflyer: EventDestination = {
     // To a bare App Store number AppsFlyer says 200 and forgets the event.
     const app = encodeURIComponent(/^\d+$/.test(given) ? `id${given}` : given)
     const url = vendorUrl(scope.settings, 'https://api2.appsflyer.com', `/inappevent/${app}`)
-    return judged(await postJson(scope, { url, headers: { authentication: text(scope.settings, 'dev_key') } }, body))
+    return classified(await postJson(scope, { url, headers: { authentication: text(scope.settings, 'dev_key') } }, body))
   },
 }

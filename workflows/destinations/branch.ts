@@ -1,4 +1,4 @@
-import { judged, retry, said, unsendable } from './classify-response.ts'
+import { classified, retry, said, unsendable } from './classify-response.ts'
 import type { EventDestination } from './destination.ts'
 import { asText, facts, known, revenueOf } from './facts.ts'
 import { deviceIds, personId } from './ids.ts'
@@ -50,7 +50,7 @@ export const branch: EventDestination = {
       custom_data: { ...asText(facts(occurrence, scope.deliveryId), 255), happened_at: String(occurrence.happened_at) },
     }
     const url = vendorUrl(scope.settings, 'https://api2.branch.io', `/v2/event/${STANDARD.has(name) ? 'standard' : 'custom'}`)
-    return judged(await postJson(scope, { url }, body), (status, { error }) => {
+    return classified(await postJson(scope, { url }, body), (status, { error }) => {
       const message = said((error as { message?: unknown } | undefined)?.message)
       return status === 400 && /branch.?key/i.test(message) ? retry(message) : null
     })

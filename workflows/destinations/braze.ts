@@ -1,4 +1,4 @@
-import { judged, reject, unsendable } from './classify-response.ts'
+import { classified, reject, unsendable } from './classify-response.ts'
 import type { EventDestination } from './destination.ts'
 import { facts, isoTime, known, revenueOf, type Value } from './facts.ts'
 import { fitted } from './fitted.ts'
@@ -40,7 +40,7 @@ export const braze: EventDestination = {
     const endpoint = text(scope.settings, 'rest_endpoint')
     const url = vendorUrl(scope.settings, /^https?:/.test(endpoint) ? endpoint : `https://${endpoint}`, '/users/track')
     const headers = { authorization: `Bearer ${text(scope.settings, 'api_key')}` }
-    return judged(await postJson(scope, { url, headers }, body), (status, { message, errors }) => {
+    return classified(await postJson(scope, { url, headers }, body), (status, { message, errors }) => {
       if (status >= 300) return null
       // With 201 and `errors` the record named there was left out; "queued" (202) is taken during maintenance.
       if (Array.isArray(errors) && errors.length > 0) return reject(errors)

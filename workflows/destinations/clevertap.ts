@@ -1,4 +1,4 @@
-import { judged, reject, unsendable } from './classify-response.ts'
+import { classified, reject, unsendable } from './classify-response.ts'
 import type { EventDestination } from './destination.ts'
 import { facts, known, revenueOf, type Value } from './facts.ts'
 import { personId } from './ids.ts'
@@ -39,7 +39,7 @@ export const clevertap: EventDestination = {
       'x-clevertap-account-id': text(scope.settings, 'account_id'),
       'x-clevertap-passcode': text(scope.settings, 'passcode'),
     }
-    return judged(await postJson(scope, { url, headers }, { d: [event] }), (status, { status: verdict, unprocessed, error }) => {
+    return classified(await postJson(scope, { url, headers }, { d: [event] }), (status, { status: verdict, unprocessed, error }) => {
       if (status >= 300 || verdict === 'success' || verdict === undefined) return null
       return reject(Array.isArray(unprocessed) && unprocessed.length > 0 ? unprocessed[0] : error)
     })

@@ -1,4 +1,4 @@
-import { judged, reject, retry, unsendable } from './classify-response.ts'
+import { classified, reject, retry, unsendable } from './classify-response.ts'
 import type { EventDestination } from './destination.ts'
 import { facts, revenueOf } from './facts.ts'
 import { fitted } from './fitted.ts'
@@ -50,7 +50,7 @@ export const facebook: EventDestination = {
       ],
     }
     const url = vendorUrl(scope.settings, 'https://graph.facebook.com', `/${encodeURIComponent(text(scope.settings, 'app_id'))}/activities`)
-    return judged(await postJson(scope, { url }, body), (status, { error, success }) => {
+    return classified(await postJson(scope, { url }, body), (status, { error, success }) => {
       if (status < 300) return success === false ? reject('not accepted') : null
       const { code, message, is_transient: passing } = (error ?? {}) as { code?: number; message?: string; is_transient?: boolean }
       return status < 500 && code !== undefined && (passing || MENDED_LATER(code)) ? retry(message) : null

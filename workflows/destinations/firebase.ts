@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { judged, unsendable } from './classify-response.ts'
+import { classified, unsendable } from './classify-response.ts'
 import type { EventDestination } from './destination.ts'
 import { facts, revenueOf, type Value } from './facts.ts'
 import { fitted } from './fitted.ts'
@@ -36,7 +36,7 @@ export const firebase: EventDestination = {
       firebase_app_id: text(scope.settings, 'firebase_app_id'),
       api_secret: text(scope.settings, 'api_secret'),
     })
-    return judged(await postJson(scope, { url }, body))
+    return classified(await postJson(scope, { url }, body))
   },
 }
 

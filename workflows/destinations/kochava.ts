@@ -1,4 +1,4 @@
-import { judged, reject, retry, said, unsendable } from './classify-response.ts'
+import { classified, reject, retry, said, unsendable } from './classify-response.ts'
 import type { EventDestination } from './destination.ts'
 import { facts, known, revenueOf } from './facts.ts'
 import { deviceIds, personId, property } from './ids.ts'
@@ -38,7 +38,7 @@ export const kochava: EventDestination = {
       },
     }
     const url = vendorUrl(scope.settings, 'https://control.kochava.com', '/track/json')
-    return judged(await postJson(scope, { url }, body), (status, { success, error }) => {
+    return classified(await postJson(scope, { url }, body), (status, { success, error }) => {
       if (status >= 300 || success === undefined || said(success) === '1') return null
       return /app_?(id|guid)|account|auth|limit/i.test(said(error)) ? retry(error) : reject(error)
     })

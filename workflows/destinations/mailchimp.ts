@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { judged, unsendable } from './classify-response.ts'
+import { classified, unsendable } from './classify-response.ts'
 import type { EventDestination } from './destination.ts'
 import { asText, facts, isoTime } from './facts.ts'
 import { property } from './ids.ts'
@@ -29,6 +29,6 @@ export const mailchimp: EventDestination = {
     const member = createHash('md5').update(email.toLowerCase()).digest('hex')
     const list = encodeURIComponent(text(scope.settings, 'audience_id'))
     const url = vendorUrl(scope.settings, `https://${dataCenter}.api.mailchimp.com`, `/3.0/lists/${list}/members/${member}/events`)
-    return judged(await postJson(scope, { url, headers: { authorization: basicAuth('perennial', key) } }, body))
+    return classified(await postJson(scope, { url, headers: { authorization: basicAuth('perennial', key) } }, body))
   },
 }

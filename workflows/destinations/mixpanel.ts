@@ -1,4 +1,4 @@
-import { judged, reject } from './classify-response.ts'
+import { classified, reject } from './classify-response.ts'
 import type { EventDestination } from './destination.ts'
 import { facts, known } from './facts.ts'
 import { loginId, personId } from './ids.ts'
@@ -34,7 +34,7 @@ export const mixpanel: EventDestination = {
       },
     }
     const url = vendorUrl(scope.settings, 'https://api.mixpanel.com', '/import', { strict: 1 })
-    return judged(await postJson(scope, { url, headers: { authorization: basicAuth(token) } }, [event]), (status, body) =>
+    return classified(await postJson(scope, { url, headers: { authorization: basicAuth(token) } }, [event]), (status, body) =>
       // Behind some proxies a refused record comes with 200.
       status < 300 && (body.status === 0 || (body.code === 200 && body.num_records_imported === 0)) ? reject(body.error) : null,
     )

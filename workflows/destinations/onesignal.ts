@@ -1,4 +1,4 @@
-import { judged, reject, unsendable } from './classify-response.ts'
+import { classified, reject, unsendable } from './classify-response.ts'
 import type { EventDestination } from './destination.ts'
 import { facts, isoTime } from './facts.ts'
 import { fitted } from './fitted.ts'
@@ -28,7 +28,7 @@ export const onesignal: EventDestination = {
     const app = encodeURIComponent(text(scope.settings, 'app_id'))
     const url = vendorUrl(scope.settings, 'https://api.onesignal.com', `/apps/${app}/custom_events`)
     const headers = { authorization: `Key ${text(scope.settings, 'rest_api_key')}` }
-    return judged(await postJson(scope, { url, headers }, { events: [event] }), (status, { errors }) =>
+    return classified(await postJson(scope, { url, headers }, { events: [event] }), (status, { errors }) =>
       status < 300 && Array.isArray(errors) && errors.length > 0 ? reject(errors) : null,
     )
   },

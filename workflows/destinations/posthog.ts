@@ -1,4 +1,4 @@
-import { judged, retry } from './classify-response.ts'
+import { classified, retry } from './classify-response.ts'
 import type { EventDestination } from './destination.ts'
 import { facts, isoTime, known } from './facts.ts'
 import { deviceIds, ownProperties, personId, uuidOf } from './ids.ts'
@@ -37,7 +37,7 @@ export const posthog: EventDestination = {
       },
     }
     const url = vendorUrl(scope.settings, 'https://us.i.posthog.com', '/i/v0/e/')
-    return judged(await postJson(scope, { url }, body), (status, { quota_limited: limited }) =>
+    return classified(await postJson(scope, { url }, body), (status, { quota_limited: limited }) =>
       status < 300 && Array.isArray(limited) && limited.length > 0 ? retry('quota_limited') : null,
     )
   },

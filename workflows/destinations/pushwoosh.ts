@@ -1,4 +1,4 @@
-import { byStatus, judged, reject, said, unsendable } from './classify-response.ts'
+import { byStatus, classified, reject, said, unsendable } from './classify-response.ts'
 import type { EventDestination } from './destination.ts'
 import { facts, known } from './facts.ts'
 import { deviceIds, personId, property } from './ids.ts'
@@ -25,7 +25,7 @@ export const pushwoosh: EventDestination = {
     }
     const url = vendorUrl(scope.settings, 'https://api.pushwoosh.com', '/json/1.3/postEvent')
     const headers = { authorization: `Token ${text(scope.settings, 'api_token')}` }
-    return judged(await postJson(scope, { url, headers }, { request }), (status, { status_code: code, status_message: message }) => {
+    return classified(await postJson(scope, { url, headers }, { request }), (status, { status_code: code, status_message: message }) => {
       if (status >= 300 || typeof code !== 'number' || code === 200) return null
       // 210 is Pushwoosh's word for a wrong argument.
       return code < 300 ? reject(message) : { ...byStatus(code), error: said(message) || `status_${code}` }

@@ -1,4 +1,4 @@
-import { judged, reject } from './classify-response.ts'
+import { classified, reject } from './classify-response.ts'
 import type { EventDestination } from './destination.ts'
 import { facts, isoTime, known, revenueOf } from './facts.ts'
 import { fitted } from './fitted.ts'
@@ -39,7 +39,7 @@ export const segment: EventDestination = {
     }
     const url = vendorUrl(scope.settings, 'https://api.segment.io', '/v1/track')
     const headers = { authorization: basicAuth(text(scope.settings, 'write_key')) }
-    return judged(await postJson(scope, { url, headers }, body), (status, { success }) =>
+    return classified(await postJson(scope, { url, headers }, body), (status, { success }) =>
       status < 300 && success === false ? reject('not accepted') : null,
     )
   },

@@ -1,4 +1,4 @@
-import { judged, reject, retry, said, unsendable } from './classify-response.ts'
+import { classified, reject, retry, said, unsendable } from './classify-response.ts'
 import type { EventDestination } from './destination.ts'
 import { facts, revenueOf } from './facts.ts'
 import { fitted } from './fitted.ts'
@@ -50,7 +50,7 @@ export const singular: EventDestination = {
         purchase_transaction_id: revenue && occurrence.transaction?.transaction_id,
       },
     )
-    return judged(answer, (status, { status: verdict, reason }) => {
+    return classified(answer, (status, { status: verdict, reason }) => {
       if (status >= 300 || verdict !== 'error') return null
       return /api.?key|auth|limit/i.test(said(reason)) ? retry(reason) : reject(reason)
     })

@@ -1,4 +1,4 @@
-import { judged } from './classify-response.ts'
+import { classified } from './classify-response.ts'
 import type { EventDestination } from './destination.ts'
 import { facts, isoTime } from './facts.ts'
 import { loginId } from './ids.ts'
@@ -26,7 +26,7 @@ export const slack: EventDestination = {
       ...Object.entries(occurrence.properties ?? {}),
     ].map(([name, value]) => `• ${escaped(String(name))}: ${escaped(String(value))}`)
     const footer = `<!date^${occurrence.happened_at}^{date_short_pretty} {time}|${isoTime(occurrence.happened_at)}> · ${scope.deliveryId}`
-    return judged(
+    return classified(
       await postJson(
         scope,
         { url },

@@ -1,4 +1,4 @@
-import { byStatus, judged, unsendable } from './classify-response.ts'
+import { byStatus, classified, unsendable } from './classify-response.ts'
 import type { EventDestination } from './destination.ts'
 import { revenueOf } from './facts.ts'
 import { deviceIds, personId, property } from './ids.ts'
@@ -52,6 +52,6 @@ export const tenjin: EventDestination = {
         postcut: isPurchase && revenue.isProceeds ? 1 : null,
       },
     )
-    return judged(answer, (status, { code }) => (status < 300 && typeof code === 'number' && code !== 200 ? byStatus(code) : null))
+    return classified(answer, (status, { code }) => (status < 300 && typeof code === 'number' && code !== 200 ? byStatus(code) : null))
   },
 }

@@ -1,7 +1,7 @@
 import { FORMER_SIGNING_SECRET, SIGNING_SECRET } from '../../domain/integrations/config.ts'
 import type { Answer } from '../outgoing/request.ts'
 import { webhookHeaders } from '../outgoing/signature.ts'
-import { judged } from './classify-response.ts'
+import { classified } from './classify-response.ts'
 import type { EventDestination, Sent, Settings } from './destination.ts'
 import { nothingSent } from './nothing-sent.ts'
 import { webhookBody } from './webhook-body.ts'
@@ -13,7 +13,7 @@ const textOf = (settings: Settings, name: string): string | null => {
 
 /** Anything but 2xx is tried again, for it is the customer's own program and will be mended; 410 says that nobody will. */
 function judge(answer: Answer): Sent {
-  const sent = judged(answer)
+  const sent = classified(answer)
   if (sent.outcome !== 'reject') return sent
   return { ...sent, outcome: sent.httpStatus === 410 ? 'gone' : 'retry' }
 }

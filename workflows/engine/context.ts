@@ -3,8 +3,8 @@ import {
   type Attempt,
   endRun,
   finishRun,
-  holdFence,
   LeaseLost,
+  lockFence,
   type RecordedStep,
   suspendRun,
   writeStep,
@@ -72,7 +72,7 @@ export function runContext({ pool, policies, run, recorded, signals, at }: Conte
 
   async function fenced<T>(work: (tx: Tx, now: string) => Promise<T>): Promise<T> {
     const result = await transaction(pool, async tx => {
-      const now = await holdFence(tx, run)
+      const now = await lockFence(tx, run)
       for (const record of unrecorded) await record(tx)
       return work(tx, now)
     })

@@ -1,23 +1,23 @@
-import { finishRun, holdFence, LeaseLost, recordedSteps } from '../../domain/jobs/record.ts'
+import { finishRun, LeaseLost, lockFence, recordedSteps } from '../../domain/jobs/record.ts'
 import { beginRun, type ClaimedRun } from '../../domain/jobs/workflow-run.ts'
 import type { Pool } from '../../store/connect.ts'
 import { transaction } from '../../store/transaction.ts'
 import { Interrupted, runContext, StepFailed, Suspended } from './context.ts'
 import { type AtCrashPoint, NOWHERE } from './crash-point.ts'
-import type { Outcome, Performer, Signals } from './handler.ts'
+import type { JobHandler, Outcome, Signals } from './handler.ts'
 import type { Policies } from './policy.ts'
 import type { Workflow } from './workflow.ts'
 
 export type WorkflowDeps = { pool: Pool; policies: Policies; at?: AtCrashPoint }
 
 /** The runs of workflows, as promises that a worker turns. */
-export const workflowPerformers = (workflows: Workflow[], deps: WorkflowDeps): Performer[] =>
-  workflows.map(workflow => workflowPerformer(workflow, deps))
+export const workflowHandlers = (workflows: Workflow[], deps: WorkflowDeps): JobHandler[] =>
+  workflows.map(workflow => workflowHandler(workflow, deps))
 
-const workflowPerformer = (workflow: Workflow, deps: WorkflowDeps): Performer => ({
+const workflowHandler = (workflow: Workflow, deps: WorkflowDeps): JobHandler => ({
   kind: workflow.kind,
   concurrency: workflow.concurrency,
-  async perform(claimed, signals) {
+  async handle(claimed, signals) {
     const run = await beginRun(deps.pool, claimed)
     return run ? execute({ ...deps, workflow, run, signals }) : { is: 'lost' }
   },
@@ -49,7 +49,7 @@ async function execute({ pool, policies, workflow, run, signals, at = NOWHERE }:
   async function fail(error: StepFailed): Promise<Outcome> {
     try {
       await transaction(pool, async tx => {
-        await holdFence(tx, run)
+        await lockFence(tx, run)
         await workflow.failed(tx, run.environment, run.subject, error.cause ?? error)
         await finishRun(tx, run, 'failed', error.message)
       })

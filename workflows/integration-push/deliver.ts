@@ -2,9 +2,9 @@ import { DELIVERY_DUE } from '../../domain/deliveries/delivery.ts'
 import { loadDeliveries, type OpenDelivery } from '../../domain/deliveries/load.ts'
 import { recordFailure } from '../../domain/deliveries/record-failure.ts'
 import { type Delivered, recordDelivered } from '../../domain/deliveries/record-success.ts'
-import { dropPromise, expire, parkDeliveries } from '../../domain/deliveries/suspend.ts'
+import { deleteJob, expire, parkDeliveries } from '../../domain/deliveries/suspend.ts'
 import { openSettings } from '../../domain/integrations/config.ts'
-import type { Claimed } from '../../domain/jobs/job.ts'
+import type { ClaimedJob } from '../../domain/jobs/job.ts'
 import { LeaseLost } from '../../domain/jobs/record.ts'
 import type { Secrets } from '../../domain/projects/secrets.ts'
 import { batching } from '../../store/batching.ts'
@@ -12,7 +12,7 @@ import type { Pool } from '../../store/connect.ts'
 import type { EventDestination, Sent } from '../destinations/destination.ts'
 import { nothingSent } from '../destinations/nothing-sent.ts'
 import { type AtCrashPoint, NOWHERE } from '../engine/crash-point.ts'
-import type { Outcome, Performer, Signals } from '../engine/handler.ts'
+import type { JobHandler, Outcome, Signals } from '../engine/handler.ts'
 import { messageOf, type RetryPolicy, waitAfter } from '../engine/policy.ts'
 import type { Outgoing } from '../outgoing/request.ts'
 
@@ -26,9 +26,9 @@ export type DeliverDeps = {
 }
 
 /** Sends what is due to the integrations, and records what came of it. */
-export function deliverPerformer({ pool, secrets, outgoing, destinations, policy, at = NOWHERE }: DeliverDeps): Performer {
+export function deliveryHandler({ pool, secrets, outgoing, destinations, policy, at = NOWHERE }: DeliverDeps): JobHandler {
   const load = batching((numbers: readonly number[]) => loadDeliveries(pool, numbers))
-  const park = batching((claimed: readonly Claimed[]) => parkDeliveries(pool, claimed))
+  const park = batching((claimed: readonly ClaimedJob[]) => parkDeliveries(pool, claimed))
   const succeed = batching((items: readonly Delivered[]) => recordDelivered(pool, items), { max: 200 })
 
   async function send(delivery: OpenDelivery, { lease, halt }: Signals): Promise<Sent> {
@@ -48,7 +48,7 @@ export function deliverPerformer({ pool, secrets, outgoing, destinations, policy
     }
   }
 
-  async function fail(claimed: Claimed, delivery: OpenDelivery, sent: Sent, attempt: Delivered['attempt']): Promise<Outcome> {
+  async function fail(claimed: ClaimedJob, delivery: OpenDelivery, sent: Sent, attempt: Delivered['attempt']): Promise<Outcome> {
     if (sent.outcome === 'delivered') throw new Error('a success is no failure')
     const recorded = await recordFailure(pool, {
       claimed,
@@ -66,7 +66,7 @@ export function deliverPerformer({ pool, secrets, outgoing, destinations, policy
     return { is: 'suspended', why: `${why}, next attempt in ${Math.round(recorded.seconds)} s`, isRetry: true }
   }
 
-  async function attempt(claimed: Claimed, delivery: OpenDelivery, signals: Signals): Promise<Outcome> {
+  async function attempt(claimed: ClaimedJob, delivery: OpenDelivery, signals: Signals): Promise<Outcome> {
     if (signals.stopping.aborted) return { is: 'interrupted' }
     at('before-effect')
     if (signals.lease.aborted || !signals.isHeld()) return { is: 'lost' }
@@ -78,10 +78,10 @@ export function deliverPerformer({ pool, secrets, outgoing, destinations, policy
     return (await succeed({ claimed, delivery, attempt: tried })) ? { is: 'succeeded' } : { is: 'lost' }
   }
 
-  async function perform(claimed: Claimed, signals: Signals): Promise<Outcome> {
+  async function perform(claimed: ClaimedJob, signals: Signals): Promise<Outcome> {
     const delivery = await load(claimed.id)
     if (delivery === null) {
-      await dropPromise(pool, claimed)
+      await deleteJob(pool, claimed)
       return { is: 'succeeded' }
     }
     if (delivery.config.active === 1 || delivery.isProbe) return attempt(claimed, delivery, signals)
@@ -96,7 +96,7 @@ export function deliverPerformer({ pool, secrets, outgoing, destinations, policy
     concurrency: 1_024,
     perEnvironment: 256,
     perDestination: 32,
-    async perform(claimed, signals) {
+    async handle(claimed, signals) {
       try {
         const outcome = await perform(claimed, signals)
         at('delivery-recorded')

@@ -1,4 +1,4 @@
-import { judged } from '../destinations/classify-response.ts'
+import { classified } from '../destinations/classify-response.ts'
 import type { Sent } from '../destinations/destination.ts'
 import { nothingSent } from '../destinations/nothing-sent.ts'
 import { type GoogleTokens, serviceAccount } from '../outgoing/google-token.ts'
@@ -23,7 +23,7 @@ type Place = { ask: Asking; objects: string; uploads: string }
 
 /** What a bucket's answer comes to; what there is to say stands in `error.message`. */
 const judgedByGoogle = (answer: Answer): Sent =>
-  judged(answer, (status, body) => {
+  classified(answer, (status, body) => {
     const { message } = (body.error ?? {}) as { message?: unknown }
     const isFinal = status >= 400 && status < 500 && ![401, 403, 408, 429].includes(status)
     return status >= 400 && typeof message === 'string' ? { outcome: isFinal ? 'reject' : 'retry', error: keptText(message) } : null

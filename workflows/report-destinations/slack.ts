@@ -1,4 +1,4 @@
-import { judged } from '../destinations/classify-response.ts'
+import { classified } from '../destinations/classify-response.ts'
 import type { Sent } from '../destinations/destination.ts'
 import type { Outgoing } from '../outgoing/request.ts'
 import type { ReportDestination, ReportScope } from './report-destination.ts'
@@ -10,7 +10,7 @@ const escaped = (text: string) => text.replaceAll('&', '&amp;').replaceAll('<', 
 async function post(outgoing: Outgoing, text: string, { settings, signal }: ReportScope): Promise<Sent> {
   const body = JSON.stringify({ text: escaped(text) })
   const headers = { 'content-type': 'application/json' }
-  return judged(await outgoing.request({ method: 'POST', url: String(settings.webhook_url), headers, body, signal }))
+  return classified(await outgoing.request({ method: 'POST', url: String(settings.webhook_url), headers, body, signal }))
 }
 
 export const slack = (outgoing: Outgoing): ReportDestination => ({

@@ -1,4 +1,4 @@
-import { judged } from '../destinations/classify-response.ts'
+import { classified } from '../destinations/classify-response.ts'
 import type { Sent, Settings } from '../destinations/destination.ts'
 import { nothingSent } from '../destinations/nothing-sent.ts'
 import type { Outgoing } from '../outgoing/request.ts'
@@ -22,7 +22,7 @@ async function post(outgoing: Outgoing, id: string, body: string, { settings, en
     authorizationToken: text(settings.authorization_token),
     at: new Date(Date.now()),
   })
-  const sent = judged(await outgoing.request({ method: 'POST', url, headers, body, signal }))
+  const sent = classified(await outgoing.request({ method: 'POST', url, headers, body, signal }))
   if (sent.outcome !== 'reject') return sent
   // A receiver that is being mended answers anything; only 410 says that it is gone for good.
   return { ...sent, outcome: sent.httpStatus === 410 ? 'gone' : 'retry' }

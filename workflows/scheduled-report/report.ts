@@ -1,10 +1,10 @@
-import { beginReport, promiseDeliveries } from '../../domain/reports/begin-runs.ts'
+import { beginReport, scheduleDeliveries } from '../../domain/reports/begin-runs.ts'
 import { EXPORT_FAILED, exportOf, FILE_WORKFLOW, REPORT_WORKFLOW } from '../../domain/reports/run.ts'
 import { settleAll } from '../../domain/reports/settle.ts'
 import { StopRetrying } from '../engine/policy.ts'
 import type { Workflow } from '../engine/workflow.ts'
 import { type ExportDeps, failFile, makeFile } from '../export/export.ts'
-import type { Rush } from './start-gate.ts'
+import type { StartGate } from './start-gate.ts'
 
 /** Each is one transaction. */
 const STARTS = 8
@@ -27,7 +27,7 @@ export const scheduledReport: Workflow = {
  * Makes the file by the steps of an export, and hands it to the deliveries: one run for each destination, so that none waits for the
  * attempts of another. From then on they are the ones who end the report's run.
  */
-export const reportFile = (deps: ExportDeps, starts: Rush): Workflow => ({
+export const reportFile = (deps: ExportDeps, starts: StartGate): Workflow => ({
   kind: FILE_WORKFLOW.workflow,
   version: FILE_WORKFLOW.version,
   concurrency: FILES,
@@ -42,7 +42,7 @@ export const reportFile = (deps: ExportDeps, starts: Rush): Workflow => ({
           if (!file) throw new StopRetrying('its export is not kept any more')
           return file.id
         }),
-      published: steps => steps.transact('promise-deliveries', tx => promiseDeliveries(tx, environment, run)),
+      published: steps => steps.transact('promise-deliveries', tx => scheduleDeliveries(tx, environment, run)),
     })
   },
 

@@ -126,7 +126,7 @@ export async function finishedReportRun(place: Place): Promise<string> {
   return run.id
 }
 
-export const makers: Record<string, Make> = {
+export const resourceMakers: Record<string, Make> = {
   user_id: user,
   customer_id: user,
   identity_id: place => made(place, '/v4/identities', { identity_id: unique('person') }),

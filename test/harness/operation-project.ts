@@ -1,11 +1,11 @@
 import { createHash } from 'node:crypto'
 import type { TestApi } from './api.ts'
 import type { Described } from './described.ts'
+import { type OperationRequests, operationRequests, SANDBOX_ONLY } from './operation-requests.ts'
 import { projectRowsOf, type Rows, rowsOf } from './rows.ts'
-import { SANDBOX_ONLY, type World, world } from './world.ts'
 
-export type Scene = {
-  world: World
+export type OperationProject = {
+  requests: OperationRequests
   environment: number
   project: number
   /** All rows of the environment and of its project. */
@@ -13,19 +13,19 @@ export type Scene = {
 }
 
 /** A project of its own, so that whatever changes was changed by the test. */
-export async function sceneOf(api: TestApi, operation: Described): Promise<Scene> {
+export async function projectFor(api: TestApi, operation: Described): Promise<OperationProject> {
   const project = await api.newProject()
   const inSandbox = SANDBOX_ONLY.includes(operation.id)
   const environment = inSandbox ? project.sandboxEnvironment : project.production
   return {
-    world: world(api, inSandbox ? project.sandbox : project.secret),
+    requests: operationRequests(api, inSandbox ? project.sandbox : project.secret),
     environment,
     project: project.id,
     rows: async () => ({ environment: await rowsOf(api.pool, environment), project: await projectRowsOf(api.pool, project.id) }),
   }
 }
 
-export const countsOf = ({ environment, project }: Awaited<ReturnType<Scene['rows']>>) =>
+export const countsOf = ({ environment, project }: Awaited<ReturnType<OperationProject['rows']>>) =>
   Object.fromEntries([...Object.entries(environment), ...Object.entries(project)].map(([table, { count }]) => [table, count]))
 
 /** An Idempotency-Key that no other test uses. */

@@ -11,7 +11,7 @@ import { run } from './process.ts'
 const KEY = `sk_${'k'.repeat(40)}`
 
 /** A database with events, an API process on it, and what its workers are started with, to be killed. */
-export type CrashSite = {
+export type CrashFixture = {
   database: FreshDatabase
   folder: string
   call: Client
@@ -19,10 +19,10 @@ export type CrashSite = {
   end(): Promise<void>
 }
 
-export type CrashSiteOptions = { events: number; perBatch: number; people: number; partRows: number; more?: Record<string, string> }
+export type CrashFixtureOptions = { events: number; perBatch: number; people: number; partRows: number; more?: Record<string, string> }
 
 /** Events of `people` users in turn, with transaction ids t0, t1, …; leases of a second. `more`: of the processes' configuration. */
-export async function crashSite({ events, perBatch, people, partRows, more = {} }: CrashSiteOptions): Promise<CrashSite> {
+export async function crashFixture({ events, perBatch, people, partRows, more = {} }: CrashFixtureOptions): Promise<CrashFixture> {
   const database = await freshDatabase()
   const folder = await mkdtemp(join(tmpdir(), 'perennial-crash-'))
   const env = (role: string) => ({

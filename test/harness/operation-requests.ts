@@ -10,35 +10,35 @@ import {
   finishedReportRun,
   type Given,
   type Make,
-  makers,
   messenger,
   type Place,
   reportEnvironment,
+  resourceMakers,
   storeProductOf,
   unique,
-} from './makers.ts'
+} from './resource-makers.ts'
 import { finishReportRun } from './stored-report-run.ts'
 
 export type Request = { path: Given; query: Record<string, unknown>; body?: unknown }
 
 /** Fields and query parameters that name something; a list of them names as many. */
 const REFERENCES: Record<string, Make> = {
-  user_id: makers.user_id!,
-  customer_uid: makers.user_id!,
+  user_id: resourceMakers.user_id!,
+  customer_uid: resourceMakers.user_id!,
   entitlement_id: definition,
   permission_id: definition,
-  product_ids: makers.product_id!,
-  product_id: async (place, given) => storeProductOf(await makers.product_id!(place, given)),
-  segment_id: makers.segment_id!,
-  segments: makers.segment_id!,
-  screen: makers.screen_id!,
-  push: makers.push_id!,
-  remote_config_uid: makers.config_id!,
-  offering_uid: makers.offering_id!,
-  group_id: makers.group_id!,
+  product_ids: resourceMakers.product_id!,
+  product_id: async (place, given) => storeProductOf(await resourceMakers.product_id!(place, given)),
+  segment_id: resourceMakers.segment_id!,
+  segments: resourceMakers.segment_id!,
+  screen: resourceMakers.screen_id!,
+  push: resourceMakers.push_id!,
+  remote_config_uid: resourceMakers.config_id!,
+  offering_uid: resourceMakers.offering_id!,
+  group_id: resourceMakers.group_id!,
   integration_id: messenger,
-  'filter[experiment_uid][]': makers.experiment_id!,
-  'destinations.id': makers.integration_id!,
+  'filter[experiment_uid][]': resourceMakers.experiment_id!,
+  'destinations.id': resourceMakers.integration_id!,
   destination_ids: destinationOf,
 }
 export const isReference = (name: string) => Object.hasOwn(REFERENCES, name)
@@ -64,7 +64,9 @@ const BEFORE: Record<string, (place: Place, given: Given) => Promise<unknown>> =
     ask('POST', `/v4/remote-configurations/${config_id}/users/${user_id}`),
   v4ReplayAutomationRun: ({ ask }, { run_id }) => ask('POST', `/v4/automation-runs/${run_id}/cancel`),
   v4DetachUserFromExperiment: async (place, given) =>
-    place.ask('POST', `/v4/experiments/${given.experiment_id}/users/${given.user_id}`, { group_id: await makers.group_id!(place, given) }),
+    place.ask('POST', `/v4/experiments/${given.experiment_id}/users/${given.user_id}`, {
+      group_id: await resourceMakers.group_id!(place, given),
+    }),
 }
 
 /** Path parameters that are no common ones. */
@@ -73,7 +75,7 @@ const MAKERS_OF: Record<string, Record<string, Make>> = { v4ResendScheduledRepor
 /** Operations that the sandbox alone knows. */
 export const SANDBOX_ONLY = ['v4GetTestClock', 'v4AdvanceTestClock']
 
-export type World = {
+export type OperationRequests = {
   key: string
   place: Place
   /** Path parameters that name things made for this call. */
@@ -88,7 +90,7 @@ export type World = {
 }
 export type RawAddress = { path: Given; search?: string; segments?: Record<string, string> }
 
-export function world(api: Pick<TestApi, 'call' | 'pool'>, key: string): World {
+export function operationRequests(api: Pick<TestApi, 'call' | 'pool'>, key: string): OperationRequests {
   const place: Place = {
     environment: key.startsWith('test_') ? 'sandbox' : 'prod',
     async ask(method, path, body) {
@@ -105,7 +107,7 @@ export function world(api: Pick<TestApi, 'call' | 'pool'>, key: string): World {
   async function path(operation: Described): Promise<Given> {
     const given: Given = {}
     for (const name of pathParameters(operation)) {
-      const make = MAKERS_OF[operation.id]?.[name] ?? makers[name]
+      const make = MAKERS_OF[operation.id]?.[name] ?? resourceMakers[name]
       if (!make) throw new Error(`${operation.id}: no maker for the path parameter ${name}`)
       given[name] = await make(place, given)
     }
@@ -157,8 +159,8 @@ export const ENDS_KEY = ['v4RegenerateProjectSecret']
  * A world in which the operation may be called: what ends a key or sets up stores gets a project of its own, what the sandbox alone
  * knows the sandbox.
  */
-export async function worldOf(api: TestApi, operation: Described): Promise<World> {
+export async function requestsIn(api: TestApi, operation: Described): Promise<OperationRequests> {
   const ofItsOwn = ENDS_KEY.includes(operation.id) || operation.tag === 'Project Settings' || SANDBOX_ONLY.includes(operation.id)
   const project = ofItsOwn ? await api.newProject() : api.project
-  return world(api, SANDBOX_ONLY.includes(operation.id) ? project.sandbox : project.secret)
+  return operationRequests(api, SANDBOX_ONLY.includes(operation.id) ? project.sandbox : project.secret)
 }

@@ -1,15 +1,15 @@
 import { pino } from 'pino'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { takeRings } from '../../domain/jobs/sweep.ts'
+import { dispatchDue } from '../../domain/jobs/sweep.ts'
 import { createProject } from '../../domain/projects/create.ts'
 import { secretsFrom } from '../../domain/projects/secrets.ts'
 import { transaction } from '../../store/transaction.ts'
 import { startWorker } from '../../workers/main.ts'
-import type { Performer } from '../../workflows/engine/handler.ts'
+import type { JobHandler } from '../../workflows/engine/handler.ts'
 import { APP_SECRET } from '../harness/api.ts'
+import { idsOfBatches } from '../harness/batches.ts'
 import { type FreshDatabase, freshDatabase } from '../harness/database.ts'
 import { testQueue } from '../harness/queue.ts'
-import { standFor } from '../harness/rings.ts'
 import { until } from '../harness/until.ts'
 
 // Promises whose work hangs until the test lets it go: who gets a slot meanwhile?
@@ -35,17 +35,17 @@ const promise = (environment: number, from: number, to: number, destination: num
   )
 
 /** A worker whose work hangs, for everything but what `lets` go. */
-async function hanging(limits: Partial<Performer>, lets: (id: number) => boolean = () => false) {
+async function hanging(limits: Partial<JobHandler>, lets: (id: number) => boolean = () => false) {
   const begun: number[] = []
   let open = () => {}
   const gate = new Promise<void>(resolve => {
     open = resolve
   })
-  const performer: Performer = {
+  const handler: JobHandler = {
     kind: 'held',
     concurrency: 8,
     ...limits,
-    async perform({ id }) {
+    async handle({ id }) {
       begun.push(id)
       if (!lets(id)) await gate
       await database.pool.query(`delete from due where kind = 'held' and id = $1`, [id])
@@ -56,7 +56,7 @@ async function hanging(limits: Partial<Performer>, lets: (id: number) => boolean
     pool: database.pool,
     url: database.url,
     queue: await testQueue(database.url),
-    performers: [performer],
+    handlers: [handler],
     leaseMs: 30_000,
     log: pino({ level: 'silent' }),
   })
@@ -75,7 +75,7 @@ test('an environment whose work hangs leaves room for another one', async () => 
   await promise(b, 1000, 1000)
   await begins(begun, 1000)
   expect(begun.filter(id => id < 1000)).toHaveLength(6)
-  const { rows } = await database.pool.query('select sum(cardinality(ids))::int as untaken from rings')
+  const { rows } = await database.pool.query('select sum(cardinality(ids))::int as untaken from batches')
   expect(rows[0].untaken).toBeGreaterThan(400)
 })
 
@@ -110,7 +110,7 @@ test('what is asked for in bulk is rung after what happens now, and only into wh
   await database.pool.query('update due set priority = 1')
   await promise(a, 1000, 1009)
   await promise(b, 2000, 2009)
-  const ids = async (window: number) => standFor(database.pool, (await takeRings(database.pool, window))!.rings)
+  const ids = async (window: number) => idsOfBatches(database.pool, (await dispatchDue(database.pool, window))!.batches)
   const rung = await ids(40)
   expect(rung.slice(0, 20).sort()).toEqual([...Array.from({ length: 10 }, (_, i) => [1000 + i, 2000 + i])].flat().sort())
   expect(rung.slice(20).every(id => id < 1000)).toBe(true)

@@ -1,12 +1,12 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { insertDeliveries, type NewDelivery } from '../../domain/deliveries/insert.ts'
-import type { OwnRoom } from '../../domain/jobs/claim-on-insert.ts'
+import type { InsertCapacity } from '../../domain/jobs/claim-on-insert.ts'
 import { LOCK } from '../../store/advisory-locks.ts'
 import { transaction } from '../../store/transaction.ts'
-import type { Performer } from '../../workflows/engine/handler.ts'
+import type { JobHandler } from '../../workflows/engine/handler.ts'
 import { startApi, type TestApi } from '../harness/api.ts'
-import { type Bench, engineBench } from '../harness/engine.ts'
-import { holderOn } from '../harness/holder.ts'
+import { type EngineFixture, engineFixture } from '../harness/engine-fixture.ts'
+import { executorOn } from '../harness/executor.ts'
 import { type Hook, hook, must, post, sandbox } from '../harness/integrations.ts'
 import { storedIntegration } from '../harness/stored-integration.ts'
 import { until } from '../harness/until.ts'
@@ -72,9 +72,9 @@ describe('while no sweep comes to look', () => {
 })
 
 describe('what a holder is told it has room for', () => {
-  let bench: Bench
+  let bench: EngineFixture
   beforeAll(async () => {
-    bench = await engineBench()
+    bench = await engineFixture()
   })
   afterAll(() => bench.drop())
 
@@ -83,7 +83,7 @@ describe('what a holder is told it has room for', () => {
   /** Makes one promise, claimed if there is room. */
   const makeOne =
     (kind: string, id: number, before: () => Promise<unknown> = async () => {}) =>
-    async (room: OwnRoom | null) => {
+    async (room: InsertCapacity | null) => {
       await before()
       await bench.pool.query(
         `insert into due (kind, id, environment, due_at, fence, lease_until)
@@ -93,20 +93,20 @@ describe('what a holder is told it has room for', () => {
       const claimed = { kind, id, fence: 1, environment: bench.environment, destination: null }
       return { room, claimed: room ? [claimed] : [] }
     }
-  function performing(kind: string, limits: Partial<Performer> = {}) {
+  function performing(kind: string, limits: Partial<JobHandler> = {}) {
     const begun: number[] = []
     const end = Promise.withResolvers<void>()
-    const performer: Performer = {
+    const handler: JobHandler = {
       kind,
       concurrency: 100,
       ...limits,
-      async perform({ id }) {
+      async handle({ id }) {
         begun.push(id)
         await end.promise
         return { is: 'lost' }
       },
     }
-    return { begun, holding: holderOn(bench.pool, performer), open: () => end.resolve() }
+    return { begun, holding: executorOn(bench.pool, handler), open: () => end.resolve() }
   }
 
   test('is held once it is made; whoever finds the room taken then gives back what it has made', async () => {
@@ -117,11 +117,11 @@ describe('what a holder is told it has room for', () => {
       if (++asking === 2) both.resolve()
       await both.promise
     }
-    const made = await Promise.all([1, 2].map(id => holding.making('crowded', bench.environment, makeOne('crowded', id, together))))
+    const made = await Promise.all([1, 2].map(id => holding.claimOnInsert('crowded', bench.environment, makeOne('crowded', id, together))))
     expect(made.map(({ room }) => room)).toEqual([1, 2].map(() => ({ most: 1, fullDestinations: [], leaseMs: 60_000 })))
     expect(begun).toHaveLength(1)
     expect(await due('crowded')).toEqual([1, 2].map(id => ({ id, fence: 1, leased: id === begun[0] })))
-    const third = await holding.making('crowded', bench.environment, makeOne('crowded', 3))
+    const third = await holding.claimOnInsert('crowded', bench.environment, makeOne('crowded', 3))
     expect(third.room).toBeNull()
     open()
     await holding.stop()
@@ -129,14 +129,14 @@ describe('what a holder is told it has room for', () => {
 
   test('is nothing for a kind that is not turned here, or a process that stops; what it was told before, it gives back', async () => {
     const { begun, holding, open } = performing('stopping')
-    expect((await holding.making('other', bench.environment, makeOne('other', 1))).room).toBeNull()
+    expect((await holding.claimOnInsert('other', bench.environment, makeOne('other', 1))).room).toBeNull()
     open()
-    await holding.making(
+    await holding.claimOnInsert(
       'stopping',
       bench.environment,
       makeOne('stopping', 1, () => holding.stop()),
     )
-    expect((await holding.making('stopping', bench.environment, makeOne('stopping', 2))).room).toBeNull()
+    expect((await holding.claimOnInsert('stopping', bench.environment, makeOne('stopping', 2))).room).toBeNull()
     expect(begun).toEqual([])
     expect(await due('stopping')).toEqual([
       { id: 1, fence: 1, leased: false },
@@ -160,7 +160,7 @@ describe('what a holder is told it has room for', () => {
         partition: 0,
         log_offset: i,
       }))
-    const insert = (room: OwnRoom | null, ...integrations: number[]) =>
+    const insert = (room: InsertCapacity | null, ...integrations: number[]) =>
       transaction(bench.pool, tx => insertDeliveries(tx, bench.environment, wanted(...integrations), room))
     const room = { most: 4, fullDestinations: [full], leaseMs: 60_000 }
     expect((await insert(room, open, full, paused, open)).map(({ destination, fence }) => [destination, fence])).toEqual([

@@ -37,7 +37,7 @@ export const thrown = (sent: Promise<unknown>) =>
   )
 
 /** A service with Firebase and OneSignal beside it, which take everything until they are told otherwise. */
-export async function pushGround() {
+export async function pushFixture() {
   const api: TestApi = await startApi()
   const out = outgoing({ allowPrivateNetwork: true })
   const account = googleAccount(() => `${google.url}/token`)
@@ -97,4 +97,4 @@ export async function pushGround() {
     },
   }
 }
-export type PushGround = Awaited<ReturnType<typeof pushGround>>
+export type PushFixture = Awaited<ReturnType<typeof pushFixture>>

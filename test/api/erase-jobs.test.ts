@@ -2,15 +2,15 @@ import { createHash } from 'node:crypto'
 import { setTimeout as delay } from 'node:timers/promises'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { partitionOf } from '../../domain/events/partition.ts'
-import { holdFence, LeaseLost } from '../../domain/jobs/record.ts'
+import { LeaseLost, lockFence } from '../../domain/jobs/record.ts'
 import { consumeBatch } from '../../domain/log/consume.ts'
-import { holdConsumer } from '../../domain/log/consumer.ts'
+import { lockConsumer } from '../../domain/log/consumer.ts'
 import { transaction } from '../../store/transaction.ts'
 import { startApi, type TestApi } from '../harness/api.ts'
 import { consumer } from '../harness/consume.ts'
 import { eraseUser } from '../harness/erasure.ts'
 import { item } from '../harness/events.ts'
-import { deliveryRow, integrationRow, runRow } from '../harness/promises.ts'
+import { deliveryRow, integrationRow, runRow } from '../harness/job-rows.ts'
 import { userOf } from '../harness/purchases.ts'
 import { tracesOf } from '../harness/traces.ts'
 import { until } from '../harness/until.ts'
@@ -21,7 +21,7 @@ beforeAll(async () => {
   api = await startApi()
   environment = api.project.production
   for (const consumer of ['automations', 'integrations'] as const)
-    await transaction(api.pool, tx => holdConsumer(tx, consumer, environment))
+    await transaction(api.pool, tx => lockConsumer(tx, consumer, environment))
 })
 afterAll(() => api.stop())
 
@@ -58,7 +58,7 @@ async function entangle(user: string, integrations: number[]): Promise<void> {
     await deliveryRow(pool, environment, { ...row, status: 'retrying', dueAt: now() })
     // The next in the lane.
     await deliveryRow(pool, environment, { ...row, status: 'pending' })
-    await pool.query('insert into delivery_lanes values ($1, $2, $3)', [environment, integration, user])
+    await pool.query('insert into ordering_keys values ($1, $2, $3)', [environment, integration, user])
   }
   await pool.query(
     `insert into pending_screens (environment, id, user_id, screen_id, automation_id, run_id, step_id, created_at, expires_at)
@@ -176,7 +176,7 @@ test('a worker that has a delivery of theirs in hand records it before, or finds
     const claimed = { kind: 'delivery', id: number, fence: 7, environment, destination: integration }
     const record = async (pauseMs: number) =>
       transaction(api.pool, async tx => {
-        await holdFence(tx, claimed)
+        await lockFence(tx, claimed)
         await delay(pauseMs)
         await tx.query(`update deliveries set status = 'delivered', ended_at = now(), attempts = $2 where number = $1`, [
           number,

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { rush } from '../../workflows/scheduled-report/start-gate.ts'
+import { startGate } from '../../workflows/scheduled-report/start-gate.ts'
 
 const NEVER = 2 ** 31 - 1
 
@@ -13,7 +13,7 @@ function gate() {
 }
 
 test('whoever waits for the starts goes on when the last of them has ended, well or not', async () => {
-  const starts = rush(NEVER)
+  const starts = startGate(NEVER)
   const [one, other] = [gate(), gate()]
   const told: string[] = []
   const first = starts.during(() => one.passed)
@@ -33,11 +33,11 @@ test('whoever waits for the starts goes on when the last of them has ended, well
 })
 
 test('nobody waits where nothing starts', async () => {
-  await rush(NEVER).over()
+  await startGate(NEVER).over()
 })
 
 test('starts that never end do not hold up the files', async () => {
-  const starts = rush(1)
+  const starts = startGate(1)
   void starts.during(() => gate().passed)
   await starts.over()
 })

@@ -6,7 +6,7 @@ import type { Tx } from '../../store/connect.ts'
 import { transaction } from '../../store/transaction.ts'
 import { startWorker, type Worker } from '../../workers/main.ts'
 import type { Queue } from '../../workers/queue.ts'
-import { workflowPerformers } from '../../workflows/engine/execute.ts'
+import { workflowHandlers } from '../../workflows/engine/execute.ts'
 import type { Policies } from '../../workflows/engine/policy.ts'
 import type { RunContext, Workflow } from '../../workflows/engine/workflow.ts'
 import { APP_SECRET } from './api.ts'
@@ -20,7 +20,7 @@ export const QUICK: Policies = {
   step: { waits: [0.02, 0.02, 0.02, 0.02], attemptLimitMs: 5_000 },
 }
 
-export type Bench = FreshDatabase & {
+export type EngineFixture = FreshDatabase & {
   environment: number
   otherEnvironment: number
   /** Starts a worker with its own queue, unless one is given. */
@@ -42,7 +42,7 @@ export const workflow = (kind: string, run: (context: RunContext) => Promise<voi
 })
 
 /** A database with one project, and workers to be started on it. */
-export async function engineBench(): Promise<Bench> {
+export async function engineFixture(): Promise<EngineFixture> {
   const database = await freshDatabase()
   const { pool, url } = database
   const project = await transaction(pool, tx => createProject(tx, secretsFrom(APP_SECRET), { name: 'Engine' }))
@@ -58,7 +58,7 @@ export async function engineBench(): Promise<Bench> {
         pool,
         url,
         queue: queue ?? (await testQueue(url)),
-        performers: workflowPerformers(workflows, { pool, policies }),
+        handlers: workflowHandlers(workflows, { pool, policies }),
         leaseMs,
         log: pino({ level: 'silent' }),
       })

@@ -1,6 +1,6 @@
 import type { Pool } from '../../store/connect.ts'
 
-export type Bought = {
+export type RecordedPurchase = {
   at: string
   amount?: number
   currency?: string
@@ -17,7 +17,7 @@ export type Bought = {
 }
 
 /** Recorded transactions of one user and one lineage, as the recording of purchases leaves them. */
-export async function bought(pool: Pool, environment: number, user: string, rows: Bought[]): Promise<void> {
+export async function recordPurchases(pool: Pool, environment: number, user: string, rows: RecordedPurchase[]): Promise<void> {
   const lineage = await pool.query(
     `insert into lineages (environment, platform, lineage, user_id) values ($1, 'app_store', gen_random_uuid()::text, $2) returning id`,
     [environment, user],

@@ -14,7 +14,7 @@ export const DRIVERS = ['pg-boss', 'bullmq'] as const
 export type Driver = (typeof DRIVERS)[number]
 
 /** The product in processes of its own, under load: an API, a receiver that takes everything, and workers as they are asked for. */
-export type Site = {
+export type Installation = {
   pool: Pool
   redis: TestRedis | undefined
   api: Running
@@ -30,7 +30,7 @@ export type Site = {
   end(): Promise<void>
 }
 
-export type SiteOptions = {
+export type InstallationOptions = {
   driver: Driver
   /** Of the test's own; without one, a fresh database on the suite's server. */
   database?: { url: string; pool: Pool; drop(): Promise<void> }
@@ -38,7 +38,12 @@ export type SiteOptions = {
   isSandbox?: boolean
 }
 
-export async function startSite({ driver, database: own, leaseSeconds = 1, isSandbox = false }: SiteOptions): Promise<Site> {
+export async function startInstallation({
+  driver,
+  database: own,
+  leaseSeconds = 1,
+  isSandbox = false,
+}: InstallationOptions): Promise<Installation> {
   const undo: (() => Promise<unknown>)[] = []
   const end = async () => {
     for (const step of undo.splice(0).reverse()) await step()
@@ -89,7 +94,7 @@ export async function startSite({ driver, database: own, leaseSeconds = 1, isSan
 }
 
 /** Ends what waits, and holds what was promised against what was done. */
-export async function expectAllKept({ call, pool, sink: to }: Site, load: Load): Promise<void> {
+export async function expectAllKept({ call, pool, sink: to }: Installation, load: Load): Promise<void> {
   await endLoad(call, load)
   await settled(pool, 90_000)
   await expectKept(pool, call, load, to)

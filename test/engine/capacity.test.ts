@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { slots } from '../../workers/capacity.ts'
+import { capacity } from '../../workers/capacity.ts'
 import { WINDOW } from '../../workers/sweep.ts'
 
 const candidates = (environment: number, destination: number | null, count: number, until = Number.POSITIVE_INFINITY) =>
@@ -7,7 +7,7 @@ const candidates = (environment: number, destination: number | null, count: numb
 
 test('whatever may be rung of one environment is kept in mind while it has no room, and nothing twice', () => {
   const perform = async () => ({ is: 'succeeded' as const })
-  const room = slots({ kind: 'job', concurrency: 10, perEnvironment: 1, perform })
+  const room = capacity({ kind: 'job', concurrency: 10, perEnvironment: 1, handle: perform })
   const rung = candidates(1, null, WINDOW / 2)
   const turns: number[] = []
   const first = room.admit(rung)
@@ -22,7 +22,7 @@ test('whatever may be rung of one environment is kept in mind while it has no ro
 
 test('what a sweep may claim keeps its room meanwhile: no environment and no destination has more than its limit', () => {
   const perform = async () => ({ is: 'succeeded' as const })
-  const room = slots({ kind: 'job', concurrency: 400, perEnvironment: 100, perDestination: 20, perform })
+  const room = capacity({ kind: 'job', concurrency: 400, perEnvironment: 100, perDestination: 20, handle: perform })
   expect(room.admit([...candidates(1, null, 100), ...candidates(2, 7, 16), ...candidates(3, 8, 15)])).toHaveLength(131)
   const offer = room.offer()
   expect(offer).toEqual({ most: 5, fullEnvironments: [1], fullDestinations: [7] })
@@ -36,7 +36,7 @@ test('what a sweep may claim keeps its room meanwhile: no environment and no des
 })
 
 test('what is held for us for too short a time when there is room for it is forgotten, and what is rung later has its place', () => {
-  const room = slots({ kind: 'job', concurrency: 10, perEnvironment: 2, perform: async () => ({ is: 'succeeded' }) })
+  const room = capacity({ kind: 'job', concurrency: 10, perEnvironment: 2, handle: async () => ({ is: 'succeeded' }) })
   const [first, second] = room.admit(candidates(1, null, 5, performance.now() + 900))
   expect(room.admit(candidates(2, null, 2))).toHaveLength(2)
   for (const { claimed } of [first!, second!]) room.vacate(claimed)
@@ -47,7 +47,7 @@ test('what is held for us for too short a time when there is room for it is forg
 })
 
 test('a ring for which there is no room is parked until there is, or its time is over', () => {
-  const room = slots({ kind: 'job', concurrency: 10, perEnvironment: 1, perform: async () => ({ is: 'succeeded' }) })
+  const room = capacity({ kind: 'job', concurrency: 10, perEnvironment: 1, handle: async () => ({ is: 'succeeded' }) })
   const [one, two] = [1, 2].map(environment => [{ environment, destination: null }])
   expect([room.surelyFits(1), room.hasRoomFor(one!)]).toEqual([true, true])
   const [held] = room.admit(candidates(1, null, 2))
@@ -66,7 +66,7 @@ test('a ring for which there is no room is parked until there is, or its time is
 })
 
 test('no more are admitted than there are slots, however many a ring stands for', () => {
-  const room = slots({ kind: 'job', concurrency: 3, perform: async () => ({ is: 'succeeded' }) })
+  const room = capacity({ kind: 'job', concurrency: 3, handle: async () => ({ is: 'succeeded' }) })
   const admitted = room.admit(candidates(1, null, 5))
   expect([admitted.length, room.free()]).toEqual([3, 0])
   room.vacate(admitted[0]!.claimed)
@@ -74,6 +74,6 @@ test('no more are admitted than there are slots, however many a ring stands for'
 })
 
 test('who has little room left offers none', () => {
-  const room = slots({ kind: 'job', concurrency: 49, perform: async () => ({ is: 'succeeded' }) })
+  const room = capacity({ kind: 'job', concurrency: 49, handle: async () => ({ is: 'succeeded' }) })
   expect(room.offer()).toBeNull()
 })

@@ -1,14 +1,14 @@
 import { pino } from 'pino'
 import type { Pool } from '../../store/connect.ts'
-import { type HolderOptions, holder } from '../../workers/executor.ts'
-import type { Performer } from '../../workflows/engine/handler.ts'
+import { type ExecutorOptions, executor } from '../../workers/executor.ts'
+import type { JobHandler } from '../../workflows/engine/handler.ts'
 
 /** A holder of one kind, without the worker around it. */
-export const holderOn = (pool: Pool, performer: Performer, options: Partial<HolderOptions> = {}) =>
-  holder({
+export const executorOn = (pool: Pool, handler: JobHandler, options: Partial<ExecutorOptions> = {}) =>
+  executor({
     pool,
     beating: pool,
-    performers: [performer],
+    handlers: [handler],
     leaseMs: 60_000,
     log: pino({ level: 'silent' }),
     onOutcome: () => {},
