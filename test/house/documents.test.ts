@@ -1,35 +1,58 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 
-const read = (file: string) => readFileSync(new URL(`../../${file}`, import.meta.url), 'utf8')
+const ROOT = new URL('../../', import.meta.url)
+const read = (file: string) => readFileSync(new URL(file, ROOT), 'utf8')
+const pages = readdirSync(new URL('docs', ROOT))
+  .filter(file => file.endsWith('.md'))
+  .map(file => `docs/${file}`)
 
-test('the table of the README names every variable that is read, and no other', () => {
+/** Paths of the files that a page links to, from the root of the repository. */
+const targetsOf = (page: string): string[] =>
+  [...read(page).matchAll(/\]\((?!https?:|#)([^)#]+)(?:#[^)]*)?\)/g)].map(([, target]) =>
+    new URL(target!, new URL(page, ROOT)).href.slice(ROOT.href.length),
+  )
+
+test('the page about configuration names every variable that is read, and no other', () => {
   const known = new Set([...read('app/config.ts').matchAll(/'(PORT|ROLE|[A-Z][A-Z0-9]*_[A-Z0-9_]+)'/g)].map(([, name]) => name))
-  const [, table = ''] = /\n## Configuration\n([\s\S]*?)\n## /.exec(read('README.md')) ?? []
-  const rows = table.split('\n').filter(line => line.startsWith('|'))
+  const rows = read('docs/configuration.md')
+    .split('\n')
+    .filter(line => line.startsWith('|'))
   const named = rows.flatMap(row => [...row.split('|')[1]!.matchAll(/`([A-Z0-9_]+)`/g)].map(([, name]) => name))
   expect(known.size).toBeGreaterThan(20)
   expect([...named].sort()).toEqual([...known].sort())
 })
 
-test('the README leads to every file of docs', () => {
-  const readme = read('README.md')
-  const files = readdirSync(new URL('../../docs', import.meta.url)).filter(file => file.endsWith('.md'))
-  expect(files.filter(file => !readme.includes(`](docs/${file})`))).toEqual([])
+test('the README is read in one sitting: at most 120 lines', () => {
+  expect(read('README.md').trimEnd().split('\n').length).toBeLessThanOrEqual(120)
 })
 
+test('the README, or a page of docs that it links to, leads to every page of docs', () => {
+  const direct = targetsOf('README.md')
+  const reached = new Set([...direct, ...direct.filter(page => pages.includes(page)).flatMap(targetsOf)])
+  expect(pages.filter(page => !reached.has(page))).toEqual([])
+})
+
+/** The anchor that GitHub gives a heading. */
+const anchorOf = (heading: string) =>
+  heading
+    .toLowerCase()
+    .replaceAll(/[^\p{L}\p{N}\s_-]/gu, '')
+    .replaceAll(' ', '-')
+
 test('what the documents lead to is there', () => {
-  const gone = ['README.md', ...readdirSync(new URL('../../docs', import.meta.url)).map(file => `docs/${file}`)].flatMap(file => {
-    const targets = [...read(file).matchAll(/\]\((?!https?:|#)([^)#]+)(?:#[^)]*)?\)/g)].map(([, target]) => target!)
-    return targets.filter(target => {
-      const url = new URL(target, new URL(`../../${file}`, import.meta.url))
+  const documents = ['README.md', 'examples/README.md', 'bench/README.md', 'clients/typescript/README.md', ...pages]
+  const gone = documents.flatMap(page =>
+    [...read(page).matchAll(/\]\((?!https?:)([^)#]*)(?:#([^)]*))?\)/g)].flatMap(([link, target, anchor]) => {
+      const url = new URL(target === '' ? page.split('/').at(-1)! : target!, new URL(page, ROOT))
       try {
-        readFileSync(url)
-        return false
+        const text = readFileSync(url, 'utf8')
+        const anchors = [...text.matchAll(/^#+ (.+)$/gm)].map(([, heading]) => anchorOf(heading!))
+        return anchor === undefined || anchors.includes(anchor) ? [] : [`${page}: ${link}`]
       } catch (error) {
-        return (error as NodeJS.ErrnoException).code !== 'EISDIR'
+        return (error as NodeJS.ErrnoException).code === 'EISDIR' ? [] : [`${page}: ${link}`]
       }
-    })
-  })
+    }),
+  )
   expect(gone).toEqual([])
 })

@@ -6,7 +6,7 @@ import { advance, must, sandbox } from '../harness/integrations.ts'
 import { launch } from '../harness/process.ts'
 import { until } from '../harness/until.ts'
 
-// The walk-through of the README, with its receiver as a process of its own that verifies every request.
+// The walk-through of the docs (docs/walk-through.md), with its receiver as a process of its own that verifies every request.
 
 let api: TestApi
 let call: Client
