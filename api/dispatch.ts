@@ -23,10 +23,10 @@ export type Incoming = {
 }
 export type Outgoing = { status: number; headers: Record<string, string>; body: string | null }
 
-/** Whether an answer agrees with the description; gives the reason when not. */
+/** Compares an answer with the description and reports every difference. */
 export type AnswerCheck = (description: OperationDescription, status: number, body: unknown) => void
 
-/** From a route and a caller to an answer: permission, body, validation, the operation, in the order of the conventions. */
+/** Answers the request of a known caller on a known route: permission, body, validation, operation, in the order of the conventions. */
 export async function dispatch(
   { description, operation }: Route,
   incoming: Incoming,
@@ -40,7 +40,7 @@ export async function dispatch(
   const body = description.body ? await readBody(request, description.body.limit) : undefined
   const key = description.idempotent ? idempotencyKey(request.headers['idempotency-key'] as string | undefined) : undefined
   const { values: query, faults } = parseQuery(search, description.query)
-  // Before validation fills in defaults: a repeat is the same request only when it was sent the same.
+  // Validation fills in defaults, so the hash comes before it: a repeat is the same request only when the caller sends the same.
   const hash = key === undefined ? undefined : requestHash(path, query, body)
   validate(description, parameters, query, body, faults)
 
@@ -55,17 +55,20 @@ export async function dispatch(
     return {
       status: description.status,
       body: reply.body === undefined ? null : JSON.stringify(reply.body),
-      // 201 and 202 say where the object is.
+      // The answers 201 and 202 name the address of the object.
       location: (description.status === 201 || description.status === 202) && url ? url : null,
       headers: reply.headers ?? {},
-      user: personOf(parameters, body, reply.body),
+      user: userOf(parameters, body, reply.body),
     }
   }
 
-  /** A refusal on the way there is one of the operation itself, to be kept like any other: it comes back when it is asked for. */
+  /**
+   * Runs the operation's preparation. A refusal there is a refusal of the operation: the transaction throws it again, so that it is stored
+   * as the idempotent answer.
+   */
   async function prepare(): Promise<() => unknown> {
     if (operation.mode !== 'transaction' || !operation.prepare) return () => undefined
-    // A repeat gets the answer that is kept: nobody is asked again for its sake.
+    // A repeat gets the stored answer, so it needs no preparation.
     if (key !== undefined && (await findAnswer(deps.pool, environment, description.id, key))) return () => undefined
     try {
       const value = await operation.prepare({ ...call, db: deps.pool } as never)
@@ -86,7 +89,7 @@ export async function dispatch(
         const run = () => answer(async () => operation.handle({ ...call, tx, prepared: prepared() } as never))
         return key === undefined || hash === undefined
           ? run()
-          : once(tx, { environment, operation: description.id, key, hash, user: personOf(parameters, body, undefined) }, run)
+          : once(tx, { environment, operation: description.id, key, hash, user: userOf(parameters, body, undefined) }, run)
       },
       error => isLogConflict(error) || isTransactionConflict(error),
     )
@@ -96,16 +99,16 @@ export async function dispatch(
   return { status, body: text, headers: { ...(status < 300 && operation.headers), ...headers, ...(location && { Location: location }) } }
 }
 
-/** Whom a request is about: by its path, else by what it says or makes. */
-function personOf(path: Record<string, string>, body: unknown, answer: unknown): string | null {
+/** The user of a request: named in the path, else in the answer, else in the body. The stored answer is erased together with the user. */
+function userOf(path: Record<string, string>, body: unknown, answer: unknown): string | null {
   const named = path.user_id ?? path.customer_id
   if (named !== undefined) return named
   const { object, id, user_id } = (answer ?? {}) as Record<string, unknown>
-  const person = object === 'user' ? id : (user_id ?? (body as Record<string, unknown> | null | undefined)?.user_id)
-  return typeof person === 'string' ? person : null
+  const user = object === 'user' ? id : (user_id ?? (body as Record<string, unknown> | null | undefined)?.user_id)
+  return typeof user === 'string' ? user : null
 }
 
-/** All faults of path, query and body at once. */
+/** Refuses with all faults of path, query and body at once. */
 function validate(
   description: OperationDescription,
   path: unknown,
@@ -116,10 +119,10 @@ function validate(
   const { validate } = description
   const all = [...faults]
   const seen = new Set(faults.map(fault => fault.field))
-  const collect = (place: 'path' | 'query' | 'body', value: unknown) => {
-    const validator = validate[place]
+  const collect = (part: 'path' | 'query' | 'body', value: unknown) => {
+    const validator = validate[part]
     if (validator && !validator(value))
-      all.push(...details(validator.errors, place, value).filter(fault => place === 'body' || !seen.has(fault.field)))
+      all.push(...details(validator.errors, part, value).filter(fault => part === 'body' || !seen.has(fault.field)))
   }
   collect('path', path)
   collect('query', query)

@@ -17,7 +17,7 @@ export type OperationalDeps = { pool: Pool; secrets: Secrets; storage: FileStora
 const DESCRIPTION = new URL('../schemas/generated/openapi.json', import.meta.url)
 const DOCS = new URL('../web/docs/', import.meta.url)
 const SWAGGER = pathToFileURL(createRequire(import.meta.url).resolve('swagger-ui-dist/swagger-ui.css'))
-/** Everything that the reference page loads; nothing comes from elsewhere. */
+/** All files that the reference page loads. It loads nothing from other servers. */
 const PAGE: Record<string, URL> = {
   '/docs': new URL('index.html', DOCS),
   '/docs/page.js': new URL('page.js', DOCS),
@@ -33,7 +33,7 @@ const POLICY = "default-src 'self'; style-src 'self' 'unsafe-inline'; img-src 's
 
 type Handler = (ctx: Koa.Context) => Promise<void>
 
-/** What readiness shows: sums first, then which kinds and readers they come from. */
+/** The figures of `/readyz`: sums, then their parts by kind of job and by consumer. */
 function figures({ late, lag, setAside, orphans }: Drift) {
   const some = late.filter(({ overdue }) => overdue > 0)
   return {
@@ -47,7 +47,7 @@ function figures({ late, lag, setAside, orphans }: Drift) {
   }
 }
 
-/** Addresses that are no operations and need no key; everything else goes on to the API. */
+/** Answers the addresses that are no operations and need no key. All other requests go on to the API. */
 export function operationalRoutes(deps: OperationalDeps): Koa.Middleware {
   const { pool, metrics } = deps
   const description = readFile(DESCRIPTION, 'utf8')

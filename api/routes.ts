@@ -37,7 +37,7 @@ import * as userEntitlements from './v4/user-entitlements.ts'
 import * as userProperties from './v4/user-properties.ts'
 import * as users from './v4/users.ts'
 
-/** One handler for every operation of the description: a missing or ill-typed one fails the type check. */
+/** One operation for each entry of the description. A missing operation, or one of the wrong type, fails the type check. */
 const operations: { [Id in OperationId]: Operation<Id> } = {
   ...auditLog,
   ...automationBacktest,

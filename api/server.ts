@@ -1,18 +1,18 @@
-import { randomUUID } from 'node:crypto'
-import { createServer, type Server } from 'node:http'
+import { createServer } from 'node:http'
 import Koa from 'koa'
 import type { Logger } from 'pino'
-import type { KeyOwner } from '../domain/projects/keys.ts'
 import { authenticator } from './authenticate.ts'
 import { promptClose } from './close.ts'
-import { discardBody } from './discard-body.ts'
-import { type AnswerCheck, dispatch } from './dispatch.ts'
+import type { Context, Layer, Match, State } from './context.ts'
+import { type AnswerCheck, dispatch, type Route } from './dispatch.ts'
 import { invalidData, Problem, problemOf } from './errors.ts'
 import type { HttpMetrics } from './metrics.ts'
+import { observe, requestId } from './observe.ts'
 import type { ApiDeps } from './operation.ts'
 import { type OperationalDeps, operationalRoutes } from './operational.ts'
 import { type OperatorDeps, operatorRoutes } from './operator.ts'
 import { allowanceHeaders, type RateLimit, rateLimiter } from './rate-limit.ts'
+import { HEADER_BYTES, refuseRaw } from './refuse-raw.ts'
 import { router } from './router.ts'
 import { routes } from './routes.ts'
 
@@ -26,55 +26,32 @@ export type ServerDeps = ApiDeps &
     checkAnswer: AnswerCheck
   }
 
-type State = { requestId: string; operation: string; owner?: KeyOwner }
-type Context = Koa.ParameterizedContext<State>
 type App = Koa<State, { state: State }>
 
-const REQUEST_ID = /^[A-Za-z0-9._-]{1,128}$/
-const API = /^\/v[34](\/|$)/
-
-/** What a request meets, in order. */
+/** The layers that a request passes, in order. Failures stand inside of the log, so that the log shows the status of the answer. */
 export function application(deps: ServerDeps): App {
   const app: App = new Koa()
   app.silent = true
-  for (const layer of [observe(deps), failures(deps), operationalRoutes(deps), operatorRoutes(deps), api(deps)])
-    app.use(layer as Koa.Middleware<State, { state: State }>)
+  const layers = [
+    requestId,
+    observe(deps),
+    failures(deps),
+    operationalRoutes(deps) as Layer,
+    operatorRoutes(deps) as Layer,
+    apiOnly,
+    router(routes),
+    authenticate(deps),
+    limitRate(deps),
+    answer(deps),
+  ]
+  for (const layer of layers) app.use(layer as Koa.Middleware<State, { state: State }>)
   return app
 }
 
-/** Request id, one log line, two metrics. */
-const observe =
-  ({ log, metrics }: ServerDeps) =>
-  async (ctx: Context, next: Koa.Next) => {
-    const began = performance.now()
-    const given = ctx.req.headers['x-request-id'] as string | undefined
-    ctx.state.requestId = given !== undefined && REQUEST_ID.test(given) ? given : randomUUID()
-    ctx.state.operation = 'none'
-    ctx.set('X-Request-Id', ctx.state.requestId)
-    ctx.set('Cache-Control', 'no-cache')
-    await next()
-    if (!(await discardBody(ctx.req))) ctx.set('Connection', 'close')
-    const ms = performance.now() - began
-    const { operation, requestId, owner } = ctx.state
-    metrics.answered(operation, ctx.status, ms / 1000)
-    log.info(
-      {
-        id: requestId,
-        method: ctx.method,
-        path: ctx.path,
-        status: ctx.status,
-        ms: Math.round(ms * 10) / 10,
-        operation,
-        project: owner?.project,
-      },
-      'request',
-    )
-  }
-
-/** The only catch: whatever was thrown becomes the one error shape. */
+/** The only catch: everything that is thrown becomes the one shape of errors. */
 const failures =
-  ({ log }: ServerDeps) =>
-  async (ctx: Context, next: Koa.Next) => {
+  ({ log }: ServerDeps): Layer =>
+  async (ctx, next) => {
     try {
       await next()
     } catch (error) {
@@ -86,62 +63,70 @@ const failures =
     }
   }
 
-function json(ctx: Context, body: string): void {
-  ctx.type = 'application/json; charset=utf-8'
-  ctx.body = body
+const API = /^\/v[34](\/|$)/
+
+/** Outside of the API there is nothing to protect: 404, with or without a key. */
+const apiOnly: Layer = async (ctx, next) => {
+  if (!API.test(ctx.path)) throw new Problem('invalid_request', 'no such address', { status: 404 })
+  await next()
 }
 
-function api(deps: ServerDeps) {
-  const authenticate = authenticator(deps.pool)
-  const find = router(routes)
-  const take = { secret: rateLimiter(deps.rateLimit), project: rateLimiter(deps.projectRateLimit) }
+function authenticate({ pool }: ServerDeps): Layer {
+  const ownerOf = authenticator(pool)
+  return async (ctx, next) => {
+    ctx.state.owner = await ownerOf(ctx.req.headers.authorization)
+    await next()
+  }
+}
 
-  return async (ctx: Context) => {
-    if (!API.test(ctx.path)) throw new Problem('invalid_request', 'no such address', { status: 404 })
-    const owner = await authenticate(ctx.req.headers.authorization)
-    ctx.state.owner = owner
-    const found = find(ctx.method, ctx.path)
-    // An unknown route takes no token, but tells what is left like every authenticated answer.
-    const allowance = take[owner.kind](`${owner.keyId}:${owner.environmentKind}`, found.is === 'found' ? 1 : 0)
+/** A request without a route takes no token. Its answer shows what is left, like every authenticated answer. */
+function limitRate(deps: ServerDeps): Layer {
+  const take = { secret: rateLimiter(deps.rateLimit), project: rateLimiter(deps.projectRateLimit) }
+  return async (ctx, next) => {
+    const { owner, match } = ctx.state
+    const allowance = take[owner!.kind](`${owner!.keyId}:${owner!.environmentKind}`, match.is === 'found' ? 1 : 0)
     if (allowance) ctx.set(allowanceHeaders(allowance))
-    if (found.is === 'malformed') throw invalidData([{ field: 'path', message: 'is not valid percent-encoded UTF-8' }])
-    if (found.is === 'none') throw new Problem('invalid_request', 'no such route', { status: 404 })
-    if (found.is === 'method')
-      throw new Problem('invalid_request', 'the route does not know this method', { status: 405, headers: { Allow: found.allow } })
-    ctx.state.operation = found.route.description.id
-    const { status, headers, body } = await dispatch(
-      found.route,
-      { request: ctx.req, requestId: ctx.state.requestId, path: ctx.path, parameters: found.parameters, search: ctx.querystring, owner },
-      deps,
-      deps.checkAnswer,
-    )
+    await next()
+  }
+}
+
+const answer =
+  (deps: ServerDeps): Layer =>
+  async ctx => {
+    const { match, requestId, owner } = ctx.state
+    const { route, parameters } = foundOrRefused(match)
+    ctx.state.operation = route.description.id
+    const incoming = { request: ctx.req, requestId, path: ctx.path, parameters, search: ctx.querystring, owner: owner! }
+    const { status, headers, body } = await dispatch(route, incoming, deps, deps.checkAnswer)
     ctx.status = status
     ctx.set(headers)
     if (body === null) ctx.body = null
     else json(ctx, body)
   }
+
+function foundOrRefused(match: Match): { route: Route; parameters: Record<string, string> } {
+  switch (match.is) {
+    case 'found':
+      return match
+    case 'malformed':
+      throw invalidData([{ field: 'path', message: 'is not valid percent-encoded UTF-8' }])
+    case 'none':
+      throw new Problem('invalid_request', 'no such route', { status: 404 })
+    case 'method':
+      throw new Problem('invalid_request', 'the route does not know this method', { status: 405, headers: { Allow: match.allow } })
+    default:
+      return match satisfies never
+  }
 }
 
-const HEADER_BYTES = 16 * 1024
-
-/** Node's own refusals (malformed or oversized headers) in the shape of every other error. */
-function refuseRaw(server: Server): void {
-  server.on('clientError', (error: NodeJS.ErrnoException, socket) => {
-    if (!socket.writable || error.code === 'ECONNRESET') return void socket.destroy()
-    const tooLarge = error.code === 'HPE_HEADER_OVERFLOW'
-    const message = tooLarge ? `request line and headers are larger than ${HEADER_BYTES} bytes` : 'this is no HTTP request'
-    const body = JSON.stringify({ error: { type: 'request', code: 'invalid_request', message } })
-    const status = tooLarge ? '413 Content Too Large' : '400 Bad Request'
-    socket.end(
-      `HTTP/1.1 ${status}\r\nContent-Type: application/json; charset=utf-8\r\nCache-Control: no-cache\r\nX-Request-Id: ${randomUUID()}\r\n` +
-        `Content-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n${body}`,
-    )
-  })
+function json(ctx: Context, body: string): void {
+  ctx.type = 'application/json; charset=utf-8'
+  ctx.body = body
 }
 
 export type Listening = { port: number; close(): Promise<void> }
 
-/** Serves the API. `close` ends idle connections at once and lets requests under way finish. */
+/** Serves the API. `close` ends idle connections at once and waits for the requests in progress. */
 export async function listen(deps: ServerDeps, port: number, host?: string): Promise<Listening> {
   const handle = application(deps).callback()
   const server = createServer({ maxHeaderSize: HEADER_BYTES, requestTimeout: 120_000, keepAliveTimeout: 65_000 }, handle)

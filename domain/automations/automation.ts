@@ -5,7 +5,7 @@ import type { Environment } from '../environment.ts'
 import { type Page, pageOf } from '../page.ts'
 import { notFound } from '../refusal.ts'
 import { completeData } from './complete.ts'
-import type { DataInput } from './input.ts'
+import type { AutomationStatus } from './input.ts'
 
 export type Automation = { id: string; name: string; caption: string; status: AutomationStatus; version: number; data: AutomationData }
 
@@ -37,9 +37,6 @@ export async function lockAutomation(
   ])
   return automationOf(rows[0]!)
 }
-
-export type AutomationStatus = 'active' | 'inactive' | 'paused'
-export type AutomationInput = { name: string; caption: string; status: AutomationStatus; data: DataInput }
 
 export async function getAutomation(db: Db, environment: Environment, id: string): Promise<Automation> {
   const { rows } = await db.query<Automation>(`select ${AUTOMATION_COLUMNS} from automations where environment = $1 and id = $2`, [

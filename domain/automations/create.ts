@@ -4,9 +4,10 @@ import type { AutomationData } from '../automation-runs/definition.ts'
 import type { Environment } from '../environment.ts'
 import { slugOf } from '../events/catalogue.ts'
 import { lockConsumer } from '../log/consumer.ts'
-import { AUTOMATION_COLUMNS, type Automation, type AutomationInput, automationOf } from './automation.ts'
+import { AUTOMATION_COLUMNS, type Automation, automationOf } from './automation.ts'
 import { checkReferences, missingThing, refuseFaulty } from './check.ts'
 import { completeData } from './complete.ts'
+import type { AutomationInput } from './input.ts'
 
 /** Throws `invalid_data`, and `not_found` for what it names and is not there. */
 export async function createAutomation(tx: Tx, environment: Environment, input: AutomationInput): Promise<Automation> {

@@ -3,8 +3,8 @@ import { cancelRunsOf } from '../automation-runs/cancel.ts'
 import { releaseRuns } from '../automation-runs/park.ts'
 import type { Environment } from '../environment.ts'
 import { conflict } from '../refusal.ts'
-import type { AutomationStatus } from './automation.ts'
 import { AUTOMATION_COLUMNS, type Automation, type AutomationChange, automationOf, lockAutomation } from './automation.ts'
+import type { AutomationStatus } from './input.ts'
 import { lockNamed, neededBy } from './named.ts'
 
 /** Any to any. Throws `conflict` when it is to be active and names something that is gone. */

@@ -1,0 +1,41 @@
+import { randomUUID } from 'node:crypto'
+import type { Logger } from 'pino'
+import type { Layer } from './context.ts'
+import { discardBody } from './discard-body.ts'
+import type { HttpMetrics } from './metrics.ts'
+
+const REQUEST_ID = /^[A-Za-z0-9._-]{1,128}$/
+
+/** Takes the caller's request id when it is safe to log, else makes one. */
+export const requestId: Layer = async (ctx, next) => {
+  const given = ctx.req.headers['x-request-id'] as string | undefined
+  ctx.state.requestId = given !== undefined && REQUEST_ID.test(given) ? given : randomUUID()
+  ctx.set('X-Request-Id', ctx.state.requestId)
+  ctx.set('Cache-Control', 'no-cache')
+  await next()
+}
+
+/** One log line and two metrics for each request, after its answer is known. */
+export const observe =
+  ({ log, metrics }: { log: Logger; metrics: HttpMetrics }): Layer =>
+  async (ctx, next) => {
+    const began = performance.now()
+    ctx.state.operation = 'none'
+    await next()
+    if (!(await discardBody(ctx.req))) ctx.set('Connection', 'close')
+    const ms = performance.now() - began
+    const { operation, requestId: id, owner } = ctx.state
+    metrics.answered(operation, ctx.status, ms / 1000)
+    log.info(
+      {
+        id,
+        method: ctx.method,
+        path: ctx.path,
+        status: ctx.status,
+        ms: Math.round(ms * 10) / 10,
+        operation,
+        project: owner?.project,
+      },
+      'request',
+    )
+  }

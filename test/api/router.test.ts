@@ -1,0 +1,67 @@
+import { IncomingMessage, ServerResponse } from 'node:http'
+import { Socket } from 'node:net'
+import Koa from 'koa'
+import { describe, expect, test } from 'vitest'
+import type { Context } from '../../api/context.ts'
+import { router } from '../../api/router.ts'
+import { routes } from '../../api/routes.ts'
+
+const app = new Koa()
+const layer = router(routes)
+
+/** What the layer leaves for the next one, which it must call once. */
+async function match(method: string, path: string): Promise<Record<string, unknown>> {
+  const request = Object.assign(new IncomingMessage(new Socket()), { method, url: path })
+  const ctx = app.createContext(request, new ServerResponse(request)) as unknown as Context
+  let calls = 0
+  await layer(ctx, async () => {
+    calls++
+  })
+  expect(calls).toBe(1)
+  const found = ctx.state.match
+  return found.is === 'found' ? { id: found.route.description.id, ...found.parameters } : found
+}
+
+describe('every route', () => {
+  test.each(routes.map(({ description: { id, method, path } }) => [id, method, path] as const))('%s', async (id, method, path) => {
+    const names = [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name!)
+    const filled = (value: string) => path.replaceAll(/\{\w+\}/g, value)
+    const parameters = (value: string) => Object.fromEntries(names.map(name => [name, value]))
+
+    expect(await match(method, filled('QON_1'))).toEqual({ id, ...parameters('QON_1') })
+    expect(await match(method, filled('a%2Fb%2541%C3%A9'))).toEqual({ id, ...parameters('a/b%41é') })
+    // An empty value is for validation to refuse, with the name of the field.
+    expect(await match(method, filled(''))).toEqual({ id, ...parameters('') })
+    expect(await match(method, filled('QON_1').replaceAll('s', '%73'))).toEqual({ id, ...parameters('QON_1') })
+    expect(await match(method, `${filled('QON_1')}/nothing/at/all/here`)).toEqual({ is: 'none' })
+    expect(await match(method, `${filled('QON_1')}%ff`)).toEqual({ is: 'malformed' })
+    expect(await match('OPTIONS', filled('QON_1'))).toMatchObject({ is: 'method', allow: expect.stringContaining(method) })
+  })
+})
+
+describe('one path, two routes', () => {
+  test('the literal wins where it knows the method', async () => {
+    expect(await match('GET', '/v4/customers/metrics')).toEqual({ id: 'v4GetCustomerMetrics' })
+    expect(await match('GET', '/v4/exports/history')).toEqual({ id: 'v4ListExports' })
+  })
+
+  test('a method that the literal lacks belongs to the parameter', async () => {
+    expect(await match('DELETE', '/v4/customers/metrics')).toEqual({ id: 'v4DeleteCustomer', customer_id: 'metrics' })
+  })
+
+  test('Allow names the methods of both', async () => {
+    expect(await match('PUT', '/v4/customers/metrics')).toEqual({ is: 'method', allow: 'GET, HEAD, DELETE' })
+  })
+})
+
+test.each([
+  '/v4',
+  '/v4/',
+  '/v4/nothing',
+  '/v4/Users',
+  '/v4/users2',
+  '//v4/users',
+  '/v4//users',
+  '/v4/users%2Fx',
+  '/v4/__proto__',
+])('%s has no route', async path => expect(await match('GET', path)).toEqual({ is: 'none' }))
