@@ -1,9 +1,11 @@
 import type { Pool, Tx } from '../../store/connect.ts'
 import { transaction } from '../../store/transaction.ts'
 import type { Environment } from '../environment.ts'
+import { continueWork } from '../jobs/bounded-work.ts'
+import { tryLockFence } from '../jobs/job.ts'
+import { deleteJobs, insertJobs, lockJobs, notifyWorkers } from '../jobs/sql.ts'
 import { PRIORITIES } from '../jobs/sweep.ts'
 import { AUTOMATION_RUN_DUE } from '../jobs/wake-runs.ts'
-import { DUE_CHANNEL } from '../jobs/workflow-run.ts'
 import { conflict } from '../refusal.ts'
 import type { AutomationRun } from './load.ts'
 import { lockRun, type RunRow, UNFINISHED } from './run.ts'
@@ -22,15 +24,15 @@ const CANCEL = (which: string) => `
   ), steps as (
     update automation_steps s set status = 'cancelled', finished_at = ended.finished_at
     from ended where s.run = ended.number and s.status in ('running', 'waiting')
-  ), promises as (
-    delete from due d using ended where d.kind = '${AUTOMATION_RUN_DUE}' and d.id = ended.number
+  ), jobs as (
+    ${deleteJobs(AUTOMATION_RUN_DUE, 'any (array(select number from ended))')}
   )
   delete from event_waits w using ended where w.run = ended.number`
 
 /** Cancels those of the runs that are unfinished. Their promises are locked first, in the order in which everybody locks them. */
 export async function cancelNumbers(tx: Tx, environment: Environment, numbers: number[], reason: CancelReason): Promise<void> {
   if (numbers.length === 0) return
-  await tx.query(`select 1 from due where kind = '${AUTOMATION_RUN_DUE}' and id = any ($1::bigint[]) order by id for update`, [numbers])
+  await tx.query(lockJobs(AUTOMATION_RUN_DUE, 'any ($1::bigint[])', 'update'), [numbers])
   await tx.query(CANCEL('r.number = any ($2::bigint[])'), [environment, numbers, reason])
 }
 
@@ -80,10 +82,10 @@ export async function cancelLater(tx: Tx, environment: Environment, automation: 
        update automations set cancelled_upto = last.number from last where environment = $1 and id = $2
      ), noted as (
        insert into automation_cancellations (environment, automation_id, reason, upto) select $1, $2, $3, last.number from last returning number
-     ), promised as (
-       insert into due (kind, id, environment, due_at) select '${CANCEL_DUE}', number, $1, environment_now($1) from noted returning id
+     ), jobs as (
+       ${insertJobs({ kind: CANCEL_DUE, id: 'number', environment: '$1', dueAt: 'environment_now($1)', from: 'noted' })} returning id
      )
-     select pg_notify('${DUE_CHANNEL}', '${CANCEL_DUE}') from promised`,
+     select ${notifyWorkers(CANCEL_DUE)} from jobs`,
     [environment, automation, reason],
   )
 }
@@ -95,37 +97,30 @@ const NEXT = `
   select d.id, exists (select 1 from automation_runs r where r.number = d.id and r.environment = $3 and r.automation_id = $4) as is_own
   from (select id from due where kind = '${AUTOMATION_RUN_DUE}' and id > $1 and id <= $2 order by id limit ${AT_ONCE}) d order by d.id`
 
-/** Goes on with a cancellation, by as many promises as one transaction should look at. */
+/** The next step of a cancellation. */
 export const cancelMore = (pool: Pool, number: number): Promise<unknown> =>
-  transaction(pool, async tx => {
-    const held = await tx.query<Cancellation>(
+  continueWork(pool, CANCEL_DUE, number, async tx => {
+    const locked = await tx.query<Cancellation>(
       'select environment, automation_id, reason, after, upto from automation_cancellations where number = $1 for update',
       [number],
     )
-    const row = held.rows[0]
-    if (!row) return end(tx, number)
+    const row = locked.rows[0]
+    if (!row) return false
     const { environment, automation_id, reason, after, upto } = row
     const { rows } = await tx.query<{ id: number; is_own: boolean }>(NEXT, [after, upto, environment, automation_id])
     const own = rows.flatMap(({ id, is_own }) => (is_own ? [id] : []))
     await cancelNumbers(tx, environment, own, reason)
-    if (rows.length < AT_ONCE) return end(tx, number)
-    await tx.query('update automation_cancellations set after = $2 where number = $1', [number, rows.at(-1)!.id])
-    await tx.query(`update due set lease_until = null where kind = '${CANCEL_DUE}' and id = $1`, [number])
+    const isLeft = rows.length === AT_ONCE
+    if (isLeft) await tx.query('update automation_cancellations set after = $2 where number = $1', [number, rows.at(-1)!.id])
+    else await tx.query('delete from automation_cancellations where number = $1', [number])
+    return isLeft
   })
 
-async function end(tx: Tx, number: number): Promise<void> {
-  await tx.query('delete from automation_cancellations where number = $1', [number])
-  await tx.query(`delete from due where kind = '${CANCEL_DUE}' and id = $1`, [number])
-}
-
-/** Cancels a claimed run that nobody may carry any more. False when it belongs to another worker by now. */
+/** Cancels a claimed run that no worker may execute any more. False: it belongs to another worker by now. */
 export const cancelClaimed = (pool: Pool, run: AutomationRun): Promise<boolean> =>
   transaction(pool, async tx => {
-    const held = await tx.query(`select 1 from due where kind = '${AUTOMATION_RUN_DUE}' and id = $1 and fence = $2 for update`, [
-      run.number,
-      run.fence,
-    ])
-    if (held.rowCount === 0) return false
+    const locked = await tryLockFence(tx, { kind: AUTOMATION_RUN_DUE, id: run.number, fence: run.fence })
+    if (locked === null) return false
     const { rowCount } = await tx.query('select 1 from automations where environment = $1 and id = $2', [
       run.environment,
       run.automation_id,

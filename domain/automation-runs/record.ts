@@ -1,6 +1,7 @@
 import { arrayOf, type Element } from '../../store/array-literal.ts'
 import type { Db } from '../../store/connect.ts'
 import type { Attempt } from '../jobs/record.ts'
+import { deleteClaimedJobs, lockJobs, suspendJobs } from '../jobs/sql.ts'
 import { AUTOMATION_RUN_DUE } from '../jobs/wake-runs.ts'
 
 /** A step as it is to be recorded. Times as Postgres reads them. */
@@ -104,21 +105,19 @@ const OURS = 'ours as materialized (select s.*, h.t from sent s join held h on h
 
 // Where several runs are recorded, these are planned to be joined by hashing (`connect`): every table is asked by an array of ids, and
 // what it gives is put together in one pass.
-const OF_RUNS = `d.kind = '${AUTOMATION_RUN_DUE}' and d.id = any ($1::bigint[])`
+const IDS = 'any ($1::bigint[])'
 
 // Locked one by one in the order of their ids, as everybody locks them, and the fence is asked of the locked row: what the statement saw
 // at its beginning would let a former holder's record in. The time is taken under the lock.
 const heldOf = (taken: string) => `${taken},
   times as materialized (
     select id, clock_timestamp() + clock_offset as t from environments where id = any (array(select environment from taken))
-  ), held as materialized (select d.id, d.fence, t.t from taken d join times t on t.id = d.environment)`
+  ), held as materialized (select taken.id, taken.fence, t.t from taken join times t on t.id = taken.environment)`
 const LOCKED = heldOf(`taken as materialized (
-    select d.id, d.fence, d.environment from due d where ${OF_RUNS} order by d.id for no key update
+    ${lockJobs(AUTOMATION_RUN_DUE, IDS)}
   )`)
-// Deleting a promise locks it and asks its fence once more, as locking it would.
 const DELETED = heldOf(`taken as (
-    delete from due d using unnest($1::bigint[], $2::int[]) k(number, fence) where ${OF_RUNS} and d.id = k.number and d.fence = k.fence
-    returning d.id, d.fence, d.environment
+    ${deleteClaimedJobs(AUTOMATION_RUN_DUE, IDS, 'unnest($1::bigint[], $2::int[]) claimed(id, fence)')}
   )`)
 
 /** A step that begins and ends at once is only added: looking first whether it is there would cost as much again. */
@@ -149,7 +148,7 @@ const REST_COLUMNS = { ...STEP_COLUMNS, wake_at: 'timestamptz', wait: 'float8', 
 const WAKE = 'coalesce(k.wake_at, k.t + make_interval(secs => k.wait))'
 const suspend = (hasBegun: boolean) => `with ${sentOf(REST_COLUMNS)}, ${LOCKED}, ${OURS}, ${written(hasBegun, WAKE)},
   rested as (
-    update due d set due_at = ${WAKE}, lease_until = null, batched_until = null from ours k where ${OF_RUNS} and d.id = k.number
+    ${suspendJobs({ kind: AUTOMATION_RUN_DUE, dueAt: WAKE, from: 'ours k', where: `d.id = ${IDS} and d.id = k.number` })}
   ), ${noted(`status = k.run_status, current_step = k.step_id, due_at = ${WAKE}`)} ${ANSWER}`
 
 const END_COLUMNS = { ...STEP_COLUMNS, run_status: 'text', run_reason: 'text', began: 'timestamptz' }

@@ -1,8 +1,8 @@
 import type { Tx } from '../../store/connect.ts'
 import { orderedId } from '../../store/ids.ts'
 import type { Environment } from '../environment.ts'
+import { insertJobs, notifyWorkers } from '../jobs/sql.ts'
 import { AUTOMATION_RUN_DUE } from '../jobs/wake-runs.ts'
-import { DUE_CHANNEL } from '../jobs/workflow-run.ts'
 import { conflict, invalidField } from '../refusal.ts'
 import { timelineOf } from './list.ts'
 import { findRun, lockRun, type RunRow } from './run.ts'
@@ -20,10 +20,10 @@ const REPLAY = `
     insert into automation_steps (run, n, step_id, type, status, reason, started_at, finished_at, due_at, reused, result, attempts)
     select made.number, s.n, s.step_id, s.type, s.status, s.reason, s.started_at, s.finished_at, s.due_at, true, s.result, s.attempts
     from made, automation_steps s where s.run = $4 and s.n < $5
-  ), promised as (
-    insert into due (kind, id, environment, due_at) select '${AUTOMATION_RUN_DUE}', number, $1, due_at from made
+  ), jobs as (
+    ${insertJobs({ kind: AUTOMATION_RUN_DUE, id: 'number', environment: '$1', dueAt: 'due_at', from: 'made' })}
   )
-  select pg_notify('${DUE_CHANNEL}', '${AUTOMATION_RUN_DUE}') from made`
+  select ${notifyWorkers(AUTOMATION_RUN_DUE)} from made`
 
 /**
  * A new run with the event and the version of one that has ended. `fromStep`: the steps before it are taken over with their results.

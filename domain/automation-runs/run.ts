@@ -1,5 +1,6 @@
 import type { Db, Tx } from '../../store/connect.ts'
 import type { Environment } from '../environment.ts'
+import { lockJobs, wasClaimed } from '../jobs/sql.ts'
 import { AUTOMATION_RUN_DUE } from '../jobs/wake-runs.ts'
 import { notFound } from '../refusal.ts'
 
@@ -28,7 +29,7 @@ export type RunRow = {
 
 // A worker writes nothing when it takes a run for the first time: that it has been taken shows in the promise.
 export const SHOWN_STATUS = `case when status = 'pending'
-  and (select d.fence from due d where d.kind = '${AUTOMATION_RUN_DUE}' and d.id = automation_runs.number) > 0 then 'running' else status end`
+  and ${wasClaimed(AUTOMATION_RUN_DUE, 'automation_runs.number')} then 'running' else status end`
 
 export const RUN_COLUMNS = `id, number, automation_id, version, user_id, event_id, event_name, happened_at, ${SHOWN_STATUS} as status, reason,
   current_step, due_at, replay_of, created_at, started_at, finished_at`
@@ -44,11 +45,8 @@ export async function findRun(db: Db, environment: Environment, id: string): Pro
 
 /** Holds a run until the transaction ends: its promise first, as workers do, and what it is then. Throws `not_found`. */
 export async function lockRun(tx: Tx, environment: Environment, id: string): Promise<RunRow> {
-  await tx.query(
-    `select 1 from due where kind = '${AUTOMATION_RUN_DUE}' and id = (select number from automation_runs where environment = $1 and id = $2)
-     for update`,
-    [environment, id],
-  )
+  const number = '(select number from automation_runs where environment = $1 and id = $2)'
+  await tx.query(lockJobs(AUTOMATION_RUN_DUE, number, 'update'), [environment, id])
   await tx.query('select 1 from automation_runs where environment = $1 and id = $2 for no key update', [environment, id])
   return findRun(tx, environment, id)
 }

@@ -4,8 +4,8 @@ import { orderedId } from '../../store/ids.ts'
 import type { Environment } from '../environment.ts'
 import { capacityValues, FIRST_FENCE, type InsertCapacity, leaseIf } from '../jobs/claim-on-insert.ts'
 import type { ClaimedJob } from '../jobs/job.ts'
+import { insertJobs, notifyWorkers } from '../jobs/sql.ts'
 import { AUTOMATION_RUN_DUE } from '../jobs/wake-runs.ts'
-import { DUE_CHANNEL } from '../jobs/workflow-run.ts'
 import type { LogEvent } from '../log/consumer.ts'
 import type { SkipReason } from './starting.ts'
 
@@ -27,14 +27,20 @@ const START = `
     returning number, due_at
   ), own as (
     select ${leaseIf('count(*) <= $13', '$14')} as lease from made where due_at is not null
-  ), promised as (
-    insert into due (kind, id, environment, due_at, lease_until, fence)
-    select '${AUTOMATION_RUN_DUE}', number, $1, due_at, lease, case when lease is null then 0 else ${FIRST_FENCE} end
-    from made cross join own where due_at is not null returning id, lease_until
+  ), jobs as (
+    ${insertJobs({
+      kind: AUTOMATION_RUN_DUE,
+      id: 'number',
+      environment: '$1',
+      dueAt: 'due_at',
+      lease: 'lease',
+      from: 'made cross join own where due_at is not null',
+    })}
+    returning id, lease_until
   )
   select array_agg(id) filter (where lease_until is not null) as claimed,
-    case when bool_or(lease_until is null) then pg_notify('${DUE_CHANNEL}', '${AUTOMATION_RUN_DUE}') end
-  from promised`
+    case when bool_or(lease_until is null) then ${notifyWorkers(AUTOMATION_RUN_DUE)} end
+  from jobs`
 
 /**
  * Makes the runs, in one statement. Those that start are claimed if all of them have room in this process; otherwise the workers hear of

@@ -1,6 +1,6 @@
 import type { Tx } from '../../store/connect.ts'
 import { CATALOGUE } from '../events/catalogue.ts'
-import { LeaseLost } from '../jobs/record.ts'
+import { lockFence } from '../jobs/job.ts'
 import { AUTOMATION_RUN_DUE } from '../jobs/wake-runs.ts'
 import type { AutomationRun, TimelineStep } from './load.ts'
 
@@ -37,15 +37,9 @@ async function lockLogEnd(tx: Tx, { environment, partition }: AutomationRun): Pr
   return rows[0]!.next_offset
 }
 
-/** The run's promise, before its own row and its wait, as everybody locks them. */
-async function lockRunJob(tx: Tx, run: AutomationRun): Promise<void> {
-  const { rowCount } = await tx.query({
-    name: 'hold-automation-run',
-    text: `select 1 from due where kind = '${AUTOMATION_RUN_DUE}' and id = $1 and fence = $2 for no key update`,
-    values: [run.number, run.fence],
-  })
-  if (rowCount === 0) throw new LeaseLost(`run ${run.id} belongs to another worker`)
-}
+/** Locks the run's job, before the run's own row and its wait, as every statement locks them. Throws `LeaseLost`. */
+const lockRunJob = (tx: Tx, { number, fence }: AutomationRun): Promise<unknown> =>
+  lockFence(tx, { kind: AUTOMATION_RUN_DUE, id: number, fence })
 
 type Range = { after: number; before: number; since: string | null }
 

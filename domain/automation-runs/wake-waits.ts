@@ -1,5 +1,6 @@
 import type { Tx } from '../../store/connect.ts'
 import type { Environment } from '../environment.ts'
+import { lockJobs } from '../jobs/sql.ts'
 import { AUTOMATION_RUN_DUE, wakeRuns } from '../jobs/wake-runs.ts'
 import type { LogEvent } from '../log/consumer.ts'
 
@@ -21,11 +22,11 @@ export async function wakeWaits(tx: Tx, environment: Environment, events: readon
                  and after_offset < e.log_offset and deadline > e.received_at and (since is null or since <= e.received_at)
                offset 0) w
              order by w.run, e.log_offset
-           ), held as materialized (
-             select id from due where kind = '${AUTOMATION_RUN_DUE}' and id = any (array(select run from told)) order by id for no key update
+           ), locked as materialized (
+             ${lockJobs(AUTOMATION_RUN_DUE, 'any (array(select run from told))')}
            )
            update event_waits w set event_id = t.id, event_offset = t.log_offset from told t
-           where w.run = t.run and w.event_id is null and w.run = any (array(select id from held))
+           where w.run = t.run and w.event_id is null and w.run = any (array(select id from locked))
            returning w.run`,
     values: [
       environment,

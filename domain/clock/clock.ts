@@ -1,7 +1,7 @@
 import type { Db, Tx } from '../../store/connect.ts'
 import type { Environment } from '../environment.ts'
+import { announceJobs } from '../jobs/job.ts'
 import { GROUPS_OF_ENVIRONMENT, OF_GROUP } from '../jobs/sweep.ts'
-import { DUE_CHANNEL } from '../jobs/workflow-run.ts'
 
 /** The sandbox's clock. `outstanding`: promises due by now that are neither final nor waiting for later, and events not read yet. */
 export type TestClock = { now: string; offset_seconds: number; outstanding: number }
@@ -28,7 +28,7 @@ export async function moveClock(db: Tx | Db, environment: Environment, to: strin
     environment,
     to,
   ])
-  await db.query(`select pg_notify('${DUE_CHANNEL}', 'clock')`)
+  await announceJobs(db, 'clock')
 }
 
 /** `own`: the first of what is due and of these kinds, by time, kind and id. `others`: something else is due, or not read yet. */

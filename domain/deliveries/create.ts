@@ -3,7 +3,7 @@ import { orderedId } from '../../store/ids.ts'
 import type { Environment } from '../environment.ts'
 import { capacityValues, FIRST_FENCE, type InsertCapacity, leaseIf } from '../jobs/claim-on-insert.ts'
 import type { ClaimedJob } from '../jobs/job.ts'
-import { DUE_CHANNEL } from '../jobs/workflow-run.ts'
+import { insertJobs, notifyWorkers } from '../jobs/sql.ts'
 import { DELIVERY_DUE, firstDue } from './delivery.ts'
 import { scheduleProbeSql } from './probe.ts'
 
@@ -34,18 +34,23 @@ const CREATE = `
     select $1, $3, i.number, 'automation', $4, $5, $6, $7, $8, $9, $10, $11, date_trunc('second', t) from i, environment_now($1) t
     on conflict (environment, run_id, step_id) where source = 'automation' do nothing
     returning number, id, integration, created_at
-  ), promised as (
-    insert into due (kind, id, environment, due_at, destination, lease_until, fence)
-    select '${DELIVERY_DUE}', made.number, $1, ${firstDue('made.created_at')}, i.number, l.lease, case when l.lease is null then 0 else ${FIRST_FENCE} end
-    from made join i on i.number = made.integration
-      cross join lateral (select ${leaseIf('$12 > 0 and i.active = 1 and i.number <> all ($13::int[])', '$14')} as lease) l
+  ), job as (
+    ${insertJobs({
+      kind: DELIVERY_DUE,
+      id: 'made.number',
+      environment: '$1',
+      dueAt: firstDue('made.created_at'),
+      destination: 'i.number',
+      lease: 'l.lease',
+      from: `made join i on i.number = made.integration
+        cross join lateral (select ${leaseIf('$12 > 0 and i.active = 1 and i.number <> all ($13::int[])', '$14')} as lease) l`,
+    })}
     returning id, destination, lease_until is not null as is_claimed
   ), probed as (
     ${scheduleProbeSql('select i.number as integration from i, made where i.is_probed', '$1')}
   )
-  select made.id, p.id as number, p.destination, p.is_claimed,
-    case when not p.is_claimed then pg_notify('${DUE_CHANNEL}', '${DELIVERY_DUE}') end
-  from made, promised p`
+  select made.id, job.id as number, job.destination, job.is_claimed, case when not job.is_claimed then ${notifyWorkers(DELIVERY_DUE)} end
+  from made, job`
 
 /** `claimed`: what this process has claimed in making it. */
 export type CreatedDelivery = { id: string; claimed: ClaimedJob[] }

@@ -1,6 +1,7 @@
 import type { Tx } from '../../store/connect.ts'
 import type { Environment } from '../environment.ts'
 import { type IntegrationRow, lockIntegration } from '../integrations/integration.ts'
+import { deleteJob } from '../jobs/job.ts'
 import { automationNaming } from '../references/automation-naming.ts'
 import { conflict } from '../refusal.ts'
 import { failPending } from './fail-pending.ts'
@@ -26,14 +27,12 @@ export async function deleteIntegration(tx: Tx, environment: Environment, id: st
   const row = await lockIntegration(tx, environment, id)
   const held = await holder(tx, environment, id)
   if (held !== null) throw conflict(`${held} names the integration`)
-  const naming = await automationNaming(tx, environment, 'integration', id)
-  if (naming !== null) throw conflict(`the automation ${naming} names the integration`)
   await tx.query(
     `update integrations set active = 0, held_since = null, is_probed = false, probing = null, secrets = '{}', former_signing_secret = null,
        deleted_at = environment_now($1) where environment = $1 and id = $2`,
     [environment, id],
   )
   await failPending(tx, environment, row.number)
-  await tx.query(`delete from due where kind in ('${PROBE_DUE}', '${RELEASE_DUE}') and id = $1`, [row.number])
+  for (const kind of [PROBE_DUE, RELEASE_DUE]) await deleteJob(tx, kind, row.number)
   return row
 }

@@ -1,7 +1,7 @@
 import type { Pool, Tx } from '../../store/connect.ts'
-import { transaction } from '../../store/transaction.ts'
 import type { Environment } from '../environment.ts'
-import { DUE_CHANNEL } from '../jobs/workflow-run.ts'
+import { continueLater, continueWork } from '../jobs/bounded-work.ts'
+import { deleteJobs, lockJobs } from '../jobs/sql.ts'
 import { DELIVERY_DUE } from './delivery.ts'
 import { lockOrderingKeys } from './ordering-key.ts'
 import { wakeWaiting } from './waiting-runs.ts'
@@ -31,14 +31,14 @@ async function failSome(tx: Tx, environment: Environment, integration: number): 
     rows.flatMap(({ user }) => (user === null ? [] : [{ environment, integration, user }])),
   )
   const numbers = rows.map(({ number }) => number)
-  await tx.query(`select 1 from due where kind = '${DELIVERY_DUE}' and id = any ($1::bigint[]) order by id for update`, [numbers])
+  await tx.query(lockJobs(DELIVERY_DUE, 'any ($1::bigint[])', 'update'), [numbers])
   const failed = await tx.query<{ environment: number; run_id: string | null }>(
     `update deliveries set status = 'failed', reason = 'integration_deleted', next_attempt_at = null, ended_at = date_trunc('second', environment_now($2))
      where number = any ($1::bigint[]) and status in ('pending', 'retrying') returning environment, run_id`,
     [numbers, environment],
   )
   // With what their holders have promised meanwhile. Whoever has one in hand finds nothing to record to.
-  await tx.query(`delete from due where kind = '${DELIVERY_DUE}' and id = any ($1::bigint[])`, [numbers])
+  await tx.query(deleteJobs(DELIVERY_DUE, 'any ($1::bigint[])'), [numbers])
   await wakeWaiting(tx, failed.rows)
   if (rows.length === AT_ONCE) return true
   const lanes = await tx.query(
@@ -51,23 +51,15 @@ async function failSome(tx: Tx, environment: Environment, integration: number): 
 
 /** The integration has been deleted, its row is locked: what was open fails; what is too much at once follows. */
 export async function failPending(tx: Tx, environment: Environment, integration: number): Promise<void> {
-  if (!(await failSome(tx, environment, integration))) return
-  await tx.query(
-    `with promised as (
-       insert into due (kind, id, environment, due_at) values ('${DELETION_DUE}', $2, $1, environment_now($1)) on conflict (kind, id) do nothing returning id)
-     select pg_notify('${DUE_CHANNEL}', '${DELETION_DUE}') from promised`,
-    [environment, integration],
-  )
+  if (await failSome(tx, environment, integration)) await continueLater(tx, environment, DELETION_DUE, integration)
 }
 
-/** Goes on with it. */
+/** The next step of it. */
 export const failPendingMore = (pool: Pool, integration: number): Promise<unknown> =>
-  transaction(pool, async tx => {
+  continueWork(pool, DELETION_DUE, integration, async tx => {
     const { rows } = await tx.query<{ environment: Environment }>(
       'select environment from integrations where number = $1 and deleted_at is not null for no key update',
       [integration],
     )
-    if (rows[0] && (await failSome(tx, rows[0].environment, integration)))
-      await tx.query(`update due set lease_until = null where kind = '${DELETION_DUE}' and id = $1`, [integration])
-    else await tx.query(`delete from due where kind = '${DELETION_DUE}' and id = $1`, [integration])
+    return rows[0] !== undefined && (await failSome(tx, rows[0].environment, integration))
   })

@@ -3,7 +3,7 @@ import { orderedId } from '../../store/ids.ts'
 import type { Environment } from '../environment.ts'
 import { capacityValues, FIRST_FENCE, type InsertCapacity, leaseIf } from '../jobs/claim-on-insert.ts'
 import type { ClaimedJob } from '../jobs/job.ts'
-import { DUE_CHANNEL } from '../jobs/workflow-run.ts'
+import { insertJobs, notifyWorkers } from '../jobs/sql.ts'
 import { DELIVERY_DUE, firstDue } from './delivery.ts'
 import { insertOrderingKeys } from './ordering-key.ts'
 
@@ -37,18 +37,24 @@ const INSERT = `
         and o.source = 'event' limit 1) is null
   ), own as (
     select ${leaseIf('count(*) <= $9', '$11')} as lease from heads
-  ), promised as (
-    insert into due (kind, id, environment, due_at, destination, lease_until, fence)
-    select '${DELIVERY_DUE}', h.number, $1, ${firstDue('h.created_at')}, i.number, l.lease, case when l.lease is null then 0 else ${FIRST_FENCE} end
-    from heads h cross join own cross join lateral (select * from integrations where number = h.integration limit 1) i
-      cross join lateral (select case when i.active = 1 and i.number <> all ($10::int[]) then own.lease end as lease) l
-    order by h.number
+  ), jobs as (
+    ${insertJobs({
+      kind: DELIVERY_DUE,
+      id: 'h.number',
+      environment: '$1',
+      dueAt: firstDue('h.created_at'),
+      destination: 'i.number',
+      lease: 'l.lease',
+      from: `heads h cross join own cross join lateral (select * from integrations where number = h.integration limit 1) i
+        cross join lateral (select case when i.active = 1 and i.number <> all ($10::int[]) then own.lease end as lease) l
+        order by h.number`,
+    })}
     returning id, destination, lease_until
   )
   select array_agg(id) filter (where lease_until is not null) as claimed,
     array_agg(destination) filter (where lease_until is not null) as destinations,
-    case when bool_or(lease_until is null) then pg_notify('${DUE_CHANNEL}', '${DELIVERY_DUE}') end
-  from promised`
+    case when bool_or(lease_until is null) then ${notifyWorkers(DELIVERY_DUE)} end
+  from jobs`
 
 /**
  * One delivery per integration and event; those that were made before are passed over. The integrations are held: their state does not

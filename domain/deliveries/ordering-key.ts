@@ -1,6 +1,5 @@
 import type { Tx } from '../../store/connect.ts'
-import { NEXT_FENCE } from '../jobs/job.ts'
-import { DUE_CHANNEL } from '../jobs/workflow-run.ts'
+import { insertJobs, notifyWorkers } from '../jobs/sql.ts'
 import { DELIVERY_DUE } from './delivery.ts'
 
 /** Whose deliveries to which integration go out one after the other. */
@@ -49,21 +48,27 @@ export async function idleOrderingKeys(tx: Tx, lanes: readonly OrderingKey[]): P
   return rows
 }
 
+const NEXT = `
+  with jobs as (
+    ${insertJobs({
+      kind: DELIVERY_DUE,
+      id: 'n.number',
+      environment: 'w.environment',
+      dueAt: 'environment_now(w.environment)',
+      priority: 'n.priority',
+      destination: 'w.integration',
+      isRecreated: true,
+      from: `(select distinct * from unnest($1::int[], $2::int[], $3::text[]) w(environment, integration, user_id)) w
+        cross join lateral (
+          select number, priority from deliveries v
+          where v.integration = w.integration and v.user_id = w.user_id and v.status in ('pending', 'retrying') and v.source = 'event'
+          order by v.log_offset limit 1) n
+        order by n.number`,
+    })} returning 1)
+  select ${notifyWorkers(DELIVERY_DUE)} from jobs limit 1`
+
 /** The heads of these lanes have ended, in an earlier statement: the next of each is due. The lanes are locked. */
 export async function scheduleNext(tx: Tx, lanes: readonly OrderingKey[]): Promise<void> {
   if (lanes.length === 0) return
-  await tx.query({
-    name: 'promise-next-deliveries',
-    text: `with promised as (
-           insert into due (kind, id, environment, due_at, priority, destination, fence)
-           select '${DELIVERY_DUE}', n.number, w.environment, environment_now(w.environment), n.priority, w.integration, ${NEXT_FENCE}
-           from (select distinct * from unnest($1::int[], $2::int[], $3::text[]) w(environment, integration, user_id)) w
-           cross join lateral (
-             select number, priority from deliveries v
-             where v.integration = w.integration and v.user_id = w.user_id and v.status in ('pending', 'retrying') and v.source = 'event'
-             order by v.log_offset limit 1) n
-           order by n.number returning 1)
-           select pg_notify('${DUE_CHANNEL}', '${DELIVERY_DUE}') from promised limit 1`,
-    values: columns(lanes),
-  })
+  await tx.query({ name: 'schedule-next-deliveries', text: NEXT, values: columns(lanes) })
 }

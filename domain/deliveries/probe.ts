@@ -1,7 +1,8 @@
 import type { Db, Pool } from '../../store/connect.ts'
 import { transaction } from '../../store/transaction.ts'
 import type { Environment } from '../environment.ts'
-import { DUE_CHANNEL } from '../jobs/workflow-run.ts'
+import { announceJobs, deleteJob, lockIfDue } from '../jobs/job.ts'
+import { insertJobs, rescheduleJobs, suspendJobs } from '../jobs/sql.ts'
 import { DELIVERY_DUE } from './delivery.ts'
 
 /** Kind of the promise to try an integration in error again; its id is the integration's number. */
@@ -11,19 +12,24 @@ const EVERY = `interval '5 minutes'`
 
 /** In SQL: a probe in five minutes of each `integration` that is selected, unless one is promised. */
 export const scheduleProbeSql = (selected: string, environment: string): string =>
-  `insert into due (kind, id, environment, due_at)
-   select '${PROBE_DUE}', integration, ${environment}, environment_now(${environment}) + ${EVERY} from (${selected}) s on conflict (kind, id) do nothing`
+  insertJobs({
+    kind: PROBE_DUE,
+    id: 'integration',
+    environment,
+    dueAt: `environment_now(${environment}) + ${EVERY}`,
+    from: `(${selected}) s`,
+    ifExists: 'keep',
+  })
 
 /** In error, with something to try. */
 export const scheduleProbe = (db: Db, environment: Environment, integrations: number[]): Promise<unknown> =>
   db.query({
-    name: 'promise-probe',
+    name: 'schedule-probe',
     text: scheduleProbeSql('select unnest($2::int[]) as integration', '$1'),
     values: [environment, integrations],
   })
 
-export const endProbes = (db: Db, integration: number): Promise<unknown> =>
-  db.query(`delete from due where kind = '${PROBE_DUE}' and id = $1`, [integration])
+export const endProbes = (db: Db, integration: number): Promise<unknown> => deleteJob(db, PROBE_DUE, integration)
 
 /**
  * Hands the oldest open delivery to the workers as a probe, and promises the next one. Goes through the delivery's own promise, so that
@@ -37,12 +43,8 @@ export const probeOldest = (pool: Pool, integration: number): Promise<unknown> =
     )
     const environment = held.rows[0]?.environment
     if (environment === undefined) return endProbes(tx, integration)
-    // A ring may come late, when somebody else has probed already.
-    const due = await tx.query(`select 1 from due where kind = '${PROBE_DUE}' and id = $1 and due_at <= environment_now($2)`, [
-      integration,
-      environment,
-    ])
-    if (due.rowCount === 0) return
+    // A batch may arrive late, after another worker has probed.
+    if (!(await lockIfDue(tx, PROBE_DUE, integration))) return
     const { rows } = await tx.query<{ number: number }>(
       `select v.number from deliveries v join due d on d.kind = '${DELIVERY_DUE}' and d.id = v.number
        where v.integration = $1 and v.status in ('pending', 'retrying') order by v.number limit 1`,
@@ -51,14 +53,11 @@ export const probeOldest = (pool: Pool, integration: number): Promise<unknown> =
     const oldest = rows[0]?.number
     if (oldest === undefined) return endProbes(tx, integration)
     await tx.query('update integrations set probing = $2 where number = $1', [integration, oldest])
-    await tx.query(
-      `update due set due_at = environment_now($2)
-       where kind = '${DELIVERY_DUE}' and id = $1 and due_at > environment_now($2)`,
-      [oldest, environment],
-    )
-    await tx.query(`update due set due_at = environment_now($2) + ${EVERY}, lease_until = null where kind = '${PROBE_DUE}' and id = $1`, [
+    const isLater = 'd.id = $1 and d.due_at > environment_now($2)'
+    await tx.query(rescheduleJobs({ kind: DELIVERY_DUE, dueAt: 'environment_now($2)', where: isLater }), [oldest, environment])
+    await tx.query(suspendJobs({ kind: PROBE_DUE, dueAt: `environment_now($2) + ${EVERY}`, where: 'd.id = $1' }), [
       integration,
       environment,
     ])
-    await tx.query(`select pg_notify('${DUE_CHANNEL}', '${DELIVERY_DUE}')`)
+    await announceJobs(tx, DELIVERY_DUE)
   })

@@ -1,7 +1,7 @@
 import type { Pool, Tx } from '../../store/connect.ts'
 import { transaction } from '../../store/transaction.ts'
-import type { ClaimedJob } from '../jobs/job.ts'
-import { lockFence } from '../jobs/record.ts'
+import { type ClaimedJob, deleteJob, lockFence } from '../jobs/job.ts'
+import { suspendJobs } from '../jobs/sql.ts'
 import { type Attempt, DELIVERY_DUE, expiry } from './delivery.ts'
 import type { OpenDelivery } from './load.ts'
 import { lockOrderingKeys, scheduleNext } from './ordering-key.ts'
@@ -63,7 +63,7 @@ export async function fail(tx: Tx, delivery: OpenDelivery, reason: string, attem
      where number = $1`,
     [delivery.number, reason, JSON.stringify(attempts), tried],
   )
-  await tx.query(`delete from due where kind = '${DELIVERY_DUE}' and id = $1`, [delivery.number])
+  await deleteJob(tx, DELIVERY_DUE, delivery.number)
   await scheduleNext(tx, laneOf(delivery))
   await wakeWaiting(tx, [delivery])
 }
@@ -78,16 +78,19 @@ async function keep(tx: Tx, { number }: OpenDelivery, attempts: Attempt[], secon
   )
   if (seconds === null) return hold(tx, number)
   await tx.query(
-    `update due d set lease_until = null, batched_until = null, due_at = v.next_attempt_at
-     from deliveries v where d.kind = '${DELIVERY_DUE}' and d.id = $1 and v.number = $1`,
+    suspendJobs({ kind: DELIVERY_DUE, dueAt: 'v.next_attempt_at', from: 'deliveries v', where: 'd.id = $1 and v.number = $1' }),
     [number],
   )
 }
 
 async function hold(tx: Tx, number: number): Promise<void> {
   await tx.query(
-    `update due d set lease_until = null, batched_until = null, due_at = ${expiry('v.created_at')}
-     from deliveries v join integrations i on i.number = v.integration where d.kind = '${DELIVERY_DUE}' and d.id = $1 and v.number = $1`,
+    suspendJobs({
+      kind: DELIVERY_DUE,
+      dueAt: expiry('v.created_at'),
+      from: 'deliveries v join integrations i on i.number = v.integration',
+      where: 'd.id = $1 and v.number = $1',
+    }),
     [number],
   )
 }

@@ -1,8 +1,8 @@
 import type { Pool, Tx } from '../../store/connect.ts'
 import { transaction } from '../../store/transaction.ts'
-import type { ClaimedJob } from '../jobs/job.ts'
+import { type ClaimedJob, lockFences } from '../jobs/job.ts'
+import { deleteJobs } from '../jobs/sql.ts'
 import { type Attempt, DELIVERY_DUE, KEPT_ATTEMPTS } from './delivery.ts'
-import { lockDeliveryJobs } from './fence.ts'
 import type { OpenDelivery } from './load.ts'
 import { lockOrderingKeys, type OrderingKey, scheduleNext } from './ordering-key.ts'
 import { endProbes } from './probe.ts'
@@ -37,7 +37,7 @@ const NOTE = `
   from stale s where i.number = s.number returning i.number, i.environment, s.revived`
 
 const END = `
-  with promises as (delete from due where kind = '${DELIVERY_DUE}' and id = any ($1::bigint[]))
+  with jobs as (${deleteJobs(DELIVERY_DUE, 'any ($1::bigint[])')})
   update deliveries v set status = 'delivered', reason = null, attempts = w.attempts, attempt_count = v.attempt_count + 1,
     round_attempts = v.round_attempts + 1, next_attempt_at = null, delivered_at = w.now, ended_at = w.now
   from (select number, attempts, date_trunc('second', environment_now(environment)) as now
@@ -56,8 +56,9 @@ async function record(tx: Tx, items: readonly Delivered[]): Promise<boolean[]> {
     tx,
     items.flatMap(({ delivery }) => laneOf(delivery)),
   )
-  const held = await lockDeliveryJobs(
+  const held = await lockFences(
     tx,
+    DELIVERY_DUE,
     items.map(({ claimed }) => claimed),
   )
   const ended = items.filter(({ claimed }) => held.has(claimed.id))

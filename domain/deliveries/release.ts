@@ -1,7 +1,7 @@
-import type { Db, Pool, Tx } from '../../store/connect.ts'
-import { transaction } from '../../store/transaction.ts'
+import type { Pool, Tx } from '../../store/connect.ts'
 import type { Environment } from '../environment.ts'
-import { DUE_CHANNEL } from '../jobs/workflow-run.ts'
+import { continueLater, continueWork } from '../jobs/bounded-work.ts'
+import { notifyWorkers, rescheduleJobs } from '../jobs/sql.ts'
 import { DELIVERY_DUE } from './delivery.ts'
 
 /** Kind of the promise that an integration's held deliveries go out; its id is the integration's number. */
@@ -18,11 +18,13 @@ const RELEASE = `
   ), waiting as (
     update deliveries set next_attempt_at = environment_now($1) where status = 'retrying' and number in (select number from chunk)
   ), woken as (
-    update due set due_at = environment_now($1)
-    where kind = '${DELIVERY_DUE}' and id in (select number from chunk) and due_at > environment_now($1)
-    returning 1
+    ${rescheduleJobs({
+      kind: DELIVERY_DUE,
+      dueAt: 'environment_now($1)',
+      where: 'd.id in (select number from chunk) and d.due_at > environment_now($1)',
+    })} returning 1
   )
-  select count(*)::int as seen, max(number) as last, pg_notify('${DUE_CHANNEL}', '${DELIVERY_DUE}') from chunk`
+  select count(*)::int as seen, max(number) as last, ${notifyWorkers(DELIVERY_DUE)} from chunk`
 
 async function releaseSome(tx: Tx, environment: Environment, integration: number, after: number): Promise<number | null> {
   const { rows } = await tx.query<{ seen: number; last: number | null }>({
@@ -38,25 +40,22 @@ async function releaseSome(tx: Tx, environment: Environment, integration: number
 export async function release(tx: Tx, environment: Environment, integration: number): Promise<void> {
   const last = await releaseSome(tx, environment, integration, 0)
   if (last === null) return
-  await tx.query('update integrations set released_to = $2 where number = $1', [integration, last])
-  await tx.query(
-    `insert into due (kind, id, environment, due_at) select '${RELEASE_DUE}', $2, $1, environment_now($1) on conflict (kind, id) do nothing`,
-    [environment, integration],
-  )
+  await noteReleased(tx, integration, last)
+  await continueLater(tx, environment, RELEASE_DUE, integration)
 }
 
-/** Goes on with a release. Paused meanwhile: the next activation begins anew. */
+const noteReleased = (tx: Tx, integration: number, upto: number): Promise<unknown> =>
+  tx.query('update integrations set released_to = $2 where number = $1', [integration, upto])
+
+/** The next step of a release. An integration that was paused meanwhile is released from the beginning by its next activation. */
 export const releaseMore = (pool: Pool, integration: number): Promise<unknown> =>
-  transaction(pool, async tx => {
+  continueWork(pool, RELEASE_DUE, integration, async tx => {
     const { rows } = await tx.query<{ environment: number; active: number; released_to: number }>(
       'select environment, active, coalesce(released_to, 0) as released_to from integrations where number = $1 for no key update',
       [integration],
     )
     const row = rows[0]
     const last = row?.active === 1 ? await releaseSome(tx, row.environment, integration, row.released_to) : null
-    if (last === null) return endRelease(tx, integration)
-    await tx.query('update integrations set released_to = $2 where number = $1', [integration, last])
-    await tx.query(`update due set lease_until = null where kind = '${RELEASE_DUE}' and id = $1`, [integration])
+    if (last !== null) await noteReleased(tx, integration, last)
+    return last !== null
   })
-
-const endRelease = (db: Db, integration: number) => db.query(`delete from due where kind = '${RELEASE_DUE}' and id = $1`, [integration])

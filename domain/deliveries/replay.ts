@@ -3,8 +3,7 @@ import { orderedId } from '../../store/ids.ts'
 import type { Environment } from '../environment.ts'
 import { takesEvents } from '../integrations/catalogue.ts'
 import { type Selection, selector } from '../integrations/select.ts'
-import { NEXT_FENCE } from '../jobs/job.ts'
-import { DUE_CHANNEL } from '../jobs/workflow-run.ts'
+import { insertJobs, notifyWorkers } from '../jobs/sql.ts'
 import { conflict, invalidField, notFound } from '../refusal.ts'
 import { DELIVERY_DUE } from './delivery.ts'
 import { idleOrderingKeys, insertOrderingKeys, type OrderingKey, scheduleNext } from './ordering-key.ts'
@@ -106,12 +105,20 @@ async function make(tx: Tx, environment: Environment, integration: number, missi
   return rows
 }
 
-/** What stands in nobody's order is due by itself. */
-const PROMISE = `
-  with promised as (
-    insert into due (kind, id, environment, due_at, priority, destination, fence)
-    select '${DELIVERY_DUE}', n, $1, environment_now($1), 1, $2, ${NEXT_FENCE} from unnest($3::bigint[]) n returning 1)
-  select pg_notify('${DUE_CHANNEL}', '${DELIVERY_DUE}') from promised limit 1`
+/** A delivery without an ordering key has a job of its own. */
+const INSERT_JOBS = `
+  with jobs as (
+    ${insertJobs({
+      kind: DELIVERY_DUE,
+      id: 'n',
+      environment: '$1',
+      dueAt: 'environment_now($1)',
+      priority: '1',
+      destination: '$2',
+      isRecreated: true,
+      from: 'unnest($3::bigint[]) n',
+    })} returning 1)
+  select ${notifyWorkers(DELIVERY_DUE)} from jobs limit 1`
 
 /**
  * Sends again, and makes up for what was left out; gives how many. Throws `conflict` unless the integration is active, `invalid_data` for
@@ -140,6 +147,6 @@ export async function replayDeliveries(tx: Tx, environment: Environment, id: str
   const opened = [...reopened.rows, ...(await make(tx, environment, number, missing))]
   await scheduleNext(tx, idle)
   const alone = opened.filter(({ user_id }) => user_id === null).map(one => one.number)
-  if (alone.length > 0) await tx.query(PROMISE, [environment, number, alone])
+  if (alone.length > 0) await tx.query(INSERT_JOBS, [environment, number, alone])
   return opened.length
 }

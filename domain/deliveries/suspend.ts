@@ -1,10 +1,8 @@
 import type { Pool } from '../../store/connect.ts'
 import { transaction } from '../../store/transaction.ts'
-import type { ClaimedJob } from '../jobs/job.ts'
-import { lockFence } from '../jobs/record.ts'
-import { DUE_CHANNEL } from '../jobs/workflow-run.ts'
+import { announceJobs, type ClaimedJob, lockFence, lockFences } from '../jobs/job.ts'
+import { suspendJobs } from '../jobs/sql.ts'
 import { DELIVERY_DUE, expiry } from './delivery.ts'
-import { lockDeliveryJobs } from './fence.ts'
 import type { OpenDelivery } from './load.ts'
 import { lockOrderingKeys } from './ordering-key.ts'
 import { fail } from './record-failure.ts'
@@ -20,7 +18,7 @@ export const parkDeliveries = (pool: Pool, claimed: readonly ClaimedJob[]): Prom
       text: `select 1 from integrations where number = any ($1::int[]) order by number for share`,
       values: [[...new Set(claimed.map(({ destination }) => destination))]],
     })
-    const held = [...(await lockDeliveryJobs(tx, claimed))]
+    const held = [...(await lockFences(tx, DELIVERY_DUE, claimed))]
     await tx.query({
       name: 'forget-next-attempts',
       text: 'update deliveries set next_attempt_at = null where number = any ($1::bigint[]) and next_attempt_at is not null',
@@ -28,13 +26,15 @@ export const parkDeliveries = (pool: Pool, claimed: readonly ClaimedJob[]): Prom
     })
     await tx.query({
       name: 'park-deliveries',
-      text: `update due d set lease_until = null, batched_until = null,
-               due_at = case when i.active = 1 then environment_now(v.environment) else ${expiry('v.created_at')} end
-             from deliveries v join integrations i on i.number = v.integration
-             where d.kind = '${DELIVERY_DUE}' and d.id = any ($1::bigint[]) and v.number = any ($1::bigint[]) and v.number = d.id`,
+      text: suspendJobs({
+        kind: DELIVERY_DUE,
+        dueAt: `case when i.active = 1 then environment_now(v.environment) else ${expiry('v.created_at')} end`,
+        from: 'deliveries v join integrations i on i.number = v.integration',
+        where: 'd.id = any ($1::bigint[]) and v.number = any ($1::bigint[]) and v.number = d.id',
+      }),
       values: [held],
     })
-    await tx.query(`select pg_notify('${DUE_CHANNEL}', '${DELIVERY_DUE}')`)
+    await announceJobs(tx, DELIVERY_DUE)
     return claimed.map(() => true)
   })
 
@@ -54,8 +54,3 @@ export const expire = (pool: Pool, claimed: ClaimedJob, delivery: OpenDelivery):
     await fail(tx, delivery, 'expired', delivery.attempts, 0)
     return true
   })
-
-/** A promise whose delivery has ended, or is gone with its event. */
-export async function deleteJob(pool: Pool, { id, fence }: ClaimedJob): Promise<void> {
-  await pool.query(`delete from due where kind = '${DELIVERY_DUE}' and id = $1 and fence = $2`, [id, fence])
-}

@@ -3,6 +3,7 @@ import type { Tx } from '../../store/connect.ts'
 import { audit, type Trail } from '../audit/record.ts'
 import type { Environment } from '../environment.ts'
 import { eraseFromExports } from '../exports/erasure.ts'
+import { deleteJobs } from '../jobs/sql.ts'
 import { notFound } from '../refusal.ts'
 import { SUBSCRIPTION_DUE } from '../subscriptions/store.ts'
 import { closeIngestion } from '../users/user.ts'
@@ -16,7 +17,7 @@ const ERASE = [
   // Who shares a lineage of theirs was answered with its owner's id.
   `delete from idempotent_answers a using lineages l join lineage_shares h on h.lineage = l.id
    where l.environment = $1 and l.user_id = $2 and a.environment = $1 and a.user_id = h.user_id and position($2 in a.body) > 0`,
-  `delete from due d using subscriptions s where s.environment = $1 and s.user_id = $2 and d.kind = '${SUBSCRIPTION_DUE}' and d.id = s.id`,
+  deleteJobs(SUBSCRIPTION_DUE, 'any (array(select id from subscriptions where environment = $1 and user_id = $2))'),
   'delete from events where environment = $1 and user_id = $2',
   'delete from purchases p using lineages l where l.environment = $1 and l.user_id = $2 and p.lineage = l.id',
   'delete from lineages where environment = $1 and user_id = $2',

@@ -2,6 +2,7 @@ import type { Tx } from '../../store/connect.ts'
 import { DELIVERY_DUE } from '../deliveries/delivery.ts'
 import type { Environment } from '../environment.ts'
 import { partitionOf } from '../events/partition.ts'
+import { deleteJobs, lockJobs } from '../jobs/sql.ts'
 import { AUTOMATION_RUN_DUE } from '../jobs/wake-runs.ts'
 import { remember } from '../ledger-history/history.ts'
 import { USER_DELETED } from '../ledger-history/kinds.ts'
@@ -9,9 +10,8 @@ import { USER_DELETED } from '../ledger-history/kinds.ts'
 const OPEN_RUN = `('pending', 'running', 'waiting')`
 const OPEN_DELIVERY = `('pending', 'retrying')`
 
-const lockJobs = (kind: string, table: string, open: string) => `
-  select 1 from due where kind = '${kind}' and id = any (array(
-    select number from ${table} where environment = $1 and user_id = $2 and status in ${open})) order by id for update`
+const lockJobsOf = (kind: string, table: string, open: string) =>
+  lockJobs(kind, `any (array(select number from ${table} where environment = $1 and user_id = $2 and status in ${open}))`, 'update')
 const lockRows = (table: string) => `select 1 from ${table} where environment = $1 and user_id = $2 order by number for update`
 
 // Nothing of the user begins behind our back: what reads the log for automations and integrations has either been there, and what it
@@ -26,9 +26,9 @@ const HOLD = [
   'select 1 from integrations where environment = $1 and $2::text is not null order by number for no key update',
   `select 1 from integrations i join ordering_keys l on l.environment = $1 and l.integration = i.number and l.user_id = $2
    where i.environment = $1 order by i.number for update of l`,
-  lockJobs(DELIVERY_DUE, 'deliveries', OPEN_DELIVERY),
-  lockJobs(AUTOMATION_RUN_DUE, 'automation_runs', OPEN_RUN),
-  lockJobs(DELIVERY_DUE, 'deliveries', OPEN_DELIVERY),
+  lockJobsOf(DELIVERY_DUE, 'deliveries', OPEN_DELIVERY),
+  lockJobsOf(AUTOMATION_RUN_DUE, 'automation_runs', OPEN_RUN),
+  lockJobsOf(DELIVERY_DUE, 'deliveries', OPEN_DELIVERY),
   lockRows('deliveries'),
   lockRows('automation_runs'),
 ]
@@ -50,16 +50,16 @@ with gone as (
   delete from automation_steps where run = ${NUMBERS}
 ), waits as (
   delete from event_waits where run = ${NUMBERS}
-), promises as (
-  delete from due where kind = '${AUTOMATION_RUN_DUE}' and id = ${NUMBERS}
+), jobs as (
+  ${deleteJobs(AUTOMATION_RUN_DUE, NUMBERS)}
 ), ${ended(OPEN_RUN, 'cancelled')}
 ${remember({ kind: 'automation_runs', from: 'ended', due: 'created_at', outcome: 'outcome', reason: 'reason' })}`
 
 const ERASE_DELIVERIES = `
 with gone as (
   delete from deliveries where environment = $1 and user_id = $2 returning environment, number, created_at, status, reason
-), promises as (
-  delete from due where kind = '${DELIVERY_DUE}' and id = ${NUMBERS}
+), jobs as (
+  ${deleteJobs(DELIVERY_DUE, NUMBERS)}
 ), ${ended(OPEN_DELIVERY, 'failed')}
 ${remember({ kind: 'deliveries', from: 'ended', due: 'created_at', outcome: 'outcome', reason: 'reason' })}`
 

@@ -1,6 +1,8 @@
 import { createHash } from 'node:crypto'
 import type { Tx } from '../../store/connect.ts'
 import type { Environment } from '../environment.ts'
+import { revokeClaims } from '../jobs/job.ts'
+import { lockJobs } from '../jobs/sql.ts'
 import { createRun } from '../jobs/workflow-run.ts'
 import { EXPORT_WORKFLOW } from './create.ts'
 import { shareErasure } from './erasure-lock.ts'
@@ -36,13 +38,11 @@ export async function eraseFromExports(tx: Tx, environment: Environment, user: s
  * our commit, and read only what is left then; what they have recorded before is seen here.
  */
 async function lockRuns(tx: Tx, environment: Environment): Promise<void> {
-  await tx.query(
-    `select 1 from exports x join runs r on r.environment = x.environment and r.subject = x.id and r.workflow = $2
-       join due d on d.kind = r.workflow and d.id = r.id
-     where x.environment = $1 and x.status in ('new', 'processing') and (x.segment_id is not null or x.type = 'customers')
-     order by d.id for no key update of d`,
-    [environment, EXPORT_WORKFLOW.workflow],
-  )
+  const { workflow } = EXPORT_WORKFLOW
+  const runs = `
+    select r.id from exports x join runs r on r.environment = x.environment and r.subject = x.id and r.workflow = '${workflow}'
+    where x.environment = $1 and x.status in ('new', 'processing') and (x.segment_id is not null or x.type = 'customers')`
+  await tx.query(lockJobs(workflow, `any (array(${runs}))`), [environment])
 }
 
 /**
@@ -73,7 +73,7 @@ async function eraseEdges(tx: Tx, environment: Environment, user: string): Promi
      where s.run = e.run and s.n = e.n`,
     [runs, rows.map(row => row.n), before.rows[0]?.id ?? ''],
   )
-  await tx.query('update due set fence = fence + 1 where kind = $1 and id = any ($2::bigint[])', [EXPORT_WORKFLOW.workflow, runs])
+  await revokeClaims(tx, EXPORT_WORKFLOW.workflow, runs)
 }
 
 // Of a user's offsets, in order, those below an edge are counted by bisection: a user with a million events costs no more than another.

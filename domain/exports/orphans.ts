@@ -1,6 +1,6 @@
 import type { Tx } from '../../store/connect.ts'
 import type { Environment } from '../environment.ts'
-import { renewRun, unfinishedRunExists } from '../jobs/workflow-run.ts'
+import { recreateRun, unfinishedRunExists } from '../jobs/workflow-run.ts'
 import { EXPORT_WORKFLOW } from './create.ts'
 import { failExport } from './finish.ts'
 
@@ -16,7 +16,7 @@ export async function mendExports(tx: Tx, ids: string[]): Promise<number> {
     [ids],
   )
   for (const { environment, id, report_run } of rows)
-    if (report_run === null) await renewRun(tx, environment, { ...EXPORT_WORKFLOW, subject: id })
+    if (report_run === null) await recreateRun(tx, environment, { ...EXPORT_WORKFLOW, subject: id })
     else await failExport(tx, environment, id, { code: 'unknown_error', message: 'the report ended before the file was made' })
   return rows.length
 }

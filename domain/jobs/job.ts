@@ -1,11 +1,97 @@
+import type { Db, Tx } from '../../store/connect.ts'
 import type { Environment } from '../environment.ts'
+import { deleteJobs, insertJobs, lockJobs, notifyWorkers } from './sql.ts'
 
-/** A promise in this worker's hands: whoever records for it must show the same fence. */
+/** A job that this worker process has claimed. Each record of its work must show the same fence. */
 export type ClaimedJob = { kind: string; id: number; fence: number; environment: Environment; destination: number | null }
 
+/** Another worker has claimed the job: nothing was recorded, and this worker drops the job. Counted, retried elsewhere, never a failure. */
+export class LeaseLost extends Error {}
+
+export const leaseLost = ({ kind, id }: Pick<ClaimedJob, 'kind' | 'id'>): LeaseLost =>
+  new LeaseLost(`${kind} ${id} belongs to another worker`)
+
 /**
- * In SQL: the fence of a promise that is made once more for the same thing. Higher than any that was there: what a former holder still
- * wants to record is void, and nobody takes it for a promise that was never claimed, of which nothing can be recorded yet. Seconds
- * since 2023: a claim holds for one at least, and they fit until 2091.
+ * Locks the job's row if the fence is still this worker's. What is recorded in the transaction after it is the record of the job's owner:
+ * another claim waits for the commit and then sees the record. (A join on the fence without the lock would let a stale record in.) Gives
+ * the time on the environment's clock and when the job was due; null: another worker has the job, or it has ended.
  */
-export const NEXT_FENCE = 'floor(extract(epoch from clock_timestamp()) - 1700000000)::int'
+export async function tryLockFence(tx: Tx, { kind, id, fence }: Pick<ClaimedJob, 'kind' | 'id' | 'fence'>): Promise<LockedJob | null> {
+  const { rows } = await tx.query<LockedJob>({
+    name: 'lock-fence',
+    text: `select environment_now(environment) as now, due_at::text as due_at from due
+           where kind = $1 and id = $2 and fence = $3 for no key update`,
+    values: [kind, id, fence],
+  })
+  return rows[0] ?? null
+}
+
+/** Times with microseconds. */
+export type LockedJob = { now: string; due_at: string }
+
+/** The same; gives the time on the environment's clock. Throws `LeaseLost`. */
+export async function lockFence(tx: Tx, job: Pick<ClaimedJob, 'kind' | 'id' | 'fence'>): Promise<string> {
+  const locked = await tryLockFence(tx, job)
+  if (locked === null) throw leaseLost(job)
+  return locked.now
+}
+
+/** Locks the jobs whose fence is still this worker's, in the order of their ids; gives these ids. The others belong to another worker, or have ended. */
+export async function lockFences(tx: Tx, kind: string, claimed: readonly Pick<ClaimedJob, 'id' | 'fence'>[]): Promise<Set<number>> {
+  const { rows } = await tx.query<Pick<ClaimedJob, 'id' | 'fence'>>({
+    name: `lock-fences-${kind}`,
+    text: lockJobs(kind, 'any ($1::bigint[])'),
+    values: [claimed.map(({ id }) => id)],
+  })
+  const fences = new Map(rows.map(({ id, fence }) => [id, fence]))
+  return new Set(claimed.filter(({ id, fence }) => fences.get(id) === fence).map(({ id }) => id))
+}
+
+/** Locks the job of a timer if it is due: a batch may arrive late, after another worker has done the work. */
+export async function lockIfDue(tx: Tx, kind: string, id: number): Promise<boolean> {
+  const { rowCount } = await tx.query({
+    name: 'lock-if-due',
+    text: `select 1 from due d join environments e on e.id = d.environment
+           where d.kind = $1 and d.id = $2 and d.due_at <= clock_timestamp() + e.clock_offset for no key update of d`,
+    values: [kind, id],
+  })
+  return rowCount === 1
+}
+
+/** Ends a job: it can no longer be claimed, and whoever has claimed it can record nothing. */
+export const deleteJob = (db: Db, kind: string, id: number): Promise<unknown> =>
+  db.query({ name: `delete-job-${kind}`, text: deleteJobs(kind, '$1'), values: [id] })
+
+/** Ends a claimed job that has nothing to record; another worker's claim stays. */
+export const deleteClaimedJob = (db: Db, { kind, id, fence }: ClaimedJob): Promise<unknown> =>
+  db.query('delete from due where kind = $1 and id = $2 and fence = $3', [kind, id, fence])
+
+/** Ends the claims of jobs: what their executors still want to record is void, and their leases run out. */
+export const revokeClaims = (tx: Tx, kind: string, ids: readonly number[]): Promise<unknown> =>
+  tx.query('update due set fence = fence + 1 where kind = $1 and id = any ($2::bigint[])', [kind, ids])
+
+/** Tells the workers that jobs of the kind may be due, when the transaction commits. A lost notice costs a second, never work. */
+export const announceJobs = (db: Db, kind: string): Promise<unknown> => db.query(`select ${notifyWorkers(kind)}`)
+
+/**
+ * Gives a job to what has none, though it is unfinished: `missing` selects (kind, id, environment, due_at, destination) under row locks.
+ * Returns how many.
+ */
+export async function recreateJobs(tx: Tx, missing: string, values: unknown[]): Promise<number> {
+  const { rowCount } = await tx.query(
+    `with missing(kind, id, environment, due_at, destination) as materialized (${missing}), recreated as (
+       ${insertJobs({
+         kind: 'kind',
+         id: 'id',
+         environment: 'environment',
+         dueAt: 'due_at',
+         destination: 'destination',
+         isRecreated: true,
+         from: 'missing',
+         ifExists: 'keep',
+       })} returning kind
+     ) select ${notifyWorkers('kind')} from recreated`,
+    values,
+  )
+  return rowCount ?? 0
+}

@@ -1,5 +1,5 @@
 import type { Db } from '../../store/connect.ts'
-import { DUE_CHANNEL } from './workflow-run.ts'
+import { JOB_CHANNEL } from './sql.ts'
 
 type HeldLease = { kind: string; id: number; fence: number }
 
@@ -43,7 +43,7 @@ export async function releaseLeases(db: Db, held: HeldLease[]): Promise<void> {
   if (held.length === 0) return
   await db.query(
     `with freed as (update due d set lease_until = null, batched_until = null ${MATCH} returning d.kind)
-    select pg_notify('${DUE_CHANNEL}', kind) from freed`,
+    select pg_notify('${JOB_CHANNEL}', kind) from freed`,
     columns(held),
   )
 }

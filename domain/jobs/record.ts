@@ -1,20 +1,17 @@
 import type { Db, Tx } from '../../store/connect.ts'
-import type { ClaimedJob } from './job.ts'
+import { FIRST_FENCE } from './claim-on-insert.ts'
+import { type ClaimedJob, leaseLost } from './job.ts'
 
-/** The lease went to another worker: nothing was recorded and this one drops the run. Counted, retried elsewhere, never a failure. */
-export class LeaseLost extends Error {}
+export { LeaseLost, lockFence } from './job.ts'
 
 export type Attempt = { number: number; started_at: string; duration_ms: number; error: string | null }
 export type StepStatus = 'running' | 'waiting' | 'succeeded' | 'failed'
 export type RecordedStep = { n: number; name: string; status: StepStatus; result: unknown; attempts: Attempt[]; is_due: boolean }
 export type StepRecord = { n: number; name: string; status: StepStatus; result?: unknown; attempts?: Attempt[]; startedAt: string }
 
-/** The first to hold a promise; one that is made once more begins higher. */
-const FIRST_FENCE = 1
-
 /** The run's steps so far, in order. `is_due`: a sleep whose deadline has passed on the environment's clock. */
 export async function recordedSteps(db: Db, run: ClaimedJob): Promise<RecordedStep[]> {
-  // Nobody has recorded anything before the first holder.
+  // Nothing is recorded before the first claim.
   if (run.fence === FIRST_FENCE) return []
   const { rows } = await db.query<RecordedStep>({
     name: 'recorded-steps',
@@ -23,23 +20,6 @@ export async function recordedSteps(db: Db, run: ClaimedJob): Promise<RecordedSt
   })
   return rows
 }
-
-/**
- * Locks the run's `due` row if the fence is still ours. Everything recorded in the transaction after it is the owner's: a takeover
- * waits for the commit and then sees the record. (A join on the fence without the lock would let a stale record in.) Gives the time on
- * the environment's clock.
- */
-export async function lockFence(tx: Tx, run: ClaimedJob): Promise<string> {
-  const { rows } = await tx.query<{ now: string }>({
-    name: 'hold-fence',
-    text: 'select environment_now(environment) as now from due where kind = $1 and id = $2 and fence = $3 for no key update',
-    values: [run.kind, run.id, run.fence],
-  })
-  if (!rows[0]) throw lost(run)
-  return rows[0].now
-}
-
-const lost = (run: ClaimedJob) => new LeaseLost(`run ${run.id} belongs to another worker`)
 
 const WRITE = `
   insert into steps (run, n, name, status, started_at, finished_at, due_at, result, attempts)
@@ -50,7 +30,7 @@ const WRITE = `
     where steps.status in ('running', 'waiting')
   returning due_at`
 
-/** Writes a step inside a transaction that holds the fence. `waitSeconds`: a sleep's length; its deadline is stored, not its length. */
+/** Writes a step in a transaction that has locked the fence. `waitSeconds`: a sleep's length; its deadline is stored, not its length. */
 export async function writeStep(tx: Tx, run: ClaimedJob, step: StepRecord, waitSeconds = 0): Promise<void> {
   const { n, name, status, startedAt, result = null, attempts = [] } = step
   const { rowCount } = await tx.query({
@@ -61,7 +41,7 @@ export async function writeStep(tx: Tx, run: ClaimedJob, step: StepRecord, waitS
   if (rowCount !== 1) throw new Error(`step ${n} (${name}) of run ${run.id} was final already`)
 }
 
-/** Ends this worker's hold: the run sleeps, or waits for its next attempt, until the step's deadline. */
+/** Ends this worker's claim: the run sleeps, or waits for its next attempt, until the step's deadline. */
 export async function suspendRun(tx: Tx, run: ClaimedJob, status: 'running' | 'waiting', seconds: number): Promise<void> {
   await tx.query(
     `update due set due_at = environment_now($3) + make_interval(secs => $4), lease_until = null, batched_until = null where kind = $1 and id = $2`,
@@ -70,7 +50,7 @@ export async function suspendRun(tx: Tx, run: ClaimedJob, status: 'running' | 'w
   await tx.query('update runs set status = $2 where id = $1', [run.id, status])
 }
 
-/** The run's end: it can no longer be claimed. In a transaction that holds the fence. */
+/** The run's end: it can no longer be claimed. In a transaction that has locked the fence. */
 export async function finishRun(tx: Tx, run: ClaimedJob, status: 'succeeded' | 'failed', reason: string | null): Promise<void> {
   await tx.query({ name: 'finish-run', text: FINISH, values: [run.kind, run.id, run.fence, run.environment, status, reason] })
 }
@@ -79,10 +59,10 @@ export async function finishRun(tx: Tx, run: ClaimedJob, status: 'succeeded' | '
 export async function endRun(db: Db, run: ClaimedJob): Promise<void> {
   const values = [run.kind, run.id, run.fence, run.environment, 'succeeded', null]
   const { rowCount } = await db.query({ name: 'finish-run', text: FINISH, values })
-  if (rowCount !== 1) throw lost(run)
+  if (rowCount !== 1) throw leaseLost(run)
 }
 
-// Deleting the row locks it, and finds it changed if somebody else has claimed it meanwhile.
+// Deleting the row locks it, and finds it changed if another worker has claimed the run meanwhile.
 const FINISH = `
   with gone as (delete from due where kind = $1 and id = $2 and fence = $3 returning id)
   update runs set status = $5, reason = $6, finished_at = environment_now($4) from gone where runs.id = gone.id`

@@ -1,14 +1,14 @@
 import type { Db, Tx } from '../../store/connect.ts'
 import type { Environment } from '../environment.ts'
-import { type ClaimedJob, NEXT_FENCE } from './job.ts'
+import type { ClaimedJob } from './job.ts'
+import { JOB_CHANNEL, RECREATED_FENCE } from './sql.ts'
 
-/** Postgres channel on which a promise that is due at once is announced to the workers; losing a notice costs a second, never work. */
-export const DUE_CHANNEL = 'due'
+export { JOB_CHANNEL as DUE_CHANNEL } from './sql.ts'
 
 /** `afterSeconds`: when the run falls due, counted from now on the environment's clock. */
 export type NewRun = { workflow: string; version: number; subject: string; afterSeconds?: number }
 
-/** A run and its claimable row. The workers hear of it when, and only when, the transaction commits. */
+/** A run and its job. The workers hear of it when, and only when, the transaction commits. */
 export async function createRun(
   tx: Tx,
   environment: Environment,
@@ -19,10 +19,10 @@ export async function createRun(
     text: `with made as (
              insert into runs (environment, workflow, version, subject, created_at)
              select $1, $2, $3, $4, t from environment_now($1) t returning id, created_at
-           ), promised as (
+           ), jobs as (
              insert into due (kind, id, environment, due_at) select $2, id, $1, created_at + make_interval(secs => $5) from made
            )
-           select id, pg_notify('${DUE_CHANNEL}', $2) from made`,
+           select id, pg_notify('${JOB_CHANNEL}', $2) from made`,
     values: [environment, workflow, version, subject, afterSeconds],
   })
   return rows[0]!.id
@@ -40,10 +40,10 @@ export async function createRuns(
     text: `with made as (
              insert into runs (environment, workflow, version, subject, created_at)
              select $1, $2, $3, s.subject, t from environment_now($1) t, unnest($4::text[]) s(subject) returning id, created_at
-           ), promised as (
+           ), jobs as (
              insert into due (kind, id, environment, due_at) select $2, id, $1, created_at from made
            )
-           select pg_notify('${DUE_CHANNEL}', $2)`,
+           select pg_notify('${JOB_CHANNEL}', $2)`,
     values: [environment, workflow, version, subjects],
   })
 }
@@ -52,18 +52,18 @@ export async function createRuns(
 export type ClaimedRun = ClaimedJob & { subject: string; version: number }
 
 /**
- * What the claimed promise is about; its run is running from here on. Null when there is no such run, or another worker has it by now:
- * it may even have ended.
+ * The subject of a claimed run, which is running from here on. Null: there is no such run, or another worker has claimed it since and
+ * may even have ended it.
  */
 export async function beginRun(db: Db, claimed: ClaimedJob): Promise<ClaimedRun | null> {
   const { rows } = await db.query<{ subject: string; version: number }>({
     name: 'begin-run',
-    text: `with held as materialized (select 1 from due where kind = $3 and id = $1 and fence = $4 for no key update),
-           begun as (
+    text: `with locked as materialized (select 1 from due where kind = $3 and id = $1 and fence = $4 for no key update),
+           started as (
              update runs set status = 'running', started_at = coalesce(started_at, environment_now(environment))
-             where id = $1 and environment = $2 and status <> 'running' and exists (select 1 from held)
+             where id = $1 and environment = $2 and status <> 'running' and exists (select 1 from locked)
            )
-           select subject, version from runs where id = $1 and environment = $2 and exists (select 1 from held)`,
+           select subject, version from runs where id = $1 and environment = $2 and exists (select 1 from locked)`,
     values: [claimed.id, claimed.environment, claimed.kind, claimed.fence],
   })
   return rows[0] ? { ...claimed, ...rows[0] } : null
@@ -74,12 +74,25 @@ export const unfinishedRunExists = ({ workflow }: { workflow: string }, environm
   `exists (select 1 from runs w where w.environment = ${environment} and w.subject = ${subject} and w.workflow = '${workflow}' and w.finished_at is null)`
 
 /**
- * A run in place of one that is gone. What a former holder may still be writing carries that one's fence in its name: this one's is
- * higher.
+ * A run in place of one that is gone. What the executor of the former run may still write carries the former fence in its name: the fence
+ * of this run is higher.
  */
-export async function renewRun(tx: Tx, environment: Environment, run: NewRun): Promise<void> {
+export async function recreateRun(tx: Tx, environment: Environment, run: NewRun): Promise<void> {
   const id = await createRun(tx, environment, run)
-  await tx.query(`update due set fence = ${NEXT_FENCE} where kind = $1 and id = $2`, [run.workflow, id])
+  await tx.query(`update due set fence = ${RECREATED_FENCE} where kind = $1 and id = $2`, [run.workflow, id])
+}
+
+/** Cancels the runs of these subjects. An executor that has claimed one can record nothing more: the job is gone. */
+export async function cancelRuns(tx: Tx, environment: Environment, workflow: string, subjects: string[]): Promise<void> {
+  const { rows } = await tx.query<{ id: number }>(
+    `delete from due d using runs r where r.environment = $1 and r.subject = any ($2) and r.workflow = $3 and d.kind = r.workflow and d.id = r.id
+     returning d.id`,
+    [environment, subjects, workflow],
+  )
+  await tx.query(`update runs set status = 'cancelled', finished_at = environment_now($2) where id = any ($1::bigint[])`, [
+    rows.map(({ id }) => id),
+    environment,
+  ])
 }
 
 const KEPT_DAYS = 90

@@ -1,6 +1,8 @@
 import type { Db } from '../../store/connect.ts'
 import { automationsWithRuns } from '../automation-runs/run.ts'
 import type { Environment } from '../environment.ts'
+import { OVERDUE_SECONDS } from '../jobs/drift.ts'
+import { isWaiting } from '../jobs/sql.ts'
 import { PRIORITIES } from '../jobs/sweep.ts'
 import type { LedgerKind } from '../ledger-history/kinds.ts'
 import type { Schedule } from '../reports/slots.ts'
@@ -14,9 +16,6 @@ export type Untaken = Schedule & { next_slot: string }
 export type Counted = { groups: Group[]; late: Late[]; untaken: Untaken[] }
 export type Window = { from: string; to: string; now: string; kinds: readonly LedgerKind[] }
 
-/** Seconds after which what is due and not done is overdue. */
-export const OVERDUE_SECONDS = 60
-
 const made = (kind: LedgerKind, from: string, open: string) => `
   select '${kind}' as kind, case when status not in (${open}) then status end as outcome, coalesce(reason, '') as reason, count(*) as count
   from ${from} where '${kind}' = any ($4::text[]) and environment = $1 and created_at >= $2 and created_at < $3 group by status, reason`
@@ -28,7 +27,7 @@ const late = (kind: LedgerKind, due: string, table: string, at: string, open: st
   select '${kind}' as kind, ${at} as at, t.id from due d join ${table} t on t.number = d.id
   where '${kind}' = any ($4::text[]) and d.kind = '${due}' and d.priority in ${PRIORITIES} and d.environment = $1
     and d.due_at < $5::timestamptz - make_interval(secs => $6)
-    and (d.lease_until is null or d.lease_until < clock_timestamp() or d.batched_until > clock_timestamp())
+    and ${isWaiting('d')}
     and t.environment = $1 and t.status in (${open}) and t.created_at >= $2 and t.created_at < $3`
 
 const OPEN_RUN = `'pending', 'running', 'waiting'`

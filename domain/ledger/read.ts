@@ -1,8 +1,9 @@
 import { type Db, wireTime } from '../../store/connect.ts'
 import type { Environment } from '../environment.ts'
+import { OVERDUE_SECONDS } from '../jobs/drift.ts'
 import { type LedgerKind, meaningOf } from '../ledger-history/kinds.ts'
 import { slotsAfter } from '../reports/slots.ts'
-import { type Counted, countJobs, type Group, type Late, OVERDUE_SECONDS, type Untaken } from './counts.ts'
+import { type Counted, countJobs, type Group, type Late, type Untaken } from './counts.ts'
 
 // Fractions are cut off, and never rounded into the next second.
 const whole = (time: string | undefined) => time?.replace(/\.\d+/, '') ?? null

@@ -2,12 +2,9 @@ import type { Pool, Tx } from '../../store/connect.ts'
 import { transaction } from '../../store/transaction.ts'
 import type { Environment } from '../environment.ts'
 import { isLogConflict } from '../events/write.ts'
+import { deleteJob, lockIfDue } from '../jobs/job.ts'
 import { SUBSCRIPTION_DUE } from '../subscriptions/store.ts'
 import { refold } from './refold.ts'
-
-const STILL_DUE = `
-  select 1 from due d join environments e on e.id = d.environment
-  where d.kind = '${SUBSCRIPTION_DUE}' and d.id = $1 and d.due_at <= clock_timestamp() + e.clock_offset for no key update of d`
 
 // The user before the promise, as every change of facts locks them.
 async function pass(tx: Tx, id: number): Promise<boolean> {
@@ -17,10 +14,10 @@ async function pass(tx: Tx, id: number): Promise<boolean> {
   )
   const subscription = rows[0]
   if (!subscription) {
-    await tx.query('delete from due where kind = $1 and id = $2', [SUBSCRIPTION_DUE, id])
+    await deleteJob(tx, SUBSCRIPTION_DUE, id)
     return false
   }
-  if ((await tx.query(STILL_DUE, [id])).rowCount === 0) return false
+  if (!(await lockIfDue(tx, SUBSCRIPTION_DUE, id))) return false
   await refold(tx, subscription.environment, [subscription.user_id])
   return true
 }

@@ -5,9 +5,8 @@ import { DELIVERY_DUE, firstDue } from '../deliveries/delivery.ts'
 import { DELETION_DUE } from '../deliveries/fail-pending.ts'
 import { lockOrderingKeys } from '../deliveries/ordering-key.ts'
 import { IS_ORPHANED_EXPORT, mendExports } from '../exports/orphans.ts'
-import { NEXT_FENCE } from '../jobs/job.ts'
+import { recreateJobs } from '../jobs/job.ts'
 import { AUTOMATION_RUN_DUE } from '../jobs/wake-runs.ts'
-import { DUE_CHANNEL } from '../jobs/workflow-run.ts'
 import { IS_ORPHANED_RUN, mendReportRuns } from '../reports/orphans.ts'
 import { REPORT_SLOT } from '../reports/report.ts'
 
@@ -141,14 +140,7 @@ async function mend(pool: Pool, { kind, mend: rows }: Kind, ids: Ids): Promise<n
   return transaction(pool, async tx => {
     if (typeof rows === 'function') return rows(tx, ids.map(String))
     if (kind === DELIVERY_DUE) await lockOrderingKeysOf(tx, ids)
-    const { rowCount } = await tx.query(
-      `with missing(kind, id, environment, due_at, destination) as materialized (${rows}), mended as (
-         insert into due (kind, id, environment, due_at, destination, fence) select m.*, ${NEXT_FENCE} from missing m
-         on conflict (kind, id) do nothing returning kind
-       ) select pg_notify('${DUE_CHANNEL}', kind) from mended`,
-      [ids],
-    )
-    return rowCount ?? 0
+    return recreateJobs(tx, rows, [ids])
   })
 }
 

@@ -1,6 +1,7 @@
 import type { Tx } from '../../store/connect.ts'
 import type { Environment } from '../environment.ts'
 import { failExport } from '../exports/finish.ts'
+import { cancelRuns } from '../jobs/workflow-run.ts'
 import { recordSlot } from './record-run.ts'
 import type { ReportRow } from './report.ts'
 import { DELIVERY_WORKFLOW, deliverySubject, FILE_WORKFLOW, REPORT_WORKFLOW, RUN_COLUMNS, type RunRow } from './run.ts'
@@ -22,9 +23,9 @@ export async function endReport(tx: Tx, environment: Environment, report: Report
   )
   const ids = open.rows.map(({ id }) => id)
   // What could still begin another goes first.
-  for (const { workflow } of [REPORT_WORKFLOW, FILE_WORKFLOW]) await cancel(tx, environment, workflow, ids)
+  for (const { workflow } of [REPORT_WORKFLOW, FILE_WORKFLOW]) await cancelRuns(tx, environment, workflow, ids)
   const deliveries = open.rows.flatMap(({ id, destinations }) => destinations.map(destination => deliverySubject(id, destination.id)))
-  await cancel(tx, environment, DELIVERY_WORKFLOW.workflow, deliveries)
+  await cancelRuns(tx, environment, DELIVERY_WORKFLOW.workflow, deliveries)
   const ended = await tx.query<RunRow>(
     `select ${RUN_COLUMNS} from report_runs where environment = $1 and id = any ($2) and status <> 'finished' order by id for no key update`,
     [environment, ids],
@@ -53,19 +54,6 @@ async function withholdDue(tx: Tx, environment: Environment, report: ReportRow, 
       withheld,
       last,
     ])
-}
-
-/** Takes runs from whoever holds them: without its `due` row nothing more is recorded. */
-async function cancel(tx: Tx, environment: Environment, workflow: string, subjects: string[]): Promise<void> {
-  const { rows } = await tx.query<{ id: number }>(
-    `delete from due d using runs r where r.environment = $1 and r.subject = any ($2) and r.workflow = $3 and d.kind = r.workflow and d.id = r.id
-     returning d.id`,
-    [environment, subjects, workflow],
-  )
-  await tx.query(`update runs set status = 'cancelled', finished_at = environment_now($2) where id = any ($1::bigint[])`, [
-    rows.map(({ id }) => id),
-    environment,
-  ])
 }
 
 /** Nobody makes the file any more; what is there of it is removed in time. */

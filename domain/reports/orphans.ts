@@ -1,6 +1,6 @@
 import type { Tx } from '../../store/connect.ts'
 import type { Environment } from '../environment.ts'
-import { renewRun, unfinishedRunExists } from '../jobs/workflow-run.ts'
+import { recreateRun, unfinishedRunExists } from '../jobs/workflow-run.ts'
 import {
   DELIVERY_WORKFLOW,
   deliverySubject,
@@ -42,13 +42,13 @@ export async function mendReportRuns(tx: Tx, ids: string[]): Promise<number> {
 async function mend(tx: Tx, run: Held): Promise<void> {
   const { environment, id } = run
   if (run.status === 'pending') {
-    await renewRun(tx, environment, { ...REPORT_WORKFLOW, subject: id })
+    await recreateRun(tx, environment, { ...REPORT_WORKFLOW, subject: id })
     return
   }
   const file = await exportOf(tx, environment, id)
   // With the number of its rows a run knows that its file was made; the file may be gone by then.
   if (run.rows === null && !file?.isFinished) {
-    await renewRun(tx, environment, { ...FILE_WORKFLOW, subject: id })
+    await recreateRun(tx, environment, { ...FILE_WORKFLOW, subject: id })
     return
   }
   const { rows } = await tx.query<{ status: string; rows_written: number }>(
@@ -65,7 +65,7 @@ async function mend(tx: Tx, run: Held): Promise<void> {
     `select k.subject from unnest($2::text[]) k(subject) where not ${unfinishedRunExists(DELIVERY_WORKFLOW, '$1', 'k.subject')}`,
     [environment, run.destinations.filter(({ status }) => status === 'pending').map(destination => deliverySubject(id, destination.id))],
   )
-  for (const { subject } of missing.rows) await renewRun(tx, environment, { ...DELIVERY_WORKFLOW, subject })
+  for (const { subject } of missing.rows) await recreateRun(tx, environment, { ...DELIVERY_WORKFLOW, subject })
   // Which ends it, should none be pending.
   await finish(tx, environment, { ...run, rows: written })
 }

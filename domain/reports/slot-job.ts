@@ -1,6 +1,7 @@
 import type { Tx } from '../../store/connect.ts'
 import type { Environment } from '../environment.ts'
-import { DUE_CHANNEL } from '../jobs/workflow-run.ts'
+import { deleteJob } from '../jobs/job.ts'
+import { insertJobs, notifyWorkers } from '../jobs/sql.ts'
 import { REPORT_SLOT } from './report.ts'
 
 /** Times of slots as Postgres takes them. */
@@ -9,17 +10,16 @@ export const isoOf = (ms: number): string => new Date(ms).toISOString()
 /** The report's next slot falls due then, and is announced at once when that has passed; null: there is none. */
 export async function scheduleSlot(tx: Tx, environment: Environment, number: number, at: number | null): Promise<void> {
   if (at === null) {
-    await tx.query('delete from due where kind = $1 and id = $2', [REPORT_SLOT, number])
+    await deleteJob(tx, REPORT_SLOT, number)
     return
   }
   await tx.query({
-    name: 'promise-slot',
-    text: `with promised as (
-             insert into due (kind, id, environment, due_at) values ($1, $2, $3, $4)
-             on conflict (kind, id) do update set due_at = excluded.due_at, batched_until = null, lease_until = null returning due_at
+    name: 'schedule-slot',
+    text: `with job as (
+             ${insertJobs({ kind: REPORT_SLOT, id: '$1', environment: '$2', dueAt: '$3::timestamptz', ifExists: 'reschedule' })} returning due_at
            )
-           select pg_notify('${DUE_CHANNEL}', $1) from promised where due_at <= environment_now($3)`,
-    values: [REPORT_SLOT, number, environment, isoOf(at)],
+           select ${notifyWorkers(REPORT_SLOT)} from job where due_at <= environment_now($2)`,
+    values: [number, environment, isoOf(at)],
   })
 }
 
@@ -29,13 +29,19 @@ export async function moveSlots(tx: Tx, environment: Environment, moves: { numbe
     name: 'move-slots',
     text: `with moved as (
              update scheduled_reports r set next_slot = m.next, last_slot = m.last, runs = runs + 1
-             from jsonb_to_recordset($3) m(number bigint, last timestamptz, next timestamptz) where r.number = m.number
+             from jsonb_to_recordset($2) m(number bigint, last timestamptz, next timestamptz) where r.number = m.number
              returning r.number, r.next_slot
-           ), promised as (
-             insert into due (kind, id, environment, due_at) select $1, number, $2, next_slot from moved order by number
-             on conflict (kind, id) do update set due_at = excluded.due_at, batched_until = null, lease_until = null returning due_at
+           ), jobs as (
+             ${insertJobs({
+               kind: REPORT_SLOT,
+               id: 'number',
+               environment: '$1',
+               dueAt: 'next_slot',
+               from: 'moved order by number',
+               ifExists: 'reschedule',
+             })} returning due_at
            )
-           select pg_notify('${DUE_CHANNEL}', $1) where exists (select 1 from promised where due_at <= environment_now($2))`,
-    values: [REPORT_SLOT, environment, JSON.stringify(moves)],
+           select ${notifyWorkers(REPORT_SLOT)} where exists (select 1 from jobs where due_at <= environment_now($1))`,
+    values: [environment, JSON.stringify(moves)],
   })
 }

@@ -2,6 +2,7 @@ import type { Pool, Tx } from '../../store/connect.ts'
 import { transaction } from '../../store/transaction.ts'
 import { type Environment, now } from '../environment.ts'
 import { isRawDataOn } from '../exports/create.ts'
+import { deleteJob } from '../jobs/job.ts'
 import { createRun } from '../jobs/workflow-run.ts'
 import { type Start, startTogether } from './begin-runs.ts'
 import { applyMissedPolicy } from './missed-policy.ts'
@@ -27,7 +28,7 @@ async function take(tx: Tx, number: number): Promise<boolean> {
   })
   const report = rows[0]
   if (!report) {
-    await tx.query('delete from due where kind = $1 and id = $2', [REPORT_SLOT, number])
+    await deleteJob(tx, REPORT_SLOT, number)
     return false
   }
   const { environment } = report

@@ -1,5 +1,6 @@
 import type { Tx } from '../../store/connect.ts'
 import type { Environment } from '../environment.ts'
+import { deleteJobs, insertJobs } from '../jobs/sql.ts'
 import type { Subscription } from './lineages.ts'
 import { passingOf } from './passing.ts'
 
@@ -31,7 +32,7 @@ with gone as (
       where n.user_id = s.user_id and n.platform = s.platform and n.lineage = s.lineage)
   returning id
 )
-delete from due d using gone where d.kind = '${SUBSCRIPTION_DUE}' and d.id = gone.id`
+${deleteJobs(SUBSCRIPTION_DUE, 'any (array(select id from gone))')}`
 
 const WRITE = `
 with given as (
@@ -47,10 +48,16 @@ with given as (
 ), waking as (
   select k.id, g.wakes_at from kept k join given g on g.user_id = k.user_id and g.platform = k.platform and g.lineage = k.lineage
 ), asleep as (
-  delete from due d using waking w where d.kind = '${SUBSCRIPTION_DUE}' and d.id = w.id and w.wakes_at is null
+  ${deleteJobs(SUBSCRIPTION_DUE, 'any (array(select id from waking where wakes_at is null))')}
 )
-insert into due (kind, id, environment, due_at) select '${SUBSCRIPTION_DUE}', id, $1, wakes_at from waking where wakes_at is not null order by id
-on conflict (kind, id) do update set due_at = excluded.due_at, batched_until = null, lease_until = null`
+${insertJobs({
+  kind: SUBSCRIPTION_DUE,
+  id: 'id',
+  environment: '$1',
+  dueAt: 'wakes_at',
+  from: 'waking where wakes_at is not null order by id',
+  ifExists: 'reschedule',
+})}`
 
 /** Writes what the users' subscriptions are now and when each changes next; gives the users' status. The users' rows are locked. */
 export async function storeSubscriptions(

@@ -2,9 +2,9 @@ import { DELIVERY_DUE } from '../../domain/deliveries/delivery.ts'
 import { loadDeliveries, type OpenDelivery } from '../../domain/deliveries/load.ts'
 import { recordFailure } from '../../domain/deliveries/record-failure.ts'
 import { type Delivered, recordDelivered } from '../../domain/deliveries/record-success.ts'
-import { deleteJob, expire, parkDeliveries } from '../../domain/deliveries/suspend.ts'
+import { expire, parkDeliveries } from '../../domain/deliveries/suspend.ts'
 import { openSettings } from '../../domain/integrations/config.ts'
-import type { ClaimedJob } from '../../domain/jobs/job.ts'
+import { type ClaimedJob, deleteClaimedJob } from '../../domain/jobs/job.ts'
 import { LeaseLost } from '../../domain/jobs/record.ts'
 import type { Secrets } from '../../domain/projects/secrets.ts'
 import { batching } from '../../store/batching.ts'
@@ -81,7 +81,7 @@ export function deliveryHandler({ pool, secrets, outgoing, destinations, policy,
   async function perform(claimed: ClaimedJob, signals: Signals): Promise<Outcome> {
     const delivery = await load(claimed.id)
     if (delivery === null) {
-      await deleteJob(pool, claimed)
+      await deleteClaimedJob(pool, claimed)
       return { is: 'succeeded' }
     }
     if (delivery.config.active === 1 || delivery.isProbe) return attempt(claimed, delivery, signals)
