@@ -1,7 +1,8 @@
-import { DateTime, Duration, IANAZone } from 'luxon'
+import { DateTime, Duration } from 'luxon'
 import { type AutomationData, type Placed, placedSteps, type Step } from '../automation-runs/definition.ts'
 import { slugOf } from '../events/catalogue.ts'
 import type { Detail } from '../refusal.ts'
+import { isZone } from '../time/local-time.ts'
 import { propertyFault } from '../users/properties.ts'
 
 /** The shortest and the longest that a duration may be, themselves durations of ISO 8601. */
@@ -22,9 +23,6 @@ export function durationFault(duration: string, { least, most }: Bounds): string
 const MAX_STEPS = 50
 const MAX_DEPTH = 5
 const NO_EVENT = 'must be a uid or slug of the catalogue, or the slug of a custom event'
-
-/** Zones go by their names: an offset has no daylight saving and no place. */
-const isZone = (name: string) => /^[A-Za-z]/.test(name) && IANAZone.isValidZone(name)
 
 /** What is wrong with a step by itself, as [its field, why]. */
 function stepFault(step: Step): [field: string, why: string | null][] {

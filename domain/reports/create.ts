@@ -2,10 +2,11 @@ import type { Tx } from '../../store/connect.ts'
 import { orderedId } from '../../store/ids.ts'
 import { type Environment, now } from '../environment.ts'
 import { type Detail, invalidFields } from '../refusal.ts'
+import { isZone } from '../time/local-time.ts'
 import { lockDestinations } from './destinations.ts'
 import { REPORT_COLUMNS, type ReportRequest, type ReportRow, writtenColumns } from './report.ts'
 import { isoOf, scheduleSlot } from './slot-job.ts'
-import { isZone, nextSlot } from './slots.ts'
+import { nextSlot } from './slots.ts'
 
 /** Rules beyond a schema. Throws `invalid_data` with everything that is wrong. */
 export function checkReport({ input, destinationIds, faults: known }: ReportRequest): void {

@@ -1,4 +1,5 @@
 import { IANAZone } from 'luxon'
+import { type Moments, momentsOf } from '../time/local-time.ts'
 
 export const WEEKDAYS = ['monday', 'tuesday', 'wednesday', 'thursday', 'friday', 'saturday', 'sunday'] as const
 
@@ -19,23 +20,6 @@ export type Slot = { at: number; day: number; isSkipped: boolean; opens: number 
 const MINUTE = 60_000
 const HOUR = 60 * MINUTE
 const DAY = 24 * HOUR
-// Offsets lie within -12 h and +14 h: whatever has this local time lies between these two.
-const SURELY_BEFORE = 15 * HOUR
-const SURELY_AFTER = 13 * HOUR
-
-/** Names of the tz database. Luxon takes fixed offsets (`+01:00`) for zones, too. */
-export const isZone = (name: string): boolean => /^[A-Za-z]/.test(name) && IANAZone.isValidZone(name)
-
-type Moments = { at: number[]; gap: number }
-
-/** The instants at which the zone's clocks show the time: two in an overlap; in a gap the one later by the gap's size. */
-function momentsOf(zone: IANAZone, local: number): Moments {
-  const before = zone.offset(local - SURELY_BEFORE) * MINUTE
-  const after = zone.offset(local + SURELY_AFTER) * MINUTE
-  const at = [...new Set([local - before, local - after])].filter(instant => instant + zone.offset(instant) * MINUTE === local)
-  return at.length > 0 ? { at: at.sort((a, b) => a - b), gap: 0 } : { at: [local - before], gap: after - before }
-}
-
 const localTime = ({ send_at }: Schedule, day: number): number => {
   const [hours = 0, minutes = 0] = send_at.split(':').map(Number)
   return day * DAY + hours * HOUR + minutes * MINUTE

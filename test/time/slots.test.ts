@@ -1,7 +1,8 @@
 import fc from 'fast-check'
 import { IANAZone } from 'luxon'
 import { describe, expect, test } from 'vitest'
-import { isZone, nextSlot, type Schedule, type Slot, slotsAfter, WEEKDAYS, windowOf } from '../../domain/reports/slots.ts'
+import { nextSlot, type Schedule, type Slot, slotsAfter, WEEKDAYS, windowOf } from '../../domain/reports/slots.ts'
+import { isZone } from '../../domain/time/local-time.ts'
 import { type Transition, transitionsOf } from './transitions.ts'
 
 const ZONES = Intl.supportedValuesOf('timeZone')
