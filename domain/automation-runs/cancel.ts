@@ -12,11 +12,11 @@ import { lockRun, type RunRow, UNFINISHED } from './run.ts'
 
 export type CancelReason = 'cancelled_by_api' | LastingReason
 
-/** Runs that one transaction ends: a second or so. */
+/** Runs that one transaction ends, in about a second. */
 export const AT_ONCE = 10_000
 
-// The promises are locked before this statement: whoever records for a run holds its promise, so nothing is recorded meanwhile, and
-// a run that has come to its end is seen with its end.
+// The jobs are locked before this statement. A worker that records for a run locks the run's job, so nothing is recorded meanwhile, and a run
+// that has just ended is seen as ended.
 const CANCEL = (which: string) => `
   with ended as (
     update automation_runs r set status = 'cancelled', reason = $3, due_at = null, finished_at = t
@@ -29,16 +29,16 @@ const CANCEL = (which: string) => `
   )
   delete from event_waits w using ended where w.run = ended.number`
 
-/** Cancels those of the runs that are unfinished. Their promises are locked first, in the order in which everybody locks them. */
+/** Cancels those of the runs that are unfinished. Their jobs are locked first, in the order in which every statement locks jobs. */
 export async function cancelNumbers(tx: Tx, environment: Environment, numbers: number[], reason: CancelReason): Promise<void> {
   if (numbers.length === 0) return
   await tx.query(lockJobs(AUTOMATION_RUN_DUE, 'any ($1::bigint[])', 'update'), [numbers])
   await tx.query(CANCEL('r.number = any ($2::bigint[])'), [environment, numbers, reason])
 }
 
-/** Ends all unfinished runs of an automation, which is held by the transaction: none is started meanwhile. What is too much at once follows. */
+/** Cancels all unfinished runs of an automation. The caller has locked the automation: no run starts meanwhile. More runs than one transaction ends are cancelled later. */
 export async function cancelRunsOf(tx: Tx, environment: Environment, automation: string, reason: LastingReason): Promise<void> {
-  // By the promises of the environment: what an automation has done in ninety days is much more than what it has under way.
+  // Found by the jobs of the environment: an automation has far more runs of the last ninety days than unfinished ones.
   const { rows } = await tx.query<{ id: number }>(
     `select d.id from due d cross join lateral (select 1 from automation_runs where number = d.id and automation_id = $2 limit 1) r
      where d.kind = '${AUTOMATION_RUN_DUE}' and d.priority in ${PRIORITIES} and d.environment = $1
@@ -63,17 +63,17 @@ export async function cancelRun(tx: Tx, environment: Environment, id: string): P
   return { before, after: await lockRun(tx, environment, id) }
 }
 
-// Half a million runs may wait when their automation is set inactive or deleted: as one transaction that takes a minute and more, for
-// which no caller waits. So the first of them end with the change, and the change notes up to which number all runs of the automation are
-// cancelled. From its commit on no worker carries any of these: one that comes to it cancels it. The rest is cancelled by a timer, in
+// Half a million runs may wait when their automation is set inactive or deleted: to end them in one transaction takes a minute or more, and
+// no caller waits for that. So the first runs end with the change, and the change stores the number up to which all runs of the automation
+// are cancelled. From its commit on no worker executes any of these runs: a worker that claims one cancels it. A job cancels the rest in
 // bounded steps.
 
-/** Kind of the promise that the other runs of an automation are cancelled; its id is the cancellation's number. */
+/** Kind of the job that cancels the other runs of an automation; its id is the cancellation's number. */
 export const CANCEL_DUE = 'automation-cancel'
 
 export type LastingReason = 'automation_inactive' | 'automation_deleted'
 
-/** The runs that the automation has by now are cancelled, those that start from now on are not. The automation is held. */
+/** Cancels the runs that the automation has by now; later ones are not affected. The caller has locked the automation. */
 export async function cancelLater(tx: Tx, environment: Environment, automation: string, reason: LastingReason): Promise<void> {
   await tx.query(
     `with last as materialized (
@@ -92,7 +92,7 @@ export async function cancelLater(tx: Tx, environment: Environment, automation: 
 
 type Cancellation = { environment: Environment; automation_id: string; reason: LastingReason; after: number; upto: number }
 
-// Through all promises of runs, once: by environment and automation each step would begin at the beginning.
+// Goes through the jobs of all runs once: selected by environment and automation, each step would scan from the beginning.
 const NEXT = `
   select d.id, exists (select 1 from automation_runs r where r.number = d.id and r.environment = $3 and r.automation_id = $4) as is_own
   from (select id from due where kind = '${AUTOMATION_RUN_DUE}' and id > $1 and id <= $2 order by id limit ${AT_ONCE}) d order by d.id`

@@ -18,7 +18,7 @@ export type Step = { id: string } & (
 )
 export type StepType = Step['type']
 
-/** What an automation does, as it is stored and shown. */
+/** The definition of an automation, as it is stored and shown. */
 export type AutomationData = {
   type: 'event'
   platform: 'iOS' | 'Android' | null
@@ -30,15 +30,15 @@ export type AutomationData = {
   reentry: boolean
 }
 
-/** What a run performs: `steps`, or else the actions as steps named after themselves. */
+/** The steps that a run executes: `steps`, or else the actions, each as a step of that name. */
 export const stepsOf = ({ steps, actions: { push, screen } }: AutomationData): Step[] =>
   steps ?? [
     ...(push === undefined ? [] : [{ id: 'push', type: 'push' as const, push }]),
     ...(screen === undefined ? [] : [{ id: 'screen', type: 'screen' as const, screen }]),
   ]
 
-/** A step and where it stands: `field` as errors name it, `depth` from 1. */
-export type Placed = { step: Step; field: string; depth: number }
+/** `field`: the path to the step as errors name it. `depth`: from 1. */
+export type LocatedStep = { step: Step; field: string; depth: number }
 
 /** The lists that are nested in a step, by the field that holds them. */
 function nestedLists(step: Step): [field: string, steps: Step[]][] {
@@ -50,11 +50,11 @@ function nestedLists(step: Step): [field: string, steps: Step[]][] {
   return step.type === 'wait_for_event' ? [['on_timeout', step.on_timeout]] : []
 }
 
-/** All steps of all levels, each before those that are nested in it. */
-export function placedSteps(steps: readonly Step[], field = 'data.steps', depth = 1): Placed[] {
+/** All steps of all levels, each before the steps that are nested in it. */
+export function locatedSteps(steps: readonly Step[], field = 'data.steps', depth = 1): LocatedStep[] {
   return steps.flatMap((step, i) => {
     const at = `${field}[${i}]`
-    const nested = nestedLists(step).flatMap(([name, list]) => placedSteps(list, `${at}.${name}`, depth + 1))
+    const nested = nestedLists(step).flatMap(([name, list]) => locatedSteps(list, `${at}.${name}`, depth + 1))
     return [{ step, field: at, depth }, ...nested]
   })
 }

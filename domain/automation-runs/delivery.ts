@@ -4,8 +4,8 @@ import type { Environment } from '../environment.ts'
 export type StepDelivery = { id: string; status: 'pending' | 'retrying' | 'delivered' | 'failed'; http_status: number | null }
 
 /**
- * The delivery that a run's step made, held as it is until the transaction ends: its end, which wakes the run, comes after the run
- * has gone to rest again, or before it is looked at. Null: it is no longer kept.
+ * The delivery that a run's step created, locked until the transaction ends: the delivery's end, which wakes the run, comes either before
+ * this read or after the run is suspended again. Null: it is no longer stored.
  */
 export async function deliveryOfStep(tx: Tx, environment: Environment, run: string, step: string): Promise<StepDelivery | null> {
   const { rows } = await tx.query<StepDelivery>(

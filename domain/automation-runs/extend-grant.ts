@@ -4,8 +4,8 @@ import type { Environment } from '../environment.ts'
 import { lockUsers } from '../users/user.ts'
 
 /**
- * Gives the user the entitlement until `expiresAt` (null: for good), or leaves the longer manual grant that he has; returns until when
- * it holds. Throws `not_found`; `paid_entitlement` while it is held through a purchase.
+ * Gives the user the entitlement until `expiresAt` (null: for good), or leaves a longer manual grant as it is; returns until when the
+ * grant lasts. Throws `not_found`; `paid_entitlement` while a purchase gives the entitlement.
  */
 export async function extendGrant(
   tx: Tx,
@@ -14,7 +14,7 @@ export async function extendGrant(
   entitlement: string,
   expiresAt: string | null,
 ): Promise<string | null> {
-  // Under the user's lock no other grant comes between this look and the write.
+  // With the user locked no other grant comes between this read and the write.
   await lockUsers(tx, environment, [user])
   const { rows } = await tx.query<{ expires_at: string | null }>(
     `select expires_at from grants where environment = $1 and user_id = $2 and entitlement_id = $3

@@ -19,20 +19,20 @@ export async function listRuns(
   { limit, after, filter }: { limit: number; after: string | undefined; filter: RunFilter },
 ): Promise<Page<RunRow>> {
   const cursor = await cursorOf(db, environment, automation, after)
-  // Found by the user first, if by any: the order of the list would lead through the runs of everybody.
+  // With a user, the runs are found by the user first: the order of the list would lead through the runs of all users.
   const conditions = [filter.user === undefined ? 'automation_id = $4' : OF_USER]
   const values: unknown[] = [automation, ...(filter.user === undefined ? [] : [filter.user])]
-  const narrow = (condition: (parameter: string) => string, value: unknown) => {
+  const addCondition = (condition: (parameter: string) => string, value: unknown) => {
     values.push(value)
     conditions.push(condition(`$${values.length + 3}`))
   }
-  if (filter.statuses.length > 0) narrow(p => `${SHOWN_STATUS} = any (${p}::text[])`, filter.statuses)
-  if (filter.from !== undefined) narrow(p => `created_at >= ${p}`, filter.from)
-  if (filter.to !== undefined) narrow(p => `created_at < ${p}`, filter.to)
+  if (filter.statuses.length > 0) addCondition(p => `${SHOWN_STATUS} = any (${p}::text[])`, filter.statuses)
+  if (filter.from !== undefined) addCondition(p => `created_at >= ${p}`, filter.from)
+  if (filter.to !== undefined) addCondition(p => `created_at < ${p}`, filter.to)
   return pageOf<RunRow>(db, LISTED, environment, { limit, after: cursor, narrowed: { condition: conditions.join(' and '), values } })
 }
 
-/** A run of another automation has no place in this list: an id that nobody has stands for it. */
+/** A run of another automation is no cursor of this list: an id that no run has takes its place. */
 async function cursorOf(db: Db, environment: Environment, automation: string, after: string | undefined): Promise<string | undefined> {
   const { rows } = await db.query<{ is_own: boolean }>(
     `select exists (select 1 from automation_runs where environment = $1 and id = $3 and automation_id = $2) as is_own
@@ -46,7 +46,7 @@ async function cursorOf(db: Db, environment: Environment, automation: string, af
 /** A step of a run as it is shown. Times as the wire has them. */
 export type ShownStep = TimelineStep & { finished_at: string | null; reused: boolean }
 
-/** What became of the steps of a run, in order of begin. `run`: its number, as found within its environment. */
+/** The steps of a run, in order of their start. `run`: its number, as found within its environment. */
 export async function timelineOf(db: Db, run: number): Promise<ShownStep[]> {
   const { rows } = await db.query<ShownStep>(
     `select n, step_id, type, status, reason, started_at, finished_at, due_at, reused, result, attempts

@@ -18,9 +18,9 @@ export type TimelineStep = {
   attempts: Attempt[]
 }
 
-/** A run in a worker's hands. */
+/** A claimed run. */
 export type AutomationRun = {
-  /** `due` row's id. */
+  /** Its number in the table, and the id of its job. */
   number: number
   fence: number
   environment: Environment
@@ -34,7 +34,7 @@ export type AutomationRun = {
   log_offset: number
   /** Null: the automation was deleted. */
   automation_status: 'active' | 'inactive' | 'paused' | null
-  /** With others of its automation, which was set inactive or deleted; nobody has come to this one yet. */
+  /** Cancelled with the other runs of its automation, which was set inactive or deleted; no worker has recorded that for this run yet. */
   is_cancelled: boolean
   /** The environment's now, with microseconds. */
   now: string
@@ -46,8 +46,8 @@ export type ClaimedNumber = { number: number; fence: number }
 /** In SQL: whether the run of this number was cancelled with its automation, which is `a`, or is gone. */
 export const IS_CANCELLED = (number: string) => `coalesce(${number} <= a.cancelled_upto, true)`
 
-// A run that nobody has held before has no steps, unless it is a replay that took some over: then they are not looked for. The rows
-// are found one by one: without statistics a join could just as well read a whole index.
+// A run that was never claimed before has no recorded steps, unless it is a replay, which takes some over: otherwise the statement does not
+// look for steps. It finds the rows one by one: without statistics a join may read a whole index.
 const LOAD = `
   select r.number, k.fence, r.environment, r.id, r.automation_id, r.version, r.user_id, r.event_id, r.event_name, r.partition, r.log_offset,
     a.status as automation_status, ${IS_CANCELLED('r.number')} as is_cancelled, (statement_timestamp() + e.clock_offset)::text as now, s.timeline
@@ -62,7 +62,7 @@ const LOAD = `
 
 type Row = AutomationRun & { timeline: TimelineStep[] | null }
 
-/** The runs with what they perform and what is recorded of them; null for one that is gone. */
+/** The runs with the steps that they execute and their timelines; null for a run that is gone. */
 export async function loadRuns(db: Db, claimed: readonly ClaimedNumber[]): Promise<(LoadedRun | null)[]> {
   const { rows } = await db.query<Row>({
     name: 'load-automation-runs',

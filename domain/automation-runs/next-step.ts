@@ -1,10 +1,10 @@
 import type { Step } from './definition.ts'
 
 export type StepStatus = 'running' | 'waiting' | 'succeeded' | 'failed' | 'skipped' | 'cancelled'
-/** A step of a run's timeline, as far as the way through the definition depends on it. */
+/** The part of a timeline's step that decides which step comes next. */
 export type Passed = { step_id: string; status: StepStatus; result: unknown }
 
-/** The timeline names another step than the definition has at that place: the run is not of this version. */
+/** The timeline names another step than the definition has at that index: the run is not of this version. */
 export class StepMismatch extends Error {}
 
 const isOver = ({ status }: Passed) => status === 'succeeded' || status === 'skipped'
@@ -16,8 +16,8 @@ function nested(step: Step, result: unknown): Step[] {
 }
 
 /**
- * The way through a definition along what is recorded, in order of begin: the step that is under way or comes next and its number in
- * the timeline; null at the end. `exited`: an exit was passed. Throws StepMismatch.
+ * Follows the recorded steps, in order of their start, through the definition: the step that is under way or comes next, and its number
+ * in the timeline; null at the end. `exited`: an exit step was passed. Throws StepMismatch.
  */
 export function nextStep(steps: Step[], timeline: readonly Passed[]): { next: { n: number; step: Step } | null; exited: boolean } {
   let n = 0

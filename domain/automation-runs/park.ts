@@ -9,12 +9,12 @@ import { type AutomationRun, IS_CANCELLED } from './load.ts'
 
 export type Standing = Pick<AutomationRun, 'automation_status' | 'is_cancelled'>
 
-/** Looked at again after that, should nobody have let it go; more often would make a sandbox's clock stop for nothing. */
+/** A parked run is due again after that time, if it was not released; a shorter time would stop an advancing sandbox clock for nothing. */
 const PARKED_DAYS = 30
 
 /**
- * Puts a run of a paused automation aside: what was due stays promised for when it was due, only its claimable row moves. False when
- * the automation is not paused (any more): its row is locked first, so that a run is parked either before its release or not at all.
+ * Parks a run of a paused automation: the run keeps its due time, only its job moves. False: the automation is not paused (any more). The
+ * automation is locked first, so that a run is parked either before its release or not at all.
  */
 export const parkRun = (pool: Pool, run: AutomationRun): Promise<boolean> =>
   transaction(pool, async tx => {
@@ -26,7 +26,7 @@ export const parkRun = (pool: Pool, run: AutomationRun): Promise<boolean> =>
     const job = { kind: AUTOMATION_RUN_DUE, id: run.number, fence: run.fence }
     const locked = await tryLockFence(tx, job)
     if (locked === null) throw leaseLost(job)
-    // What woke it early (its event, its delivery's end) is what is due.
+    // The job's time is earlier than the run's when its event or the end of its delivery woke the run.
     await tx.query('update automation_runs set due_at = least(due_at, $2) where environment = $3 and number = $1', [
       run.number,
       locked.due_at,
@@ -37,7 +37,7 @@ export const parkRun = (pool: Pool, run: AutomationRun): Promise<boolean> =>
     return true
   })
 
-/** The automation is active again: what fell due meanwhile is due now. The caller holds the automation's row for update. */
+/** The automation is active again: its parked runs are due at their own times. The caller has locked the automation for update. */
 export async function releaseRuns(tx: Tx, environment: Environment, automationId: string): Promise<void> {
   await tx.query(
     `with parked as materialized (
@@ -54,7 +54,7 @@ export async function releaseRuns(tx: Tx, environment: Environment, automationId
   )
 }
 
-/** What has become of the run's automation, and with it of the run, by now. */
+/** The present status of the run's automation, and whether the run was cancelled with it. */
 export async function standingOf(pool: Pool, { number, environment, automation_id }: AutomationRun): Promise<Standing> {
   const { rows } = await pool.query<Standing>({
     name: 'standing-of-automation',

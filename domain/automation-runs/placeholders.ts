@@ -15,8 +15,8 @@ function filling(name: string, { event, user }: RunOccurrence): string {
 
 /**
  * The text with `{{user.id}}`, `{{user.identity_id}}`, `{{property.KEY}}`, `{{event.name}}`, `{{event.product_id}}` and
- * `{{event.property.KEY}}` filled in; those without value, and unknown ones, by nothing. Braces of any other form stay. What is filled
- * in is not looked through again.
+ * `{{event.property.KEY}}` filled in. A placeholder without value and an unknown one become empty. Braces of any other form stay. Placeholders
+ * in a value are not filled in.
  */
 export const fillIn = (text: string, occurrence: RunOccurrence): string =>
   text.replace(PLACEHOLDER, (_, name: string) => filling(name, occurrence))

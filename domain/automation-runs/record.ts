@@ -19,14 +19,14 @@ export type StepRow = {
   hasBegun: boolean
 }
 
-type Held = { number: number; fence: number }
-export type StepRecord = Held & { step: StepRow }
+type ClaimedRun = { number: number; fence: number }
+export type AutomationStepRecord = ClaimedRun & { step: StepRow }
 
 /**
- * The run comes to rest. `wakeAt`: when its promise falls due; null: `waitSeconds` from now on. `began`: when this worker took it up,
- * which is its beginning if it was the first.
+ * The run is suspended. `wakeAt`: when its job is due; null: `waitSeconds` from now on. `began`: when this worker began to execute the run,
+ * which is the run's start if the worker was the first.
  */
-export type Suspension = Held & {
+export type Suspension = ClaimedRun & {
   step: StepRow
   status: 'running' | 'waiting'
   wakeAt: string | null
@@ -34,10 +34,11 @@ export type Suspension = Held & {
   began: string
 }
 
-/** The run's end, with its last step unless that is recorded already. */
-export type End = Held & { step: StepRow | null; status: 'succeeded' | 'failed'; reason: string | null; began: string }
+/** The run's end, with its last step unless that step is recorded already. */
+export type End = ClaimedRun & { step: StepRow | null; status: 'succeeded' | 'failed'; reason: string | null; began: string }
 
-// Of many runs that are recorded together most have the same to record but for the run: it is sent once, and who has it by its number.
+// Most of the runs that are recorded together have the same content to record: each distinct content is sent once, and each run names the
+// index of its content.
 const STEP_COLUMNS = {
   n: 'smallint',
   step_id: 'text',
@@ -67,8 +68,8 @@ const stepElements = (step: StepRow | null): Element[] =>
         step.hasBegun ? 't' : null,
       ]
 
-/** The records in the order in which they are sent: $1 and $2 whose they are, $3 which of the contents, and these column by column. */
-function parameters<R extends Held>(records: readonly R[], contentOf: (record: R) => Element[]): unknown[] {
+/** Parameters of the statements: $1 and $2 numbers and fences of the runs, $3 the index of each run's content, then the contents column by column. */
+function parameters<R extends ClaimedRun>(records: readonly R[], contentOf: (record: R) => Element[]): unknown[] {
   const numbers = new Map<string, number>()
   const contents: Element[][] = []
   const numberOf = (record: R): number => {
@@ -88,74 +89,75 @@ function parameters<R extends Held>(records: readonly R[], contentOf: (record: R
   ]
 }
 
-/** What was sent, by run. Columns of one type each, from $4 on. */
+/** The sent content of each run. Each column has one type; columns begin at $4. */
 function sentOf(columns: Record<string, string>): string {
   const names = Object.keys(columns).join(', ')
-  const places = Object.values(columns).map((type, i) => `$${i + 4}::${type === 'jsonb' ? 'text' : type}[]`)
+  const parameters = Object.values(columns).map((type, i) => `$${i + 4}::${type === 'jsonb' ? 'text' : type}[]`)
   const values = Object.entries(columns).map(([name, type]) => (type === 'jsonb' ? `${name}::jsonb` : name))
   return `contents as materialized (
-    select which, ${values.join(', ')} from unnest(${places.join(', ')}) with ordinality c(${names}, which)
+    select which, ${values.join(', ')} from unnest(${parameters.join(', ')}) with ordinality c(${names}, which)
   ), sent as materialized (
     select k.number, k.fence, c.* from unnest($1::bigint[], $2::int[], $3::int[]) k(number, fence, which) join contents c on c.which = k.which
   )`
 }
 
-/** And of that, what is still ours, with the time. */
-const OURS = 'ours as materialized (select s.*, h.t from sent s join held h on h.id = s.number and h.fence = s.fence)'
+/** The part of it whose fence is still this worker's, with the time. */
+const OWNED = 'owned as materialized (select s.*, l.t from sent s join locked l on l.id = s.number and l.fence = s.fence)'
 
-// Where several runs are recorded, these are planned to be joined by hashing (`connect`): every table is asked by an array of ids, and
-// what it gives is put together in one pass.
+// Statements for many runs are planned with hash joins (`connect`): each table is read by an array of ids, and the results are joined in one
+// pass.
 const IDS = 'any ($1::bigint[])'
 
-// Locked one by one in the order of their ids, as everybody locks them, and the fence is asked of the locked row: what the statement saw
-// at its beginning would let a former holder's record in. The time is taken under the lock.
-const heldOf = (taken: string) => `${taken},
+// The jobs are locked one by one in the order of their ids, as every statement locks them, and the fence is read from the locked row: the
+// statement's snapshot would let the record of a former executor in. The time is read under the lock.
+const lockedAt = (jobs: string) => `${jobs},
   times as materialized (
-    select id, clock_timestamp() + clock_offset as t from environments where id = any (array(select environment from taken))
-  ), held as materialized (select taken.id, taken.fence, t.t from taken join times t on t.id = taken.environment)`
-const LOCKED = heldOf(`taken as materialized (
+    select id, clock_timestamp() + clock_offset as t from environments where id = any (array(select environment from jobs))
+  ), locked as materialized (select jobs.id, jobs.fence, t.t from jobs join times t on t.id = jobs.environment)`
+const LOCKED = lockedAt(`jobs as materialized (
     ${lockJobs(AUTOMATION_RUN_DUE, IDS)}
   )`)
-const DELETED = heldOf(`taken as (
+const DELETED = lockedAt(`jobs as (
     ${deleteClaimedJobs(AUTOMATION_RUN_DUE, IDS, 'unnest($1::bigint[], $2::int[]) claimed(id, fence)')}
   )`)
 
-/** A step that begins and ends at once is only added: looking first whether it is there would cost as much again. */
-function written(hasBegun: boolean, dueAt = 'k.due_at'): string {
+/** A step that was not recorded before is only inserted: to look first whether it exists would cost as much again. */
+function writeSteps(hasBegun: boolean, dueAt = 'k.due_at'): string {
   const finished = `case when k.status in ('succeeded', 'failed', 'skipped') then k.t end`
-  const added = `added as (
+  const inserted = `inserted_steps as (
     insert into automation_steps (run, n, step_id, type, status, reason, started_at, finished_at, due_at, result, attempts)
     select k.number, k.n, k.step_id, k.type, k.status, k.reason, k.started_at, ${finished}, ${dueAt}, k.result, coalesce(k.attempts, '[]')
-    from ours k where k.n is not null and k.has_begun is null
+    from owned k where k.n is not null and k.has_begun is null
   )`
-  if (!hasBegun) return added
-  return `${added}, changed as (
+  if (!hasBegun) return inserted
+  return `${inserted}, updated_steps as (
     update automation_steps s set status = k.status, reason = k.reason, finished_at = ${finished}, due_at = ${dueAt}, result = k.result,
       attempts = coalesce(k.attempts, '[]')
-    from ours k where k.has_begun and s.run = any (array(select number from sent where has_begun))
+    from owned k where k.has_begun and s.run = any (array(select number from sent where has_begun))
       and s.run = k.number and s.n = k.n and s.step_id = k.step_id and s.status in ('running', 'waiting')
   )`
 }
-const noted = (changes: string) => `noted as (
+const updateRuns = (changes: string) => `updated_runs as (
     update automation_runs r set ${changes}, started_at = coalesce(r.started_at, k.began)
-    from ours k where r.number = any ($1::bigint[]) and r.number = k.number
+    from owned k where r.number = any ($1::bigint[]) and r.number = k.number
   )`
-const ANSWER = 'select t::text as at, array_agg(id) as ids, array_agg(fence) as fences from held group by t'
+const RECORDED = 'select t::text as at, array_agg(id) as ids, array_agg(fence) as fences from locked group by t'
 
-const record = (hasBegun: boolean) => `with ${sentOf(STEP_COLUMNS)}, ${LOCKED}, ${OURS}, ${written(hasBegun)} ${ANSWER}`
+const record = (hasBegun: boolean) => `with ${sentOf(STEP_COLUMNS)}, ${LOCKED}, ${OWNED}, ${writeSteps(hasBegun)} ${RECORDED}`
 
-const REST_COLUMNS = { ...STEP_COLUMNS, wake_at: 'timestamptz', wait: 'float8', run_status: 'text', began: 'timestamptz' }
+const SUSPEND_COLUMNS = { ...STEP_COLUMNS, wake_at: 'timestamptz', wait: 'float8', run_status: 'text', began: 'timestamptz' }
 const WAKE = 'coalesce(k.wake_at, k.t + make_interval(secs => k.wait))'
-const suspend = (hasBegun: boolean) => `with ${sentOf(REST_COLUMNS)}, ${LOCKED}, ${OURS}, ${written(hasBegun, WAKE)},
-  rested as (
-    ${suspendJobs({ kind: AUTOMATION_RUN_DUE, dueAt: WAKE, from: 'ours k', where: `d.id = ${IDS} and d.id = k.number` })}
-  ), ${noted(`status = k.run_status, current_step = k.step_id, due_at = ${WAKE}`)} ${ANSWER}`
+const suspend = (hasBegun: boolean) => `with ${sentOf(SUSPEND_COLUMNS)}, ${LOCKED}, ${OWNED}, ${writeSteps(hasBegun, WAKE)},
+  suspended as (
+    ${suspendJobs({ kind: AUTOMATION_RUN_DUE, dueAt: WAKE, from: 'owned k', where: `d.id = ${IDS} and d.id = k.number` })}
+  ), ${updateRuns(`status = k.run_status, current_step = k.step_id, due_at = ${WAKE}`)} ${RECORDED}`
 
 const END_COLUMNS = { ...STEP_COLUMNS, run_status: 'text', run_reason: 'text', began: 'timestamptz' }
 const ENDED = 'status = k.run_status, reason = k.run_reason, current_step = null, due_at = null, finished_at = k.t'
-const end = (hasBegun: boolean) => `with ${sentOf(END_COLUMNS)}, ${DELETED}, ${OURS}, ${written(hasBegun)}, ${noted(ENDED)} ${ANSWER}`
+const end = (hasBegun: boolean) =>
+  `with ${sentOf(END_COLUMNS)}, ${DELETED}, ${OWNED}, ${writeSteps(hasBegun)}, ${updateRuns(ENDED)} ${RECORDED}`
 
-/** Each in two forms: whether any of the steps was recorded before, as running or waiting. */
+/** Each statement has two forms: `again` when any of the steps was recorded before, as running or waiting. */
 const statement = (name: string, text: (hasBegun: boolean) => string) => ({
   first: { name, text: text(false) },
   again: { name: `${name}-again`, text: text(true) },
@@ -165,8 +167,8 @@ const RECORD = statement('record-automation-steps', record)
 const SUSPEND = statement('suspend-automation-runs', suspend)
 const END = statement('end-automation-runs', end)
 
-/** Locks are taken in the order of the runs' numbers; the answers come in the order of the records. */
-async function send<R extends Held & { step: StepRow | null }>(
+/** Locks in the order of the runs' numbers; returns the times in the order of the records. */
+async function send<R extends ClaimedRun & { step: StepRow | null }>(
   db: Db,
   { first, again }: Statement,
   records: readonly R[],
@@ -177,22 +179,22 @@ async function send<R extends Held & { step: StepRow | null }>(
     ...(records.some(({ step }) => step?.hasBegun) ? again : first),
     values: parameters(sorted, contentOf),
   })
-  const held = new Map<number, { at: string; fence: number }>()
-  for (const { at, ids, fences } of rows) for (const [i, id] of ids.entries()) held.set(id, { at, fence: fences[i]! })
+  const recorded = new Map<number, { at: string; fence: number }>()
+  for (const { at, ids, fences } of rows) for (const [i, id] of ids.entries()) recorded.set(id, { at, fence: fences[i]! })
   return records.map(({ number, fence }) => {
-    const row = held.get(number)
+    const row = recorded.get(number)
     return row?.fence === fence ? row.at : null
   })
 }
 
-/** Records steps of many runs in one statement. Gives the time of each record; null: the run is no longer ours and nothing was written. */
-export const recordSteps = (db: Db, records: readonly StepRecord[]): Promise<(string | null)[]> =>
+/** Records steps of many runs in one statement. Gives the time of each record; null: another worker has the run, and nothing was written. */
+export const recordSteps = (db: Db, records: readonly AutomationStepRecord[]): Promise<(string | null)[]> =>
   send(db, RECORD, records, ({ step }) => stepElements(step))
 
-/** Records a step of each run and lets the run rest until it is due. Answers like `recordSteps`. */
+/** Records a step of each run and suspends the run until it is due. Returns what `recordSteps` does. */
 export const suspendRuns = (db: Db, records: readonly Suspension[]): Promise<(string | null)[]> =>
   send(db, SUSPEND, records, ({ step, wakeAt, waitSeconds, status, began }) => [...stepElements(step), wakeAt, waitSeconds, status, began])
 
-/** Records the last step of each run and its end. Answers like `recordSteps`. */
+/** Records the last step of each run and its end. Returns what `recordSteps` does. */
 export const endRuns = (db: Db, records: readonly End[]): Promise<(string | null)[]> =>
   send(db, END, records, ({ step, status, reason, began }) => [...stepElements(step), status, reason, began])

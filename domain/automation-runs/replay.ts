@@ -7,9 +7,9 @@ import { conflict, invalidField } from '../refusal.ts'
 import { timelineOf } from './list.ts'
 import { findRun, lockRun, type RunRow } from './run.ts'
 
-// What is taken over keeps its place in the timeline and its times: the run's place in the log follows from its waits.
+// The steps that are taken over keep their numbers and times: the run's position in the log follows from its waits.
 const REPLAY = `
-  with made as (
+  with replay as (
     insert into automation_runs (environment, id, automation_id, version, user_id, event_id, event_name, happened_at, received_at, partition,
       log_offset, position, due_at, replay_of, created_at)
     select environment, $3, automation_id, version, user_id, event_id, event_name, happened_at, received_at, partition,
@@ -18,31 +18,31 @@ const REPLAY = `
     returning number, due_at
   ), taken_over as (
     insert into automation_steps (run, n, step_id, type, status, reason, started_at, finished_at, due_at, reused, result, attempts)
-    select made.number, s.n, s.step_id, s.type, s.status, s.reason, s.started_at, s.finished_at, s.due_at, true, s.result, s.attempts
-    from made, automation_steps s where s.run = $4 and s.n < $5
+    select replay.number, s.n, s.step_id, s.type, s.status, s.reason, s.started_at, s.finished_at, s.due_at, true, s.result, s.attempts
+    from replay, automation_steps s where s.run = $4 and s.n < $5
   ), jobs as (
-    ${insertJobs({ kind: AUTOMATION_RUN_DUE, id: 'number', environment: '$1', dueAt: 'due_at', from: 'made' })}
+    ${insertJobs({ kind: AUTOMATION_RUN_DUE, id: 'number', environment: '$1', dueAt: 'due_at', from: 'replay' })}
   )
-  select ${notifyWorkers(AUTOMATION_RUN_DUE)} from made`
+  select ${notifyWorkers(AUTOMATION_RUN_DUE)} from replay`
 
 /**
- * A new run with the event and the version of one that has ended. `fromStep`: the steps before it are taken over with their results.
+ * A new run with the event and the version of a run that has ended. `fromStep`: the steps before it are taken over with their results.
  * Throws `conflict` while the run is unfinished and after its automation was deleted, `invalid_data` for a step that it did not reach.
  */
 export async function replayRun(tx: Tx, environment: Environment, id: string, fromStep: string | undefined): Promise<RunRow> {
-  // The automation before the run, as everywhere.
+  // The automation is locked before the run, as everywhere.
   const { automation_id } = await findRun(tx, environment, id)
-  const held = await tx.query('select 1 from automations where environment = $1 and id = $2 for share', [environment, automation_id])
+  const automation = await tx.query('select 1 from automations where environment = $1 and id = $2 for share', [environment, automation_id])
   const run = await lockRun(tx, environment, id)
   if (run.finished_at === null) throw conflict('the run is unfinished')
-  if (held.rowCount === 0) throw conflict('the automation of the run was deleted')
+  if (automation.rowCount === 0) throw conflict('the automation of the run was deleted')
   let first = 0
   if (fromStep !== undefined) {
     const step = (await timelineOf(tx, run.number)).find(({ step_id }) => step_id === fromStep)
     if (!step) throw invalidField('from_step', 'is not in the timeline of the run')
     first = step.n
   }
-  const made = orderedId('run')
-  await tx.query(REPLAY, [environment, id, made, run.number, first])
-  return findRun(tx, environment, made)
+  const replayId = orderedId('run')
+  await tx.query(REPLAY, [environment, id, replayId, run.number, first])
+  return findRun(tx, environment, replayId)
 }

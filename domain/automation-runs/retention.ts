@@ -4,9 +4,8 @@ import { automationsWithRuns } from './run.ts'
 
 const KEPT_DAYS = 90
 
-// now() and not clock_timestamp(): only a stable time can be looked up in an index. By creation,
-// which is indexed by automation: those that waited for long are passed over until their turn. The row is asked once more when it is
-// locked.
+// now() and not clock_timestamp(): only a stable time can be an index condition. The scan goes by creation, which is indexed by automation:
+// a run that ended late is skipped until its time has come. The condition is checked again on the locked row.
 const DROP = `
 with old as materialized (
   select r.number from environments e cross join lateral (${automationsWithRuns('e.id')}) a cross join lateral (
@@ -34,8 +33,8 @@ with old as materialized (
 select count(*)::int as dropped from gone`
 
 /**
- * Removes runs, with their steps, 90 days after their end by the clock of their environment; at most `batch` at once. What they were
- * still counts: in the ledger, and, if they had begun, against `frequency`.
+ * Removes runs, with their steps, 90 days after their end by the clock of their environment; at most `batch` at once. The runs still
+ * count: in the ledger, and, if they had started, against `frequency`.
  */
 export async function dropOldAutomationRuns(db: Db, batch: number): Promise<number> {
   const { rows } = await db.query<{ dropped: number }>(DROP, [KEPT_DAYS, batch])

@@ -27,7 +27,7 @@ export type RunRow = {
   finished_at: string | null
 }
 
-// A worker writes nothing when it takes a run for the first time: that it has been taken shows in the promise.
+// A worker writes nothing to a run that it claims for the first time: the run's job shows the claim.
 export const SHOWN_STATUS = `case when status = 'pending'
   and ${wasClaimed(AUTOMATION_RUN_DUE, 'automation_runs.number')} then 'running' else status end`
 
@@ -43,7 +43,7 @@ export async function findRun(db: Db, environment: Environment, id: string): Pro
   return rows[0]
 }
 
-/** Holds a run until the transaction ends: its promise first, as workers do, and what it is then. Throws `not_found`. */
+/** Locks a run until the transaction ends, its job first, as workers do; returns the locked row. Throws `not_found`. */
 export async function lockRun(tx: Tx, environment: Environment, id: string): Promise<RunRow> {
   const number = '(select number from automation_runs where environment = $1 and id = $2)'
   await tx.query(lockJobs(AUTOMATION_RUN_DUE, number, 'update'), [environment, id])
@@ -52,8 +52,8 @@ export async function lockRun(tx: Tx, environment: Environment, id: string): Pro
 }
 
 /**
- * In SQL: the automations (`automation_id`) of an environment that have runs, deleted ones too, by one look at the index each. What is
- * asked of an environment's runs by the time of their creation is asked of each automation's.
+ * In SQL: the automations (`automation_id`) of an environment that have runs, deleted automations too, by one index probe each. Runs are
+ * indexed by automation and creation: a question about an environment's runs by their creation is asked for each automation.
  */
 export const automationsWithRuns = (environment: string): string => `
   with recursive found(automation_id) as (

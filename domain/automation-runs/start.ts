@@ -12,9 +12,9 @@ import type { SkipReason } from './starting.ts'
 /** `reason`: why it is skipped; null: it starts. */
 export type NewAutomationRun = { automation: string; version: number; event: LogEvent; reason: SkipReason | null }
 
-// An event is handled once; a second run of it, should that ever be asked for, is refused by the index `automation_runs_once`.
+// A consumer handles an event once. The unique index `automation_runs_once` refuses a second run of it in any case.
 const START = `
-  with made as (
+  with created as (
     insert into automation_runs (environment, id, automation_id, version, user_id, event_id, event_name, happened_at, received_at, partition,
       log_offset, position, status, reason, due_at, created_at, finished_at)
     select $1, k.id, k.automation, k.version, k.user_id, k.event_id, k.event_name, k.happened_at, k.received_at, k.partition, k.log_offset,
@@ -26,7 +26,7 @@ const START = `
     order by k.n
     returning number, due_at
   ), own as (
-    select ${leaseIf('count(*) <= $13', '$14')} as lease from made where due_at is not null
+    select ${leaseIf('count(*) <= $13', '$14')} as lease from created where due_at is not null
   ), jobs as (
     ${insertJobs({
       kind: AUTOMATION_RUN_DUE,
@@ -34,7 +34,7 @@ const START = `
       environment: '$1',
       dueAt: 'due_at',
       lease: 'lease',
-      from: 'made cross join own where due_at is not null',
+      from: 'created cross join own where due_at is not null',
     })}
     returning id, lease_until
   )
@@ -43,18 +43,18 @@ const START = `
   from jobs`
 
 /**
- * Makes the runs, in one statement. Those that start are claimed if all of them have room in this process; otherwise the workers hear of
- * them when the transaction commits.
+ * Creates the runs in one statement. This process claims those that start if it has capacity for all of them; otherwise they are announced
+ * to the workers when the transaction commits.
  */
 export async function startRuns(
   tx: Tx,
   environment: Environment,
   runs: readonly NewAutomationRun[],
-  room: InsertCapacity | null = null,
+  capacity: InsertCapacity | null = null,
 ): Promise<ClaimedJob[]> {
   if (runs.length === 0) return []
   const of = (value: (event: LogEvent) => Element) => arrayOf(runs, ({ event }) => value(event))
-  const [most, , leaseMs] = capacityValues(room)
+  const [most, , leaseMs] = capacityValues(capacity)
   const { rows } = await tx.query<{ claimed: number[] | null }>({
     name: 'start-automation-runs',
     text: START,

@@ -1,6 +1,6 @@
 import type { AutomationData, Frequency } from './definition.ts'
 
-/** Why a run is never begun, in the order in which it is asked. */
+/** Why an event starts no run, in the order of the checks. */
 export const SKIP_REASONS = [
   'no_user',
   'automation_paused',
@@ -14,7 +14,7 @@ export type SkipReason = (typeof SKIP_REASONS)[number]
 /** Whether a run of this automation and user is unfinished, and how many have started in the window that ends with the event. */
 export type History = { isRunning: boolean; started: number }
 
-/** What is asked before what a user's earlier runs have done: `history` only of who passes. */
+/** `history` costs a query: it is asked for only when the other rules allow the run. */
 export type Facts = { user: string | null; platform: string | null; isPaused: boolean; isMember: boolean; history: () => History }
 
 type Rules = Pick<AutomationData, 'platform' | 'segments' | 'reentry' | 'frequency'>
@@ -41,7 +41,7 @@ export const WINDOW: Record<Frequency['per'], number> = {
   lifetime: Number.POSITIVE_INFINITY,
 }
 
-/** The latest starts of one user, as far as a frequency asks for them. Times in µs. */
+/** The latest starts of one user, as many as a frequency counts. Times in µs. */
 export class Starts {
   readonly #frequency: Frequency
   #times: number[] = []
@@ -52,11 +52,11 @@ export class Starts {
 
   add(at: number): void {
     this.#times.push(at)
-    // More than are allowed are not counted.
+    // More starts than are allowed need not be counted.
     if (this.#times.length > this.#frequency.max_runs_per_user) this.#times.shift()
   }
 
-  /** Those in the window that ends at `at`, up to as many as are allowed. */
+  /** The number of starts in the window that ends at `at`, at most the number that is allowed. */
   within(at: number): number {
     const from = at - WINDOW[this.#frequency.per]
     return this.#times.filter(time => time > from).length

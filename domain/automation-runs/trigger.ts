@@ -1,7 +1,7 @@
 import type { Db } from '../../store/connect.ts'
 import type { Environment } from '../environment.ts'
 
-/** Fields of an event that conditions and texts may name; amounts as decimal strings. */
+/** Fields of an event that conditions and texts may name. Amounts are decimal strings. */
 const FIELDS = [
   'platform',
   'product_id',
@@ -36,7 +36,7 @@ const FIELDS = [
   'ad',
 ] as const
 
-/** The triggering event of a run and its user, as effects and conditions see them. */
+/** The triggering event of a run and its user, as steps and conditions see them. */
 export type RunOccurrence = {
   event: {
     id: string
@@ -49,7 +49,7 @@ export type RunOccurrence = {
   user: { id: string; identity_id: string | null; properties: Record<string, string>; created_at: string } | null
 }
 
-/** Which event: its place in the log, and whose it is. */
+/** Position of the event in the log, and its user. */
 export type TriggerKey = { environment: Environment; partition: number; log_offset: number; user_id: string | null }
 
 type Row = Omit<RunOccurrence['event'], 'properties'> & {
@@ -61,7 +61,7 @@ type Row = Omit<RunOccurrence['event'], 'properties'> & {
   user_created_at: string
 }
 
-/** The triggering events of many runs, with their users as they are now; null where the event is gone. */
+/** The triggering events of many runs, with their users as they are now; null for an event that is gone. */
 export async function loadTriggers(db: Db, keys: readonly TriggerKey[]): Promise<(RunOccurrence | null)[]> {
   const { rows } = await db.query<Row>({
     name: 'load-triggers',
@@ -85,7 +85,7 @@ export async function loadTriggers(db: Db, keys: readonly TriggerKey[]): Promise
   })
 }
 
-/** The objects of a posted event, whose fields lie flat in the log: `device.country` is `country`, `app.version` `app_version`. */
+/** The objects of a posted event. The log stores their fields flat: `device.country` as `country`, `app.version` as `app_version`. */
 const NESTED = /^(transaction|device|app|attribution)\.(.+)$/
 
 /** A field of the event, else its property of that name, as text; null when it has neither. */

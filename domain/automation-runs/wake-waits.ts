@@ -5,16 +5,16 @@ import { AUTOMATION_RUN_DUE, wakeRuns } from '../jobs/wake-runs.ts'
 import type { LogEvent } from '../log/consumer.ts'
 
 /**
- * Tells the waits of what the consumer reads: each takes the first of its events and its run is woken. The caller holds the consumer's
- * place in the events' partitions, so that no wait begins or ends meanwhile. The promises are locked before the waits, all of them, as by
- * whoever cancels the runs.
+ * Ends the waits for the events that the consumer reads: each wait takes the first of its events, and its run is woken. The caller has locked
+ * the consumer's position in the partitions of the events, so that no wait begins or ends meanwhile. All jobs are locked before the waits,
+ * as a cancellation locks them.
  */
 export async function wakeWaits(tx: Tx, environment: Environment, events: readonly LogEvent[]): Promise<void> {
-  const telling = events.filter(event => event.triggers && event.user_id !== null)
-  if (telling.length === 0) return
+  const triggering = events.filter(event => event.triggers && event.user_id !== null)
+  if (triggering.length === 0) return
   const { rows } = await tx.query<{ run: number }>({
     name: 'wake-waits',
-    text: `with told as (
+    text: `with found as (
              select distinct on (w.run) w.run, e.id, e.log_offset
              from unnest($2::text[], $3::bigint[], $4::text[], $5::text[], $6::timestamptz[]) e(id, log_offset, user_id, name, received_at)
              cross join lateral (
@@ -23,18 +23,18 @@ export async function wakeWaits(tx: Tx, environment: Environment, events: readon
                offset 0) w
              order by w.run, e.log_offset
            ), locked as materialized (
-             ${lockJobs(AUTOMATION_RUN_DUE, 'any (array(select run from told))')}
+             ${lockJobs(AUTOMATION_RUN_DUE, 'any (array(select run from found))')}
            )
-           update event_waits w set event_id = t.id, event_offset = t.log_offset from told t
+           update event_waits w set event_id = t.id, event_offset = t.log_offset from found t
            where w.run = t.run and w.event_id is null and w.run = any (array(select id from locked))
            returning w.run`,
     values: [
       environment,
-      telling.map(e => e.id),
-      telling.map(e => e.log_offset),
-      telling.map(e => e.user_id),
-      telling.map(e => e.name),
-      telling.map(e => e.received_at),
+      triggering.map(e => e.id),
+      triggering.map(e => e.log_offset),
+      triggering.map(e => e.user_id),
+      triggering.map(e => e.name),
+      triggering.map(e => e.received_at),
     ],
   })
   await wakeRuns(

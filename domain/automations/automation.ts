@@ -16,12 +16,12 @@ export const AUTOMATION_COLUMNS = `id, name, caption, status, version,
   (select v.data from automation_versions v
    where v.environment = automations.environment and v.automation_id = automations.id and v.version = automations.version) as data`
 
-/** A row as it is shown: the data with its keys in their order. */
+/** A row as it is shown: the keys of the data stand in the order of the description. */
 export const automationOf = (row: Automation): Automation => ({ ...row, data: completeData(row.data) })
 
 /**
- * Holds an automation until the transaction ends: no batch of the log is handled meanwhile that it concerns. Two statements, so that
- * the data is that of the version which was locked. Throws `not_found`.
+ * Locks an automation until the transaction ends: meanwhile no consumer handles events for it. Two statements, so that the data is that of
+ * the locked version. Throws `not_found`.
  */
 export async function lockAutomation(
   tx: Tx,
@@ -60,7 +60,7 @@ export async function listAutomations(
   return { rows: rows.map(automationOf), restarted }
 }
 
-/** Removes an automation for good and cancels its unfinished runs; its runs and what they are pinned to stay. Returns what it was. */
+/** Removes an automation for good and cancels its unfinished runs. Its runs and the versions that they are pinned to stay. Returns the former automation. */
 export async function deleteAutomation(tx: Tx, environment: Environment, id: string): Promise<Automation> {
   const before = await lockAutomation(tx, environment, id, 'update')
   await cancelRunsOf(tx, environment, id, 'automation_deleted')

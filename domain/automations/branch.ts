@@ -7,7 +7,7 @@ import { holds, meetsValue } from '../segments/evaluate.ts'
 import { loadProfile } from '../segments/profile.ts'
 import { eventFieldOf, stepNamedBy } from './conditions.ts'
 
-/** What conditions are asked about. `event` is read only when one names it. `now`: in place of the environment's clock. */
+/** The subject of the conditions. `event` is read only when a condition names it. `now`: in place of the environment's clock. */
 export type BranchSubject = {
   user: string | null
   event: () => Promise<RunOccurrence | null>
@@ -15,7 +15,7 @@ export type BranchSubject = {
   now?: string
 }
 
-/** What a step came to: its outcome, the way it took, or its status; null when the run did not pass it. */
+/** The outcome of a step, the branch that it took, or its status; null when the run did not pass it. */
 function stepValue(steps: readonly Passed[], id: string): string | null {
   const step = steps.find(passed => passed.step_id === id)
   if (!step) return null
@@ -23,8 +23,8 @@ function stepValue(steps: readonly Passed[], id: string): string | null {
   return result?.outcome ?? result?.taken ?? step.status
 }
 
-/** Whether all conditions of a branch hold now; none at all do, without a query. Of an unknown user no metric of segments holds. */
-export async function branchHolds(
+/** Whether all conditions of a branch are true now. No conditions are true, without a query. For an unknown user no metric of segments is true. */
+export async function meetsConditions(
   db: Db,
   environment: Environment,
   conditions: readonly Condition[],

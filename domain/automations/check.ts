@@ -8,13 +8,13 @@ import { lockNamed, type Named, namedIn } from './named.ts'
 
 const MAX_DETAILS = 100
 
-/** Throws `invalid_data` for what is wrong with the data by itself. */
+/** Throws `invalid_data` for the faults of the data by itself. */
 export function refuseFaulty(data: AutomationData): void {
   const faults = dataFaults(data)
   if (faults.length > 0) throw invalidFields(faults.slice(0, MAX_DETAILS))
 }
 
-/** A delivery by a step goes to the caller's own server: the other integrations have vocabularies of their own. */
+/** A webhook step sends to the customer's own server: the vendors of the other integrations expect their own formats. */
 async function slugFaults(tx: Tx, environment: Environment, named: readonly Named[]): Promise<Detail[]> {
   const integrations = named.filter(({ kind }) => kind === 'integration')
   if (integrations.length === 0) return []
@@ -27,8 +27,8 @@ async function slugFaults(tx: Tx, environment: Environment, named: readonly Name
 }
 
 /**
- * Holds what the data names against what there is. Throws `invalid_data`, and gives the things that are not there; the others cannot
- * be deleted before the transaction ends.
+ * Checks the references of the data. Throws `invalid_data`, and gives the things that do not exist; the others cannot be deleted before the
+ * transaction ends.
  */
 export async function checkReferences(tx: Tx, environment: Environment, data: AutomationData): Promise<Named[]> {
   const named = namedIn(data)

@@ -2,7 +2,7 @@ import type { AutomationData, Frequency, Step } from '../automation-runs/definit
 import { shownCondition } from '../segments/condition.ts'
 import type { DataInput, StepInput } from './input.ts'
 
-/** A step with its defaults, its fields in the order of the description: jsonb keeps keys in an order of its own. */
+/** A step with its defaults, its fields in the order of the description: jsonb has its own order of keys. */
 function completeStep(step: StepInput): Step {
   const { id } = step
   switch (step.type) {
@@ -42,7 +42,7 @@ const completeSteps = (steps: readonly StepInput[]): Step[] => steps.map(complet
 
 const frequencyOf = ({ max_runs_per_user, per }: Frequency): Frequency => ({ max_runs_per_user, per })
 
-/** As it is stored, shown and compared, from what was sent or read back. Where there are steps the actions are not performed and not kept. */
+/** The form in which data is stored, shown and compared, from sent or stored data. Data with steps has no actions: they would not be executed. */
 export function completeData({ platform, initiators, actions, segments, steps, frequency, reentry }: DataInput): AutomationData {
   const { push, screen } = steps ? {} : (actions ?? {})
   return {

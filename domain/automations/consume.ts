@@ -23,7 +23,7 @@ const matchesOf = (events: readonly LogEvent[], live: readonly LiveAutomation[])
     }),
   )
 
-/** Who is in the segment of each automation that has one, of those whom the events are about. */
+/** The users of the events who are in the segments of the automations, by segment. */
 async function membersOfAll(tx: Tx, environment: Environment, matches: readonly Match[]): Promise<Map<string, Set<string>>> {
   const users = new Map<string, Set<string>>()
   for (const { automation, event } of matches) {
@@ -33,13 +33,13 @@ async function membersOfAll(tx: Tx, environment: Environment, matches: readonly 
     users.set(segments, some.add(event.user_id))
   }
   const members = new Map<string, Set<string>>()
-  // What a segment asks is composed, and planned for what it asks.
+  // The statement of a segment is composed from its conditions: a generic plan would not fit it.
   if (users.size > 0) await tx.query('set local plan_cache_mode = force_custom_plan')
   for (const [segment, some] of users) members.set(segment, await membersOf(tx, environment, segment, [...some]))
   return members
 }
 
-/** What becomes of each match, in the order of the log: the runs that it starts count for those that come later in the batch. */
+/** Decides for each match, in the order of the log, whether a run starts: runs that start count for later matches of the batch. */
 async function decide(tx: Tx, environment: Environment, matches: readonly Match[]): Promise<NewAutomationRun[]> {
   if (matches.length === 0) return []
   const members = await membersOfAll(tx, environment, matches)
@@ -57,14 +57,14 @@ async function decide(tx: Tx, environment: Environment, matches: readonly Match[
 }
 
 /**
- * Exactly one run for each event that an active or paused automation names, in the transaction that moves the position: begun, or
- * skipped with its reason. Then the waits that the events end.
+ * Creates exactly one run for each event that an active or paused automation names, in the transaction that moves the position: started, or
+ * skipped with its reason. Ends the waits for the events.
  */
 export async function consumeForAutomations(
   tx: Tx,
   environment: Environment,
   events: LogEvent[],
-  room: InsertCapacity | null,
+  capacity: InsertCapacity | null,
 ): Promise<ClaimedJob[]> {
   const triggering = events.filter(event => event.triggers)
   if (triggering.length === 0) return []
@@ -73,7 +73,7 @@ export async function consumeForAutomations(
   const runs = await decide(tx, environment, matches)
   const [claimed] = await atOnce(
     tx,
-    () => startRuns(tx, environment, runs, room),
+    () => startRuns(tx, environment, runs, capacity),
     () => wakeWaits(tx, environment, triggering),
   )
   return claimed

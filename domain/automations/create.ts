@@ -9,7 +9,7 @@ import { checkReferences, missingThing, refuseFaulty } from './check.ts'
 import { completeData } from './complete.ts'
 import type { AutomationInput } from './input.ts'
 
-/** Throws `invalid_data`, and `not_found` for what it names and is not there. */
+/** Throws `invalid_data`, and `not_found` for a thing that the automation names and that does not exist. */
 export async function createAutomation(tx: Tx, environment: Environment, input: AutomationInput): Promise<Automation> {
   const data = completeData(input.data)
   refuseFaulty(data)
@@ -31,7 +31,7 @@ export async function createAutomation(tx: Tx, environment: Environment, input: 
   return automationOf(rows[0]!)
 }
 
-/** What runs that start from now on are pinned to. */
+/** Stores the version that runs are pinned to that start from now on. */
 export async function writeVersion(tx: Tx, environment: Environment, id: string, version: number, data: AutomationData): Promise<void> {
   await tx.query('insert into automation_versions (environment, automation_id, version, data) values ($1, $2, $3, $4)', [
     environment,
@@ -45,8 +45,8 @@ export async function writeVersion(tx: Tx, environment: Environment, id: string,
 export const initiatorSlugs = ({ initiators }: AutomationData): string[] => [...new Set(initiators.map(({ uid }) => slugOf(uid)!))]
 
 /**
- * Sets the events that start the automation. Those that are new count from `end` on, the end of the log per partition, read while the
- * consumer was held (`holdConsumer`); those that stay count from where they did.
+ * Sets the events that start the automation. New ones count from `end` on, the end of the log per partition, read with the consumer locked
+ * (`lockConsumer`); those that stay count from their former offsets.
  */
 export async function writeInitiators(tx: Tx, environment: Environment, id: string, slugs: string[], end: number[]): Promise<void> {
   await tx.query('delete from automation_initiators where environment = $1 and automation_id = $2 and event_name <> all ($3::text[])', [

@@ -1,20 +1,20 @@
 import { DateTime, Duration } from 'luxon'
-import { type AutomationData, type Placed, placedSteps, type Step } from '../automation-runs/definition.ts'
+import { type AutomationData, type LocatedStep, locatedSteps, type Step } from '../automation-runs/definition.ts'
 import { slugOf } from '../events/catalogue.ts'
 import type { Detail } from '../refusal.ts'
 import { isZone } from '../time/local-time.ts'
 import { propertyFault } from '../users/properties.ts'
 
-/** The shortest and the longest that a duration may be, themselves durations of ISO 8601. */
+/** The shortest and the longest duration that is allowed, as ISO 8601 durations. */
 export type Bounds = { least: string; most: string }
 export const WAIT: Bounds = { least: 'PT1S', most: 'P1Y' }
 export const GRANT: Bounds = { least: 'PT1M', most: 'P10Y' }
 
-// Years and months have no length of their own. From the beginning of a leap year on: 366 days are a year, as they may be.
+// Years and months have no length of their own: they are counted from the beginning of a leap year, so that 366 days are at most a year.
 const START = DateTime.utc(2000, 1, 1)
 const lengthOf = (duration: string) => START.plus(Duration.fromISO(duration)).toMillis()
 
-/** Why a duration is out of its bounds, null when it is not. Its form was checked by the description. */
+/** Why a duration is out of its bounds; null when it is within them. The description checks its form. */
 export function durationFault(duration: string, { least, most }: Bounds): string | null {
   const length = lengthOf(duration)
   return length >= lengthOf(least) && length <= lengthOf(most) ? null : `must be ${least} to ${most}`
@@ -24,7 +24,7 @@ const MAX_STEPS = 50
 const MAX_DEPTH = 5
 const NO_EVENT = 'must be a uid or slug of the catalogue, or the slug of a custom event'
 
-/** What is wrong with a step by itself, as [its field, why]. */
+/** The faults of a step by itself: [its field, why]. */
 function stepFault(step: Step): [field: string, why: string | null][] {
   switch (step.type) {
     case 'delay':
@@ -47,31 +47,31 @@ function stepFault(step: Step): [field: string, why: string | null][] {
   }
 }
 
-function structureFaults(placed: Placed[]): Detail[] {
+function structureFaults(located: LocatedStep[]): Detail[] {
   const seen = new Map<string, string>()
   const faults: Detail[] = []
-  for (const { step, field, depth } of placed) {
+  for (const { step, field, depth } of located) {
     const first = seen.get(step.id)
     if (first !== undefined) faults.push({ field: `${field}.id`, message: `must be unique: ${first} has it` })
     else seen.set(step.id, field)
     if (depth === MAX_DEPTH + 1) faults.push({ field, message: `is nested deeper than ${MAX_DEPTH} levels` })
   }
-  if (placed.length > MAX_STEPS) faults.push({ field: 'data.steps', message: `must have at most ${MAX_STEPS} steps over all levels` })
+  if (located.length > MAX_STEPS) faults.push({ field: 'data.steps', message: `must have at most ${MAX_STEPS} steps over all levels` })
   return faults
 }
 
-/** What is wrong with the data by itself: everything that needs no look at what else there is. */
+/** The faults of the data by itself: those that can be found without the database. */
 export function dataFaults({ initiators, actions, steps }: AutomationData): Detail[] {
-  const placed = placedSteps(steps ?? [])
+  const located = locatedSteps(steps ?? [])
   const events = initiators.flatMap(({ uid }, i) =>
     slugOf(uid) === null ? [{ field: `data.initiators[${i}].uid`, message: NO_EVENT }] : [],
   )
-  const nothing =
+  const actionFaults =
     !steps && actions.push === undefined && actions.screen === undefined
       ? [{ field: 'data.actions', message: 'must name a push or a screen, unless there are steps' }]
       : []
-  const own = placed.flatMap(({ step, field }) =>
+  const stepFaults = located.flatMap(({ step, field }) =>
     stepFault(step).flatMap(([name, why]) => (why === null ? [] : [{ field: `${field}.${name}`, message: why }])),
   )
-  return [...events, ...nothing, ...structureFaults(placed), ...own]
+  return [...events, ...actionFaults, ...structureFaults(located), ...stepFaults]
 }

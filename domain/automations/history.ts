@@ -3,10 +3,10 @@ import type { AutomationData } from '../automation-runs/definition.ts'
 import { type History, Starts, WINDOW } from '../automation-runs/starting.ts'
 import type { Environment } from '../environment.ts'
 
-/** Who may have a run that matters to a new one; `at`: received_at of the first event that asks, in µs. */
+/** A user whose earlier runs of the automation decide about a new one. `at`: received_at of the user's first event of the batch, in µs. */
 export type Asked = { automation: string; data: AutomationData; user: string; at: number }
 
-/** What the earlier runs of each user and automation have done, and those of the same batch as they are added. */
+/** The earlier runs of each user and automation, with those of the same batch, which are added. */
 export type Histories = {
   of(automation: string, user: string, at: number): History
   add(automation: string, user: string, at: number): void
@@ -28,7 +28,7 @@ async function unfinished(db: Db, environment: Environment, asked: readonly Aske
   return new Set(rows.map(({ automation, user }) => keyOf(automation, user)))
 }
 
-// A replay answers an event that has had its run: it is not counted a second time.
+// A replay is the second run of its event: only the first one counts.
 const STARTED = `
   select k.automation, k.user_id as "user", r.at, coalesce(f.started, 0) as forgotten
   from unnest($2::text[], $3::text[], $4::timestamptz[], $5::int[]) k(automation, user_id, since, most)
@@ -59,14 +59,14 @@ async function startedIn(db: Db, environment: Environment, asked: readonly Asked
   })
   for (const { automation, user, at, forgotten } of rows) {
     const known = starts.get(keyOf(automation, user))!
-    // Those that are no longer kept count for `lifetime` alone, where every time is within the window.
+    // Runs that are no longer stored count for `lifetime` alone, where every time is within the window.
     for (let n = 0; n < Math.min(forgotten, 1000); n++) known.add(0)
     for (const time of at.reverse()) known.add(time)
   }
   return starts
 }
 
-/** One statement for each of the two questions, whoever is asked about. */
+/** Two statements, for any number of users: which have an unfinished run, and when runs started. */
 export async function loadHistories(db: Db, environment: Environment, asked: readonly Asked[]): Promise<Histories> {
   const first = [...new Map(asked.toReversed().map(one => [keyOf(one.automation, one.user), one])).values()]
   const running = await unfinished(db, environment, first)

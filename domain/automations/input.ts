@@ -6,7 +6,7 @@ type Branch = { conditions: readonly ConditionInput[]; then?: readonly StepInput
 type WaitForEvent = { on_timeout?: readonly StepInput[] }
 type Filled<S extends Step, Keys extends string, More> = S extends unknown ? Omit<S, Keys> & More : never
 
-/** A step as it is sent: what has a default may be left out. Its shape was checked by the description. */
+/** A step as it is sent: fields with a default are optional. The description checks its shape. */
 export type StepInput =
   | Exclude<Step, { type: 'branch' | 'wait_for_event' }>
   | Filled<Extract<Step, { type: 'branch' }>, Nested['branch'], Branch>

@@ -3,32 +3,32 @@ import type { AutomationData } from '../automation-runs/definition.ts'
 import type { Environment } from '../environment.ts'
 import { completeData } from './complete.ts'
 
-/** An automation that looks at events; `from`: from which offset of each partition on, by the slug of the event. */
+/** An active or paused automation. `from`: the first offset of each partition that counts, by the slug of the event. */
 export type LiveAutomation = { id: string; version: number; isPaused: boolean; data: AutomationData; from: Map<string, number[]> }
 
 type Row = { id: string; version: number; status: 'active' | 'paused'; data: AutomationData; event_name: string; from_offsets: number[] }
 
 /**
- * The automations that look at these events, held until the transaction ends: a change of status comes before the batch or after it.
- * Their data does not change meanwhile, who changes it holds the consumer's places first.
+ * The automations that these events may start, locked until the transaction ends: a change of status comes before the batch or after it.
+ * Their data does not change meanwhile: a change of data locks the consumer's positions first.
  */
 export async function lockLive(tx: Tx, environment: Environment, names: readonly string[]): Promise<LiveAutomation[]> {
   if (names.length === 0) return []
   const { rows } = await tx.query<Row>({
-    name: 'hold-live-automations',
-    text: `with held as materialized (
+    name: 'lock-live-automations',
+    text: `with locked as materialized (
              select id, version, status from automations where environment = $1 and status in ('active', 'paused') and id = any (array(
                select automation_id from automation_initiators where environment = $1 and event_name = any ($2::text[])))
              order by id for share
            )
-           select h.id, h.version, h.status, v.data, i.event_name, i.from_offsets
-           from held h
+           select l.id, l.version, l.status, v.data, i.event_name, i.from_offsets
+           from locked l
            cross join lateral (
-             select data from automation_versions where environment = $1 and automation_id = h.id and version = h.version limit 1) v
+             select data from automation_versions where environment = $1 and automation_id = l.id and version = l.version limit 1) v
            cross join lateral (
              select event_name, from_offsets from automation_initiators
-             where environment = $1 and automation_id = h.id and event_name = any ($2::text[])) i
-           order by h.id`,
+             where environment = $1 and automation_id = l.id and event_name = any ($2::text[])) i
+           order by l.id`,
     values: [environment, names],
   })
   const live = new Map<string, LiveAutomation>()

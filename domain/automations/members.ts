@@ -4,7 +4,7 @@ import type { Condition } from '../segments/condition.ts'
 import { segmentIdsIn } from '../segments/condition.ts'
 import { loadSegments } from '../segments/segment.ts'
 
-/** Those of the users for whom all conditions hold now. */
+/** The users, of those given, for whom all conditions are true now. */
 export async function usersMeeting(
   db: Db,
   environment: Environment,
@@ -13,7 +13,7 @@ export async function usersMeeting(
 ): Promise<Set<string>> {
   if (users.length === 0) return new Set()
   const segments = await loadSegments(db, environment, segmentIdsIn(conditions))
-  // Kysely is loaded by whoever has conditions to ask for: it is a quarter of all modules.
+  // Kysely is loaded only when there are conditions to check: it is a quarter of all modules.
   const { membersSql } = await import('../segments/sql.ts')
   const { sql, parameters } = membersSql(environment, conditions, segments, { first: 3 })
   const { rows } = await db.query<{ id: string }>(
@@ -24,6 +24,6 @@ export async function usersMeeting(
   return new Set(rows.map(({ id }) => id))
 }
 
-/** Those of the users who are in the segment now, an own or a system one; nobody is in one that does not exist. */
+/** The users, of those given, who are in the segment now, a system segment or another. A segment that does not exist has no members. */
 export const membersOf = (db: Db, environment: Environment, segment: string, users: readonly string[]): Promise<Set<string>> =>
   usersMeeting(db, environment, [{ metric: 'segment', comparator: 'eq', value: segment, negate: false }], users)

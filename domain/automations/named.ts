@@ -1,6 +1,6 @@
 import type { Tx } from '../../store/connect.ts'
 import type { AutomationData } from '../automation-runs/definition.ts'
-import { placedSteps } from '../automation-runs/definition.ts'
+import { locatedSteps } from '../automation-runs/definition.ts'
 import type { Environment } from '../environment.ts'
 import type { NamedKind } from '../references/automation-naming.ts'
 import { lockSegments } from '../segments/missing.ts'
@@ -9,9 +9,9 @@ import { conditionsIn } from './conditions.ts'
 /** A thing that an automation names; `field` as errors name it. */
 export type Named = { kind: NamedKind; id: string; field: string }
 
-/** Everything that the data names by id, except in conditions. */
+/** All things that the data names by id, except in conditions. */
 export function namedIn({ actions, segments, steps }: AutomationData): Named[] {
-  const inSteps = placedSteps(steps ?? []).flatMap(({ step, field }): Named[] => {
+  const inSteps = locatedSteps(steps ?? []).flatMap(({ step, field }): Named[] => {
     switch (step.type) {
       case 'webhook':
         return [{ kind: 'integration', id: step.integration_id, field: `${field}.integration_id` }]
@@ -33,7 +33,7 @@ export function namedIn({ actions, segments, steps }: AutomationData): Named[] {
   ]
 }
 
-/** The same and the segments that conditions name: without one of them an automation cannot be activated. */
+/** The same and the segments that conditions name: an automation cannot be activated without one of them. */
 export const neededBy = (data: AutomationData): Named[] => [
   ...namedIn(data),
   ...conditionsIn(data).flatMap(({ metric, value }) =>
@@ -42,34 +42,34 @@ export const neededBy = (data: AutomationData): Named[] => [
 ]
 
 type Table = Exclude<NamedKind, 'segment'>
-// Integrations are never removed from their table, only marked: the mark conflicts with `for share`, a removal with either.
-const HELD: Record<Table, string> = {
+// Integrations are never removed from their table, only marked as deleted: the mark conflicts with `for share`, a removal with both locks.
+const LOCK: Record<Table, string> = {
   entitlement: 'select id from entitlements where environment = $1 and id = any ($2::text[]) order by id for key share',
   screen: 'select id from screens where environment = $1 and id = any ($2::text[]) order by id for key share',
   push: 'select id from pushes where environment = $1 and id = any ($2::text[]) order by id for key share',
   integration: 'select id from integrations where environment = $1 and id = any ($2::text[]) and deleted_at is null order by id for share',
 }
-/** Whoever holds several kinds holds them in this order. */
+/** The order in which several kinds are locked. */
 const KINDS: readonly NamedKind[] = ['entitlement', 'screen', 'segment', 'push', 'integration']
 
 /**
- * Those of the things that are not there. The others cannot be deleted before the transaction ends: a deletion looks for automations
- * that name the thing only after it has waited for them.
+ * Locks the things and gives those that do not exist. The others cannot be deleted before the transaction ends: a deletion looks for
+ * automations that name the thing after it has waited for these locks.
  */
 export async function lockNamed(tx: Tx, environment: Environment, named: readonly Named[]): Promise<Named[]> {
   const missing = new Set<Named>()
   for (const kind of KINDS) {
-    const wanted = named.filter(one => one.kind === kind)
-    if (wanted.length === 0) continue
-    const ids = [...new Set(wanted.map(({ id }) => id))]
+    const ofKind = named.filter(one => one.kind === kind)
+    if (ofKind.length === 0) continue
+    const ids = [...new Set(ofKind.map(({ id }) => id))]
     const gone = kind === 'segment' ? await lockSegments(tx, environment, ids) : await missingIn(tx, environment, kind, ids)
-    for (const one of wanted) if (gone.includes(one.id)) missing.add(one)
+    for (const one of ofKind) if (gone.includes(one.id)) missing.add(one)
   }
   return named.filter(one => missing.has(one))
 }
 
 async function missingIn(tx: Tx, environment: Environment, kind: Table, ids: string[]): Promise<string[]> {
-  const { rows } = await tx.query<{ id: string }>(HELD[kind], [environment, ids])
+  const { rows } = await tx.query<{ id: string }>(LOCK[kind], [environment, ids])
   const known = new Set(rows.map(({ id }) => id))
   return ids.filter(id => !known.has(id))
 }

@@ -7,7 +7,7 @@ import { AUTOMATION_COLUMNS, type Automation, type AutomationChange, automationO
 import type { AutomationStatus } from './input.ts'
 import { lockNamed, neededBy } from './named.ts'
 
-/** Any to any. Throws `conflict` when it is to be active and names something that is gone. */
+/** Every status can follow every other. Throws `conflict` when the automation is to be active and names something that is gone. */
 export async function changeAutomationStatus(
   tx: Tx,
   environment: Environment,
@@ -24,7 +24,7 @@ export async function changeAutomationStatus(
   return { before, after: automationOf(rows[0]!) }
 }
 
-/** What a change of status brings with it. The automation is held. */
+/** The consequences of a change of status. The caller has locked the automation. */
 export async function enterStatus(
   tx: Tx,
   environment: Environment,

@@ -14,9 +14,9 @@ import { enterStatus } from './status.ts'
 const same = (a: AutomationData, b: AutomationData) => JSON.stringify(a) === JSON.stringify(b)
 
 /**
- * Full replacement. The consumer of the log is held before the automation, as everywhere: a batch holds its position first, too.
- * Throws `invalid_data`; `not_found` for what is named and is not there, `conflict` when that was there before and the automation is
- * to become active.
+ * Full replacement. The consumer of the log is locked before the automation, in the order in which a consumer's batch locks them. Throws
+ * `invalid_data`; `not_found` for a thing that the data names and that does not exist; `conflict` when the former data named it and the
+ * automation is to become active.
  */
 export async function updateAutomation(tx: Tx, environment: Environment, id: string, input: AutomationInput): Promise<AutomationChange> {
   const data = completeData(input.data)

@@ -1,5 +1,12 @@
 import type { TimelineStep } from '../../domain/automation-runs/load.ts'
-import { type End, endRuns, recordSteps, type StepRecord, type Suspension, suspendRuns } from '../../domain/automation-runs/record.ts'
+import {
+  type AutomationStepRecord,
+  type End,
+  endRuns,
+  recordSteps,
+  type Suspension,
+  suspendRuns,
+} from '../../domain/automation-runs/record.ts'
 import type { Attempt } from '../../domain/jobs/record.ts'
 import type { Tx } from '../../store/connect.ts'
 import type { Outcome } from '../engine/handler.ts'
@@ -7,7 +14,7 @@ import type { Verdict } from './step-kind.ts'
 
 /** Each gives the time of the record; null: the run is no longer ours. */
 export type Recording = {
-  step(record: StepRecord): Promise<string | null>
+  step(record: AutomationStepRecord): Promise<string | null>
   rest(record: Suspension): Promise<string | null>
   end(record: End): Promise<string | null>
 }

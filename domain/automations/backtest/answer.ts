@@ -1,15 +1,15 @@
 import type { Db } from '../../../store/connect.ts'
 import { loadTriggers } from '../../automation-runs/trigger.ts'
 import type { Environment } from '../../environment.ts'
-import { branchHolds } from '../branch.ts'
-import { asksOfUser } from '../conditions.ts'
+import { meetsConditions } from '../branch.ts'
+import { isAboutUser } from '../conditions.ts'
 import { usersMeeting } from '../members.ts'
-import type { Ask, Told } from './play.ts'
+import type { Answer, Question } from './simulate.ts'
 
-type EventAsk = Extract<Ask, { is: 'event' }>
-type BranchAsk = Extract<Ask, { is: 'branch' }>
+type EventQuestion = Extract<Question, { is: 'event' }>
+type BranchQuestion = Extract<Question, { is: 'branch' }>
 
-// The user's events first, whatever else there is an index for: a partition may be long, and the event may never have come.
+// The user's events are read first, whatever other index there is: a partition may be long, and the event may never have come.
 const FIRST = `
   select k.i::int as i, e.log_offset, e.received_at::text as received_at
   from unnest($2::text[], $3::smallint[], $4::text[], $5::bigint[], $6::timestamptz[], $7::timestamptz[]) with ordinality
@@ -21,58 +21,69 @@ const FIRST = `
       and received_at >= coalesce(k.since, '-infinity') and received_at < k.before
     order by log_offset limit 1) e`
 
-async function firstEvents(db: Db, environment: Environment, asks: readonly EventAsk[]): Promise<Told[]> {
-  if (asks.length === 0) return []
-  const of = (value: (wait: EventAsk['wait']) => unknown) => asks.map(({ wait }) => value(wait))
+async function firstEvents(db: Db, environment: Environment, questions: readonly EventQuestion[]): Promise<Answer[]> {
+  if (questions.length === 0) return []
+  const of = (value: (wait: EventQuestion['wait']) => unknown) => questions.map(({ wait }) => value(wait))
   const { rows } = await db.query<{ i: number; log_offset: number; received_at: string }>({
     name: 'backtest-first-events',
     text: FIRST,
     values: [environment, of(w => w.user), of(w => w.partition), of(w => w.name), of(w => w.after), of(w => w.since), of(w => w.before)],
   })
-  const told: Told[] = asks.map(() => null)
-  for (const { i, ...found } of rows) told[i - 1] = found
-  return told
+  const answers: Answer[] = questions.map(() => null)
+  for (const { i, ...found } of rows) answers[i - 1] = found
+  return answers
 }
 
-/** Of each branch, whether what it asks of the user is so: one statement for all that ask the same. */
-async function usersHold(db: Db, environment: Environment, asks: readonly BranchAsk[]): Promise<(ask: BranchAsk) => boolean> {
-  const groups = Map.groupBy(asks, ({ conditions }) => conditions)
-  const meeting = new Map<BranchAsk['conditions'], Set<string> | null>()
+/** For each branch, whether its conditions about the user are true: one statement for all branches with the same conditions. */
+async function userConditions(
+  db: Db,
+  environment: Environment,
+  questions: readonly BranchQuestion[],
+): Promise<(question: BranchQuestion) => boolean> {
+  const groups = Map.groupBy(questions, ({ conditions }) => conditions)
+  const usersByConditions = new Map<BranchQuestion['conditions'], Set<string> | null>()
   for (const [conditions, some] of groups) {
-    const ofUser = conditions.filter(asksOfUser)
+    const aboutUser = conditions.filter(isAboutUser)
     const users = [...new Set(some.flatMap(({ user }) => user ?? []))]
-    meeting.set(conditions, ofUser.length === 0 ? null : await usersMeeting(db, environment, ofUser, users))
+    usersByConditions.set(conditions, aboutUser.length === 0 ? null : await usersMeeting(db, environment, aboutUser, users))
   }
   return ({ conditions, user }) => {
-    const users = meeting.get(conditions)!
+    const users = usersByConditions.get(conditions)!
     return users === null || (user !== null && users.has(user))
   }
 }
 
-async function branches(db: Db, environment: Environment, asks: readonly BranchAsk[]): Promise<Told[]> {
-  if (asks.length === 0) return []
-  const holdsOfUser = await usersHold(db, environment, asks)
-  const asksOfEvent = ({ conditions }: BranchAsk) => conditions.some(({ metric }) => metric.startsWith('event:'))
-  const withEvent = asks.filter(ask => asksOfEvent(ask) && holdsOfUser(ask))
+async function branches(db: Db, environment: Environment, questions: readonly BranchQuestion[]): Promise<Answer[]> {
+  if (questions.length === 0) return []
+  const meetsUserConditions = await userConditions(db, environment, questions)
+  const asksOfEvent = ({ conditions }: BranchQuestion) => conditions.some(({ metric }) => metric.startsWith('event:'))
+  const withEvent = questions.filter(question => asksOfEvent(question) && meetsUserConditions(question))
   const occurrences = await loadTriggers(
     db,
     withEvent.map(({ trigger }) => trigger),
   )
-  const occurrenceOf = new Map(withEvent.map((ask, i) => [ask, occurrences[i] ?? null]))
+  const occurrenceOf = new Map(withEvent.map((question, i) => [question, occurrences[i] ?? null]))
   return Promise.all(
-    asks.map(async ask => {
-      if (!holdsOfUser(ask)) return false
-      const own = ask.conditions.filter(condition => !asksOfUser(condition))
-      return branchHolds(db, environment, own, { user: null, event: async () => occurrenceOf.get(ask) ?? null, steps: ask.steps })
+    questions.map(async question => {
+      if (!meetsUserConditions(question)) return false
+      const aboutRun = question.conditions.filter(condition => !isAboutUser(condition))
+      return meetsConditions(db, environment, aboutRun, {
+        user: null,
+        event: async () => occurrenceOf.get(question) ?? null,
+        steps: question.steps,
+      })
     }),
   )
 }
 
-/** Answers what many runs ask at the same time, in a few statements. */
-export async function answerAll(db: Db, environment: Environment, asks: readonly Ask[]): Promise<Map<Ask, Told>> {
-  const events = asks.filter(ask => ask.is === 'event')
-  const ways = asks.filter(ask => ask.is === 'branch')
+/** Answers the questions of many runs in a few statements. */
+export async function answerQuestions(db: Db, environment: Environment, questions: readonly Question[]): Promise<Map<Question, Answer>> {
+  const events = questions.filter(question => question.is === 'event')
+  const branchQuestions = questions.filter(question => question.is === 'branch')
   const found = await firstEvents(db, environment, events)
-  const taken = await branches(db, environment, ways)
-  return new Map<Ask, Told>([...events.map((ask, i) => [ask, found[i]!] as const), ...ways.map((ask, i) => [ask, taken[i]!] as const)])
+  const taken = await branches(db, environment, branchQuestions)
+  return new Map<Question, Answer>([
+    ...events.map((question, i) => [question, found[i]!] as const),
+    ...branchQuestions.map((question, i) => [question, taken[i]!] as const),
+  ])
 }

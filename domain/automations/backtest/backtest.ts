@@ -1,5 +1,5 @@
 import { STATEMENT_TIMEOUT_MS, type Tx } from '../../../store/connect.ts'
-import { type AutomationData, placedSteps, stepsOf } from '../../automation-runs/definition.ts'
+import { type AutomationData, locatedSteps, stepsOf } from '../../automation-runs/definition.ts'
 import { SKIP_REASONS, type SkipReason, Starts, skipReason } from '../../automation-runs/starting.ts'
 import type { Environment } from '../../environment.ts'
 import { slugOf } from '../../events/catalogue.ts'
@@ -8,8 +8,8 @@ import { Refusal } from '../../refusal.ts'
 import { logMicros } from '../../time/instant.ts'
 import { initiatorSlugs } from '../create.ts'
 import { membersOf } from '../members.ts'
-import { answerAll } from './answer.ts'
-import { type Ask, type Place, pagesOf, play, type Told, type Window } from './play.ts'
+import { answerQuestions } from './answer.ts'
+import { type Answer, type Position, pagesOf, type Question, simulateRun, type Window } from './simulate.ts'
 
 export type Backtest = {
   events: number
@@ -21,16 +21,15 @@ export type Backtest = {
 export type BacktestOptions = { limitMs?: number }
 
 const LIMIT_MS = STATEMENT_TIMEOUT_MS
-const tooLong = () => new Refusal('upstream_timeout', 'the window is too long to be played out within 30 seconds')
+const tooLong = () => new Refusal('upstream_timeout', 'the window is too long for a backtest within 30 seconds')
 
-/** Whether an event finds the run at its end. */
-const isOverAt = ({ after, since, isOver }: Place, { log_offset, received_at }: LogEvent) =>
+/** Whether the run has ended when the event arrives. */
+const hasEndedBefore = ({ after, since, isOver }: Position, { log_offset, received_at }: LogEvent) =>
   isOver && log_offset > after && (since === null || logMicros(received_at) >= Date.parse(since) * 1000)
 
 /**
- * What would have happened in the window had the automation been active: the rules of starting, and each run played out on the log.
- * `db` must be a transaction that shows one state of the database throughout. What is kept in mind grows with the users, not with the events. Throws
- * `upstream_timeout`.
+ * What would have happened in the window had the automation been active: the rules of starting, and each run simulated on the log. `db` must
+ * be a transaction with one snapshot. The memory that it needs grows with the users, not with the events. Throws `upstream_timeout`.
  */
 export async function backtest(
   db: Tx,
@@ -40,46 +39,46 @@ export async function backtest(
   { limitMs = LIMIT_MS }: BacktestOptions = {},
 ): Promise<Backtest> {
   const until = performance.now() + limitMs
-  /** No statement may go on for longer than what is left. */
-  async function hurry(): Promise<void> {
+  /** Limits the next statements to the time that is left. */
+  async function limitStatements(): Promise<void> {
     const left = Math.floor(until - performance.now())
     if (left <= 0) throw tooLong()
     await db.query({ name: 'backtest-limit', text: `select set_config('statement_timeout', $1, true)`, values: [String(left)] })
   }
-  await hurry()
+  await limitStatements()
   const { rows } = await db.query<{ now: string }>('select environment_now($1)::text as now', [environment])
   const steps = stepsOf(data)
-  const told: Backtest = {
+  const result: Backtest = {
     events: 0,
     runs_started: 0,
     users: 0,
     skipped: Object.fromEntries(SKIP_REASONS.map(reason => [reason, 0])) as Backtest['skipped'],
-    steps: Object.fromEntries(placedSteps(steps).map(({ step }) => [step.id, 0])),
+    steps: Object.fromEntries(locatedSteps(steps).map(({ step }) => [step.id, 0])),
   }
-  const stage = {
+  const simulation = {
     environment,
     steps,
     now: logMicros(rows[0]!.now) / 1000,
     slug: (event: string) => slugOf(event)!,
     reach: (step: string) => {
-      told.steps[step]!++
+      result.steps[step]!++
     },
   }
   const users = new Set<string>()
-  const ends = new Map<string, Place>()
+  const ends = new Map<string, Position>()
   const starts = new Map<string, Starts>()
   let members = new Set<string>()
 
   function historyOf(user: string, event: LogEvent) {
     const last = ends.get(user)
     return {
-      isRunning: last !== undefined && !isOverAt(last, event),
+      isRunning: last !== undefined && !hasEndedBefore(last, event),
       started: starts.get(user)?.within(logMicros(event.received_at)) ?? 0,
     }
   }
 
-  function noteStart(user: string, event: LogEvent): void {
-    told.runs_started++
+  function countStart(user: string, event: LogEvent): void {
+    result.runs_started++
     users.add(user)
     if (!data.frequency) return
     const some = starts.get(user) ?? new Starts(data.frequency)
@@ -87,52 +86,52 @@ export async function backtest(
     starts.set(user, some)
   }
 
-  /** What becomes of events one after the other: the next is judged when it is known how long the run before it took. */
-  function* track(events: readonly LogEvent[]): Generator<Ask, void, Told> {
+  /** Handles events one after the other: the next decision needs to know when the run before it ended. */
+  function* track(events: readonly LogEvent[]): Generator<Question, void, Answer> {
     for (const event of events) {
       const { user_id: user, platform } = event
       const history = () => historyOf(user!, event)
       const reason = skipReason(data, { user, platform, isPaused: false, isMember: user !== null && members.has(user), history })
       if (reason !== null) {
-        told.skipped[reason]++
+        result.skipped[reason]++
         continue
       }
-      noteStart(user!, event)
-      const end = yield* play(stage, event)
+      countStart(user!, event)
+      const end = yield* simulateRun(simulation, event)
       if (!data.reentry) ends.set(user!, end)
     }
   }
 
   for await (const page of pagesOf(db, environment, initiatorSlugs(data), window)) {
-    told.events += page.length
+    result.events += page.length
     const known = [...new Set(page.flatMap(({ user_id }) => user_id ?? []))]
     if (data.segments !== null) members = await membersOf(db, environment, data.segments, known)
-    // Where runs may overlap, none has to wait for the end of another.
+    // With re-entry runs may overlap: no run waits for the end of another.
     const tracks = data.reentry ? page.map(event => [event]) : [...Map.groupBy(page, event => event.user_id ?? event.id).values()]
-    await runTogether(tracks.map(track), async asks => {
-      await hurry()
-      return answerAll(db, environment, asks)
+    await runTogether(tracks.map(track), async questions => {
+      await limitStatements()
+      return answerQuestions(db, environment, questions)
     })
-    // Before the next page is read.
-    await hurry()
+    // For the statement that reads the next page.
+    await limitStatements()
   }
-  return { ...told, users: users.size }
+  return { ...result, users: users.size }
 }
 
-/** Takes all of them to their next question, answers these together, and so on until none has any. */
+/** Runs all tracks to their next question, answers the questions together, and repeats until no track has a question. */
 async function runTogether(
-  tracks: Generator<Ask, void, Told>[],
-  answers: (asks: readonly Ask[]) => Promise<Map<Ask, Told>>,
+  tracks: Generator<Question, void, Answer>[],
+  answers: (questions: readonly Question[]) => Promise<Map<Question, Answer>>,
 ): Promise<void> {
   let open = tracks.flatMap(track => {
     const { value, done } = track.next(null)
-    return done ? [] : [{ track, ask: value }]
+    return done ? [] : [{ track, question: value }]
   })
   while (open.length > 0) {
-    const told = await answers(open.map(({ ask }) => ask))
-    open = open.flatMap(({ track, ask }) => {
-      const { value, done } = track.next(told.get(ask)!)
-      return done ? [] : [{ track, ask: value }]
+    const given = await answers(open.map(({ question }) => question))
+    open = open.flatMap(({ track, question }) => {
+      const { value, done } = track.next(given.get(question)!)
+      return done ? [] : [{ track, question: value }]
     })
   }
 }

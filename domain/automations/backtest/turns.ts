@@ -2,9 +2,9 @@ import { takingTurns } from '../../../store/taking-turns.ts'
 import type { Environment } from '../../environment.ts'
 import { Refusal } from '../../refusal.ts'
 
-/** Each holds a connection of the pool for up to thirty seconds, and a core of Postgres: the rest of both is for everybody else. */
+/** A backtest uses a connection of the pool, and a core of Postgres, for up to thirty seconds: the others are for all other requests. */
 const AT_ONCE = 2
-/** By then nobody waits for the answer any more. */
+/** After that no caller waits for the answer any more. */
 const LONGEST_WAIT_MS = 60_000
 
 export type BacktestTurns = <T>(environment: Environment, play: () => Promise<T>) => Promise<T>

@@ -1,10 +1,10 @@
-import { branchHolds } from '../../../domain/automations/branch.ts'
+import { meetsConditions } from '../../../domain/automations/branch.ts'
 import { type StepKinds, succeeded } from '../step-kind.ts'
 
 export const branch: StepKinds['branch'] = {
   by: 'decision',
   async decide({ step, run, timeline }, { pool, triggerOf }) {
-    const taken = await branchHolds(pool, run.environment, step.conditions, {
+    const taken = await meetsConditions(pool, run.environment, step.conditions, {
       user: run.user_id,
       event: () => triggerOf(run),
       steps: timeline,

@@ -2,7 +2,7 @@ import type { Db } from '../../../store/connect.ts'
 import { deadlineAfter, nextInstantAt } from '../../automation-runs/deadline.ts'
 import type { Step } from '../../automation-runs/definition.ts'
 import { nextStep, type Passed } from '../../automation-runs/next-step.ts'
-import type { RunOccurrence, TriggerKey } from '../../automation-runs/trigger.ts'
+import type { TriggerKey } from '../../automation-runs/trigger.ts'
 import type { Environment } from '../../environment.ts'
 import type { LogEvent } from '../../log/consumer.ts'
 import type { Condition } from '../../segments/condition.ts'
@@ -16,14 +16,14 @@ const NEXT = `
   where environment = $1 and (received_at, partition, log_offset) > ($2, $3, $4) and received_at < $5 and name = any ($6::text[]) and triggers
   order by received_at, partition, log_offset limit ${PAGE}`
 
-/** The events of the window that may start something, page by page in the order in which they were received. */
+/** The events of the window that may start a run, page by page in the order in which they were received. */
 export async function* pagesOf(
   db: Db,
   environment: Environment,
   names: readonly string[],
   { from, to }: Window,
 ): AsyncGenerator<LogEvent[], void> {
-  // Before the first place of the first instant: there is no partition -1.
+  // Before the first event of the first instant: there is no partition -1.
   let after: unknown[] = [from, -1, -1]
   for (;;) {
     const { rows } = await db.query<LogEvent>({ name: 'backtest-page', text: NEXT, values: [environment, ...after, to, names] })
@@ -34,61 +34,59 @@ export async function* pagesOf(
   }
 }
 
-/** What a run must know to go on: whether an event came, or which way its branch goes. */
-export type Ask =
+/** What a simulated run must know to go on: whether an event came, or which branch it takes. */
+export type Question =
   | { is: 'event'; wait: { user: string | null; partition: number; name: string; after: number; since: string | null; before: string } }
   | { is: 'branch'; conditions: readonly Condition[]; user: string | null; trigger: TriggerKey; steps: readonly Passed[] }
 /** To 'event': the event, or null; to 'branch': whether all conditions hold. */
-export type Told = { log_offset: number; received_at: string } | boolean | null
+export type Answer = { log_offset: number; received_at: string } | boolean | null
 
-/** Where a run stands in its partition. What comes after `after`, and not before `since`, finds it there. `isOver`: at its end. */
-export type Place = { after: number; since: string | null; isOver: boolean }
+/** A run's position in its partition: it waits for events after the offset `after` and not received before `since`. `isOver`: it has ended. */
+export type Position = { after: number; since: string | null; isOver: boolean }
 
-/** What a run is played out with. `now`: what is due later has not happened yet. `reach`: is told of each step. */
-export type Stage = { environment: number; steps: Step[]; now: number; slug: (event: string) => string; reach: (step: string) => void }
-
-export type { RunOccurrence }
+/** `now`: what is due later has not happened yet. `reach`: called for each step. */
+export type Simulation = { environment: number; steps: Step[]; now: number; slug: (event: string) => string; reach: (step: string) => void }
 
 const isPast = (time: string, now: number) => Date.parse(time) <= now
 
-/** Plays a run out on the log: effects are done at once, waits take as long as they would have taken. */
-export function* play({ environment, steps, now, slug, reach }: Stage, event: LogEvent): Generator<Ask, Place, Told> {
+/** Simulates a run on the log: effects take no time, waits take as long as they would have taken. */
+export function* simulateRun({ environment, steps, now, slug, reach }: Simulation, event: LogEvent): Generator<Question, Position, Answer> {
   const { partition, log_offset, user_id: user } = event
   const timeline: Passed[] = []
-  const place: Place = { after: log_offset, since: null, isOver: false }
+  const position: Position = { after: log_offset, since: null, isOver: false }
   let begin = event.received_at
   const pass = (step: Step, result: unknown) => timeline.push({ step_id: step.id, status: 'succeeded', result })
   const waited = (step: Step, until: string, result: unknown) => {
-    place.since = until
+    position.since = until
     begin = until
     pass(step, result)
   }
   for (;;) {
     const { next } = nextStep(steps, timeline)
-    if (!next) return { ...place, isOver: true }
+    if (!next) return { ...position, isOver: true }
     const { step } = next
     reach(step.id)
     if (step.type === 'delay' || step.type === 'wait_until') {
       const until = step.type === 'delay' ? deadlineAfter(begin, step.duration) : nextInstantAt(begin, step.time, step.timezone)
-      if (!isPast(until, now)) return place
+      if (!isPast(until, now)) return position
       waited(step, until, null)
     } else if (step.type === 'wait_for_event') {
       const before = deadlineAfter(begin, step.timeout)
-      const { after, since } = place
+      const { after, since } = position
       const found = (yield { is: 'event', wait: { user, partition, name: slug(step.event), after, since, before } }) as Exclude<
-        Told,
+        Answer,
         boolean
       >
       if (found) {
-        place.after = found.log_offset
+        position.after = found.log_offset
         begin = found.received_at
         pass(step, { outcome: 'event' })
-      } else if (!isPast(before, now)) return place
+      } else if (!isPast(before, now)) return position
       else waited(step, before, { outcome: 'timeout' })
     } else if (step.type === 'branch') {
       const trigger = { environment, partition, log_offset, user_id: user }
-      const holds = yield { is: 'branch', conditions: step.conditions, user, trigger, steps: timeline }
-      pass(step, { taken: holds === true ? 'then' : 'else' })
+      const isTrue = yield { is: 'branch', conditions: step.conditions, user, trigger, steps: timeline }
+      pass(step, { taken: isTrue === true ? 'then' : 'else' })
     } else pass(step, null)
   }
 }
