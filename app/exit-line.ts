@@ -1,10 +1,10 @@
 import { Refusal } from '../domain/refusal.ts'
 import { DumpRefused } from '../store/dump/manifest.ts'
 import { DataDirRefused } from '../store/embedded/start.ts'
-import { DatabaseTooNew } from '../store/migrate.ts'
+import { SchemaRefused } from '../store/migrate.ts'
 import { ConfigError } from './config.ts'
 
-const OURS = [ConfigError, Refusal, DumpRefused, DataDirRefused, DatabaseTooNew]
+const OURS = [ConfigError, Refusal, DumpRefused, DataDirRefused, SchemaRefused]
 const NO_DATABASE = /^(ECONNREFUSED|ENOTFOUND|EAI_AGAIN|ETIMEDOUT|ECONNRESET|28P01|28000|3D000|42501|57P03)$/
 const NO_FILE = /^(EACCES|EPERM|EROFS|ENOSPC|EDQUOT|ENOTDIR|EISDIR|ENOENT|EEXIST|EIO)$/
 

@@ -1,4 +1,4 @@
-/** Classes of the advisory locks, all in one place: two of one number would hold up each other's work. The second key says about what. */
+/** The first keys of all advisory locks, in one place: two locks with one number would block each other's work. The second key names the subject. */
 export const LOCK = {
   bootstrap: 4_100,
   creation: 4_101,

@@ -1,20 +1,20 @@
 export type Element = string | number | null
 
 /**
- * One column of all records as a Postgres array literal; null when none has a value there: unnest of several arrays fills it up. By
- * hand, as the driver's own way of arrays takes a quarter of a worker's time.
+ * One column of all records as a Postgres array literal. null when no record has a value: an unnest of several arrays fills the column with
+ * nulls. The driver's own conversion of arrays takes a quarter of a worker's time, so the literal is built here.
  */
 export function arrayOf<R>(records: readonly R[], value: (record: R) => Element): string | null {
   let literal = '{'
-  let any = false
+  let hasValue = false
   for (const record of records) {
-    const one = value(record)
+    const element = value(record)
     if (literal !== '{') literal += ','
-    if (one === null) literal += 'NULL'
+    if (element === null) literal += 'NULL'
     else {
-      any = true
-      literal += typeof one === 'number' ? one : `"${/["\\]/.test(one) ? one.replace(/["\\]/g, '\\$&') : one}"`
+      hasValue = true
+      literal += typeof element === 'number' ? element : `"${/["\\]/.test(element) ? element.replace(/["\\]/g, '\\$&') : element}"`
     }
   }
-  return any ? `${literal}}` : null
+  return hasValue ? `${literal}}` : null
 }

@@ -2,35 +2,35 @@ import DataLoader from 'dataloader'
 import { classify } from './failures.ts'
 
 export type BatchingOptions = {
-  /** Items of one flush at the most. */
+  /** Most items of one flush. */
   max?: number
-  /** Flushes under way at the same time: one is worked on by the database while the next is being filled. */
+  /** Flushes at the same time: while the database executes one, the next one is filled. */
   inFlight?: number
 }
 
-/** A deadlock is nobody's fault: the flush is repeated whole. */
+/** A deadlock is not the fault of an item: the whole flush is repeated. */
 const CONFLICT_TRIES = 3
 
 /**
- * Group commit: what many callers write at the same moment travels in one statement. `flush` answers item by item, in order, and must
- * be all or nothing: when it fails, it is run again with halves of the items, until the bad one fails alone. When the database is
- * away or too slow, all callers hear of it instead.
+ * Group commit: one statement carries what many callers write at the same moment. `flush` returns one answer for each item, in order, and
+ * must be all or nothing: a flush that fails is repeated with halves of its items, until the bad item fails alone. When the database is
+ * unavailable or too slow, all callers of the flush get the error instead.
  */
 export function batching<Item, Answer>(
   flush: (items: readonly Item[]) => Promise<readonly Answer[]>,
   { max = 1_000, inFlight = 2 }: BatchingOptions = {},
 ): (item: Item) => Promise<Answer> {
-  let underWay = 0
+  let running = 0
   const waiting: (() => void)[] = []
 
-  const next = () => {
-    while (underWay < inFlight && waiting.length > 0) {
-      underWay++
+  const startNext = () => {
+    while (running < inFlight && waiting.length > 0) {
+      running++
       waiting.shift()!()
     }
   }
 
-  async function halved(items: readonly Item[], triesLeft = CONFLICT_TRIES): Promise<(Answer | Error)[]> {
+  async function bisect(items: readonly Item[], triesLeft = CONFLICT_TRIES): Promise<(Answer | Error)[]> {
     try {
       const answers = await flush(items)
       if (answers.length !== items.length) throw new Error(`a flush of ${items.length} items gave ${answers.length} answers`)
@@ -38,27 +38,27 @@ export function batching<Item, Answer>(
     } catch (error) {
       const failure = error instanceof Error ? error : new Error(String(error))
       const kind = classify(error)
-      if (kind === 'conflict' && triesLeft > 0) return halved(items, triesLeft - 1)
+      if (kind === 'conflict' && triesLeft > 0) return bisect(items, triesLeft - 1)
       if (kind === 'unavailable' || kind === 'timeout' || items.length === 1) return items.map(() => failure)
       const middle = items.length >> 1
-      return [...(await halved(items.slice(0, middle))), ...(await halved(items.slice(middle)))]
+      return [...(await bisect(items.slice(0, middle))), ...(await bisect(items.slice(middle)))]
     }
   }
 
   const loader = new DataLoader<Item, Answer>(
     items =>
-      halved(items).finally(() => {
-        underWay--
-        next()
+      bisect(items).finally(() => {
+        running--
+        startNext()
       }),
     {
       cache: false,
       maxBatchSize: max,
-      // Not before the end of the tick, so that all that is ready goes along; nor while enough flushes are under way.
-      batchScheduleFn: dispatch => {
+      // At the end of the tick, so that every item that is ready joins; and not while `inFlight` flushes run.
+      batchScheduleFn: start => {
         setImmediate(() => {
-          waiting.push(dispatch)
-          next()
+          waiting.push(start)
+          startNext()
         })
       },
     },

@@ -11,12 +11,12 @@ const TIMESTAMPTZ = pg.types.builtins.TIMESTAMPTZ
 const INT8 = pg.types.builtins.INT8
 const INT8_ARRAY = 1016
 
-/** `2026-03-01 09:00:00.123+00` -> `2026-03-01T09:00:00Z`: the wire's form, fractions cut off (never rounded into the next second). */
+/** `2026-03-01 09:00:00.123+00` -> `2026-03-01T09:00:00Z`: the format of the API, without fractions (never rounded up to the next second). */
 export const wireTime = (text: string): string => `${text.slice(0, 10)}T${text.slice(11, 19)}Z`
 
 const numbers = (text: string): number[] => (text === '{}' ? [] : text.slice(1, -1).split(',').map(Number))
 
-// Per pool, not global: pg-boss lives in the same process and expects Date objects.
+// For each pool and not global: pg-boss is in the same process and expects Date objects.
 const types: pg.CustomTypesConfig = {
   getTypeParser: ((oid: number, format?: 'text' | 'binary') => {
     if (format === 'binary') return pg.types.getTypeParser(oid, 'binary')
@@ -27,15 +27,15 @@ const types: pg.CustomTypesConfig = {
   }) as typeof pg.types.getTypeParser,
 }
 
-/** A statement that takes longer is ended by the server and answered 504 `upstream_timeout`. */
+/** The server cancels a statement that takes longer; the API answers 504 `upstream_timeout`. */
 export const STATEMENT_TIMEOUT_MS = 30_000
 
-/** A process that hangs in a transaction holds an idempotency key no longer than this. */
+/** A process that hangs in a transaction keeps its locks, an idempotency key among them, no longer than this. */
 export const IDLE_IN_TRANSACTION_MS = 60_000
 
-/** What the server ends after its own limits is heard of before that. */
+/** The answer of the server after its own limits arrives within this. */
 const SILENCE_MARGIN_MS = 15_000
-/** A connection at rest is asked whether it is there: it may hold what nobody else can have meanwhile. */
+/** The system probes an idle connection: a dead one may hold a lock that others wait for. */
 export const KEEP_ALIVE = { keepAlive: true, keepAliveInitialDelayMillis: 10_000 }
 
 export type PoolOptions = {
@@ -43,15 +43,15 @@ export type PoolOptions = {
   max?: number
   name?: string
   statementTimeoutMs?: number
-  /** A transaction that nobody goes on with is ended after this long, and its locks with it. */
+  /** The server ends a transaction in which no statement comes for this long, and releases its locks. */
   idleInTransactionMs?: number
-  /** A connection in use on which nothing is heard for so long is given up. 0: never, where statements may take their time. */
+  /** A connection in use is closed when nothing arrives on it for this long. 0: never (statements without a time-out). */
   silenceMs?: number
-  /** Statements are planned once: only for those that have one sensible plan, whatever is in the tables. */
+  /** Plans each prepared statement once. Only for statements with one sensible plan, whatever the tables contain. */
   plansOnce?: boolean
-  /** What is asked need not wait for the answer to what was asked before (`atOnce`). Nothing is copied through such a connection. */
+  /** A statement is sent without waiting for the answer to the one before (`atOnce`). COPY does not work on such a connection. */
   pipelined?: boolean
-  /** Tables are joined by hashing alone: for statements of many rows which ask every table by its index first. */
+  /** Joins by hash only: for statements with many rows that first read every table by its index. */
   hashes?: boolean
 }
 
@@ -60,7 +60,7 @@ export const isPipelined = (tx: Tx): boolean => (tx as Tx & Pick<pg.Client, 'pip
 const socketOf = (client: pg.PoolClient): Socket => (client as pg.PoolClient & { connection: { stream: Socket } }).connection.stream
 
 /**
- * The pool that every query goes through. Times come back as ISO strings in UTC, bigint as number (ids and offsets stay below 2^53).
+ * The pool of all queries. Returns times as ISO strings in UTC and bigint as number (ids and offsets stay below 2^53).
  */
 export function connect({
   url,
@@ -88,25 +88,25 @@ export function connect({
       '-c intervalstyle=iso_8601',
       `-c statement_timeout=${statementTimeoutMs}`,
       `-c idle_in_transaction_session_timeout=${idleInTransactionMs}`,
-      // A prepared statement is planned for the tables as they are at each execution (a plan kept from when they were still empty
-      // reads a whole environment for one row: 37 s instead of 5 s for a first import; planning costs 2 % of a list). And until the
-      // first analyze the planner takes an environment for a handful of rows, best read whole and sorted: every statement here has
-      // an index that gives its rows in order.
+      // A prepared statement is planned at each execution, for the tables as they are then. A plan from the time when the tables were
+      // empty reads a whole environment for one row: 37 s instead of 5 s for a first import; planning costs 2 % of a list. Until the
+      // first analyze the planner expects only a few rows in an environment, and would read and sort all of them: sequential and
+      // bitmap scans are off, as every statement here has an index that gives its rows in order.
       plansOnce ? '-c plan_cache_mode=force_generic_plan -c enable_sort=off' : '-c plan_cache_mode=force_custom_plan',
       ...(hashes ? ['-c enable_nestloop=off', '-c enable_mergejoin=off'] : []),
       '-c enable_seqscan=off',
       '-c enable_bitmapscan=off',
-      // The export of a large part would be compiled first, which takes longer than running it.
+      // Compiling the statement that exports a large part takes longer than executing it.
       '-c jit=off',
     ].join(' '),
   })
-  // An idle connection that the server closes (restart, failover) must not end the process: the pool opens another one.
+  // The server may close an idle connection (restart, failover). That must not end the process: the pool opens another connection.
   pool.on('error', () => {})
   pool.on('connect', client => {
-    // Nor must one that is in somebody's hands: whoever has it hears of it by the next query.
+    // The same for a connection in use: its user gets the error from the next query.
     client.on('error', () => {})
-    // A server whose machine or network is gone sends no word of it, its own limits do not reach us, and TCP waits for an answer for a
-    // quarter of an hour at best: until then nothing that asked would go on.
+    // A server whose machine or network is gone closes no connection, its limits have no effect here, and TCP waits at least a quarter of
+    // an hour for an answer: until then every caller would wait.
     const socket = socketOf(client)
     socket.on('timeout', () => socket.destroy(Object.assign(new Error('the database is silent'), { code: 'ETIMEDOUT' })))
   })

@@ -1,4 +1,4 @@
-/** What went wrong between us and the database or the file storage, as far as a caller must tell cases apart. */
+/** The cases of a failure of the database or of the file storage that callers must tell apart. */
 export type StoreFailure = 'unavailable' | 'timeout' | 'conflict' | 'other'
 
 const code = (error: unknown): string => {
@@ -33,9 +33,9 @@ export function classify(error: unknown): StoreFailure {
 
 export const isRetryable = (error: unknown): boolean => classify(error) === 'conflict'
 
-/** A unique key is taken; `constraint` narrows it to one index. */
+/** Whether a unique key is taken; `constraint` limits the answer to one index. */
 export const isUniqueViolation = (error: unknown, constraint?: string): boolean =>
   code(error) === '23505' && (constraint === undefined || (error as { constraint?: string }).constraint === constraint)
 
-/** The database's or the network's own trouble: the same may go well later, so nobody is to blame for it. */
+/** A failure of the database or of the network itself: the same work may succeed later, so it is the fault of no event and no job. */
 export const isPassing = (error: unknown): boolean => classify(error) !== 'other'

@@ -1,13 +1,13 @@
 import { randomBytes } from 'node:crypto'
 
-// The one file that draws random ids.
+// The only file that makes random ids.
 
 const ALPHABET = '0123456789abcdefghijklmnopqrstuvwxyz'
 const base36 = (value: number, width: number) => value.toString(36).padStart(width, '0')
 
 function random36(length: number): string {
   let text = ''
-  // 252 = 7 × 36: larger bytes are thrown away, so that every letter is equally likely.
+  // 252 = 7 × 36: larger bytes are dropped, so that every character is equally likely.
   while (text.length < length)
     for (const byte of randomBytes(length * 2)) if (byte < 252 && text.length < length) text += ALPHABET[byte % 36]
   return text
@@ -18,8 +18,8 @@ let sequence = 0
 let tail = random36(8)
 
 /**
- * `{prefix}_` + 20 letters or digits: 9 of time, 3 of sequence, 8 at random. Ids of one process grow in byte order, so new rows
- * land at the right edge of an index and the items of one batch keep their order in a tie.
+ * `{prefix}_` + 20 letters or digits: 9 of time, 3 of sequence, 8 random. The ids of one process grow in byte order, so new rows go to
+ * the right edge of an index, and the items of one request keep their order in a tie.
  */
 export function orderedId(prefix: string): string {
   const ms = Math.max(Date.now(), lastMs)
@@ -37,7 +37,7 @@ export function orderedId(prefix: string): string {
 /** `QON_` + 32 lower-case hex digits. */
 export const userId = (): string => `QON_${randomBytes(16).toString('hex')}`
 
-/** 32 characters of `[A-Za-z0-9_-]`, not guessable. */
+/** 32 characters of `[A-Za-z0-9_-]`: 192 random bits. */
 export const opaqueId = (): string => randomBytes(24).toString('base64url')
 
 /** 40 characters after the prefix: 240 random bits. */
@@ -50,8 +50,8 @@ let lastUuidMs = 0
 let uuidSequence = 0
 
 /**
- * Ids of remote configurations: UUIDs, 62 bits of them at random. The others are those of a UUID of version 7 (48 of time, 12 of
- * sequence) under the version 4 that everybody's patterns know, so that those of one second are listed in the order of their making.
+ * Ids of remote configurations: UUIDs with 62 random bits. The other bits are those of a UUID of version 7 (48 of time, 12 of sequence), so
+ * that the ids of one second are listed in the order of their creation. The version says 4, which the patterns of clients accept.
  */
 export function uuid(): string {
   const ms = Math.max(Date.now(), lastUuidMs)
@@ -68,5 +68,5 @@ export function uuid(): string {
   return bytes.toString('hex').replace(/^(.{8})(.{4})(.{4})(.{4})/, '$1-$2-$3-$4-')
 }
 
-/** As Standard Webhooks has it, of 32 random bytes. */
+/** A secret in the format of Standard Webhooks: 32 random bytes. */
 export const signingSecret = (): string => `whsec_${randomBytes(32).toString('base64')}`

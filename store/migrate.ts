@@ -2,35 +2,73 @@ import { readdir, readFile } from 'node:fs/promises'
 import { connect, type Db, type Pool, type Tx } from './connect.ts'
 
 const FOLDER = new URL('./migrations/', import.meta.url)
-/** Whoever holds it keeps the schema as it is. Any constant will do, as long as every version uses the same one. */
+/** Advisory lock: only its holder changes the schema. Any constant will do if every version of the program uses the same one. */
 export const MIGRATION_LOCK = 7_301_994
-/** Kept by the migrations themselves: a dump leaves it out, a restore fills it by applying them. */
+/** The migrations that a database has seen. A dump leaves the table out; a restore fills it by applying the migrations. */
 export const MIGRATIONS_TABLE = 'migrations'
 
-export class DatabaseTooNew extends Error {}
+/** The program cannot work with the schema of the database. The message is the line to print before exit 1. */
+export class SchemaRefused extends Error {}
 
-export type Migration = { version: number; name: string; sql: string }
+/** One entry of a schema's history. `version`: the number that `name`, a file name, begins with. */
+export type AppliedMigration = { version: number; name: string }
+export type Migration = AppliedMigration & { sql: string }
 
-/** All migrations that this version of the program knows, in order. */
-export async function knownMigrations(): Promise<Migration[]> {
+/** The names of all migrations of this version of the program, in order. */
+async function knownNames(): Promise<AppliedMigration[]> {
   const names = (await readdir(FOLDER)).filter(name => name.endsWith('.sql')).sort()
-  return Promise.all(
-    names.map(async name => ({ version: Number(name.slice(0, 3)), name, sql: await readFile(new URL(name, FOLDER), 'utf8') })),
+  return names.map(name => ({ version: Number(name.slice(0, 3)), name }))
+}
+
+/** All migrations of this version of the program, in order. */
+export const knownMigrations = async (): Promise<Migration[]> =>
+  Promise.all((await knownNames()).map(async known => ({ ...known, sql: await readFile(new URL(known.name, FOLDER), 'utf8') })))
+
+/** The version that a history ends with; 0 for an empty one. */
+export const newestOf = (history: readonly AppliedMigration[]): number => history.at(-1)?.version ?? 0
+
+/** `older` or the same: the program applies the rest. `newer`: a later program continued the history. `foreign`: it is another history. */
+export type Relation = 'older' | 'newer' | 'foreign'
+
+const isSame = (a: AppliedMigration, b: AppliedMigration | undefined) => a.version === b?.version && a.name === b.name
+
+/** Compares two histories by version and name: `history` is `older` than `known` when it is a prefix of `known`. */
+export function relationOf(history: readonly AppliedMigration[], known: readonly AppliedMigration[]): Relation {
+  const [shorter, longer] = history.length <= known.length ? [history, known] : [known, history]
+  if (!shorter.every((migration, n) => isSame(migration, longer[n]))) return 'foreign'
+  return shorter === history ? 'older' : 'newer'
+}
+
+/**
+ * The history of the database, in order; empty for a database without the table.
+ * @throws SchemaRefused when a table of that name belongs to another program.
+ */
+export async function appliedMigrations(db: Db): Promise<AppliedMigration[]> {
+  const { rows: columns } = await db.query<{ column: string }>(
+    `select attname || ' ' || format_type(atttypid, null) as column from pg_attribute
+     where attrelid = to_regclass('public.${MIGRATIONS_TABLE}') and attnum > 0`,
   )
+  if (columns.length === 0) return []
+  const found = columns.map(({ column }) => column)
+  if (!found.includes('version integer') || !found.includes('name text'))
+    throw new SchemaRefused(`the database belongs to another program (it has another table ${MIGRATIONS_TABLE}): ${USE_EMPTY}`)
+  return (await db.query<AppliedMigration>(`select version, name from public.${MIGRATIONS_TABLE} order by version`)).rows
 }
 
-/** Version of the newest migration that this program knows. */
-export const programVersion = async (): Promise<number> => Math.max(...(await knownMigrations()).map(({ version }) => version))
+const USE_EMPTY = 'set DATABASE_URL to an empty database, or DATA_DIR to an empty folder'
 
-/** Version of the newest migration that the database has seen; 0 for none. */
-export async function schemaVersion(db: Db): Promise<number> {
-  const there = await db.query<{ there: boolean }>(`select to_regclass('public.${MIGRATIONS_TABLE}') is not null as there`)
-  if (!there.rows[0]!.there) return 0
-  const { rows } = await db.query<{ version: number }>(`select coalesce(max(version), 0) as version from ${MIGRATIONS_TABLE}`)
-  return rows[0]!.version
+/** @throws SchemaRefused for a history that this program cannot continue. `useNewer`: what to do with the newer program. */
+export function requireKnown(history: readonly AppliedMigration[], known: readonly AppliedMigration[], useNewer: string): void {
+  const relation = relationOf(history, known)
+  if (relation === 'newer')
+    throw new SchemaRefused(`the database is at version ${newestOf(history)}, this program knows version ${newestOf(known)}: ${useNewer}`)
+  if (relation === 'foreign') {
+    const unknown = history.find((migration, n) => !isSame(migration, known[n]))
+    throw new SchemaRefused(`the database has the schema of an unreleased version of Perennial (migration ${unknown!.name}): ${USE_EMPTY}`)
+  }
 }
 
-/** Applies them in the caller's transaction. */
+/** Applies the migrations in the caller's transaction. */
 export async function applyMigrations(tx: Tx, migrations: Migration[]): Promise<void> {
   await tx.query(
     `create table if not exists ${MIGRATIONS_TABLE} (version int primary key, name text not null, applied_at timestamptz not null default now())`,
@@ -42,11 +80,12 @@ export async function applyMigrations(tx: Tx, migrations: Migration[]): Promise<
 }
 
 /**
- * Brings the database to the newest version: each migration in a transaction of its own, all under one advisory lock, so that
- * any number of processes may start at once. Throws DatabaseTooNew when a later program has been here before.
+ * Brings the database to the newest version. Each migration has a transaction of its own, and one advisory lock is held for all of them,
+ * so that any number of processes may start at once.
+ * @throws SchemaRefused when a later program, an unreleased one or another product made the schema.
  */
 export async function migrate(url: string): Promise<{ applied: number }> {
-  // No statement time-out: building an index on a large table takes what it takes.
+  // No statement time-out: building an index on a large table may take longer.
   const pool = connect({ url, max: 1, name: 'perennial-migrate', statementTimeoutMs: 0 })
   try {
     return await migrateWith(pool)
@@ -59,15 +98,11 @@ async function migrateWith(pool: Pool): Promise<{ applied: number }> {
   const db = await pool.connect()
   try {
     await db.query('select pg_advisory_lock($1)', [MIGRATION_LOCK])
-    const version = await schemaVersion(db)
-    const newest = await programVersion()
-    if (version > newest) {
-      throw new DatabaseTooNew(
-        `the database is at version ${version}, this program knows version ${newest}: start the newer program that made it`,
-      )
-    }
-    const open = (await knownMigrations()).filter(migration => migration.version > version)
-    for (const migration of open) {
+    const known = await knownMigrations()
+    const history = await appliedMigrations(db)
+    requireKnown(history, known, 'start the newer program that made it')
+    const missing = known.slice(history.length)
+    for (const migration of missing) {
       await db.query('begin')
       try {
         await applyMigrations(db, [migration])
@@ -77,11 +112,11 @@ async function migrateWith(pool: Pool): Promise<{ applied: number }> {
         throw error
       }
     }
-    return { applied: open.length }
+    return { applied: missing.length }
   } finally {
     db.release(true)
   }
 }
 
-/** Whether the schema is at least the one that this program was written for (readiness). */
-export const isMigrated = async (pool: Pool): Promise<boolean> => (await schemaVersion(pool)) >= (await programVersion())
+/** Whether the schema has all migrations of this program (readiness). A later program may have added more. */
+export const isMigrated = async (pool: Pool): Promise<boolean> => relationOf(await knownNames(), await appliedMigrations(pool)) === 'older'

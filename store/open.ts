@@ -11,18 +11,18 @@ export type OpenOptions = {
   log: (message: string) => void
 }
 
-/** `close` ends the embedded server if this process is the last one that uses it. */
+/** `close` stops the embedded server if this process is the last one that uses it. */
 export type Opened = { url: string; appSecret: string; isEmbedded: boolean; close(): Promise<void> }
 
 const SECRET_FILE = 'app_secret'
 
 /**
  * The database of this installation, migrated: the one at `databaseUrl`, or the embedded one in `dataDir`.
- * @throws DataDirRefused, DatabaseTooNew: their message is what the operator is told.
+ * @throws DataDirRefused, SchemaRefused: the message is the line for the operator.
  */
 export async function openDatabase({ dataDir, databaseUrl, appSecret, log }: OpenOptions): Promise<Opened> {
   if (databaseUrl !== undefined) {
-    if (appSecret === undefined) throw new TypeError('a database of its own needs an appSecret')
+    if (appSecret === undefined) throw new TypeError('databaseUrl needs an appSecret')
     await migrate(databaseUrl)
     return { url: databaseUrl, appSecret, isEmbedded: false, close: async () => {} }
   }
@@ -36,7 +36,7 @@ export async function openDatabase({ dataDir, databaseUrl, appSecret, log }: Ope
   }
 }
 
-/** The secret that the embedded mode makes and keeps. Linked into place: of two services that start at once both use the first. */
+/** The secret that the embedded mode creates and keeps. `link` never replaces a file: two services that start at once both use the first secret. */
 async function keptSecret(dataDir: string): Promise<string> {
   const file = join(dataDir, SECRET_FILE)
   const own = `${file}.${process.pid}`
@@ -48,7 +48,7 @@ async function keptSecret(dataDir: string): Promise<string> {
   return (await readFile(file, 'utf8')).trim()
 }
 
-/** Puts a restored secret in the place of the kept one. */
+/** Replaces the kept secret by a restored one. */
 export async function keepSecret(dataDir: string, secret: string): Promise<void> {
   await mkdir(dataDir, { recursive: true })
   await writeFile(join(dataDir, SECRET_FILE), secret, { mode: 0o600, flush: true })

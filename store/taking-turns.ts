@@ -1,20 +1,20 @@
 /**
- * Lets at most `atOnce` pieces of work go on at a time; the others wait by `key`, and the keys take turns. In one queue for all, whoever
- * comes after somebody's thousand waits for all of them.
+ * Runs at most `atOnce` pieces of work at a time. The others wait in one queue for each `key`, and the keys take turns: in one queue for
+ * all, a piece of work behind the thousand of another key would wait for all of them.
  */
 export function takingTurns(atOnce: number): <T>(key: number, work: () => Promise<T>) => Promise<T> {
-  let underWay = 0
+  let running = 0
   const waiting = new Map<number, (() => void)[]>()
 
-  const next = () => {
+  const startNext = () => {
     const [first] = waiting
-    if (underWay >= atOnce || !first) return
+    if (running >= atOnce || !first) return
     const [key, starts] = first
-    // To the end of the line, unless nothing of it is left.
+    // The key goes to the end of the line, unless no work of it is left.
     waiting.delete(key)
     const start = starts.shift()!
     if (starts.length > 0) waiting.set(key, starts)
-    underWay++
+    running++
     start()
   }
 
@@ -23,13 +23,13 @@ export function takingTurns(atOnce: number): <T>(key: number, work: () => Promis
       const starts = waiting.get(key)
       if (starts) starts.push(start)
       else waiting.set(key, [start])
-      next()
+      startNext()
     })
     try {
       return await work()
     } finally {
-      underWay--
-      next()
+      running--
+      startNext()
     }
   }
 }

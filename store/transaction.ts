@@ -3,13 +3,13 @@ import { isRetryable } from './failures.ts'
 
 const TRIES = 5
 
-/** A kind of work and what it is about: of two transactions with the same turn the later one begins when the earlier one has ended. */
+/** A kind of work and its subject. Of two transactions with the same turn, the later one begins when the earlier one has ended. */
 export type Turn = [kind: number, about: string]
 
 /**
- * Runs `work` in one transaction, READ COMMITTED unless told. Deadlocks and serialisation failures are the database's way of saying "again":
- * the whole of `work` is run anew, up to five times, so it must not act on the outside.
- * `again` names further errors that a repeat resolves (a unique key taken by a concurrent writer).
+ * Runs `work` in one transaction, READ COMMITTED by default. After a deadlock or a serialisation failure the whole of `work` runs again, up
+ * to five times in all, so `work` must have no effect outside of the database.
+ * `again` accepts further errors that a repeat resolves (a concurrent writer took a unique key).
  */
 export async function transaction<T>(
   pool: Pool,
@@ -22,9 +22,10 @@ export async function transaction<T>(
     const tx = await pool.connect()
     let broken: Error | undefined
     try {
-      // Within the transaction the statement that waits would be the snapshot, older than what it waited for.
+      // Before the transaction: inside it, the statement that waits for the lock would take the snapshot, which would be older than what the
+      // lock waited for.
       if (turn) await tx.query('select pg_advisory_lock($1, hashtext($2))', turn)
-      // Waited for on every connection: what is sent behind a beginning that fails would be done without a transaction around it.
+      // Awaited on every connection: statements sent behind a `begin` that fails would run without a transaction.
       await tx.query(isolation === 'read committed' ? 'begin' : `begin isolation level ${isolation}`)
       const result = await work(tx)
       await tx.query('commit')
@@ -45,7 +46,7 @@ export async function transaction<T>(
   }
 }
 
-/** Runs `work` so that its failure undoes only what it did itself; the transaction around it lives on. */
+/** Runs `work` so that a failure undoes only the changes of `work`; the surrounding transaction continues. */
 export async function savepoint<T>(tx: Tx, work: () => Promise<T>): Promise<T> {
   await tx.query('savepoint attempt')
   try {
@@ -59,8 +60,8 @@ export async function savepoint<T>(tx: Tx, work: () => Promise<T>): Promise<T> {
 }
 
 /**
- * Two that do not ask for each other's answers, in this order: where the connection can, the second is sent right behind the first. Both
- * have ended before the error of the one that failed first is thrown: whoever undoes the transaction meets nothing of them any more.
+ * Runs two pieces of work that do not need each other's answers, in this order: a pipelined connection sends the second right behind the
+ * first. Throws the error of the one that failed first, after both have ended: a rollback that follows finds no statement of them running.
  */
 export async function atOnce<A, B>(tx: Tx, first: () => Promise<A>, second: () => Promise<B>): Promise<[A, B]> {
   if (!isPipelined(tx)) return [await first(), await second()]

@@ -2,7 +2,7 @@ import { createReadStream } from 'node:fs'
 import { mkdir, readdir, rm } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { sync } from '../embedded/folder.ts'
-import { errno } from '../embedded/refuse.ts'
+import { errno } from '../embedded/refusal.ts'
 import { writeNew } from './file.ts'
 import { type DumpedFile, DumpRefused, SAFE_NAME } from './manifest.ts'
 
@@ -13,19 +13,19 @@ async function* contentOf(path: string, signal: AbortSignal): AsyncGenerator<Uin
   }
 }
 
-// Others than ours (lost+found, .DS_Store) may lie there.
+// The folder may contain files of others (lost+found, .DS_Store).
 const namesIn = async (folder: string): Promise<string[]> =>
-  (await ifThere(readdir(folder), [])).filter(name => SAFE_NAME.test(name)).sort()
+  (await ifPresent(readdir(folder), [])).filter(name => SAFE_NAME.test(name)).sort()
 
-const ifThere = <T>(answer: Promise<T>, otherwise: T): Promise<T> =>
-  answer.catch(error => {
+const ifPresent = <T>(content: Promise<T>, otherwise: T): Promise<T> =>
+  content.catch(error => {
     if (errno(error) === 'ENOENT') return otherwise
     throw error
   })
 
 /**
- * Copies the export files into the backup, after the tables: a part that the snapshot knows was whole by then and is never written
- * again. Parts made since are garbage that the export itself removes; what a retention removes meanwhile has expired.
+ * Copies the export files into the backup. Called after the tables are written: a part in the snapshot was complete at that time and
+ * never changes. Parts made after the snapshot are garbage, which the export deletes; files that a retention deletes meanwhile have expired.
  */
 export async function dumpExports(exports: string, dir: string, signal: AbortSignal): Promise<DumpedFile[]> {
   const files: DumpedFile[] = []
@@ -33,7 +33,7 @@ export async function dumpExports(exports: string, dir: string, signal: AbortSig
     for (const part of await namesIn(join(exports, file))) {
       await mkdir(join(dir, file), { recursive: true, mode: 0o700 })
       const to = join(dir, file, part)
-      const facts = await ifThere(writeNew(to, contentOf(join(exports, file, part), signal)), undefined)
+      const facts = await ifPresent(writeNew(to, contentOf(join(exports, file, part), signal)), undefined)
       if (facts === undefined) await rm(to, { force: true })
       else files.push({ path: `${file}/${part}`, ...facts })
     }
@@ -43,7 +43,7 @@ export async function dumpExports(exports: string, dir: string, signal: AbortSig
   return files
 }
 
-/** Copies them back. What is there of an earlier try is replaced. Returns how to undo it. */
+/** Copies the files back and replaces those of an earlier attempt. Returns the function that undoes the copy. */
 export async function loadExports(dir: string, exports: string, files: DumpedFile[], signal: AbortSignal): Promise<() => Promise<void>> {
   await mkdir(exports, { recursive: true, mode: 0o700 })
   const made = [...new Set(files.map(({ path }) => join(exports, dirname(path))))]

@@ -2,10 +2,10 @@ import { createHash } from 'node:crypto'
 import { createReadStream } from 'node:fs'
 import { open } from 'node:fs/promises'
 
-/** sha256 of the file as it lies there, in hex. */
+/** sha256: of the bytes on the disk, in hex. */
 export type FileFacts = { bytes: number; sha256: string }
 
-/** Writes a new file of 0600 that is on the disk when the promise resolves. */
+/** Writes a new file with mode 0600. The file is synced to the disk when the promise resolves. */
 export async function writeNew(path: string, content: AsyncIterable<Uint8Array>): Promise<FileFacts> {
   const hash = createHash('sha256')
   const handle = await open(path, 'wx', 0o600)

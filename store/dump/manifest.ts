@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { errno } from '../embedded/refuse.ts'
+import { errno } from '../embedded/refusal.ts'
+import type { AppliedMigration } from '../migrate.ts'
 import type { Sequence, Table } from './catalogue.ts'
 import { type FileFacts, factsOf } from './file.ts'
 
@@ -8,24 +9,24 @@ const FORMAT = 'perennial-backup'
 const FORMAT_VERSION = 1
 const MANIFEST = 'manifest.json'
 
-/** The secret that an embedded installation keeps, as it is called there. */
+/** The file with the secret that an embedded installation keeps, under the same name as in the data folder. */
 export const SECRET_FILE = 'app_secret'
 
-/** The folder is no backup, or a damaged one, or not for this place. The message is the line to print before exit 1. */
+/** The folder is not a backup, or is damaged, or does not fit the target. The message is the line to print before exit 1. */
 export class DumpRefused extends Error {}
 
 export type DumpedTable = Table & FileFacts & { rows: number }
 /** Path below `exports`, with `/`. */
 export type DumpedFile = FileFacts & { path: string }
 
-/** What a backup consists of. Tables stand in the order in which they are loaded. */
+/** The content of a backup. The tables are listed in the order in which they are loaded. */
 export type Manifest = {
   created_at: string
-  /** Version of the newest migration. */
-  migration: number
-  /** Of the APP_SECRET that secrets at rest are sealed with. */
+  /** The migrations that the database had seen, in order. */
+  migrations: AppliedMigration[]
+  /** Of the APP_SECRET that seals the secrets at rest. */
   fingerprint: string
-  /** Whether that secret lies in the backup. */
+  /** Whether the backup contains that APP_SECRET. */
   has_secret: boolean
   tables: DumpedTable[]
   sequences: Sequence[]
@@ -47,15 +48,20 @@ export async function readManifest(dir: string): Promise<Manifest> {
     throw error
   })
   const value = parse(text)
-  if (value?.format !== FORMAT) throw new DumpRefused(`${dir} is no backup: its ${MANIFEST} is damaged or of something else`)
+  if (value?.format !== FORMAT) throw new DumpRefused(`${dir} is no backup: its ${MANIFEST} is damaged or of another program`)
   if (value.format_version !== FORMAT_VERSION)
     throw new DumpRefused(
       `${dir} is a backup of format ${value.format_version}, this program reads ${FORMAT_VERSION}: restore it with a newer one`,
     )
+  // Before the first release a manifest had the number of its newest migration only.
+  if (!Array.isArray(value.migrations)) throw unreleased(dir)
   if (![...value.tables.map(table => tableFile(table)), ...value.files.map(file => file.path)].every(isSafe))
     throw new DumpRefused(`${dir} is damaged: its ${MANIFEST} names files elsewhere`)
   return value
 }
+
+export const unreleased = (dir: string): DumpRefused =>
+  new DumpRefused(`${dir} was made by an unreleased version of Perennial, whose schema no release has: it cannot be restored`)
 
 function parse(text: string): (Manifest & { format: string; format_version: number }) | null {
   try {
@@ -65,7 +71,7 @@ function parse(text: string): (Manifest & { format: string; format_version: numb
   }
 }
 
-/** Reads every file of the backup once and holds it against the manifest. */
+/** Reads every file of the backup once and compares it with the manifest. */
 export async function verifyFiles(dir: string, { tables, files }: Manifest, signal: AbortSignal): Promise<void> {
   const all = [
     ...tables.map(table => ({ path: tableFile(table), facts: table })),

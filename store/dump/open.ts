@@ -2,10 +2,10 @@ import { stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { startEmbedded } from '../embedded/start.ts'
 
-export type Place = { dataDir: string; databaseUrl: string | undefined; log: (message: string) => void }
+export type DatabaseLocation = { dataDir: string; databaseUrl: string | undefined; log: (message: string) => void }
 
-/** Whether there is a database to be opened, without making one. */
-export const isInstalled = ({ dataDir, databaseUrl }: Place): Promise<boolean> =>
+/** Whether the installation has a database. Creates nothing. */
+export const isInstalled = ({ dataDir, databaseUrl }: DatabaseLocation): Promise<boolean> =>
   databaseUrl !== undefined
     ? Promise.resolve(true)
     : stat(join(dataDir, 'postgres')).then(
@@ -14,10 +14,10 @@ export const isInstalled = ({ dataDir, databaseUrl }: Place): Promise<boolean> =
       )
 
 /**
- * The database of an installation without migrating it: a backup changes nothing, and a restore decides itself how far to go.
- * `close` ends the embedded server if nobody else uses it.
+ * Opens the database of an installation and does not migrate it: a backup changes nothing, and a restore migrates as far as the backup
+ * was. `close` stops the embedded server when no other process uses it.
  */
-export async function openUnmigrated({ dataDir, databaseUrl, log }: Place): Promise<{ url: string; close(): Promise<void> }> {
+export async function openUnmigrated({ dataDir, databaseUrl, log }: DatabaseLocation): Promise<{ url: string; close(): Promise<void> }> {
   if (databaseUrl !== undefined) return { url: databaseUrl, close: async () => {} }
   const embedded = await startEmbedded({ dataDir, log })
   return { url: embedded.url, close: () => embedded.stop() }

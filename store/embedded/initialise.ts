@@ -4,19 +4,17 @@ import { join } from 'node:path'
 import { getuid } from 'node:process'
 import { handOver } from './account.ts'
 import type { Binaries } from './binaries.ts'
-import { sameMajor, sync, write } from './folder.ts'
+import { DRAFT_PREFIX, requireMajor, sync, write } from './folder.ts'
 import { pathFor } from './reach.ts'
-import { DataDirRefused, errno, refused } from './refuse.ts'
+import { DataDirRefused, errno, refused } from './refusal.ts'
 import { type Account, commandAs, run } from './run.ts'
 import { sweep, temporaryName } from './temporary.ts'
 
-const prefix = 'postgres.tmp-'
-
 /**
- * Makes `dataDir/postgres` unless it is there, and returns the password of its user "perennial".
- * It appears whole or not at all: it is made under another name and renamed, with its password inside. Of two services that make
- * one at the same moment, one loses the rename and takes the other's.
- * @throws DataDirRefused when it cannot be made, or the one that is there cannot be used.
+ * Creates the cluster `dataDir/postgres` unless it exists, and returns the password of its user "perennial".
+ * The cluster appears complete or not at all: it is created under another name, with its password inside, and renamed. Of two services
+ * that create one at the same moment, one loses the rename and uses the cluster of the other.
+ * @throws DataDirRefused when the cluster cannot be created, or the existing one cannot be used.
  */
 export async function initialise(
   dataDir: string,
@@ -24,24 +22,24 @@ export async function initialise(
   account: Account | undefined,
   log: (message: string) => void,
 ): Promise<string> {
-  await sweep(dataDir, prefix)
+  await sweep(dataDir, DRAFT_PREFIX)
   const cluster = join(dataDir, 'postgres')
   try {
-    const there = await stat(cluster).catch(error => {
+    const existing = await stat(cluster).catch(error => {
       if (errno(error) !== 'ENOENT') throw error
     })
-    if (there === undefined) {
-      log(`making a database in ${cluster}`)
-      await make(dataDir, binaries, account)
-    } else if (account !== undefined && there.uid === 0) await handOver(cluster, account) // a backup that root brought back
+    if (existing === undefined) {
+      log(`creating a database in ${cluster}`)
+      await create(dataDir, binaries, account)
+    } else if (account !== undefined && existing.uid === 0) await handOver(cluster, account) // root copied it back from a backup
   } catch (error) {
     throw refused(dataDir, error)
   }
   return inspectCluster(cluster, binaries)
 }
 
-async function make(dataDir: string, binaries: Binaries, account: Account | undefined) {
-  const draft = join(dataDir, temporaryName(prefix))
+async function create(dataDir: string, binaries: Binaries, account: Account | undefined) {
+  const draft = join(dataDir, temporaryName(DRAFT_PREFIX))
   const cluster = join(draft, 'cluster')
   const password = join(draft, 'password')
   try {
@@ -50,7 +48,7 @@ async function make(dataDir: string, binaries: Binaries, account: Account | unde
     await write(password, `${randomBytes(24).toString('base64url')}\n`)
     if (account !== undefined) for (const path of [draft, cluster, password]) await chown(path, account.uid, account.gid)
     const failure = await fill(cluster, binaries, account)
-    if (failure !== undefined) throw new DataDirRefused(`No database could be made in ${dataDir}: ${failure}.`)
+    if (failure !== undefined) throw new DataDirRefused(`No database could be created in ${dataDir}: ${failure}.`)
     await rename(password, join(cluster, 'password'))
     await sync(cluster)
     await rename(cluster, join(dataDir, 'postgres')).catch(error => {
@@ -62,12 +60,12 @@ async function make(dataDir: string, binaries: Binaries, account: Account | unde
   }
 }
 
-// Nothing is synced until all is there. With the database made by the single-user server this takes as long as initdb alone; made by the
-// running one it takes 0.3 s more.
+// Nothing is synced until all files are written. The single-user server creates the database: so all steps take as long as initdb alone.
+// A running server would take 0.3 s more.
 async function fill(cluster: string, { initdb, postgres }: Binaries, account: Account | undefined): Promise<string | undefined> {
   const path = await pathFor(account, cluster)
   const steps: [string, string[], string?][] = [
-    [initdb, [`--pgdata=${path}`, ...description, '--no-sync', '--no-instructions']],
+    [initdb, [`--pgdata=${path}`, ...INITDB_OPTIONS, '--no-sync', '--no-instructions']],
     [postgres, ['--single', '-F', '-D', path, 'postgres'], 'create database perennial strategy file_copy'],
     [initdb, [`--pgdata=${path}`, '--sync-only']],
   ]
@@ -78,9 +76,9 @@ async function fill(cluster: string, { initdb, postgres }: Binaries, account: Ac
   return undefined
 }
 
-const description = [
+const INITDB_OPTIONS = [
   '--username=perennial',
-  '--pwfile=../password', // the user may be unable to pass the folders above
+  '--pwfile=../password', // the account may not be able to pass the folders above
   '--auth=scram-sha-256',
   '--encoding=UTF8',
   '--locale=C',
@@ -91,7 +89,7 @@ const description = [
 function reasonOf(output: string): string {
   const reason =
     output.match(/(?:error|ERROR|FATAL|PANIC): .*/)?.[0] ?? output.match(/initdb: .*/)?.[0] ?? output.trim().replaceAll('\n', ' ')
-  // Seen in containers that run under a number of nobody's.
+  // Happens in a container that runs under a user id without a user.
   if (!reason.includes('could not look up effective user ID')) return reason
   return `${reason}. Run as a user that /etc/passwd knows, or set DATABASE_URL to a Postgres of your own`
 }
@@ -105,7 +103,7 @@ async function inspectCluster(cluster: string, binaries: Binaries): Promise<stri
       )
     throw refused(cluster, error)
   })
-  sameMajor(cluster, Number.parseInt(version, 10), binaries.major)
+  requireMajor(cluster, Number.parseInt(version, 10), binaries.major)
   const { uid } = await stat(cluster)
   if (getuid?.() !== 0 && uid !== getuid?.())
     throw new DataDirRefused(`The database in ${cluster} belongs to another user (uid ${uid}): start as that user or as root.`)

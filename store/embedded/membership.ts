@@ -2,28 +2,28 @@ import { realpath } from 'node:fs/promises'
 import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
 import { type Postmaster, shutDown } from './postmaster.ts'
-import { here } from './reach.ts'
+import { WORKING_DIRECTORY } from './reach.ts'
 
-// Any number that nobody else uses as a lock in the database "postgres".
-const members = 5_201_802_601
+// Any number that no other lock in the database "postgres" has.
+const MEMBERS_LOCK = 5_201_802_601
 
-/** A service's place at the server: a connection of its own with the shared lock. `lost` resolves when it broke. */
+/** The membership of a service at the server: a connection of its own that holds the shared lock. `lost` resolves when the connection breaks. */
 export type Membership = { server: Postmaster; lost: Promise<void>; leave(): Promise<void> }
 
 export type Joined = { is: 'joined'; membership: Membership } | { is: 'busy'; why: string } | { is: 'foreign'; why: string }
 
 /**
- * Joins a server: checks that it is the one of the folder and takes the shared lock.
- * `busy`: it starts or stops, try again. `foreign`: it is another server, or does not know the password.
+ * Joins a server: checks that it serves the folder, and takes the shared lock.
+ * `busy`: the server starts or stops, try again. `foreign`: it serves another folder, or has another password.
  */
-export async function join(server: Postmaster, cluster: string, password: string): Promise<Joined> {
+export async function joinServer(server: Postmaster, cluster: string, password: string): Promise<Joined> {
   const client = new pg.Client({
     host: '127.0.0.1',
     port: server.port,
     user: 'perennial',
     password,
-    database: 'postgres', // not "perennial", which can be dropped and loaded again below us
-    ssl: false, // the environment (PGSSLMODE) has no say
+    database: 'postgres', // not "perennial", which may be dropped and loaded again meanwhile
+    ssl: false, // regardless of the environment (PGSSLMODE)
     keepAlive: true,
     connectionTimeoutMillis: 10_000,
     application_name: 'perennial member',
@@ -36,10 +36,10 @@ export async function join(server: Postmaster, cluster: string, password: string
   }
   try {
     await client.connect()
-    const directory = await value<string>(client, "select current_setting('data_directory')")
-    if (!(await same(directory, server, cluster))) return refuse('foreign', `the server on port ${server.port} serves ${directory}`)
-    // Not given while the last service, which holds the exclusive lock, stops the server.
-    if (!(await value<boolean>(client, `select pg_try_advisory_lock_shared(${members})`)))
+    const directory = await queryValue<string>(client, "select current_setting('data_directory')")
+    if (!(await isCluster(directory, server, cluster))) return refuse('foreign', `the server on port ${server.port} serves ${directory}`)
+    // Refused while the last service, which holds the exclusive lock, stops the server.
+    if (!(await queryValue<boolean>(client, `select pg_try_advisory_lock_shared(${MEMBERS_LOCK})`)))
       return refuse('busy', 'the server is being stopped')
     return { is: 'joined', membership: { server, lost, leave: () => leave(client, server, cluster) } }
   } catch (error) {
@@ -48,32 +48,32 @@ export async function join(server: Postmaster, cluster: string, password: string
   }
 }
 
-const value = async <T>(client: pg.Client, query: string): Promise<T> =>
+const queryValue = async <T>(client: pg.Client, query: string): Promise<T> =>
   (await client.query<[T]>({ text: query, rowMode: 'array' })).rows[0]?.[0] as T
 
-async function same(directory: string, server: Postmaster, cluster: string): Promise<boolean> {
-  const named = directory === here ? `/proc/${server.pid}/cwd` : directory
+async function isCluster(directory: string, server: Postmaster, cluster: string): Promise<boolean> {
+  const named = directory === WORKING_DIRECTORY ? `/proc/${server.pid}/cwd` : directory
   const [theirs, ours] = await Promise.all([named, cluster].map(path => realpath(path).catch(() => undefined)))
   return theirs !== undefined && theirs === ours
 }
 
 /**
- * Gives the shared lock back and tries to get the exclusive one: who gets it was the last, and stops the server.
- * Of two that leave at the same moment at most one gets it, and one does: each tries after giving its own back.
+ * Releases the shared lock and tries to take the exclusive one: the service that gets it is the last, and stops the server.
+ * Of two services that leave at the same moment exactly one gets it: each tries after it released its own lock.
  */
 async function leave(client: pg.Client, server: Postmaster, cluster: string): Promise<void> {
   try {
-    await client.query(`select pg_advisory_unlock_shared(${members})`)
-    // The server takes some milliseconds to see that a service was killed, and counts it until then.
+    await client.query(`select pg_advisory_unlock_shared(${MEMBERS_LOCK})`)
+    // The server needs some milliseconds to notice that a service was killed. Until then the service has its lock.
     const limit = performance.now() + 250
-    let last = false
-    while (!last && performance.now() < limit) {
-      last = await value<boolean>(client, `select pg_try_advisory_lock(${members})`)
-      if (!last) await sleep(10)
+    let isLast = false
+    while (!isLast && performance.now() < limit) {
+      isLast = await queryValue<boolean>(client, `select pg_try_advisory_lock(${MEMBERS_LOCK})`)
+      if (!isLast) await sleep(10)
     }
-    if (last) await shutDown(server, cluster)
+    if (isLast) await shutDown(server, cluster)
   } catch {
-    // The connection broke: with it went the lock, and whoever else lives keeps the server.
+    // The connection broke and the lock with it. The server stays for the other services.
   }
   await client.end().catch(() => undefined)
 }

@@ -3,8 +3,8 @@ import { readFileSync } from 'node:fs'
 import { platform } from 'node:process'
 
 /**
- * When a process began, in the system's own notation; undefined: there is none. Number and begin together name one process for ever:
- * numbers come again, in a container at every restart. A zombie counts as gone: where PID 1 reaps nobody it would stay for ever.
+ * The start of a process, in the notation of the system; undefined: there is no such process. Number and start together identify one
+ * process: the system reuses numbers, a container at every restart. A zombie counts as ended: where PID 1 reaps no process, a zombie stays.
  */
 export function bornAt(pid: number): string | undefined {
   if (platform === 'linux') {

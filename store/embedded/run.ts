@@ -8,19 +8,19 @@ export type Account = { uid: number; gid: number }
 export type Command = { file: string; args: string[]; options: SpawnOptions }
 
 /**
- * setpriv takes the working directory of root along and then becomes the user: the way into a folder whose parents the user may not pass.
- * The spawn options uid and gid do the same on Node, but Deno changes the folder after the user and fails there.
+ * setpriv keeps the working directory of root and then becomes the user: so a process can start in a folder whose parents the user may not
+ * pass. The spawn options uid and gid do the same on Node. Deno changes the folder after it changed the user, and fails.
  */
 export const setpriv = ['/usr/bin/setpriv', '/bin/setpriv'].find(path => existsSync(path))
 
-// Postgres takes PG* and LC_* from its environment; none of the caller's may decide how a cluster is made or served.
+// Postgres reads PG* and LC_* from its environment. Those of the caller must not change how a cluster is created or served.
 const environment = () => ({
   PATH: '/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin',
   LC_ALL: 'C',
   ...(env.LD_LIBRARY_PATH === undefined ? {} : { LD_LIBRARY_PATH: env.LD_LIBRARY_PATH }),
 })
 
-/** A command as the account (undefined: as ourselves), begun in `cwd`. */
+/** A command as the account (undefined: as the user of this process), started in `cwd`. */
 export function commandAs(account: Account | undefined, cwd: string, file: string, args: string[]): Command {
   const options = { cwd, env: environment() }
   if (account === undefined) return { file, args, options }
@@ -28,7 +28,7 @@ export function commandAs(account: Account | undefined, cwd: string, file: strin
   return { file: setpriv, args: [`--reuid=${account.uid}`, `--regid=${account.gid}`, '--clear-groups', '--', file, ...args], options }
 }
 
-/** Runs a command to its end. `code` is null when it could not be started or died of a signal; `output` is stdout and stderr together. */
+/** Runs a command to its end. `code` is null when the command could not start or a signal ended it; `output` is stdout and stderr together. */
 export function run({ file, args, options }: Command, input = ''): Promise<{ code: number | null; output: string }> {
   return new Promise(resolve => {
     let output = ''
@@ -39,7 +39,7 @@ export function run({ file, args, options }: Command, input = ''): Promise<{ cod
       })
     child.on('error', error => resolve({ code: null, output: error.message }))
     child.on('close', code => resolve({ code, output }))
-    child.stdin?.on('error', () => undefined) // it ended without reading
+    child.stdin?.on('error', () => undefined) // the command ended without reading its input
     child.stdin?.end(input)
   })
 }

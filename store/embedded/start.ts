@@ -1,52 +1,51 @@
 import { realpath } from 'node:fs/promises'
-import { join as joinPath, resolve } from 'node:path'
+import { join, resolve } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { unprivilegedAccount } from './account.ts'
 import { binariesFor } from './binaries.ts'
-import { claim, inspect } from './folder.ts'
+import { inspectFolder, markFolder } from './folder.ts'
 import { initialise } from './initialise.ts'
-import { pruneLogs } from './logs.ts'
-import { join, type Membership } from './membership.ts'
-import { type Ground, launch, postmasterOf } from './postmaster.ts'
-import { DataDirRefused } from './refuse.ts'
+import { joinServer, type Membership } from './membership.ts'
+import { type LaunchOptions, launch, postmasterOf, pruneLogs } from './postmaster.ts'
+import { DataDirRefused } from './refusal.ts'
 
-export { DataDirRefused } from './refuse.ts'
+export { DataDirRefused } from './refusal.ts'
 
-/** `url`: connection string of the database "perennial", with password. `stop`: leaves; the last service on the folder stops the server. */
+/** `url`: connection string of the database "perennial", with password. `stop`: leaves the server; the last service on the folder stops it. */
 export type Embedded = { url: string; stop(): Promise<void> }
 
-type Place = Ground & { password: string; log: (message: string) => void }
+type Cluster = LaunchOptions & { password: string; log: (message: string) => void }
 
 /**
- * The embedded Postgres of a folder: makes it, starts it, or joins the server that runs there already (of another service, or
- * left behind by one that was killed). Resolves when the database "perennial" takes connections.
- * @throws DataDirRefused when the folder or the machine cannot carry it; its message is the line to print.
+ * The embedded Postgres of a folder: creates it, starts it, or joins the server that already runs there (of another service, or left
+ * behind by a service that was killed). Resolves when the database "perennial" takes connections.
+ * @throws DataDirRefused when the folder or the machine cannot be used; its message is the line to print.
  */
 export async function startEmbedded(options: { dataDir: string; log: (message: string) => void }): Promise<Embedded> {
   const { log } = options
   const given = resolve(options.dataDir)
-  await inspect(given)
-  const account = await unprivilegedAccount(joinPath(given, 'postgres'))
+  await inspectFolder(given)
+  const account = await unprivilegedAccount(join(given, 'postgres'))
   const binaries = await binariesFor(account, given)
-  await claim(given, binaries.major)
+  await markFolder(given, binaries.major)
   const dataDir = await realpath(given)
   const password = await initialise(dataDir, binaries, account, log)
-  const place: Place = { cluster: joinPath(dataDir, 'postgres'), postgres: binaries.postgres, account, password, log }
+  const cluster: Cluster = { cluster: join(dataDir, 'postgres'), postgres: binaries.postgres, account, password, log }
 
   const stopping = new AbortController()
-  let membership = await attend(place, stopping.signal)
+  let membership = await startOrJoin(cluster, stopping.signal)
   const { port } = membership.server
-  const tending = tend()
-  const pruning = setInterval(() => pruneLogs(place.cluster), 60_000)
+  const rejoining = rejoin()
+  const pruning = setInterval(() => pruneLogs(cluster.cluster), 60_000)
   pruning.unref()
 
-  // A server that dies under a living service (the kernel's out-of-memory killer) is started again where the service expects it.
-  async function tend() {
+  // When a server dies under a living service (the kernel's out-of-memory killer), the service starts it again at the same port.
+  async function rejoin() {
     for (;;) {
       await membership.lost
       while (!stopping.signal.aborted) {
         try {
-          membership = await attend({ ...place, port }, stopping.signal)
+          membership = await startOrJoin({ ...cluster, port }, stopping.signal)
           log(`the connection to the embedded Postgres was lost and is back, on port ${membership.server.port} (was ${port})`)
           break
         } catch (error) {
@@ -64,8 +63,8 @@ export async function startEmbedded(options: { dataDir: string; log: (message: s
     stopping.abort()
     const left = membership
     await left.leave()
-    await tending
-    if (membership !== left) await membership.leave() // it came back while we left
+    await rejoining
+    if (membership !== left) await membership.leave() // the server came back during the stop
   }
   return {
     url: `postgres://perennial:${password}@127.0.0.1:${port}/perennial?sslmode=disable`,
@@ -76,36 +75,37 @@ export async function startEmbedded(options: { dataDir: string; log: (message: s
   }
 }
 
-// What passes by itself: another service starts or stops a server, or a program took the port since we looked.
-const passing = /holds the folder|lock file|shared memory block|TCP\/IP socket/
+// Reasons that end by themselves: another service starts or stops a server, or another program took the port after the check.
+const TEMPORARY = /holds the folder|lock file|shared memory block|TCP\/IP socket/
 
-// Starting, stopping and being joined by others go on at the same time: look again until there is a server that has us.
-async function attend(place: Place, signal: AbortSignal): Promise<Membership> {
+// Other services start, stop and join a server at the same time: look again until there is a server to join.
+async function startOrJoin(options: Cluster, signal: AbortSignal): Promise<Membership> {
+  const { cluster, password, log } = options
   let obstacle = ''
   let failures = 0
   let limit = performance.now() + 30_000
   while (performance.now() < limit && failures < 3) {
-    const server = await postmasterOf(place.cluster)
+    const server = await postmasterOf(cluster)
     if (server === undefined) {
       signal.throwIfAborted()
-      const reason = await launch(place)
+      const reason = await launch(options)
       if (reason === undefined) {
-        place.log(`started Postgres in ${place.cluster}`)
-        await pruneLogs(place.cluster)
+        log(`started Postgres in ${cluster}`)
+        await pruneLogs(cluster)
         continue
       }
       obstacle = reason
-      if (!passing.test(reason)) failures++
+      if (!TEMPORARY.test(reason)) failures++
     } else if (server.ready) {
-      const joined = await join(server, place.cluster, place.password)
+      const joined = await joinServer(server, cluster, password)
       if (joined.is === 'joined') return joined.membership
       obstacle = joined.why
       if (joined.is === 'foreign') limit = Math.min(limit, performance.now() + 3000)
       signal.throwIfAborted()
-    } else limit = Math.max(limit, performance.now() + 10_000) // recovery takes its time, and stopping too
+    } else limit = Math.max(limit, performance.now() + 10_000) // recovery takes time, and so does a stop
     await sleep(20)
   }
   throw new DataDirRefused(
-    `Postgres does not start in ${place.cluster}: ${obstacle}. See its log in ${joinPath(place.cluster, 'log')}, or set DATABASE_URL.`,
+    `Postgres does not start in ${cluster}: ${obstacle}. See its log in ${join(cluster, 'log')}, or set DATABASE_URL.`,
   )
 }

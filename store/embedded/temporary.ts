@@ -5,10 +5,10 @@ import { pid } from 'node:process'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { bornAt } from './process.ts'
 
-/** A name that says whose it is, so that it can be removed when its maker died: prefix, process number, the process's begin, chance. */
+/** A name that identifies its process, so that the file can be removed when the process died: prefix, process number, start of the process, random. */
 export const temporaryName = (prefix: string): string => `${prefix}${pid}-${bornAt(pid)}-${randomBytes(4).toString('hex')}`
 
-/** Removes from a folder what processes that are gone left under such names. What cannot be removed now is left to the next start. */
+/** Removes from a folder what dead processes left under such names. What cannot be removed now is left to the next call. */
 export async function sweep(folder: string, prefix: string): Promise<void> {
   for (const name of await readdir(folder).catch(() => [])) {
     if (!name.startsWith(prefix)) continue
@@ -17,7 +17,7 @@ export async function sweep(folder: string, prefix: string): Promise<void> {
   }
 }
 
-// An initdb that outlived its service may still write there: it gives up once its files are gone, and then the folder can go too.
+// An initdb that outlived its service may still write there. It ends when its files are gone, and then the folder can be removed.
 async function remove(path: string, attempts = 20): Promise<void> {
   try {
     await rm(path, { recursive: true, force: true })

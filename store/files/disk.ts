@@ -5,10 +5,10 @@ import { sync } from '../embedded/folder.ts'
 import { readSections } from './sections.ts'
 import { type FileStorage, NAME } from './storage.ts'
 
-/** A write to disk costs a system call; the database sends pieces of a few kilobytes. */
+/** Bytes of one write: each write costs a system call, and the database sends pieces of a few kilobytes. */
 const WRITE_BYTES = 256 * 1024
 
-/** Files under `folder`, one folder each with its parts in it. */
+/** Files below `folder`: a file is a folder that contains its parts. */
 export function diskStorage(folder: string): FileStorage {
   const path = (file: string, name = '') => {
     if (!NAME.test(file) || (name !== '' && !NAME.test(name))) throw new RangeError(`not a file name: ${file}/${name}`)
@@ -17,13 +17,13 @@ export function diskStorage(folder: string): FileStorage {
 
   return {
     async writePart(file, name, content, signal) {
-      // Not recursive: when the whole storage folder has gone (unmounted), a new empty one must not take its place.
+      // Not recursive: when the storage folder itself is missing (unmounted), a new empty folder must not replace it.
       await mkdir(path(file), { mode: 0o700 }).catch(error => {
         if (error.code !== 'EEXIST') throw error
       })
       const handle = await open(path(file, name), 'w', 0o600)
       try {
-        // One buffer for the whole part: chunks joined anew for each write would pile up until the next collection.
+        // One buffer for the whole part: a new buffer for each write would stay in memory until the next garbage collection.
         const buffer = Buffer.allocUnsafeSlow(WRITE_BYTES)
         let bytes = 0
         let filled = 0
@@ -35,10 +35,10 @@ export function diskStorage(folder: string): FileStorage {
         for await (const chunk of content) {
           signal.throwIfAborted()
           for (let from = 0; from < chunk.length; ) {
-            const some = chunk.subarray(from, from + WRITE_BYTES - filled)
-            buffer.set(some, filled)
-            filled += some.length
-            from += some.length
+            const piece = chunk.subarray(from, from + WRITE_BYTES - filled)
+            buffer.set(piece, filled)
+            filled += piece.length
+            from += piece.length
             if (filled === WRITE_BYTES) await flush()
           }
         }
@@ -51,7 +51,7 @@ export function diskStorage(folder: string): FileStorage {
     },
 
     async composePart(file, name, from, make) {
-      // Beside the parts, so that the new one is only renamed; with a dot, so that a backup passes it by.
+      // In the folder of the parts, so that the new part is only renamed; the name begins with a dot, so that a backup skips it.
       const workplace = join(path(file), `.${name}`)
       const target = join(workplace, 'target')
       await rm(workplace, { recursive: true, force: true })
@@ -96,7 +96,7 @@ export function diskStorage(folder: string): FileStorage {
         if (error.code === 'ENOENT') return []
         throw error
       })
-      // What composePart has not finished begins with a dot.
+      // The folder of an unfinished composePart has the name of its part after a dot.
       const names = new Set(present.map(name => name.replace(/^\./, '')))
       for (const name of await garbage([...names]))
         for (const entry of [name, `.${name}`]) await rm(join(path(file), entry), { recursive: true, force: true })

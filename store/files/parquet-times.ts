@@ -1,21 +1,21 @@
 import { open } from 'node:fs/promises'
 
-/** At the end of the file: the footer, its length in four bytes, `PAR1`. */
+/** The file ends with the footer, the length of the footer in four bytes, and `PAR1`. */
 const TAIL_BYTES = 8
-/** The columns' descriptions come first in the footer and take some 30 bytes each. */
+/** The footer begins with the descriptions of the columns, some 30 bytes each. */
 const HEAD_BYTES = 16 * 1024
 
 /**
- * The logical type TIMESTAMP(isAdjustedToUTC = false, unit = MILLIS) as the footer has it, in Thrift's compact protocol: LogicalType
- * field 8 {field 1 false, field 2 {field 1 {}}} and the four ends. https://github.com/apache/parquet-format/blob/master/src/main/thrift/parquet.thrift
+ * The logical type TIMESTAMP(isAdjustedToUTC = false, unit = MILLIS) in the footer, in Thrift's compact protocol: LogicalType
+ * field 8 {field 1 false, field 2 {field 1 {}}} and the four end bytes. https://github.com/apache/parquet-format/blob/master/src/main/thrift/parquet.thrift
  */
 const LOCAL_MILLIS = Buffer.from([0x8c, 0x12, 0x1c, 0x1c, 0, 0, 0, 0])
 /** `field 1 true` in place of `field 1 false`. */
 const UTC = Buffer.from([0x11])
 
 /**
- * Marks the file's time columns, all of milliseconds, as UTC. DuckDB knows times of UTC only in microseconds and writes those of
- * milliseconds as local ones. Throws when the file does not have as many such columns: another version of DuckDB writes otherwise.
+ * Marks the time columns of the file, all with milliseconds, as UTC. DuckDB has times of UTC with microseconds only and writes times with
+ * milliseconds as local times. Throws when the file does not have as many such columns: another version of DuckDB writes another format.
  */
 export async function markTimesAsUtc(path: string, columns: number): Promise<void> {
   const file = await open(path, 'r+')

@@ -5,30 +5,31 @@ import {
   paginateListObjectsV2,
   type S3Client,
 } from '@aws-sdk/client-s3'
-import { failureOf, isRefused } from './s3-client.ts'
+import { isRefused, storageFailure } from './s3-client.ts'
 
-/** One by one: what deletes a thousand in one request wants checksums that not every server agrees about. */
+/** Objects are deleted one by one: the request that deletes a thousand needs checksums, which not every server computes alike. */
 const AT_ONCE = 10
 
-export type Place = { client: S3Client; bucket: string; prefix: string }
-/** An upload that was not finished: of a part under way, or of a process that has died. */
-export type Unfinished = { name: string; uploadId: string }
+/** The prefix of all objects of one file. */
+export type FilePrefix = { client: S3Client; bucket: string; prefix: string }
+/** An upload that is not finished: its part is being written, or its process has died. */
+type UnfinishedUpload = { name: string; uploadId: string }
 
-/** Names after the prefix -> bytes. */
-export async function listObjects({ client, bucket, prefix }: Place): Promise<Map<string, number>> {
+/** Name after the prefix -> bytes. */
+export async function listObjects({ client, bucket, prefix }: FilePrefix): Promise<Map<string, number>> {
   const found = new Map<string, number>()
   try {
     for await (const page of paginateListObjectsV2({ client }, { Bucket: bucket, Prefix: prefix }))
       for (const { Key = '', Size = 0 } of page.Contents ?? []) found.set(Key.slice(prefix.length), Size)
   } catch (error) {
-    throw failureOf(error)
+    throw storageFailure(error)
   }
   return found
 }
 
-/** A server that does not tell, or not to us, is left to its own rules for what is never finished. */
-export async function listUnfinished({ client, bucket, prefix }: Place): Promise<Unfinished[]> {
-  const found: Unfinished[] = []
+/** A server that refuses the list applies its own rules to unfinished uploads. */
+export async function listUnfinished({ client, bucket, prefix }: FilePrefix): Promise<UnfinishedUpload[]> {
+  const found: UnfinishedUpload[] = []
   let marker: { KeyMarker?: string | undefined; UploadIdMarker?: string | undefined } = {}
   try {
     for (;;) {
@@ -40,7 +41,7 @@ export async function listUnfinished({ client, bucket, prefix }: Place): Promise
     }
   } catch (error) {
     if (isRefused(error)) return found
-    throw failureOf(error)
+    throw storageFailure(error)
   }
 }
 
@@ -50,17 +51,17 @@ async function each<T>(items: T[], act: (item: T) => Promise<unknown>): Promise<
     for (let item = rest.shift(); item !== undefined; item = rest.shift()) await act(item)
   }
   await Promise.all(Array.from({ length: AT_ONCE }, work)).catch(error => {
-    throw failureOf(error)
+    throw storageFailure(error)
   })
 }
 
-export const deleteObjects = ({ client, bucket, prefix }: Place, names: string[]): Promise<void> =>
+export const deleteObjects = ({ client, bucket, prefix }: FilePrefix, names: string[]): Promise<void> =>
   each(names, name => client.send(new DeleteObjectCommand({ Bucket: bucket, Key: prefix + name })))
 
-export const abortUploads = ({ client, bucket, prefix }: Place, unfinished: Unfinished[]): Promise<void> =>
+export const abortUploads = ({ client, bucket, prefix }: FilePrefix, unfinished: UnfinishedUpload[]): Promise<void> =>
   each(unfinished, ({ name, uploadId }) =>
     client.send(new AbortMultipartUploadCommand({ Bucket: bucket, Key: prefix + name, UploadId: uploadId })).catch(error => {
-      // It was finished, or aborted by somebody else, meanwhile.
+      // Another process finished or aborted the upload meanwhile.
       if ((error as Error).name !== 'NoSuchUpload') throw error
     }),
   )

@@ -1,14 +1,14 @@
 import type { Readable } from 'node:stream'
 import { GetObjectCommand, type S3Client } from '@aws-sdk/client-s3'
-import { failureOf } from './s3-client.ts'
+import { storageFailure } from './s3-client.ts'
 
-/** Asked for more and sent nothing for so long: given up. A reader of ours that is slow does not count. */
+/** A read is given up when the server sends nothing for this long. The time of a slow reader does not count. */
 const STALL_MS = 60_000
 const ATTEMPTS = 3
 
-export type Stored = { client: S3Client; bucket: string; key: string }
+type StoredObject = { client: S3Client; bucket: string; key: string }
 
-async function* answer({ client, bucket, key }: Stored, start: number, end: number): AsyncGenerator<Uint8Array> {
+async function* contentOf({ client, bucket, key }: StoredObject, start: number, end: number): AsyncGenerator<Uint8Array> {
   const { Body, ContentRange } = await client.send(new GetObjectCommand({ Bucket: bucket, Key: key, Range: `bytes=${start}-${end}` }))
   const body = Body as Readable
   try {
@@ -25,13 +25,13 @@ async function* answer({ client, bucket, key }: Stored, start: number, end: numb
   }
 }
 
-/** Bytes of an object, both inclusive. An answer that breaks off is gone on with: objects are never changed. */
-export async function* readObject(object: Stored, start: number, end: number): AsyncGenerator<Uint8Array> {
+/** Bytes of an object, both inclusive. After a response that breaks off the read continues at the next byte: objects never change. */
+export async function* readObject(object: StoredObject, start: number, end: number): AsyncGenerator<Uint8Array> {
   let at = start
   for (let failed = 0; at <= end; ) {
     try {
-      for await (const chunk of answer(object, at, end)) {
-        // A server may send more than it was asked for.
+      for await (const chunk of contentOf(object, at, end)) {
+        // A server may send more than the range.
         const wanted = chunk.subarray(0, end + 1 - at)
         at += wanted.length
         failed = 0
@@ -40,7 +40,7 @@ export async function* readObject(object: Stored, start: number, end: number): A
       }
       throw new Error(`${object.key} has no more than ${at} bytes`)
     } catch (error) {
-      const failure = failureOf(error)
+      const failure = storageFailure(error)
       if (++failed === ATTEMPTS || (failure as { code?: string }).code === 'ENOENT') throw failure
     }
   }

@@ -6,21 +6,21 @@ import { pipeline } from 'node:stream/promises'
 import type { S3Client } from '@aws-sdk/client-s3'
 import { Upload } from '@aws-sdk/lib-storage'
 import { sweep, temporaryName } from '../embedded/temporary.ts'
-import { failureOf, type S3Options, s3Client } from './s3-client.ts'
-import { abortUploads, deleteObjects, listObjects, listUnfinished, type Place } from './s3-list.ts'
+import { type S3Options, storageClient, storageFailure } from './s3-client.ts'
+import { abortUploads, deleteObjects, type FilePrefix, listObjects, listUnfinished } from './s3-list.ts'
 import { readObject } from './s3-read.ts'
 import { readSections } from './sections.ts'
 import { type FileStorage, NAME } from './storage.ts'
 
-/** Memory of an upload: those under way, one that fills up, and one being copied. */
+/** Memory of an upload: the chunks that are being sent, one that is being filled, and one that is being copied. */
 const CHUNK_BYTES = 8 * 1024 * 1024
 const CHUNKS_AT_ONCE = 2
 const TEMPORARY = '.s3-'
 
-/** `folder`: on the local disk, for programs that work on files. It must be there. */
+/** `folder`: an existing folder on the local disk, for programs that work on files. */
 export type S3StorageOptions = S3Options & { folder: string }
 
-/** Uploads what comes; nothing has the key before everything is there. What fails is taken back, as far as the server can be reached. */
+/** Uploads the content. The object exists when the upload is complete. A failed upload is aborted, as far as the server can be reached. */
 async function upload(client: S3Client, Bucket: string, Key: string, content: AsyncIterable<Uint8Array>, signal: AbortSignal) {
   let bytes = 0
   let failure: { error: unknown } | undefined
@@ -42,7 +42,7 @@ async function upload(client: S3Client, Bucket: string, Key: string, content: As
     }
   }
   const Body = Readable.from(counted(), { objectMode: false })
-  // Whoever reads it hears of its failure; when the server failed first nobody reads it any more.
+  // The reader gets the error of the stream. When the server failed first, there is no reader any more.
   Body.on('error', () => {})
   const abortController = new AbortController()
   const params = { Bucket, Key, Body }
@@ -55,27 +55,27 @@ async function upload(client: S3Client, Bucket: string, Key: string, content: As
     return { bytes }
   } catch (error) {
     if (signal.aborted) throw signal.reason
-    throw failure ? failure.error : failureOf(error)
+    throw failure ? failure.error : storageFailure(error)
   } finally {
     signal.removeEventListener('abort', abort)
     Body.destroy()
   }
 }
 
-/** `probe` rejects when the bucket does not answer as it should. */
+/** `probe` rejects when the bucket cannot be listed. */
 export type S3Storage = FileStorage & { probe(): Promise<void>; close(): void }
 
-/** Files in a bucket, each part an object of its own: prefix, file, slash, part. */
+/** Files in a bucket. Each part is one object; its key is: prefix, file, slash, part. */
 export function s3Storage({ folder, ...options }: S3StorageOptions): S3Storage {
-  const client = s3Client(options)
+  const client = storageClient(options)
   const { bucket } = options
-  const place = (file: string): Place => {
+  const prefixOf = (file: string): FilePrefix => {
     if (!NAME.test(file)) throw new RangeError(`not a file name: ${file}`)
     return { client, bucket, prefix: `${options.prefix}${file}/` }
   }
   const keyOf = (file: string, name: string): string => {
     if (!NAME.test(name)) throw new RangeError(`not a file name: ${file}/${name}`)
-    return place(file).prefix + name
+    return prefixOf(file).prefix + name
   }
   const content = (file: string, name: string, start: number, end: number) =>
     readObject({ client, bucket, key: keyOf(file, name) }, start, end)
@@ -109,24 +109,24 @@ export function s3Storage({ folder, ...options }: S3StorageOptions): S3Storage {
     read: async (file, parts, range) => readSections(parts, range, (name, start, end) => content(file, name, start, end)),
 
     async sizes(file) {
-      const found = await listObjects(place(file))
-      if (found.size === 0) throw Object.assign(new Error(`S3: there is nothing of ${file}`), { code: 'ENOENT' })
+      const found = await listObjects(prefixOf(file))
+      if (found.size === 0) throw Object.assign(new Error(`S3: ${file} has no parts`), { code: 'ENOENT' })
       return found
     },
 
     keepOnly: (file, names) => storage.prune(file, async present => present.filter(name => !names.includes(name))),
 
     async prune(file, garbage) {
-      const [objects, unfinished] = await Promise.all([listObjects(place(file)), listUnfinished(place(file))])
+      const [objects, unfinished] = await Promise.all([listObjects(prefixOf(file)), listUnfinished(prefixOf(file))])
       const names = new Set([...objects.keys(), ...unfinished.map(({ name }) => name)])
       if (names.size === 0) return
       const useless = new Set(await garbage([...names]))
       await abortUploads(
-        place(file),
+        prefixOf(file),
         unfinished.filter(({ name }) => useless.has(name)),
       )
       await deleteObjects(
-        place(file),
+        prefixOf(file),
         [...objects.keys()].filter(name => useless.has(name)),
       )
     },
@@ -135,7 +135,7 @@ export function s3Storage({ folder, ...options }: S3StorageOptions): S3Storage {
   }
   return {
     ...storage,
-    probe: () => listObjects(place('perennial-probe')).then(() => {}),
+    probe: () => listObjects(prefixOf('perennial-probe')).then(() => {}),
     close: () => client.destroy(),
   }
 }

@@ -1,10 +1,10 @@
 import { Readable } from 'node:stream'
 import type { Range, Section } from './storage.ts'
 
-/** Content of a part from `start` to `end`, both inclusive. */
+/** Opens the content of a part from `start` to `end`, both inclusive. */
 type Open = (name: string, start: number, end: number) => AsyncIterable<Uint8Array>
 
-/** The parts one after the other, as one stream. Rejects when the first piece cannot be read. */
+/** One stream of the parts, one after the other. Rejects when the first piece cannot be read. */
 export async function readSections(parts: Section[], range: Range | undefined, open: Open): Promise<Readable> {
   const pieces = sections(parts, range, open)
   let first: IteratorResult<Uint8Array> | undefined = await pieces.next()

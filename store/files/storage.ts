@@ -1,34 +1,34 @@
 import type { Readable } from 'node:stream'
 
-/** Names of files and of parts. */
+/** The names of files and of parts. */
 export const NAME: RegExp = /^[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)*$/
 
 export type Section = { name: string; bytes: number }
-/** Bytes of the whole file, both inclusive, as in an HTTP range. */
+/** Byte offsets in the whole file, both inclusive, as in an HTTP range. */
 export type Range = { start: number; end: number }
 
-/** Places on the local disk for a program that works on files: what it reads, what it makes, and a folder for what it needs meanwhile. */
+/** Paths on the local disk for a program that works on files: the files that it reads, the file that it writes, and a folder for temporary data. */
 export type Workplace = { sources: string[]; target: string; spill: string }
 
 /**
- * Where finished files live. A file is made of parts written one by one; nothing is a file before its maker has recorded which
- * parts belong to it, so left-overs of a crashed maker are only garbage.
+ * The storage of finished files. A file consists of parts, which are written one by one. The parts are a file once the writer has recorded
+ * which parts belong to it, so parts that a crashed writer left are only garbage.
  */
 export type FileStorage = {
-  /** Durable when it resolves. Overwrites a part of the same name. */
+  /** The part is durable when the promise resolves. Overwrites a part of the same name. */
   writePart(file: string, name: string, content: AsyncIterable<Uint8Array>, signal: AbortSignal): Promise<{ bytes: number }>
   /**
-   * A part that `make` puts together from the parts `from`, both as files of the local disk; durable as with writePart. It has its
-   * name only when it is whole. Whatever a crash leaves behind goes with keepOnly and remove.
+   * Writes a part that `make` composes from the parts `from`, all as files on the local disk; durable as with writePart. The part gets its
+   * name when it is complete. keepOnly and remove delete what a crash leaves.
    */
   composePart(file: string, name: string, from: string[], make: (at: Workplace) => Promise<void>): Promise<{ bytes: number }>
-  /** The parts one after the other, as one stream. Rejects when the first of them cannot be read. */
+  /** One stream of the parts, one after the other. Rejects when the first part cannot be read. */
   read(file: string, parts: Section[], range?: Range): Promise<Readable>
-  /** The parts that are there: name -> bytes. */
+  /** The stored parts: name -> bytes. */
   sizes(file: string): Promise<Map<string, number>>
   /** Removes parts that are not among `names`. */
   keepOnly(file: string, names: string[]): Promise<void>
-  /** Removes those of the parts that are there, finished or not, that `garbage` picks. */
+  /** Passes the names of all parts, finished or not, to `garbage`, and removes the parts that it returns. */
   prune(file: string, garbage: (names: string[]) => Promise<string[]>): Promise<void>
   remove(file: string): Promise<void>
 }

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { inReferenceOrder } from '../../store/dump/order.ts'
+import { inReferenceOrder } from '../../store/dump/catalogue.ts'
 
 test('parents come before children, by name where there is a choice', () => {
   const references = [

@@ -7,7 +7,7 @@ import { restore } from '../../cli/restore.ts'
 import { createProject } from '../../domain/projects/create.ts'
 import { secretsFrom } from '../../domain/projects/secrets.ts'
 import { loadDump } from '../../store/dump/load.ts'
-import { readManifest } from '../../store/dump/manifest.ts'
+import { type Manifest, readManifest } from '../../store/dump/manifest.ts'
 import { writeDump } from '../../store/dump/write.ts'
 import { knownMigrations, migrate } from '../../store/migrate.ts'
 import { transaction } from '../../store/transaction.ts'
@@ -48,8 +48,8 @@ async function copyOf(change: (dir: string) => Promise<unknown>): Promise<string
   await change(dir)
   return dir
 }
-const inManifest = (change: (manifest: Record<string, unknown>) => void) => async (dir: string) => {
-  const manifest = JSON.parse(await readFile(join(dir, 'manifest.json'), 'utf8'))
+const inManifest = (change: (manifest: Manifest) => unknown) => async (dir: string) => {
+  const manifest: Manifest = JSON.parse(await readFile(join(dir, 'manifest.json'), 'utf8'))
   change(manifest)
   await writeFile(join(dir, 'manifest.json'), JSON.stringify(manifest))
 }
@@ -58,8 +58,14 @@ test.each([
   ['a folder without a manifest', (dir: string) => rm(join(dir, 'manifest.json')), /is no backup: it has no manifest/],
   ['something else', (dir: string) => writeFile(join(dir, 'manifest.json'), '{}'), /is no backup: its manifest\.json is damaged/],
   ['half a manifest', (dir: string) => writeFile(join(dir, 'manifest.json'), '{"format'), /is no backup/],
-  ['another format', inManifest(m => (m.format_version = 2)), /format 2, this program reads 1/],
-  ['a newer version', inManifest(m => (m.migration = 9999)), /made by a newer program \(version 9999/],
+  ['another format', inManifest(m => ((m as Manifest & { format_version: number }).format_version = 2)), /format 2, this program reads 1/],
+  ['a newer version', inManifest(m => m.migrations.push({ version: 9999, name: '9999-x.sql' })), /made by a newer program \(version 9999/],
+  ['another schema', inManifest(m => (m.migrations = [{ version: 1, name: '001-foundation.sql' }])), /made by an unreleased version/],
+  [
+    'a schema of before the first release',
+    inManifest(m => delete (m as { migrations?: unknown }).migrations),
+    /made by an unreleased version/,
+  ],
   ['a way out of the folder', inManifest(m => (m.files = [{ path: '../../x', bytes: 1, sha256: '' }])), /names files elsewhere/],
   ['a file that was changed', (dir: string) => appendFile(join(dir, 'keys.copy.gz'), 'x'), /keys\.copy\.gz is not as it was written/],
   ['a file that is missing', (dir: string) => rm(join(dir, 'keys.copy.gz')), /keys\.copy\.gz is missing/],
@@ -96,7 +102,7 @@ test('a restore that fails leaves the target as it was, sequences too', async ()
     throw new Error('no space')
   }
   await expect(loadDump(database.url, original, manifest, { signal, place: place_ })).rejects.toThrow('no space')
-  const cut = await copyOf(inManifest(m => ((m.tables as { name: string; rows: number }[]).find(({ name }) => name === 'keys')!.rows = 4)))
+  const cut = await copyOf(inManifest(m => (m.tables.find(({ name }) => name === 'keys')!.rows = 4)))
   expect(await call(restore, [cut], env)).toMatchObject({ code: 1, notes: expect.stringContaining('keys has 3 rows instead of 4') })
   expect(await projects()).toBe(0)
   expect((await call(project, ['create', '--name', 'First'], env)).out).toMatch(/^Project 1\n/)
@@ -147,6 +153,18 @@ test('an empty database without a schema gets the one of the backup; one that is
   await database.pool.query('drop schema public cascade; create schema public')
   expect((await call(restore, [original], env)).code).toBe(0)
   expect(await projects()).toBe(1)
+})
+
+test('a database with the schema of an unreleased version is neither backed up nor filled, with one line', async () => {
+  const { database, env, projects } = await place()
+  await database.pool.query(`update migrations set name = '001-foundation.sql'`)
+  const line =
+    'the database has the schema of an unreleased version of Perennial (migration 001-foundation.sql): set DATABASE_URL to an empty database, or DATA_DIR to an empty folder'
+  expect(await call(restore, [original], env)).toMatchObject({ code: 1, out: '', notes: line })
+  expect(await projects()).toBe(0)
+  const dir = join(await temporaryFolder(), 'backup')
+  expect(await call(backup, [dir], env)).toMatchObject({ code: 1, out: '', notes: line })
+  await expect(readdir(dir)).rejects.toThrow('ENOENT')
 })
 
 test('tables of later migrations go along without a change here: every type, identities, partitions, references', async () => {

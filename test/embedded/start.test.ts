@@ -1,7 +1,7 @@
 import { mkdir, readdir, readFile, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { pruneLogs } from '../../store/embedded/logs.ts'
+import { pruneLogs } from '../../store/embedded/postmaster.ts'
 import { startEmbedded } from '../../store/embedded/start.ts'
 import { begin, exists, keep, kept, processesBelow, query, temporaryFolder } from './processes.ts'
 

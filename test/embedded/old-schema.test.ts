@@ -1,0 +1,55 @@
+import { expect, onTestFinished, test } from 'vitest'
+import { startEmbedded } from '../../store/embedded/start.ts'
+import { knownMigrations, newestOf } from '../../store/migrate.ts'
+import { freshDatabase } from '../harness/database.ts'
+import { launch } from '../harness/process.ts'
+import { madeFolder, processesBelow, query, temporaryFolder } from './processes.ts'
+
+/** The history that a database had before the first release. */
+const UNRELEASED = ['001-foundation.sql', '002-resources.sql', '003-engine.sql', '004-throughput.sql', '005-batches.sql']
+const USE_EMPTY = 'set DATABASE_URL to an empty database, or DATA_DIR to an empty folder\n'
+const UNRELEASED_LINE = `perennial: the database has the schema of an unreleased version of Perennial (migration 001-foundation.sql): ${USE_EMPTY}`
+
+const writeHistory = (names: string[]) => `
+  drop table if exists migrations;
+  create table migrations (version int primary key, name text not null, applied_at timestamptz not null default now());
+  insert into migrations (version, name) values ${names.map(name => `(${Number.parseInt(name, 10)}, '${name}')`).join(', ')}`
+
+/** Starts the product and returns its exit code and all that it printed. */
+async function start(env: Record<string, string>): Promise<[number | null, string]> {
+  const { ended, output } = launch({ env: { PORT: '0', LOG_LEVEL: 'warn', ...env } })
+  return [await ended, output()]
+}
+
+test('a database with another history ends the start with one line, exit code 1', async () => {
+  const database = await freshDatabase()
+  onTestFinished(() => database.drop())
+  const env = { DATABASE_URL: database.url, APP_SECRET: 'a secret for tests only', DATA_DIR: await temporaryFolder() }
+
+  await database.pool.query(writeHistory(UNRELEASED))
+  expect(await start(env)).toEqual([1, UNRELEASED_LINE])
+  expect((await database.pool.query('select name from migrations order by version')).rows.map(({ name }) => name)).toEqual(UNRELEASED)
+
+  const known = (await knownMigrations()).map(({ name }) => name)
+  const newest = newestOf(await knownMigrations())
+  await database.pool.query(writeHistory([...known, '999-later.sql']))
+  expect(await start(env)).toEqual([
+    1,
+    `perennial: the database is at version 999, this program knows version ${newest}: start the newer program that made it\n`,
+  ])
+
+  await database.pool.query('drop table migrations; create table migrations (id int, timestamp bigint, name varchar)')
+  expect(await start(env)).toEqual([
+    1,
+    `perennial: the database belongs to another program (it has another table migrations): ${USE_EMPTY}`,
+  ])
+})
+
+test('a data folder with another history too, and its server is stopped', async () => {
+  const dataDir = await madeFolder()
+  const embedded = await startEmbedded({ dataDir, log: () => {} })
+  await query(embedded.url, writeHistory(UNRELEASED))
+  await embedded.stop()
+  expect(await start({ DATA_DIR: dataDir })).toEqual([1, UNRELEASED_LINE])
+  expect(await processesBelow(dataDir)).toEqual([])
+})
