@@ -61,14 +61,14 @@ export async function nativeFolder(machine: { platform: string; arch: string }):
 
 const paths = (native: string) => ({ postgres: join(native, 'bin', 'postgres'), initdb: join(native, 'bin', 'initdb') })
 
-// An npm package cannot contain symbolic links: the package's install script creates them from this list.
+// An npm package cannot contain symbolic links. Its install script would create them from this list, but no install script runs (.npmrc).
 async function linksOf(native: string): Promise<Link[]> {
   const text = await readFile(join(native, 'pg-symlinks.json'), 'utf8').catch(() => '[]')
   const list = JSON.parse(text) as { source: string; target: string }[]
   return list.map(({ source, target }) => ({ path: resolve(dirname(native), target), to: basename(source) }))
 }
 
-// npm may have run with its scripts off. False: links are missing and cannot be created here.
+// The first start creates the links. False: links are missing and cannot be created here.
 async function restoreLinks(links: Link[]): Promise<boolean> {
   for (const { path, to } of links) {
     try {
