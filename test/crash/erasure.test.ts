@@ -4,7 +4,7 @@ import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import type { Client } from '../harness/client.ts'
-import { type CrashFixture, crashFixture, transactionsIn } from '../harness/crash-fixture.ts'
+import { type CrashFixture, crashFixture, endLeases, transactionsIn } from '../harness/crash-fixture.ts'
 import type { FreshDatabase } from '../harness/database.ts'
 import { eraseUser, erasuresEnded, filesWith } from '../harness/erasure.ts'
 import { finished, WHOLE_YEAR } from '../harness/exports.ts'
@@ -61,6 +61,7 @@ test.each([
     const worker = await run({ env: env('worker') })
     await Promise.race([moved, erasuresEnded(database.pool, 60_000)])
     await worker.end('SIGKILL')
+    await endLeases(database.pool)
     // Whatever the record says now is there, whole.
     if (moment === moments[0]) expect((await readdir(exported)).filter(name => /\.erase-/.test(name))).not.toEqual([])
     const now = (await call('GET', `/v4/exports/${body.id}`)).body

@@ -1,18 +1,16 @@
-import { createHash } from 'node:crypto'
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { setImmediate } from 'node:timers/promises'
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest'
 import type { Client } from '../harness/client.ts'
-import { type CrashFixture, crashFixture, transactionsIn } from '../harness/crash-fixture.ts'
+import { type CrashFixture, crashFixture, endLeases, expectWhole, partsOf } from '../harness/crash-fixture.ts'
 import type { FreshDatabase } from '../harness/database.ts'
-import { finished, WHOLE_YEAR } from '../harness/exports.ts'
+import { WHOLE_YEAR } from '../harness/exports.ts'
 import { type Running, run } from '../harness/process.ts'
 import { until } from '../harness/until.ts'
 
 const EVENTS = 3000
 const PART_ROWS = 25
-const PARTS = EVENTS / PART_ROWS + 1
 /** Of a worker that is to be met in the middle of its export, however late the test looks. */
 const SMALL_PARTS = { EXPORT_PART_ROWS: '10' }
 
@@ -40,22 +38,8 @@ async function startWorker(more: Record<string, string> = {}): Promise<Running> 
   return worker
 }
 
-async function expectWhole(id: string): Promise<void> {
-  const object = await finished(call, id, undefined, 60_000)
-  expect(object).toMatchObject({ status: 'done', rows_written: EVENTS, error: null })
-  const bytes = Buffer.from(await (await fetch(object.file_url)).arrayBuffer())
-  expect(createHash('sha256').update(bytes).digest('hex')).toBe(object.manifest.sha256)
-  const ids = await transactionsIn(object.format, bytes)
-  expect([ids.length, new Set(ids).size]).toEqual([EVENTS, EVENTS])
-}
-
-const partsOf = async (id: string) =>
-  (
-    await database.pool.query(
-      `select count(*)::int as n from steps s join runs r on r.id = s.run where r.subject = $1 and s.name like 'part-%'`,
-      [id],
-    )
-  ).rows[0].n as number
+const whole = (id: string) => expectWhole(site, id, EVENTS)
+const parts = (id: string) => partsOf(database.pool, id)
 
 const dueOf = async (id: string) =>
   (
@@ -91,19 +75,16 @@ async function appears(id: string, entry: RegExp, before: string[]): Promise<boo
 
 describe('kill -9 of the worker', () => {
   // Seeded by the attempt, so a failure can be repeated: after that many parts the process is killed without warning.
-  test.each([
-    [[1, 7, 40]],
-    [[0, 20, 21]],
-    [[3, 60, 119]],
-  ])('after %j parts: the export is whole, no row missing or doubled', async kills => {
+  test.each([[[1, 7, 40]], [[0, 20, 21]]])('after %j parts: the export is whole, no row missing or doubled', async kills => {
     const { body } = await call('POST', '/v4/exports', { body: WHOLE_YEAR })
     for (const after of kills) {
       const worker = await startWorker()
-      await until(`${after} parts`, async () => ((await partsOf(body.id)) >= Math.min(after, PARTS) ? true : undefined))
+      await until(`${after} parts`, async () => ((await parts(body.id)) >= after ? true : undefined))
       await worker.end('SIGKILL')
+      await endLeases(database.pool)
     }
     const last = await startWorker()
-    await expectWhole(body.id)
+    await whole(body.id)
     await last.end()
   })
 
@@ -117,11 +98,12 @@ describe('kill -9 of the worker', () => {
         const worker = await startWorker()
         const seen = await appears(id, entry, before)
         await worker.end('SIGKILL')
+        await endLeases(database.pool)
         if (seen) break
         id = await create()
       }
     const last = await startWorker()
-    await expectWhole(id)
+    await whole(id)
     expect(entriesOf(id)).toEqual([expect.stringMatching(/^whole\.\d+$/)])
     await last.end()
   })
@@ -129,9 +111,9 @@ describe('kill -9 of the worker', () => {
   test('with a second worker beside it: that one takes over', async () => {
     const { body } = await call('POST', '/v4/exports', { body: { ...WHOLE_YEAR } })
     const workers = [await startWorker(), await startWorker()]
-    await until('some parts', async () => ((await partsOf(body.id)) > 5 ? true : undefined))
+    await until('some parts', async () => ((await parts(body.id)) > 5 ? true : undefined))
     await workers[0]!.end('SIGKILL')
-    await expectWhole(body.id)
+    await whole(body.id)
     await workers[1]!.end()
   })
 })
@@ -139,22 +121,22 @@ describe('kill -9 of the worker', () => {
 test('a stopped worker whose lease was taken over spoils nothing when it goes on', async () => {
   const { body } = await call('POST', '/v4/exports', { body: WHOLE_YEAR })
   const frozen = await startWorker(SMALL_PARTS)
-  await until('some parts', async () => ((await partsOf(body.id)) > 5 ? true : undefined))
+  await until('some parts', async () => ((await parts(body.id)) > 5 ? true : undefined))
   process.kill(frozen.child.pid!, 'SIGSTOP')
   const other = await startWorker(SMALL_PARTS)
   await until('a takeover', async () => (await dueOf(body.id)).some(row => row.fence > 1) || undefined)
   process.kill(frozen.child.pid!, 'SIGCONT')
-  await expectWhole(body.id)
+  await whole(body.id)
   expect([await frozen.end(), await other.end()]).toEqual([0, 0])
 })
 
 test('SIGTERM gives the lease back: the next worker goes on at once', async () => {
   const { body } = await call('POST', '/v4/exports', { body: WHOLE_YEAR })
   const first = await startWorker({ ...SMALL_PARTS, LEASE_SECONDS: '600' })
-  await until('some parts', async () => ((await partsOf(body.id)) > 2 ? true : undefined))
+  await until('some parts', async () => ((await parts(body.id)) > 2 ? true : undefined))
   expect(await first.end('SIGTERM')).toBe(0)
   expect(await dueOf(body.id)).toMatchObject([{ lease_until: null }])
   const next = await startWorker({ ...SMALL_PARTS, LEASE_SECONDS: '600' })
-  await expectWhole(body.id)
+  await whole(body.id)
   expect(await next.end('SIGINT')).toBe(0)
 })

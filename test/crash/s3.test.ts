@@ -3,7 +3,7 @@ import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { s3Storage } from '../../store/files/s3.ts'
-import { type CrashFixture, crashFixture, transactionsIn } from '../harness/crash-fixture.ts'
+import { type CrashFixture, crashFixture, endLeases, transactionsIn } from '../harness/crash-fixture.ts'
 import { finished, WHOLE_YEAR } from '../harness/exports.ts'
 import { run } from '../harness/process.ts'
 import { startS3, type TestS3 } from '../harness/s3.ts'
@@ -44,6 +44,7 @@ async function killedAt(moment: RegExp, isDone: boolean): Promise<void> {
   const worker = await run({ env: site.env('worker') })
   await moved
   await worker.end('SIGKILL')
+  await endLeases(site.database.pool)
   dead()
 }
 
