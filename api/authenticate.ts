@@ -2,7 +2,7 @@ import { findKey, type KeyOwner } from '../domain/projects/keys.ts'
 import type { Pool } from '../store/connect.ts'
 import { Problem } from './errors.ts'
 
-/** A key is looked up again after this long; with the grace of a rotation an old key works at most 10 s more. */
+/** A key is looked up again after this time. With the grace period of a rotation, an old key works at most 10 s longer. */
 const CACHE_MS = 4_000
 const CACHE_SIZE = 10_000
 const BEARER = /^bearer +([A-Za-z0-9_-]{1,200})$/i
@@ -12,30 +12,31 @@ const unauthorized = () =>
     headers: { 'WWW-Authenticate': 'Bearer' },
   })
 
-/** Header -> owner of the key, or 401. Known keys are remembered for a moment; refused ones never (their number is not ours to bound). */
+/** Header -> owner of the key, or 401. The cache has known keys only: the number of refused keys has no bound. */
 export function authenticator(pool: Pool): (header: string | undefined) => Promise<KeyOwner> {
-  const known = new Map<string, { owner: KeyOwner; until: number }>()
-  const asked = new Map<string, Promise<KeyOwner | null>>()
+  const cache = new Map<string, { owner: KeyOwner; until: number }>()
+  const lookups = new Map<string, Promise<KeyOwner | null>>()
 
-  const ask = (token: string): Promise<KeyOwner | null> => {
-    const under = asked.get(token)
-    if (under) return under
-    const answer = findKey(pool, token).finally(() => asked.delete(token))
-    asked.set(token, answer)
-    return answer
+  /** Requests with the same key share one lookup. */
+  const lookUp = (token: string): Promise<KeyOwner | null> => {
+    const running = lookups.get(token)
+    if (running) return running
+    const lookup = findKey(pool, token).finally(() => lookups.delete(token))
+    lookups.set(token, lookup)
+    return lookup
   }
 
   return async header => {
     const token = header === undefined ? undefined : BEARER.exec(header)?.[1]
     if (token === undefined) throw unauthorized()
-    const hit = known.get(token)
+    const hit = cache.get(token)
     const now = performance.now()
     if (hit && hit.until > now) return hit.owner
-    const owner = await ask(token)
-    known.delete(token)
+    const owner = await lookUp(token)
+    cache.delete(token)
     if (!owner) throw unauthorized()
-    if (known.size >= CACHE_SIZE) known.delete(known.keys().next().value!)
-    known.set(token, { owner, until: now + CACHE_MS })
+    if (cache.size >= CACHE_SIZE) cache.delete(cache.keys().next().value!)
+    cache.set(token, { owner, until: now + CACHE_MS })
     return owner
   }
 }

@@ -1,25 +1,25 @@
 import type { Server } from 'node:http'
 import type { Socket } from 'node:net'
 
-/** Requests under way are waited for this long. */
+/** `close` waits this long for requests in progress. */
 const GRACE_MS = 10_000
 
 /**
- * Makes the server's end prompt: `close` ends every connection on which no request is under way, the others with their answer.
- * (The runtime's own `closeIdleConnections` spares a connection that was opened in advance and has not carried a request yet; it would
- * hold up the end for a minute.)
+ * Makes `close` prompt: it ends every connection without a request in progress at once, and the others after their answer. The runtime's own
+ * `closeIdleConnections` leaves a connection open that a client opened in advance and has not used yet. Such a connection would delay
+ * the end by a minute.
  */
 export function promptClose(server: Server): () => Promise<void> {
-  const underway = new Map<Socket, number>()
+  const inProgress = new Map<Socket, number>()
   let isClosing = false
   const count = (socket: Socket, change: number) => {
-    const requests = (underway.get(socket) ?? 0) + change
-    underway.set(socket, requests)
+    const requests = (inProgress.get(socket) ?? 0) + change
+    inProgress.set(socket, requests)
     if (isClosing && requests === 0) socket.destroySoon()
   }
   server.on('connection', socket => {
-    underway.set(socket, 0)
-    socket.once('close', () => underway.delete(socket))
+    inProgress.set(socket, 0)
+    socket.once('close', () => inProgress.delete(socket))
   })
   server.on('request', ({ socket }, response) => {
     count(socket, 1)
@@ -35,6 +35,6 @@ export function promptClose(server: Server): () => Promise<void> {
         else resolve()
       })
       server.closeIdleConnections()
-      for (const [socket, requests] of underway) if (requests === 0) socket.destroy()
+      for (const [socket, requests] of inProgress) if (requests === 0) socket.destroy()
     })
 }

@@ -2,15 +2,15 @@ import type Koa from 'koa'
 import type { KeyOwner } from '../domain/projects/keys.ts'
 import type { Route } from './dispatch.ts'
 
-/** What the router knows of a request. `method`: the path has a route, but not with this method. */
+/** What the router finds for a request. `method`: the path has a route, but not with this method. */
 export type Match =
   | { is: 'found'; route: Route; parameters: Record<string, string> }
   | { is: 'method'; allow: string }
   | { is: 'none' }
   | { is: 'malformed' }
 
-/** What one layer of the onion leaves for the next. `operation` is the id of the operation, or `none`: a label of log and metrics. */
-export type State = { requestId: string; operation: string; match: Match; owner?: KeyOwner }
+/** What the layers of the onion tell each other. `operation`: the id of the operation, or `none`; a label of log and metrics. */
+export type RequestState = { requestId: string; operation: string; match: Match; owner?: KeyOwner }
 
-export type Context = Koa.ParameterizedContext<State>
+export type Context = Koa.ParameterizedContext<RequestState>
 export type Layer = (ctx: Context, next: Koa.Next) => Promise<void>

@@ -1,12 +1,12 @@
 import type { IncomingMessage } from 'node:http'
 
-/** What a request may still send, after its answer is known, before its connection is closed on it. */
+/** What a client may still send after the answer is known. Beyond these limits the connection is closed. */
 const MAX_BYTES = 64 * 1024 * 1024
 const MAX_MS = 10_000
 
 /**
- * Reads and drops what nobody wanted of a request's body (refused, or none expected), so that its sender gets to read the answer and
- * the connection can carry the next request. False when there is too much of it: the connection must be closed.
+ * Reads and drops the unread part of a request's body (the request is refused, or takes no body). So the client can read the answer, and the
+ * connection can carry the next request. False when the body is too large: the connection must be closed.
  */
 export function discardBody(request: IncomingMessage): Promise<boolean> {
   const announced = request.headers['content-length']

@@ -24,25 +24,25 @@ function fileName({ type, format, compression, from_timestamp, to_timestamp }: E
 
 type DownloadDeps = { pool: Pool; secrets: Secrets; storage: FileStorage }
 
-/** An erasure replaces a file once; of several at once each may. */
-const LOOKS = 5
+/** An erasure replaces a file once. Several concurrent erasures may each replace it. */
+const TRIES = 5
 
 /**
- * Wrong signature, unknown file and expired file look alike: 404. What is sent is one file, as one record names its parts. When that
- * was replaced before the first byte (without an erased user's rows) the new one is sent; later the connection breaks off, and whoever
- * goes on with `If-Range` gets the new one whole.
+ * Sends one file: the parts that one row of the database names. A wrong signature, an unknown file and an expired file all give 404. An
+ * erasure may replace the file by one without an erased user's rows. Before the first byte, the new file is sent. Later, the connection breaks off,
+ * and a client that continues with `If-Range` gets the whole new file.
  */
 export async function download(ctx: Koa.Context, deps: DownloadDeps): Promise<void> {
-  for (let look = 1; ; look++) {
+  for (let attempt = 1; ; attempt++) {
     try {
-      return await answer(ctx, deps)
+      return await sendFile(ctx, deps)
     } catch (error) {
-      if (look === LOOKS || (error as { code?: unknown }).code !== 'ENOENT') throw error
+      if (attempt === TRIES || (error as { code?: unknown }).code !== 'ENOENT') throw error
     }
   }
 }
 
-async function answer(ctx: Koa.Context, deps: DownloadDeps): Promise<void> {
+async function sendFile(ctx: Koa.Context, deps: DownloadDeps): Promise<void> {
   const id = ADDRESS.exec(ctx.path)?.[1]
   const file = id === undefined ? null : await findDownload(deps.pool, id)
   const given = new URLSearchParams(ctx.querystring).get('signature') ?? ''
@@ -76,7 +76,7 @@ async function answer(ctx: Koa.Context, deps: DownloadDeps): Promise<void> {
   ctx.length = range ? range.end - range.start + 1 : file.bytes
 }
 
-/** One range only; several, or one for another version of the file, get the whole. */
+/** One range only. A request for several ranges, or for a range of another version of the file, gets the whole file. */
 function rangeOf(ctx: Koa.Context, bytes: number, etag: string): { start: number; end: number } | undefined | 'unsatisfiable' {
   const header = ctx.get('Range')
   const condition = ctx.get('If-Range')

@@ -44,7 +44,7 @@ export type ErrorBody = { error: { type: ErrorType; code: ErrorCode; message: st
 
 const MAX_DETAILS = 100
 
-/** An answer that is an error. Thrown anywhere in the onion, answered in one place. */
+/** An answer that is an error. Any layer of the onion throws it, one layer answers it. */
 export class Problem extends Error {
   readonly status: number
   readonly body: ErrorBody
@@ -73,7 +73,7 @@ export const invalidData = (details: Detail[]): Problem =>
     { details },
   )
 
-/** What the caller is told of anything that was thrown: of our own failures only the class, never a statement, stack or address. */
+/** The answer for any thrown error. For internal failures it has only the class of the failure, never a statement, stack or address. */
 export function problemOf(error: unknown): Problem {
   if (error instanceof Problem) return error
   if (error instanceof Refusal) return new Problem(error.code, error.message, { details: error.details })

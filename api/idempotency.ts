@@ -7,13 +7,13 @@ import { invalidData, Problem, problemOf } from './errors.ts'
 
 const KEY = /^[\x20-\x7e]{1,255}$/
 
-/** The header's value, checked; undefined when there is none. */
+/** The validated value of the header; undefined without the header. */
 export function idempotencyKey(header: string | undefined): string | undefined {
   if (header === undefined || KEY.test(header)) return header
   throw invalidData([{ field: 'Idempotency-Key', message: 'must be 1 to 255 printable ASCII characters' }])
 }
 
-/** Equal JSON values give equal text, whatever the order of their keys. */
+/** Equal JSON values give equal text, in any order of their keys. */
 function canonical(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(canonical).join(',')}]`
   if (typeof value !== 'object' || value === null) return JSON.stringify(value) ?? 'null'
@@ -26,7 +26,7 @@ export const requestHash = (path: string, query: unknown, body: unknown): Buffer
     .update(canonical([path, query, body]))
     .digest()
 
-/** `user`: whom the answer is about, if anybody. */
+/** `user`: the user that the answer is about, if any. */
 export type Answered = {
   status: number
   body: string | null
@@ -34,38 +34,38 @@ export type Answered = {
   headers: Record<string, string>
   user: string | null
 }
-export type Request = { environment: Environment; operation: string; key: string; hash: Buffer; user: string | null }
+export type IdempotentRequest = { environment: Environment; operation: string; key: string; hash: Buffer; user: string | null }
 
-/** Refusals of the operation itself are kept; what a corrected or repeated request may cure is not. */
-const isKept = ({ status, body }: Problem) =>
+/** Whether a refusal is stored. A refusal of the operation is; one that a corrected or repeated request may avoid is not. */
+const isStored = ({ status, body }: Problem) =>
   [403, 404, 409, 422].includes(status) || (status === 400 && body.error.code !== 'invalid_data' && body.error.code !== 'invalid_request')
 
 /**
- * Performs the request once per key: the answer is kept in the transaction of the effect. "In progress" is the transaction's own
- * advisory lock, so a process that dies leaves the key free.
+ * Performs the request once per key: the answer is stored in the transaction of the effect. "In progress" is an advisory lock of the
+ * transaction, so a process that dies releases the key.
  */
-export async function once(tx: Tx, request: Request, perform: () => Promise<Answered>): Promise<Answered> {
+export async function once(tx: Tx, request: IdempotentRequest, perform: () => Promise<Answered>): Promise<Answered> {
   const { environment, operation, key, hash } = request
   if (!(await tryLockKey(tx, environment, operation, key))) {
     throw new Problem('idempotency_in_progress', 'a request with this Idempotency-Key is being performed', {
       headers: { 'Retry-After': '1' },
     })
   }
-  const kept = await findAnswer(tx, environment, operation, key)
-  if (kept) {
-    if (!kept.request_hash.equals(hash)) throw new Problem('idempotency_conflict', 'this Idempotency-Key was used with another request')
+  const stored = await findAnswer(tx, environment, operation, key)
+  if (stored) {
+    if (!stored.request_hash.equals(hash)) throw new Problem('idempotency_conflict', 'this Idempotency-Key was used with another request')
     return {
-      status: kept.status,
-      body: kept.body,
-      location: kept.location,
+      status: stored.status,
+      body: stored.body,
+      location: stored.location,
       headers: { 'Idempotency-Replayed': 'true' },
       user: request.user,
     }
   }
   const answered = await savepoint(tx, perform).catch((error): Answered => {
     const problem = problemOf(error)
-    if (!isKept(problem)) throw error
-    // Without a name: whoever was asked for may be erased already, and a refusal says nothing about them.
+    if (!isStored(problem)) throw error
+    // Without a user: the user may already be erased, and a refusal says nothing about the user.
     return { status: problem.status, body: JSON.stringify(problem.body), location: null, headers: problem.headers, user: null }
   })
   await keepAnswer(tx, environment, operation, key, { ...answered, request_hash: hash })

@@ -8,7 +8,7 @@ export type Metrics = HttpMetrics & RunMetrics & { text(): Promise<string>; cont
 
 const BUCKETS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30]
 
-/** One registry a process: HTTP, runs, promises overdue, the runtime. */
+/** One registry per process: HTTP, executions of jobs, overdue jobs, the runtime. */
 export function metrics(pool: Pool): Metrics {
   const registry = new Registry()
   collectDefaultMetrics({ register: registry })
@@ -21,7 +21,7 @@ export function metrics(pool: Pool): Metrics {
     buckets: BUCKETS,
     registers,
   })
-  const outcomes = new Counter({ name: 'runs_total', help: 'Executions of runs by outcome', labelNames: ['kind', 'outcome'], registers })
+  const outcomes = new Counter({ name: 'runs_total', help: 'Executions of jobs by outcome', labelNames: ['kind', 'outcome'], registers })
   const drift = driftGauges(pool, registers)
   return {
     answered(operation, status, seconds) {

@@ -6,7 +6,7 @@ import type { HttpMetrics } from './metrics.ts'
 
 const REQUEST_ID = /^[A-Za-z0-9._-]{1,128}$/
 
-/** Takes the caller's request id when it is safe to log, else makes one. */
+/** Takes the caller's request id when the id is safe to log, else creates one. */
 export const requestId: Layer = async (ctx, next) => {
   const given = ctx.req.headers['x-request-id'] as string | undefined
   ctx.state.requestId = given !== undefined && REQUEST_ID.test(given) ? given : randomUUID()
@@ -15,7 +15,7 @@ export const requestId: Layer = async (ctx, next) => {
   await next()
 }
 
-/** One log line and two metrics for each request, after its answer is known. */
+/** Writes one log line and two metrics per request, after the answer is known. */
 export const observe =
   ({ log, metrics }: { log: Logger; metrics: HttpMetrics }): Layer =>
   async (ctx, next) => {

@@ -5,15 +5,18 @@ import type { KeyOwner } from '../domain/projects/keys.ts'
 import type { Secrets } from '../domain/projects/secrets.ts'
 import type { UnverifiedPurchases, Verifiers } from '../domain/purchases/verification.ts'
 import type { OperationId } from '../schemas/generated/operations.ts'
-import type { Answer, Input } from '../schemas/operation-types.ts'
+import type { AnswerBody, Input } from '../schemas/operation-types.ts'
 import type { Pool, Tx } from '../store/connect.ts'
 
-/** What handlers need beside the request. */
+/** What handlers need besides the request. */
 export type ApiDeps = {
   pool: Pool
-  /** Connections that plan a statement once (`plansOnce`), for the hottest lists. */
+  /** Connections that plan a statement once (`plansOnce`), for the lists that are read most. */
   listing: Pool
-  /** For what an operation commits on its way while its own transaction waits: from one pool, enough of them would wait for each other. */
+  /**
+   * For what an operation commits while its own transaction is open. From one pool, enough such operations would wait for each other's
+   * connections.
+   */
   stepping: Pool
   secrets: Secrets
   publicUrl: string
@@ -21,29 +24,32 @@ export type ApiDeps = {
   /** Clients of the stores that can be asked about a purchase. */
   verifiers: Verifiers
   backtests: BacktestTurns
-  /** The way to the providers of integrations, for tests and probes. */
+  /** Sends tests and probes to the providers of integrations. */
   probe: IntegrationProbe
 }
 
-export type Reply<Id extends OperationId> = { body: Answer<Id>; headers?: Record<string, string> }
-/** `trail`: what the audit entry of this request says about who and where. */
+/** Headers of an answer with secrets. */
+export const NO_STORE = { 'Cache-Control': 'no-store' }
+
+export type Reply<Id extends OperationId> = { body: AnswerBody<Id>; headers?: Record<string, string> }
+/** `trail`: what the audit entry of this request says about the actor, the project and the operation. */
 type Caller = Pick<KeyOwner, 'project' | 'environment' | 'environmentKind'> & { trail: Trail & { environment: number } }
 type Call<Id extends OperationId> = Input<Id> & Caller & { deps: ApiDeps }
 type Handler<Id extends OperationId, Db> = (call: Call<Id> & Db) => Promise<Reply<Id>>
 
-export type Operation<Id extends OperationId = OperationId> =
+export type ApiOperation<Id extends OperationId = OperationId> =
   | { id: Id; mode: 'pool'; handle: Handler<Id, { db: Pool }>; headers: Record<string, string> }
   | {
       id: Id
       mode: 'transaction'
-      /** What must be asked of others before the transaction begins, because it may take long. */
+      /** Asks other systems before the transaction begins, because their answer may take long. */
       prepare: ((call: Call<Id> & { db: Pool }) => Promise<unknown>) | null
       handle: (call: Call<Id> & { tx: Tx; prepared: never }) => Promise<Reply<Id>>
       headers: Record<string, string>
     }
 
-/** An operation that reads, or sees to its own transaction. */
-export const onPool = <Id extends OperationId>(id: Id, handle: Handler<Id, { db: Pool }>): Operation<Id> => ({
+/** An operation that reads, or begins its own transaction. */
+export const onPool = <Id extends OperationId>(id: Id, handle: Handler<Id, { db: Pool }>): ApiOperation<Id> => ({
   id,
   mode: 'pool',
   handle,
@@ -51,19 +57,19 @@ export const onPool = <Id extends OperationId>(id: Id, handle: Handler<Id, { db:
 })
 
 /**
- * An operation whose effects are one transaction, the stored idempotent answer included. `headers` go out with every success,
- * replays too.
+ * An operation whose effects and stored idempotent answer are one transaction. `headers` go out with every success, also with a
+ * replayed one.
  */
 export const inTransaction = <Id extends OperationId>(
   id: Id,
   handle: Handler<Id, { tx: Tx }>,
   headers: Record<string, string> = {},
-): Operation<Id> => ({ id, mode: 'transaction', prepare: null, handle, headers })
+): ApiOperation<Id> => ({ id, mode: 'transaction', prepare: null, handle, headers })
 
-/** The same, with something to be asked of others first, outside of the transaction: the handler gets it as `prepared`. */
+/** The same, after `prepare` has asked other systems outside of the transaction. The handler gets the result as `prepared`. */
 export const preparedTransaction = <Id extends OperationId, Prepared>(
   id: Id,
   prepare: (call: Call<Id> & { db: Pool }) => Promise<Prepared>,
   handle: Handler<Id, { tx: Tx; prepared: Prepared }>,
   headers: Record<string, string> = {},
-): Operation<Id> => ({ id, mode: 'transaction', prepare, handle, headers })
+): ApiOperation<Id> => ({ id, mode: 'transaction', prepare, handle, headers })

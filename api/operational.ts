@@ -17,7 +17,7 @@ export type OperationalDeps = { pool: Pool; secrets: Secrets; storage: FileStora
 const DESCRIPTION = new URL('../schemas/generated/openapi.json', import.meta.url)
 const DOCS = new URL('../web/docs/', import.meta.url)
 const SWAGGER = pathToFileURL(createRequire(import.meta.url).resolve('swagger-ui-dist/swagger-ui.css'))
-/** All files that the reference page loads. It loads nothing from other servers. */
+/** All files of the reference page. The page loads nothing from other servers. */
 const PAGE: Record<string, URL> = {
   '/docs': new URL('index.html', DOCS),
   '/docs/page.js': new URL('page.js', DOCS),
@@ -33,13 +33,13 @@ const POLICY = "default-src 'self'; style-src 'self' 'unsafe-inline'; img-src 's
 
 type Handler = (ctx: Koa.Context) => Promise<void>
 
-/** The figures of `/readyz`: sums, then their parts by kind of job and by consumer. */
+/** The figures of `/readyz`: sums, and their parts by kind of job and by consumer. */
 function figures({ late, lag, setAside, orphans }: Drift) {
-  const some = late.filter(({ overdue }) => overdue > 0)
+  const kinds = late.filter(({ overdue }) => overdue > 0)
   return {
-    overdue: some.reduce((sum, { overdue }) => sum + overdue, 0),
-    oldest_overdue_seconds: Math.round(Math.max(0, ...some.map(({ oldest_seconds }) => oldest_seconds))),
-    overdue_by_kind: Object.fromEntries(some.map(({ kind, overdue }) => [kind, overdue])),
+    overdue: kinds.reduce((sum, { overdue }) => sum + overdue, 0),
+    oldest_overdue_seconds: Math.round(Math.max(0, ...kinds.map(({ oldest_seconds }) => oldest_seconds))),
+    overdue_by_kind: Object.fromEntries(kinds.map(({ kind, overdue }) => [kind, overdue])),
     abandoned: late.reduce((sum, { abandoned }) => sum + abandoned, 0),
     orphans,
     consumer_lag_seconds: Object.fromEntries(lag.map(({ consumer, seconds }) => [consumer, Math.round(seconds)])),
@@ -47,7 +47,7 @@ function figures({ late, lag, setAside, orphans }: Drift) {
   }
 }
 
-/** Answers the addresses that are no operations and need no key. All other requests go on to the API. */
+/** Answers the addresses that are not operations and need no key. All other requests go on to the API. */
 export function operationalRoutes(deps: OperationalDeps): Koa.Middleware {
   const { pool, metrics } = deps
   const description = readFile(DESCRIPTION, 'utf8')
@@ -80,11 +80,11 @@ export function operationalRoutes(deps: OperationalDeps): Koa.Middleware {
     }
 
   return async (ctx, next) => {
-    const asked = ctx.method === 'GET' || ctx.method === 'HEAD'
+    const isRead = ctx.method === 'GET' || ctx.method === 'HEAD'
     const file = PAGE[ctx.path]
     const handler = Object.hasOwn(fixed, ctx.path) ? fixed[ctx.path] : file && page(file)
-    if (asked && handler) await handler(ctx)
-    else if (asked && ctx.path.startsWith('/files/')) await download(ctx, deps)
+    if (isRead && handler) await handler(ctx)
+    else if (isRead && ctx.path.startsWith('/files/')) await download(ctx, deps)
     else await next()
   }
 }

@@ -2,30 +2,30 @@ import { createHash, timingSafeEqual } from 'node:crypto'
 import type Koa from 'koa'
 import { Problem } from './errors.ts'
 
-/** `pages`: what is shown under the address `at`, put together elsewhere. */
+/** `pages` answers all addresses below `at`. */
 export type OperatorDeps = { operator?: { at: string; password: string; pages: Koa.Middleware } | undefined }
 
-/** Its own files only, as far as the board can do with that: it writes style into its elements. */
+/** Allows files of this origin only. Inline styles are allowed because the board writes styles into its elements. */
 const POLICY =
   "default-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data: blob:; object-src 'none'; base-uri 'self'; form-action 'none'; frame-ancestors 'none'"
 
 const digest = (text: string) => createHash('sha256').update(text).digest()
 
-/** The password out of `Authorization: Basic …`, whatever the name. */
+/** The password of `Authorization: Basic …`; the name does not matter. */
 function passwordIn(header: string): string | undefined {
   const encoded = /^Basic +([A-Za-z0-9+/]+=*) *$/i.exec(header)?.[1]
   return encoded && /^[^:]*:(.*)$/s.exec(Buffer.from(encoded, 'base64').toString('utf8'))?.[1]
 }
 
-/** The operator's pages, behind a password that is no key of any project. Without one there are no such addresses. */
+/** The operator's pages, behind a password that is not a key of a project. Without a password these addresses do not exist. */
 export function operatorRoutes({ operator }: OperatorDeps): Koa.Middleware {
   if (!operator) return (_ctx, next) => next()
   const { at, password, pages } = operator
-  const wanted = digest(password)
+  const expected = digest(password)
   return async (ctx, next) => {
     if (ctx.path !== at && !ctx.path.startsWith(`${at}/`)) return next()
     const given = passwordIn(ctx.get('Authorization'))
-    if (given === undefined || !timingSafeEqual(digest(given), wanted)) {
+    if (given === undefined || !timingSafeEqual(digest(given), expected)) {
       const headers = { 'WWW-Authenticate': 'Basic realm="Perennial operator", charset="UTF-8"' }
       throw new Problem('control_unauthorized', 'the password of the operator is needed', { headers })
     }

@@ -1,4 +1,4 @@
-/** The three ways in which v4 lists end a page; each handler asks for one row more than it shows. */
+/** The three kinds of v4 lists. Each handler reads one row more than it shows, to know whether rows follow. */
 
 type Page<Url, Item, Row> = { url: Url; rows: Row[]; limit: number; item: (row: Row) => Item }
 
@@ -10,14 +10,14 @@ export const offsetPage = <const Url extends string, Item, Row>({ url, rows, lim
   has_more: rows.length > limit,
 })
 
-/** `limit` with `starting_after`: next_cursor, only when there is more, is the id of the last row. */
+/** `limit` with `starting_after`: next_cursor is the id of the last row, present only when rows follow. */
 export function cursorPage<const Url extends string, Item extends { id: string }, Row>(page: Page<Url, Item, Row>) {
   const list = offsetPage(page)
   const last = list.data.at(-1)
   return list.has_more && last ? { ...list, next_cursor: last.id } : list
 }
 
-/** Everything at once. */
+/** All rows at once. */
 export const fullList = <const Url extends string, Item>(url: Url, data: Item[]) => ({
   object: 'list' as const,
   url,
@@ -25,5 +25,5 @@ export const fullList = <const Url extends string, Item>(url: Url, data: Item[])
   has_more: false as const,
 })
 
-/** A cursor that names no row of the list: the first page was given. */
+/** Tells the caller that the cursor names no row of the list and the answer is the first page. */
 export const restartedHeader = (restarted: boolean): Record<string, string> => (restarted ? { 'X-Qon-Pagination-Restarted': 'true' } : {})

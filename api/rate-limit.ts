@@ -1,16 +1,16 @@
 import { Problem } from './errors.ts'
 
-/** `perSecond` 0: off. */
+/** `perSecond` 0 switches the limit off. */
 export type RateLimit = { perSecond: number; burst: number }
 
 type Bucket = { tokens: number; at: number }
 
-/** Whole numbers as the headers want them: size, tokens left, seconds until full. */
+/** The whole numbers of the headers: size, tokens left, seconds until the bucket is full. */
 export type Allowance = { limit: number; remaining: number; reset: number }
 
 /**
- * Token buckets, one per key, of this process. Throws 429 when the bucket has less than `tokens` (0: only looks); null while the limit
- * is off. `clock` in milliseconds, monotonic.
+ * Token buckets of this process, one per key. Throws 429 when the bucket has fewer than `tokens` tokens (0 reads without taking); null while the
+ * limit is off. `clock`: monotonic, in milliseconds.
  */
 export function rateLimiter(
   { perSecond, burst }: RateLimit,

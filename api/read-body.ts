@@ -8,7 +8,7 @@ const JSON_TYPE = /^application\/json\s*(;|$)/i
 const tooLarge = (limit: number) => new Problem('invalid_request', `the body is larger than ${limit} bytes`, { status: 413 })
 const wrongType = (message: string) => new Problem('invalid_request', message, { status: 415 })
 
-/** The parsed JSON of a request, `{}` when it has no body. `limit` in bytes. */
+/** The parsed JSON of a request, `{}` without a body. `limit` in bytes. */
 export async function readBody(request: IncomingMessage, limit: number): Promise<unknown> {
   const length = request.headers['content-length']
   const isChunked = request.headers['transfer-encoding'] !== undefined

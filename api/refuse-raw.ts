@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto'
 import type { Server } from 'node:http'
 
-/** The limit for request line and headers together. */
+/** The limit of request line and headers together. */
 export const HEADER_BYTES = 16 * 1024
 
-/** Gives Node's own refusals (malformed or oversized headers) the shape of every other error. No layer of the API sees such a request. */
+/** Answers malformed or oversized headers in the shape of every other error. Node refuses such a request before any layer of the API. */
 export function refuseRaw(server: Server): void {
   server.on('clientError', (error: NodeJS.ErrnoException, socket) => {
     if (!socket.writable || error.code === 'ECONNRESET') return void socket.destroy()

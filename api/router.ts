@@ -10,21 +10,21 @@ const RESOURCE = /^\/[^/]+\/[^/]+/
 const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE']
 
 /**
- * Leaves the match in the state and always goes on, because a caller without a key learns nothing about the routes: 401 comes before 404
- * and 405. A router of @koa/router tests every route that it has, one regular expression after the other. So each resource has a router
- * of its own, and the map finds it: a request tests at most 13 routes, not all 125.
+ * Stores the match in the state and always calls the next layer: a caller without a key must not learn about the routes, so 401 comes before
+ * 404 and 405. A router of @koa/router tests all its routes, one regular expression after the other. So each resource has its own router,
+ * and a map finds it: a request tests at most 13 routes, not all 125.
  */
 export function router(routes: readonly Route[]): Layer {
   const resources = new Map<string, Resource>()
-  for (const [prefix, own] of Map.groupBy(routes, ({ description }) => prefixOf(description.path)))
-    resources.set(prefix, resourceRouter(own))
+  for (const [prefix, members] of Map.groupBy(routes, ({ description }) => prefixOf(description.path)))
+    resources.set(prefix, resourceRouter(members))
 
   return async (ctx, next) => {
     const path = canonical(ctx.path)
     ctx.state.match = { is: path === null ? 'malformed' : 'none' }
     const resource = path === null ? undefined : resources.get(prefixOf(path))
     if (!resource) return next()
-    // @koa/router looks for this path instead of `ctx.path`.
+    // @koa/router matches this path instead of `ctx.path`.
     ctx.newRouterPath = path
     await resource(ctx, next)
   }
@@ -60,13 +60,13 @@ function literalsFirst(a: Route, b: Route): number {
   return one! < other! ? -1 : one! > other! ? 1 : 0
 }
 
-/** Optional parameters: an empty segment belongs to the route, and validation refuses it with the name of its field. */
+/** The parameters are optional: an empty segment matches the route, and validation refuses it with the name of its field. */
 const patternOf = (path: string): string => path.replaceAll(/\{(\w+)\}/g, '{:$1}')
 
 const parametersOf = (names: string[], given: Record<string, string>): Record<string, string> =>
   Object.fromEntries(names.map(name => [name, given[name] ?? '']))
 
-/** `layers`: the routes of this path, whatever their methods. */
+/** `layers`: the routes of this path, with any method. */
 function unmatched(layers: { methods: string[] }[] = []): Match {
   const known = new Set(layers.flatMap(({ methods }) => methods))
   if (known.size === 0) return { is: 'none' }
@@ -74,7 +74,7 @@ function unmatched(layers: { methods: string[] }[] = []): Match {
 }
 
 /**
- * Percent-encodes every segment in one way, because @koa/router compares paths as they are sent: `/v4/%65vents` is `/v4/events`.
+ * Percent-encodes every segment in one way (`/v4/%65vents` is `/v4/events`), because @koa/router compares paths as the client sends them.
  * Null: the encoding is malformed, or the bytes are not UTF-8.
  */
 function canonical(path: string): string | null {

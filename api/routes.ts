@@ -1,21 +1,17 @@
 import { descriptions, type OperationId } from '../schemas/generated/operations.ts'
 import type { Route } from './dispatch.ts'
-import type { Operation } from './operation.ts'
+import type { ApiOperation } from './operation.ts'
 import * as auditLog from './v4/audit-log.ts'
-import * as automationBacktest from './v4/automation-backtest.ts'
 import * as automationRuns from './v4/automation-runs.ts'
 import * as automations from './v4/automations.ts'
 import * as customers from './v4/customers.ts'
 import * as entitlements from './v4/entitlements.ts'
 import * as events from './v4/events.ts'
-import * as experimentGroups from './v4/experiment-groups.ts'
 import * as experiments from './v4/experiments.ts'
 import * as experimentsSummary from './v4/experiments-summary.ts'
 import * as exports_ from './v4/exports.ts'
-import * as identities from './v4/identities.ts'
 import * as integrationConfig from './v4/integration-config.ts'
 import * as integrationDeliveries from './v4/integration-deliveries.ts'
-import * as integrationTest from './v4/integration-test.ts'
 import * as integrations from './v4/integrations.ts'
 import * as ledger from './v4/ledger.ts'
 import * as offerings from './v4/offerings.ts'
@@ -23,37 +19,27 @@ import * as products from './v4/products.ts'
 import * as projectSettings from './v4/project-settings.ts'
 import * as purchases from './v4/purchases.ts'
 import * as pushes from './v4/pushes.ts'
-import * as evaluation from './v4/remote-configuration-evaluation.ts'
-import * as remoteConfigurationPayloads from './v4/remote-configuration-payloads.ts'
-import * as remoteConfigurationUsers from './v4/remote-configuration-users.ts'
 import * as remoteConfigurations from './v4/remote-configurations.ts'
-import * as reportRuns from './v4/scheduled-report-runs.ts'
 import * as scheduledReports from './v4/scheduled-reports.ts'
 import * as screens from './v4/screens.ts'
 import * as segments from './v4/segments.ts'
-import * as storeConfigs from './v4/store-configs.ts'
 import * as testClock from './v4/test-clock.ts'
 import * as userEntitlements from './v4/user-entitlements.ts'
-import * as userProperties from './v4/user-properties.ts'
 import * as users from './v4/users.ts'
 
-/** One operation for each entry of the description. A missing operation, or one of the wrong type, fails the type check. */
-const operations: { [Id in OperationId]: Operation<Id> } = {
+/** One operation per entry of the description. A missing operation, or one of the wrong type, fails the type check. */
+const operations: { [Id in OperationId]: ApiOperation<Id> } = {
   ...auditLog,
-  ...automationBacktest,
   ...automationRuns,
   ...automations,
   ...customers,
   ...entitlements,
   ...events,
-  ...experimentGroups,
   ...experimentsSummary,
   ...experiments,
   ...exports_,
-  ...identities,
   ...integrationConfig,
   ...integrationDeliveries,
-  ...integrationTest,
   ...integrations,
   ...ledger,
   ...offerings,
@@ -61,19 +47,13 @@ const operations: { [Id in OperationId]: Operation<Id> } = {
   ...projectSettings,
   ...purchases,
   ...pushes,
-  ...evaluation,
-  ...remoteConfigurationPayloads,
-  ...remoteConfigurationUsers,
   ...remoteConfigurations,
-  ...reportRuns,
   ...scheduledReports,
   ...screens,
   ...segments,
-  ...storeConfigs,
   ...testClock,
   ...userEntitlements,
-  ...userProperties,
   ...users,
 }
 
-export const routes: Route[] = descriptions.map(description => ({ description, operation: operations[description.id] as Operation }))
+export const routes: Route[] = descriptions.map(description => ({ description, operation: operations[description.id] as ApiOperation }))

@@ -3,7 +3,7 @@ import Koa from 'koa'
 import type { Logger } from 'pino'
 import { authenticator } from './authenticate.ts'
 import { promptClose } from './close.ts'
-import type { Context, Layer, Match, State } from './context.ts'
+import type { Context, Layer, Match, RequestState } from './context.ts'
 import { type AnswerCheck, dispatch, type Route } from './dispatch.ts'
 import { invalidData, Problem, problemOf } from './errors.ts'
 import type { HttpMetrics } from './metrics.ts'
@@ -26,9 +26,9 @@ export type ServerDeps = ApiDeps &
     checkAnswer: AnswerCheck
   }
 
-type App = Koa<State, { state: State }>
+type App = Koa<RequestState, { state: RequestState }>
 
-/** The layers that a request passes, in order. Failures stand inside of the log, so that the log shows the status of the answer. */
+/** The layers that a request passes, in order. `failures` stands inside `observe`, so the log shows the status of the answer. */
 export function application(deps: ServerDeps): App {
   const app: App = new Koa()
   app.silent = true
@@ -44,11 +44,11 @@ export function application(deps: ServerDeps): App {
     limitRate(deps),
     answer(deps),
   ]
-  for (const layer of layers) app.use(layer as Koa.Middleware<State, { state: State }>)
+  for (const layer of layers) app.use(layer as Koa.Middleware<RequestState, { state: RequestState }>)
   return app
 }
 
-/** The only catch: everything that is thrown becomes the one shape of errors. */
+/** The only catch: every thrown error gets the one shape of errors. */
 const failures =
   ({ log }: ServerDeps): Layer =>
   async (ctx, next) => {
@@ -65,7 +65,7 @@ const failures =
 
 const API = /^\/v[34](\/|$)/
 
-/** Outside of the API there is nothing to protect: 404, with or without a key. */
+/** An address outside of the API needs no protection: 404, with or without a key. */
 const apiOnly: Layer = async (ctx, next) => {
   if (!API.test(ctx.path)) throw new Problem('invalid_request', 'no such address', { status: 404 })
   await next()
@@ -79,7 +79,7 @@ function authenticate({ pool }: ServerDeps): Layer {
   }
 }
 
-/** A request without a route takes no token. Its answer shows what is left, like every authenticated answer. */
+/** A request without a route takes no token. Its answer shows the remaining tokens, like every authenticated answer. */
 function limitRate(deps: ServerDeps): Layer {
   const take = { secret: rateLimiter(deps.rateLimit), project: rateLimiter(deps.projectRateLimit) }
   return async (ctx, next) => {

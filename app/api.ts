@@ -12,19 +12,19 @@ import type { Config } from './config.ts'
 import { QUEUES_PAGE, redisPrefix, warnOfRedis } from './queue.ts'
 import type { Resources } from './resources.ts'
 
-export type Served = Listening & { url: string; countOutcome: (kind: string, outcome: string) => void }
+export type ServedApi = Listening & { url: string; countOutcome: (kind: string, outcome: string) => void }
 
-/** The API of this process, on a port. */
-export async function serve(config: Config, log: Logger, ground: Resources): Promise<Served> {
-  const { url: databaseUrl, pool, secrets, storage } = ground
-  const measured = metrics(pool)
+/** Serves the API of this process on a port. */
+export async function serve(config: Config, log: Logger, resources: Resources): Promise<ServedApi> {
+  const { url: databaseUrl, pool, secrets, storage } = resources
+  const measurements = metrics(pool)
   const checkAnswer = answerCheck({ share: config.answerCheckShare, onMismatch: 'log', log })
   const { rateLimit, projectRateLimit, allowPrivateNetwork } = config
   const listing = connect({ url: databaseUrl, name: 'perennial-listing', plansOnce: true })
   const stepping = connect({ url: databaseUrl, name: 'perennial-stepping', max: 2 })
-  const out = outgoing({ allowPrivateNetwork })
-  const board = operatorBoard(config, log, ground)
-  const closeAll = () => Promise.all([listing.end(), stepping.end(), out.close(), board?.close()])
+  const requests = outgoing({ allowPrivateNetwork })
+  const board = operatorBoard(config, log, resources)
+  const closeAll = () => Promise.all([listing.end(), stepping.end(), requests.close(), board?.close()])
   const deps = {
     pool,
     listing,
@@ -32,7 +32,7 @@ export async function serve(config: Config, log: Logger, ground: Resources): Pro
     secrets,
     storage,
     log,
-    metrics: measured,
+    metrics: measurements,
     rateLimit,
     projectRateLimit,
     checkAnswer,
@@ -40,7 +40,7 @@ export async function serve(config: Config, log: Logger, ground: Resources): Pro
     unverifiedPurchases: config.unverifiedPurchases,
     verifiers: {},
     backtests: backtestTurns(),
-    probe: integrationProbe({ outgoing: out, allowPrivateNetwork }),
+    probe: integrationProbe({ outgoing: requests, allowPrivateNetwork }),
     operator: board && { at: QUEUES_PAGE, password: board.password, pages: board.show },
   }
   const server = await listen(deps, config.port).catch(async error => {
@@ -48,12 +48,12 @@ export async function serve(config: Config, log: Logger, ground: Resources): Pro
     throw error
   })
   const url = `http://localhost:${server.port}`
-  // The port may have been chosen by the system.
+  // With PORT=0 the system chooses the port.
   deps.publicUrl ||= url
   return {
     port: server.port,
     url,
-    countOutcome: measured.outcome,
+    countOutcome: measurements.outcome,
     async close() {
       await server.close()
       await closeAll()
@@ -61,17 +61,17 @@ export async function serve(config: Config, log: Logger, ground: Resources): Pro
   }
 }
 
-/** The pages that show the queues. Loaded and connected when somebody looks at them for the first time: most processes never need it. */
-function operatorBoard({ redisUrl, operatorPassword }: Config, log: Logger, ground: Resources) {
+/** The operator's pages of the queues. They are loaded and connected at the first request, because most processes never need them. */
+function operatorBoard({ redisUrl, operatorPassword }: Config, log: Logger, resources: Resources) {
   if (!redisUrl || !operatorPassword) return undefined
-  let made: Promise<BullBoard> | undefined
-  const make = async () => {
+  let board: Promise<BullBoard> | undefined
+  const load = async () => {
     const { bullBoard } = await import('../workers/bull-board.ts')
-    return bullBoard({ url: redisUrl, prefix: redisPrefix(ground), at: QUEUES_PAGE, onError: warnOfRedis(log) })
+    return bullBoard({ url: redisUrl, prefix: redisPrefix(resources), at: QUEUES_PAGE, onError: warnOfRedis(log) })
   }
   const show: Koa.Middleware = async (ctx, next) => {
-    made ??= make()
-    await (await made).show(ctx, next)
+    board ??= load()
+    await (await board).show(ctx, next)
   }
-  return { password: operatorPassword, show, close: async () => (await made)?.close() }
+  return { password: operatorPassword, show, close: async () => (await board)?.close() }
 }

@@ -14,9 +14,9 @@ export type Config = {
   dataDir: string
   /** Absent: the embedded Postgres in dataDir. */
   databaseUrl: string | undefined
-  /** Absent: the queue is kept in the database. */
+  /** Absent: pg-boss on the database. */
   redisUrl: string | undefined
-  /** Opens the operator's pages; absent: there are none. */
+  /** The password of the operator's pages; absent: these pages do not exist. */
   operatorPassword: string | undefined
   role: Role
   appSecret: string | undefined
@@ -25,11 +25,11 @@ export type Config = {
   rateLimit: RateLimit
   projectRateLimit: RateLimit
   unverifiedPurchases: UnverifiedPurchases
-  /** Outgoing calls may reach private and loopback addresses, and `http`. */
+  /** Outgoing calls may reach private and loopback addresses, and may use `http`. */
   allowPrivateNetwork: boolean
-  /** Sends the e-mails of environments that have no `email` integration. */
+  /** The mail server for environments without an `email` integration. */
   mail: InstallationMail | undefined
-  /** Where export files go; absent: a folder in dataDir. */
+  /** The bucket for export files; absent: a folder in dataDir. */
   s3: S3Options | undefined
   leaseMs: number
   exportPartRows: number
@@ -37,16 +37,16 @@ export type Config = {
   logLevel: string
 }
 
-/** The message is the one line that is printed before exit 1. */
+/** The program prints the message as one line and exits with 1. */
 export class ConfigError extends Error {}
 
 type Env = Record<string, string | undefined>
 
-const OF_S3 = ['S3_REGION', 'S3_ENDPOINT', 'S3_PREFIX', 'S3_ACCESS_KEY_ID', 'S3_SECRET_ACCESS_KEY', 'S3_FORCE_PATH_STYLE']
+const S3_VARIABLES = ['S3_REGION', 'S3_ENDPOINT', 'S3_PREFIX', 'S3_ACCESS_KEY_ID', 'S3_SECRET_ACCESS_KEY', 'S3_FORCE_PATH_STYLE']
 const LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']
 const ROLES: Role[] = ['all', 'api', 'worker']
 
-/** Reads the environment; throws ConfigError naming the variable, its value (unless secret) and what it should be. */
+/** Reads the environment. Throws ConfigError with the variable, its value (unless it is secret) and the rule. */
 export function readConfig(env: Env): Config {
   const text = (name: string) => env[name] || undefined
 
@@ -90,7 +90,7 @@ export function readConfig(env: Env): Config {
 
   const s3 = (): S3Options | undefined => {
     const bucket = text('S3_BUCKET')
-    const lonely = OF_S3.find(name => text(name) !== undefined)
+    const lonely = S3_VARIABLES.find(name => text(name) !== undefined)
     if (bucket === undefined && lonely) throw new ConfigError(`${lonely} needs S3_BUCKET, the bucket for export files`)
     if (bucket === undefined) return undefined
     const [accessKeyId, secretAccessKey] = [text('S3_ACCESS_KEY_ID'), text('S3_SECRET_ACCESS_KEY')]
@@ -103,7 +103,7 @@ export function readConfig(env: Env): Config {
       endpoint,
       prefix: text('S3_PREFIX') ?? 'exports/',
       credentials: accessKeyId && secretAccessKey ? { accessKeyId, secretAccessKey } : undefined,
-      // Few servers of one's own have a name for every bucket.
+      // Few self-hosted S3 servers have a host name for every bucket.
       forcePathStyle: oneOf('S3_FORCE_PATH_STYLE', ['true', 'false'], endpoint ? 'true' : 'false') === 'true',
     }
   }
@@ -111,7 +111,7 @@ export function readConfig(env: Env): Config {
   const smtpUrl = url('SMTP_URL', ['smtp:', 'smtps:'])
   const smtpFrom = text('SMTP_FROM')
   if (smtpUrl && !(smtpFrom && hostOf(smtpFrom)))
-    throw new ConfigError('SMTP_URL needs SMTP_FROM, whom e-mails are from: an address, or a name and <address>')
+    throw new ConfigError('SMTP_URL needs SMTP_FROM, the sender of e-mails: an address, or a name and <address>')
 
   const perSecond = number('RATE_LIMIT_PER_SECOND', 1000, 0, 1_000_000, false)
   const projectPerSecond = number('RATE_LIMIT_PROJECT_PER_SECOND', 0, 0, 1_000_000, false)

@@ -4,16 +4,16 @@ import { DataDirRefused } from '../store/embedded/start.ts'
 import { SchemaRefused } from '../store/migrate.ts'
 import { ConfigError } from './config.ts'
 
-const OURS = [ConfigError, Refusal, DumpRefused, DataDirRefused, SchemaRefused]
+const EXPECTED = [ConfigError, Refusal, DumpRefused, DataDirRefused, SchemaRefused]
 const NO_DATABASE = /^(ECONNREFUSED|ENOTFOUND|EAI_AGAIN|ETIMEDOUT|ECONNRESET|28P01|28000|3D000|42501|57P03)$/
 const NO_FILE = /^(EACCES|EPERM|EROFS|ENOSPC|EDQUOT|ENOTDIR|EISDIR|ENOENT|EEXIST|EIO)$/
 
-/** What the operator is told in one line; undefined for a fault of the program, which is shown with its stack. */
+/** One line for the operator; undefined for a fault of the program, which is printed with its stack. */
 export function operatorLine(error: unknown): string | undefined {
-  if (OURS.some(kind => error instanceof kind)) return (error as Error).message
+  if (EXPECTED.some(kind => error instanceof kind)) return (error as Error).message
   const { code, message, port } = (error ?? {}) as { code?: unknown; message?: string; port?: number }
   if (typeof code !== 'string') return undefined
   if (code === 'EADDRINUSE') return `port ${port} is taken: set PORT to another one (0 picks a free one)`
-  if (NO_DATABASE.test(code)) return `the database does not take us: ${message || code}`
+  if (NO_DATABASE.test(code)) return `the database refuses the connection: ${message || code}`
   return NO_FILE.test(code) ? message : undefined
 }

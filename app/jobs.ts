@@ -26,17 +26,17 @@ import { startGate } from '../workflows/scheduled-report/start-gate.ts'
 
 export type JobsDeps = {
   pool: Pool
-  /** Its connections plan a statement once (`plansOnce`): for what all runs and deliveries do, again and again. */
+  /** Connections that plan a statement once (`plansOnce`), for the statements of every run and delivery. */
   planned: Pool
-  /** Its connections plan once and join by hashing (`hashes`): for records of many runs. */
+  /** Connections that plan once and join by hashing (`hashes`), for records of many runs. */
   recording: Pool
   secrets: Secrets
   storage: FileStorage
   outgoing: Outgoing
-  /** For what goes out by other ways than `outgoing`. */
+  /** For calls that do not use `outgoing`: e-mail and the destinations of reports. */
   allowPrivateNetwork: boolean
   mail: InstallationMail | undefined
-  /** The service's own address, which links to files begin with. */
+  /** The service's own address, the beginning of links to files. */
   publicUrl: string
   partRows: number
   policies: Policies
@@ -45,19 +45,19 @@ export type JobsDeps = {
 
 type Jobs = { handlers: JobHandler[]; timers: Timer[]; consumers: Consumer[] }
 
-/** Everything that the service promises to do over time, and who does it: what a worker process turns. */
+/** The registry of jobs: every kind of job with its handler, every timer and every consumer of the log. A worker process executes them. */
 export function jobs(deps: JobsDeps): Jobs {
   const { pool, planned, recording, secrets, storage, outgoing, mail, publicUrl, partRows, policies, at = NOWHERE } = deps
   const guard = { allowPrivateNetwork: deps.allowPrivateNetwork }
   const tokens = googleTokens(outgoing)
   const destinations = reportDestinations({ outgoing, guard, tokens })
-  const starts = startGate()
+  const gate = startGate()
   const workflows = [
     exportWorkflow({ pool, storage, partRows }),
     exportRetention({ storage }),
     eraseExport({ pool, storage }),
     scheduledReport,
-    reportFile({ pool, storage, partRows }, starts),
+    reportFile({ pool, storage, partRows }, gate),
     reportDelivery({ pool, storage, secrets, publicUrl, destinations }),
   ]
   const effects = {
@@ -73,7 +73,7 @@ export function jobs(deps: JobsDeps): Jobs {
     timers: TIMERS.map(({ kind, fire, fireTogether }) => ({
       kind,
       fire: id => fire(pool, id),
-      ...(fireTogether && { fireTogether: ids => starts.during(() => fireTogether(pool, ids)) }),
+      ...(fireTogether && { fireTogether: ids => gate.during(() => fireTogether(pool, ids)) }),
     })),
     consumers: CONSUMERS,
   }

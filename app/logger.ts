@@ -1,6 +1,6 @@
 import { type Logger, pino } from 'pino'
 
-/** JSON lines on standard output, written in blocks. What could carry a secret is never given to it; these names are cut all the same. */
+/** JSON lines on standard output, written in blocks. No caller logs a secret; these fields are redacted as a second protection. */
 export function logger(level: string): Logger {
   return pino(
     {

@@ -13,19 +13,19 @@ function greet({ url, keys }: Perennial, config: Config): void {
   say('', `Perennial is ready at ${url}`, `  API reference   ${url}/docs`)
   if (config.role !== 'api') say(`  Queue           ${queueLine(config)}`)
   if (config.s3) say(`  Export files    S3 bucket ${config.s3.bucket}`)
-  if (config.redisUrl && config.operatorPassword) say(`  Rings           ${url}${QUEUES_PAGE}`)
+  if (config.redisUrl && config.operatorPassword) say(`  Queue page      ${url}${QUEUES_PAGE}`)
   if (keys) {
     say(
       `  Secret Key      ${keys.secretKey}`,
       `  Sandbox key     test_${keys.secretKey}`,
       `  Project Key     ${keys.projectKey}`,
-      '  (shown this once: keep them)',
+      '  (shown only once: keep them)',
     )
   }
   say('', 'First request:', `  curl -H 'Authorization: Bearer ${keys?.secretKey ?? 'YOUR_SECRET_KEY'}' ${url}/v4/events`, '')
 }
 
-/** Within that two signals are one wish. */
+/** Two signals within this time are one request to stop. */
 const SAME_MS = 1_000
 
 async function main(): Promise<void> {
@@ -35,8 +35,8 @@ async function main(): Promise<void> {
   let askedAt = 0
   let perennial: Perennial | undefined
   const stop = (signal: string) => {
-    // Asked twice: whoever waits at the keyboard wants it now. Leases run out by themselves. One Ctrl-C may arrive twice: from the
-    // terminal, which asks all of its processes, and from npm, which passes on what it was asked.
+    // A second request to stop ends the process at once. Leases expire by themselves. One Ctrl-C may arrive twice: from the terminal, which
+    // signals all its processes, and from npm, which forwards the signal.
     if (stopped.signal.aborted && performance.now() - askedAt > SAME_MS) process.exit(130)
     if (stopped.signal.aborted) return
     askedAt = performance.now()
@@ -47,7 +47,7 @@ async function main(): Promise<void> {
   const finish = (code: number) => log.flush(() => process.exit(code))
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => stop(signal))
   perennial = await startPerennial(config, log)
-  // The signal came while we started.
+  // The signal came during the start.
   if (stopped.signal.aborted) return void perennial.stop().then(() => finish(0))
   greet(perennial, config)
 }

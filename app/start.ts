@@ -2,7 +2,6 @@ import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Logger } from 'pino'
 import type { ProjectKeys } from '../domain/projects/create.ts'
-import { bootstrap } from '../domain/projects/create.ts'
 import { opensKeys, WRONG_SECRET } from '../domain/projects/keys.ts'
 import { secretsFrom } from '../domain/projects/secrets.ts'
 import { connect, IDLE_IN_TRANSACTION_MS } from '../store/connect.ts'
@@ -11,18 +10,19 @@ import type { S3Options } from '../store/files/s3-client.ts'
 import type { FileStorage } from '../store/files/storage.ts'
 import { openDatabase } from '../store/open.ts'
 import type { AtCrashPoint } from '../workflows/engine/crash-point.ts'
+import { bootstrap } from './bootstrap.ts'
 import { type Config, ConfigError } from './config.ts'
 import type { Resources } from './resources.ts'
 
-/** A busy machine may take a moment between two statements. */
+/** On a busy machine some time may pass between two statements. */
 const SHORTEST_IDLE_MS = 5_000
 
-/** `keys`: those of the first project, when this start has made it. `url`: where the API answers; null for a worker. */
+/** `keys`: the keys of the first project, when this start has created it. `url`: the address of the API; null for a worker. */
 export type Perennial = { url: string | null; keys: ProjectKeys | null; stop(): Promise<void> }
 
 type Closing = (() => Promise<unknown>)[]
 
-/** A bucket that does not answer keeps nobody from starting, but is not first heard of when an export has failed. */
+/** The start succeeds even if the bucket does not answer. The warning tells the operator before the first export fails. */
 async function bucket(s3: S3Options, folder: string, log: Logger, closing: Closing): Promise<FileStorage> {
   const { s3Storage } = await import('../store/files/s3.ts')
   const storage = s3Storage({ ...s3, folder })
@@ -34,8 +34,8 @@ async function bucket(s3: S3Options, folder: string, log: Logger, closing: Closi
 }
 
 /**
- * Starts what the role asks for, on one database. Resolves when it is ready; a failure leaves nothing running. What the role does not
- * need is not even loaded: a worker without the API is 30 MB smaller. `at`: called at named points between two changes of the world.
+ * Starts the parts of the role, on one database. Resolves when they are ready; a failure leaves nothing running. Modules that the role
+ * does not need are not loaded: a worker without the API is 30 MB smaller. `at`: called at named points between two lasting changes.
  */
 export async function startPerennial(config: Config, log: Logger, at?: AtCrashPoint): Promise<Perennial> {
   const closing: Closing = []
@@ -45,7 +45,8 @@ export async function startPerennial(config: Config, log: Logger, at?: AtCrashPo
   try {
     const opened = await openDatabase({ ...config, log: message => log.info(message) })
     closing.push(() => opened.close())
-    // A worker that was frozen in the middle of a record holds the row that its successor must lock: hardly longer than its lease.
+    // A worker that freezes inside a transaction blocks the rows that its successor must lock. This limit ends the transaction soon after the
+    // lease.
     const idleInTransactionMs = Math.min(IDLE_IN_TRANSACTION_MS, Math.max(SHORTEST_IDLE_MS, config.leaseMs))
     const pool = connect({ url: opened.url, name: `perennial-${config.role}`, idleInTransactionMs })
     closing.push(() => pool.end())
@@ -55,14 +56,14 @@ export async function startPerennial(config: Config, log: Logger, at?: AtCrashPo
     const files = join(config.dataDir, 'exports')
     await mkdir(files, { recursive: true, mode: 0o700 })
     const storage = config.s3 ? await bucket(config.s3, files, log, closing) : diskStorage(files)
-    const ground: Resources = { url: opened.url, pool, secrets, storage }
+    const resources: Resources = { url: opened.url, pool, secrets, storage }
 
-    const served = config.role === 'worker' ? undefined : await (await import('./api.ts')).serve(config, log, ground)
+    const served = config.role === 'worker' ? undefined : await (await import('./api.ts')).serve(config, log, resources)
     if (served) closing.push(() => served.close())
     if (config.role !== 'api') {
       const { work } = await import('./worker.ts')
       const publicUrl = config.publicUrl ?? served?.url ?? `http://localhost:${config.port}`
-      closing.push(await work(config, log, ground, { publicUrl, countOutcome: served?.countOutcome, at }))
+      closing.push(await work(config, log, resources, { publicUrl, countOutcome: served?.countOutcome, at }))
     }
     return { url: served?.url ?? null, keys, stop }
   } catch (error) {

@@ -18,26 +18,26 @@ export type WorkOptions = {
   at?: AtCrashPoint | undefined
 }
 
-/** Keeps all promises in this process. Resolves to its end. */
+/** Executes jobs in this process. Resolves, when the worker is ready, to the function that stops it. */
 export async function work(
   config: Config,
   log: Logger,
-  ground: Resources,
+  resources: Resources,
   { publicUrl, countOutcome, at }: WorkOptions,
 ): Promise<() => Promise<void>> {
-  const { url, pool, secrets, storage } = ground
+  const { url, pool, secrets, storage } = resources
   const { allowPrivateNetwork, mail, exportPartRows: partRows } = config
-  const queue = await openQueue(config, log, ground)
-  const planned = connect({ url, name: 'perennial-turning', plansOnce: true, pipelined: true })
-  // Steps, rests and ends, and of each two flushes at a time.
+  const queue = await openQueue(config, log, resources)
+  const planned = connect({ url, name: 'perennial-execution', plansOnce: true, pipelined: true })
+  // Records of steps, suspensions and ends, with at most two flushes of each in flight: six connections.
   const recording = connect({ url, name: 'perennial-recording', max: 6, plansOnce: true, hashes: true })
-  const out = outgoing({ allowPrivateNetwork })
-  const ways = { outgoing: out, allowPrivateNetwork, mail, publicUrl }
+  const requests = outgoing({ allowPrivateNetwork })
+  const network = { outgoing: requests, allowPrivateNetwork, mail, publicUrl }
   const worker = await startWorker({
     pool: planned,
     url,
     queue,
-    ...jobs({ pool, planned, recording, secrets, storage, ...ways, partRows, policies: POLICIES, ...(at && { at }) }),
+    ...jobs({ pool, planned, recording, secrets, storage, ...network, partRows, policies: POLICIES, ...(at && { at }) }),
     ...(at && { at }),
     leaseMs: config.leaseMs,
     log,
@@ -49,7 +49,7 @@ export async function work(
     await watchdog.stop()
     await housekeeping.stop()
     await worker.stop()
-    await out.close()
+    await requests.close()
     await recording.end()
     await planned.end()
   }

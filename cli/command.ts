@@ -1,13 +1,18 @@
-/** What a command gets beside its arguments. */
-export type Context = {
+import type { Trail } from '../domain/audit/record.ts'
+
+/** What a command gets besides its arguments. */
+export type CommandContext = {
   env: Record<string, string | undefined>
-  /** Aborted when the operator presses Ctrl-C. */
+  /** Aborts when the operator presses Ctrl-C. */
   signal: AbortSignal
-  /** A line of the answer. */
+  /** Prints a line of the result, on standard output. */
   out: (line: string) => void
-  /** A line beside it: progress, warnings. */
+  /** Prints a line of progress or a warning, on standard error. */
   note: (line: string) => void
 }
 
-/** Returns the exit code: 0 done, 1 failed, 2 done in part. */
-export type Command = (args: string[], context: Context) => Promise<number>
+/** Resolves to the exit code: 0 done, 1 failed, 2 partly done. */
+export type CliCommand = (args: string[], context: CommandContext) => Promise<number>
+
+/** The operator as the audit log names it. Under sudo USER is root, so SUDO_USER comes first. */
+export const actorOf = (env: CommandContext['env']): Trail['actor'] => ({ kind: 'cli', id: env.SUDO_USER || env.USER || null })

@@ -1,12 +1,12 @@
 import { operatorLine } from '../app/exit-line.ts'
 
-/** The message is the one line that is printed before exit 1. */
+/** The program prints the message as one line and exits with 1. */
 export class CliError extends Error {}
 
-/** The command was not called as it should be: the usage is shown too. */
+/** The arguments of the command are wrong: the program also prints the usage. */
 export class UsageError extends CliError {}
 
-/** What the operator is told in one line; undefined for a fault of the program, which is shown with its stack. */
+/** One line for the operator; undefined for a fault of the program, which is printed with its stack. */
 export function lineOf(error: unknown): string | undefined {
   if (error instanceof CliError) return error.message
   return codeOf(error).startsWith('ERR_PARSE_ARGS') ? (error as Error).message.split('\n')[0] : operatorLine(error)

@@ -1,6 +1,6 @@
 import process from 'node:process'
 import { backup } from './backup.ts'
-import type { Command, Context } from './command.ts'
+import type { CliCommand, CommandContext } from './command.ts'
 import { isUsageError, lineOf, UsageError } from './failure.ts'
 import { importCsv } from './import/command.ts'
 import { project } from './project.ts'
@@ -8,12 +8,12 @@ import { restore } from './restore.ts'
 import { setAside } from './set-aside.ts'
 import { IMPORT_USAGE, USAGE } from './usage.ts'
 
-const help: Command = async ([topic], { out }) => {
+const help: CliCommand = async ([topic], { out }) => {
   out(topic === 'import' ? IMPORT_USAGE : USAGE)
   return 0
 }
 
-const COMMANDS = new Map<string, Command>([
+const COMMANDS = new Map<string, CliCommand>([
   ['project', project],
   ['import', importCsv],
   ['backup', backup],
@@ -24,13 +24,13 @@ const COMMANDS = new Map<string, Command>([
   ['-h', help],
 ])
 
-async function run([name = '', ...args]: string[], context: Context): Promise<number> {
+async function run([name = '', ...args]: string[], context: CommandContext): Promise<number> {
   const command = COMMANDS.get(name)
   if (command === undefined) throw new UsageError(name === '' ? 'which command?' : `there is no command ${JSON.stringify(name)}`)
   return command(args, context)
 }
 
-/** Ctrl-C once: stop in good order. Twice: whoever waits at the keyboard wants it now. */
+/** The first Ctrl-C stops the command in good order. The second ends the process at once. */
 function interruption(): AbortSignal {
   const stopping = new AbortController()
   for (const signal of ['SIGINT', 'SIGTERM'] as const) {
@@ -59,10 +59,10 @@ async function main(): Promise<number> {
     }
     if (line === undefined) console.error(error)
     else note(`perennial: ${line}`)
-    if (isUsageError(error)) note(args[0] === 'import' ? '"help import" says how.' : `\n${USAGE}`)
+    if (isUsageError(error)) note(args[0] === 'import' ? 'See "help import".' : `\n${USAGE}`)
     return 1
   }
 }
 
-// Not exit(): what was printed may still be on its way into a pipe. Handlers of signals do not keep a process alive.
+// Not exit(): printed lines may not have reached the pipe yet. Signal handlers do not keep a process alive.
 process.exitCode = await main()

@@ -5,10 +5,10 @@ import { createProject } from '../domain/projects/create.ts'
 import { rotateSecretKey } from '../domain/projects/keys.ts'
 import { listProjects, setRawData, setTransferPolicy, TRANSFER_POLICIES, type TransferPolicy } from '../domain/projects/settings.ts'
 import { transaction } from '../store/transaction.ts'
-import type { Command } from './command.ts'
+import { actorOf, type CliCommand } from './command.ts'
 import { withDatabase } from './database.ts'
 import { UsageError } from './failure.ts'
-import { table } from './table.ts'
+import { textTable } from './table.ts'
 
 type Call = { args: string[]; config: Config; out: (line: string) => void; trailOf: (project: number) => Trail }
 type Verb = (call: Call) => Promise<void>
@@ -17,13 +17,13 @@ const MAX_ID = 2 ** 31 - 1
 const MAX_NAME = 200
 
 function idOf(text: string | undefined): number {
-  if (text === undefined) throw new UsageError('which project? "project list" shows their ids')
+  if (text === undefined) throw new UsageError('which project? "project list" shows the ids')
   const id = /^\d+$/.test(text) ? Number(text) : 0
-  if (id < 1 || id > MAX_ID) throw new UsageError(`${JSON.stringify(text)} is no project id: "project list" shows them`)
+  if (id < 1 || id > MAX_ID) throw new UsageError(`${JSON.stringify(text)} is not a project id: "project list" shows the ids`)
   return id
 }
 
-/** Exactly as many arguments as there are names. */
+/** At most as many arguments as there are names. */
 function positionals(args: string[], ...names: string[]): (string | undefined)[] {
   const given = parseArgs({ args, allowPositionals: true, options: {} }).positionals
   if (given.length > names.length) throw new UsageError(`too many arguments: ${given.slice(names.length).join(' ')}`)
@@ -60,7 +60,7 @@ const list: Verb = async ({ args, config, out }) => {
     last_event_at ?? '-',
   ])
   const headers = ['id', 'name', 'created', 'users', 'raw data', 'last event']
-  for (const line of table(headers, rows, ['id', 'users'])) out(line)
+  for (const line of textTable(headers, rows, ['id', 'users'])) out(line)
 }
 
 const rotate: Verb = async ({ args, config, out, trailOf }) => {
@@ -83,7 +83,14 @@ const rawData: Verb = async ({ args, config, out, trailOf }) => {
   const [state, given] = positionals(args, 'on|off', 'ID')
   if (state !== 'on' && state !== 'off') throw new UsageError('raw-data on or off?')
   const id = idOf(given)
-  await withDatabase(config, pool => transaction(pool, tx => setRawData(tx, trailOf(id), state === 'on')))
+  await withDatabase(config, pool =>
+    transaction(pool, async tx => {
+      const on = state === 'on'
+      const before = await setRawData(tx, id, on)
+      if (before !== on)
+        await audit(tx, trailOf(id), { resource: 'project', id: String(id), before: { raw_data: before }, after: { raw_data: on } })
+    }),
+  )
   out(`Raw data of project ${id} is ${state}${state === 'off' ? ': new exports are refused' : ''}.`)
 }
 
@@ -95,7 +102,14 @@ const set: Verb = async ({ args, config, out, trailOf }) => {
   const id = idOf(given[0])
   const policy = values['transfer-policy']
   if (!isPolicy(policy)) throw new UsageError('--transfer-policy keep, transfer or share?')
-  await withDatabase(config, pool => transaction(pool, tx => setTransferPolicy(tx, trailOf(id), policy)))
+  await withDatabase(config, pool =>
+    transaction(pool, async tx => {
+      const before = await setTransferPolicy(tx, id, policy)
+      if (before === policy) return
+      const change = { before: { transfer_policy: before }, after: { transfer_policy: policy } }
+      await audit(tx, trailOf(id), { resource: 'project', id: String(id), ...change })
+    }),
+  )
   out(`Transfer policy of project ${id} is ${policy}.`)
 }
 
@@ -107,14 +121,13 @@ const VERBS = new Map<string, Verb>([
   ['set', set],
 ])
 
-export const project: Command = async ([name, ...args], { env, out }) => {
+export const project: CliCommand = async ([name, ...args], { env, out }) => {
   const verb = VERBS.get(name ?? '')
   if (verb === undefined) throw new UsageError(`project create, list, rotate, raw-data or set?`)
   const trailOf = (project: number): Trail => ({
     project,
     environment: null,
-    // Under sudo USER is root, whoever it is.
-    actor: { kind: 'cli', id: env.SUDO_USER || env.USER || null },
+    actor: actorOf(env),
     operation: `project ${name}`,
     requestId: null,
   })

@@ -8,14 +8,14 @@ import { type Manifest, readManifest, SECRET_FILE, verifyFiles } from '../store/
 import { openUnmigrated } from '../store/dump/open.ts'
 import { keepSecret } from '../store/open.ts'
 import { folderOf } from './backup.ts'
-import type { Command } from './command.ts'
+import type { CliCommand } from './command.ts'
 import { CliError } from './failure.ts'
 
 /** Fills an empty installation from a backup: all of it or nothing. */
-export const restore: Command = async (args, { env, signal, out }) => {
+export const restore: CliCommand = async (args, { env, signal, out }) => {
   const dir = folderOf(args)
   const config = readConfig(env)
-  // All that can be refused without touching the target comes first.
+  // Everything that can be refused without changing the target is checked first.
   const manifest = await readManifest(dir)
   await refuseNewer(dir, manifest)
   const secret = await secretFor(dir, manifest, config)
@@ -40,20 +40,20 @@ export const restore: Command = async (args, { env, signal, out }) => {
   }
   const rows = manifest.tables.reduce((sum, table) => sum + table.rows, 0)
   out(`Restored ${rows} rows and ${manifest.files.length} export files as of ${manifest.created_at}.`)
-  out('Open work goes on here as soon as the service starts: do not let the old installation run on.')
+  out('Open work continues here as soon as the service starts: do not start the old installation again.')
   return 0
 }
 
-/** The secret to be kept in the target; undefined when the target is given the right one by APP_SECRET. */
+/** The secret to store in the target; undefined when APP_SECRET has the right secret. */
 async function secretFor(dir: string, { fingerprint, has_secret }: Manifest, config: Config): Promise<string | undefined> {
   const isRight = (secret: string) => secretsFrom(secret).fingerprint === fingerprint
-  const where = has_secret ? `the content of ${join(dir, SECRET_FILE)}` : 'the one of the installation that was backed up'
+  const where = has_secret ? `the content of ${join(dir, SECRET_FILE)}` : 'the secret of the installation that was backed up'
   if (config.appSecret !== undefined) {
     if (!isRight(config.appSecret)) throw new CliError(`APP_SECRET cannot open the secrets of this backup: set it to ${where}`)
     return undefined
   }
   if (!has_secret) throw new CliError(`the secrets of this backup are sealed: set APP_SECRET to ${where}`)
   const secret = (await readFile(join(dir, SECRET_FILE), 'utf8')).trim()
-  if (!isRight(secret)) throw new CliError(`${dir} is damaged: ${SECRET_FILE} is not as it was written`)
+  if (!isRight(secret)) throw new CliError(`${dir} is damaged: ${SECRET_FILE} was changed after the backup`)
   return secret
 }

@@ -1,8 +1,8 @@
-// Names come from outside: a control character would move the cursor or worse.
+// Names come from API clients. A control character could move the cursor or change the terminal.
 export const printable = (text: string): string => text.replace(/\p{C}/gu, '�')
 
-/** Columns as wide as their widest value; those named in `right` are numbers. */
-export function table(headers: string[], rows: string[][], right: string[] = []): string[] {
+/** Aligns each column to its widest value; the columns in `right` to the right, for numbers. */
+export function textTable(headers: string[], rows: string[][], right: string[] = []): string[] {
   const lines = [headers, ...rows].map(row => row.map(printable))
   const widths = headers.map((_, i) => Math.max(...lines.map(line => [...(line[i] ?? '')].length)))
   const cell = (text: string, i: number) => {

@@ -1,13 +1,13 @@
 export const USAGE = `Usage: npm run cli -- COMMAND
 
-  project create --name NAME      make a project; prints its id and keys
+  project create --name NAME      create a project; prints its id and keys
   project list                    all projects
   project rotate ID               a new Secret Key for a project
   project raw-data on|off ID      allow or forbid exports of raw data
   project set ID --transfer-policy keep|transfer|share
                                   what becomes of a purchase that another user claims
   import FILE.csv --map MAP --key KEY
-                                  store the rows of a CSV file as events ("help import" says how)
+                                  store the rows of a CSV file as events (see "help import")
   backup DIR                      write the whole installation into a new folder
   restore DIR                     fill an empty installation from such a folder
   set-aside list [--all]          events that automations or integrations could not handle
@@ -23,17 +23,17 @@ export const IMPORT_USAGE = `Usage: npm run cli -- import FILE.csv --map MAP --k
   --url URL        where the service answers (http://localhost:$PORT)
   --delimiter C    between the values of a row (,); \\t for a tab
   --batch N        rows per request, 1 to 1000 (1000)
-  --parallel N     requests at once, 1 to 16 (1); above 1 the order of events between batches is not that of the file
-  --no-trigger     store the past: start no automation, wake no wait, call no integration
-  --rejects PATH   where rejected rows are written (beside the state, in DATA_DIR/imports)
+  --parallel N     requests at once, 1 to 16 (1); above 1 the batches may be stored in another order than the file's
+  --no-trigger     store past events: start no automation, end no wait, call no integration
+  --rejects PATH   where rejected rows are written (DATA_DIR/imports)
   --again          post everything again, although the import was finished
 
 Fields are those of an item of POST /v4/events; a dot leads into an object: device.model, transaction.transaction_id, properties.x.
 event_id, event_name and happened_at are required.
 
-Templates: {column} is the value of a column, {#} the number of the row (from 1), {{ and }} are braces, the rest is as it stands.
-A template of columns only which are all empty leaves the field out. Values are strings; for properties a map file may also hold a
+Templates: {column} is the value of a column, {#} the number of the row (from 1), {{ and }} are braces; other text is copied.
+A template of columns only leaves the field out when all of them are empty. Values are strings; for properties a map file may also hold a
 number, true, false or {"template": "{q}", "type": "number"} ("number", "boolean" or "string").
 
-An interrupted import goes on where it stopped when the same command is given again; event_id makes repeats harmless.
+The same command continues an interrupted import where it stopped; event_id makes repeats harmless.
 Exit code: 0 all rows are stored, 1 stopped, 2 some rows were rejected.`

@@ -1,5 +1,5 @@
-// Takes webhooks, verifies them and prints what came: `npm run receiver`, or `deno run -A examples/webhook-receiver.ts`.
-// SIGNING_SECRET is the one that Perennial showed when the integration was configured; PORT is 9000 unless given.
+// Receives webhooks, verifies their signatures and prints their events: `npm run receiver`, or `deno run -A examples/webhook-receiver.ts`.
+// SIGNING_SECRET is the secret that Perennial showed when the integration was configured; PORT is 9000 by default.
 import { createServer } from 'node:http'
 import { Webhook } from 'standardwebhooks'
 
@@ -9,7 +9,7 @@ if (!SIGNING_SECRET) {
   process.exit(1)
 }
 const webhook = new Webhook(SIGNING_SECRET)
-/** A delivery whose answer was lost comes again under the same id. A real receiver keeps the ids where it keeps the events. */
+/** When the answer to a delivery is lost, the delivery comes again with the same id. A real receiver stores the ids with the events. */
 const known = new Set<string>()
 
 const server = createServer(async (request, response) => {
@@ -19,7 +19,7 @@ const server = createServer(async (request, response) => {
   const id = String(request.headers['webhook-id'])
   let event: Record<string, unknown>
   try {
-    // The bytes as they came: parsing first would lose the signature.
+    // The signature is over the received bytes, so verify before parsing.
     event = webhook.verify(text, request.headers as Record<string, string>) as Record<string, unknown>
   } catch (error) {
     console.log(`refused: ${(error as Error).message}`)
@@ -30,7 +30,7 @@ const server = createServer(async (request, response) => {
   known.add(id)
   console.log(`${kind}: ${event.event_name}, webhook-id ${id}`)
   if (kind === 'verified') console.log(JSON.stringify(event, null, 2))
-  // To the test of an activation nothing but 200 will do.
+  // The test of an activation needs exactly 200.
   response.writeHead(200).end()
 })
 server.listen(Number(PORT), '127.0.0.1', () => {

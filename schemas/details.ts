@@ -1,12 +1,12 @@
-// What a refused request is told: one line per faulty field, out of the errors of a compiled validator.
+// The details of a refused request: one line per faulty field, from the errors of a compiled validator.
 import type { ErrorObject } from 'ajv'
 import type { formats } from './formats.ts'
 
-export type Detail = { field: string; message: string }
-export type Place = 'path' | 'query' | 'body'
+export type FieldFault = { field: string; message: string }
+export type InputPart = 'path' | 'query' | 'body'
 
-const most = 100
-const longest = 256
+const MAX_LINES = 100
+const MAX_FIELD = 256
 
 const listed = (words: readonly unknown[], last: string) => {
   const texts = words.map(String)
@@ -19,12 +19,12 @@ const formatMessages: Record<keyof typeof formats, string> = {
   text: 'must hold no NUL and no lone surrogate',
 }
 
-const message = ({ keyword, params }: ErrorObject, place: Place): string => {
+const message = ({ keyword, params }: ErrorObject, part: InputPart): string => {
   switch (keyword) {
     case 'required':
       return 'is required'
     case 'additionalProperties':
-      return place === 'body' ? 'unknown field' : 'unknown parameter'
+      return part === 'body' ? 'unknown field' : 'unknown parameter'
     case 'type':
       return `must be ${listed(String(params.type).split(','), 'or')}`
     case 'enum':
@@ -61,8 +61,8 @@ const message = ({ keyword, params }: ErrorObject, place: Place): string => {
   }
 }
 
-// Keys come from outside and may be as long as the body.
-const cut = (field: string) => (field.length <= longest ? field : `${[...field.slice(0, longest)].slice(0, -1).join('')}…`)
+// A key comes from the client and may be as long as the body.
+const cut = (field: string) => (field.length <= MAX_FIELD ? field : `${[...field.slice(0, MAX_FIELD)].slice(0, -1).join('')}…`)
 
 const segments = (pointer: string) =>
   pointer
@@ -70,13 +70,13 @@ const segments = (pointer: string) =>
     .slice(1)
     .map(segment => segment.replaceAll('~1', '/').replaceAll('~0', '~'))
 
-// Only the value tells an index from a key that is a number.
+// A pointer does not tell an index from a key that is a number. The value does.
 const pathOf = (names: string[], value: unknown, start: string) => {
   let path = start
-  let at = value
+  let current = value
   for (const name of names) {
-    path += Array.isArray(at) ? `[${name}]` : path ? `.${name}` : name
-    at = typeof at === 'object' && at !== null ? (at as Record<string, unknown>)[name] : undefined
+    path += Array.isArray(current) ? `[${name}]` : path ? `.${name}` : name
+    current = typeof current === 'object' && current !== null ? (current as Record<string, unknown>)[name] : undefined
   }
   return path
 }
@@ -88,22 +88,22 @@ const named = ({ keyword, params, propertyName }: ErrorObject) => {
   return propertyName === undefined ? [] : [propertyName]
 }
 
-// These only say that something below them failed, which has its own line.
+// These keywords only report that a keyword below them failed. That keyword has its own line.
 const summaries = new Set(['propertyNames', 'if'])
 
 /**
  * At most 100 lines in the order in which the validator found them, none twice. `value` is what was validated. `start` is the path of the
  * value, where it is itself part of a body (`events[3]`).
  */
-export const details = (errors: readonly ErrorObject[] | null | undefined, place: Place, value: unknown, start = ''): Detail[] => {
-  const lines = new Map<string, Detail>()
+export const details = (errors: readonly ErrorObject[] | null | undefined, part: InputPart, value: unknown, start = ''): FieldFault[] => {
+  const lines = new Map<string, FieldFault>()
   for (const error of errors ?? []) {
-    if (lines.size === most) break
+    if (lines.size === MAX_LINES) break
     if (summaries.has(error.keyword)) continue
     const names = [...segments(error.instancePath), ...named(error)]
-    // A parameter is one field, whichever of its repeats is at fault.
-    const field = cut(place === 'body' ? pathOf(names, value, start) || 'body' : (names[0] ?? place))
-    const line = { field, message: message(error, place) }
+    // A parameter is one field, even when the client repeats it.
+    const field = cut(part === 'body' ? pathOf(names, value, start) || 'body' : (names[0] ?? part))
+    const line = { field, message: message(error, part) }
     lines.set(`${line.field}\n${line.message}`, line)
   }
   return [...lines.values()]

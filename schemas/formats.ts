@@ -1,10 +1,10 @@
-// The formats of the description. The compiled validators call `formats`; handlers read the same text with `instant`, so that what
+// The formats of the description. The compiled validators call `formats`. Handlers read the same text with `instant`, so a text that
 // passes validation is always a time.
 
 const shape = /^\d{4}-\d\d-\d\d[Tt]\d\d:\d\d:\d\d(?:\.\d+)?(?:[Zz]|[+-]\d\d:\d\d)$/
 const end = Date.UTC(10000, 0)
 
-// By character code: a batch holds thousands of times, and capture groups cost five times as much as the rest of the check.
+// By character code: a batch contains thousands of times, and capture groups cost five times as much as the rest of the check.
 const digit = (text: string, at: number) => text.charCodeAt(at) - 48
 const two = (text: string, at: number) => digit(text, at) * 10 + digit(text, at + 1)
 
@@ -25,7 +25,7 @@ const milliseconds = (text: string) => {
   return value
 }
 
-// Minutes east of UTC, NaN where the offset is none.
+// Minutes east of UTC; NaN when the hours or minutes are out of range.
 const offsetOf = (text: string) => {
   const last = text.length - 1
   if (text[last] === 'Z' || text[last] === 'z') return 0
@@ -37,8 +37,8 @@ const offsetOf = (text: string) => {
 
 /**
  * Milliseconds since 1970 (finer fractions cut off) of an RFC 3339 date-time within 1970-01-01T00:00:00Z .. 9999-12-31T23:59:59.999…Z;
- * undefined for every other text. Not `Date.parse`: that takes February 30, the time 24:00 and much that is no RFC 3339.
- * Second 60 is refused: neither Postgres nor `Date` can keep it.
+ * undefined for every other text. `Date.parse` would accept February 30, the time 24:00 and other texts that RFC 3339 does not allow.
+ * Second 60 is refused: neither Postgres nor `Date` can store it.
  */
 export const instant = (text: string): number | undefined => {
   if (!shape.test(text)) return undefined
@@ -55,11 +55,11 @@ export const instant = (text: string): number | undefined => {
   return at >= 0 && at < end ? at : undefined
 }
 
-/** Postgres keeps no NUL in text, and half a surrogate pair is no character. */
+/** Postgres cannot store NUL in text, and half of a surrogate pair is not a character. */
 export const storable = (text: string) => !text.includes('\0') && text.isWellFormed()
 
 export const formats = {
   'date-time': (text: string) => instant(text) !== undefined,
-  // Not in the description: every string of a request has it.
+  // Not in the description: the generator adds it to every string of a request.
   text: storable,
 }

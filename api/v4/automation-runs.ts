@@ -5,6 +5,7 @@ import { replayRun } from '../../domain/automation-runs/replay.ts'
 import { findRun, type RunRow } from '../../domain/automation-runs/run.ts'
 import { inTransaction, onPool } from '../operation.ts'
 import { cursorPage, restartedHeader } from '../pagination.ts'
+import { wholeSeconds } from '../time.ts'
 
 const run = (row: RunRow) => ({
   object: 'automation_run' as const,
@@ -23,8 +24,6 @@ const run = (row: RunRow) => ({
   started_at: row.started_at,
   finished_at: row.finished_at,
 })
-
-const wholeSeconds = (time: string) => `${new Date(time).toISOString().slice(0, 19)}Z`
 
 const step = ({ n: _, type, attempts, ...rest }: ShownStep) => ({
   ...rest,

@@ -1,12 +1,27 @@
 import { audit } from '../../domain/audit/record.ts'
-import type { Automation, AutomationChange } from '../../domain/automations/automation.ts'
-import { deleteAutomation, getAutomation, listAutomations } from '../../domain/automations/automation.ts'
+import type { AutomationData } from '../../domain/automation-runs/definition.ts'
+import {
+  type Automation,
+  type AutomationChange,
+  deleteAutomation,
+  getAutomation,
+  listAutomations,
+} from '../../domain/automations/automation.ts'
+import { backtest } from '../../domain/automations/backtest/backtest.ts'
+import type { BacktestTurns } from '../../domain/automations/backtest/turns.ts'
+import { checkReferences, missingThing, refuseFaulty } from '../../domain/automations/check.ts'
+import { completeData } from '../../domain/automations/complete.ts'
 import { createAutomation } from '../../domain/automations/create.ts'
-import type { AutomationInput } from '../../domain/automations/input.ts'
+import type { AutomationInput, DataInput } from '../../domain/automations/input.ts'
 import { changeAutomationStatus } from '../../domain/automations/status.ts'
 import { updateAutomation } from '../../domain/automations/update.ts'
-import { inTransaction, onPool } from '../operation.ts'
+import type { Environment } from '../../domain/environment.ts'
+import { invalidField } from '../../domain/refusal.ts'
+import type { Pool, Tx } from '../../store/connect.ts'
+import { transaction } from '../../store/transaction.ts'
+import { inTransaction, onPool, preparedTransaction } from '../operation.ts'
 import { cursorPage, restartedHeader } from '../pagination.ts'
+import { MAX_WINDOW_MS, wholeSeconds } from '../time.ts'
 
 const automation = ({ id, name, caption, status, data, version }: Automation) => ({
   object: 'automation' as const,
@@ -61,3 +76,40 @@ export const v4UpdateAutomationStatus = inTransaction('v4UpdateAutomationStatus'
   if (before) await audit(tx, trail, changed({ before, after }))
   return { body: undefined }
 })
+
+/** The stored data of the automation, or the given data instead, validated by the same rules. */
+async function dataOf(tx: Tx, environment: Environment, id: string, given: DataInput | undefined): Promise<AutomationData> {
+  const { data: stored } = await getAutomation(tx, environment, id)
+  if (!given) return stored
+  const data = completeData(given)
+  refuseFaulty(data)
+  const [missing] = await checkReferences(tx, environment, data)
+  if (missing) throw missingThing(missing)
+  return data
+}
+
+type BacktestInput = { from: string; to: string; data?: DataInput }
+
+async function runBacktest(db: Pool, turns: BacktestTurns, environment: Environment, id: string, body: BacktestInput) {
+  const { from, to } = body
+  const length = Date.parse(to) - Date.parse(from)
+  if (length <= 0) throw invalidField('to', 'must be later than from')
+  if (length > MAX_WINDOW_MS) throw invalidField('to', 'must be at most 366 days after from')
+  const data = await transaction(db, tx => dataOf(tx, environment, id, body.data))
+  // Repeatable read: all pages of the log and the users come from one snapshot.
+  return turns(environment, () => transaction(db, tx => backtest(tx, environment, data, { from, to }), undefined, 'repeatable read'))
+}
+
+export const v4BacktestAutomation = preparedTransaction(
+  'v4BacktestAutomation',
+  ({ path, body, environment, db, deps }) => runBacktest(db, deps.backtests, environment, path.automation_id, body as BacktestInput),
+  async ({ path, body, prepared }) => ({
+    body: {
+      object: 'automation_backtest' as const,
+      url: `/v4/automations/${path.automation_id}/backtest`,
+      from: wholeSeconds(body.from),
+      to: wholeSeconds(body.to),
+      ...prepared,
+    },
+  }),
+)

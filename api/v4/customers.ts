@@ -1,12 +1,13 @@
+import { audit } from '../../domain/audit/record.ts'
 import type { CustomerRow, TargetPlatform } from '../../domain/customers/customer.ts'
-import { setCustomerProperties, viewCustomer } from '../../domain/customers/customer.ts'
+import { viewCustomer } from '../../domain/customers/customer.ts'
 import { listCustomers } from '../../domain/customers/list.ts'
 import { customerMetrics } from '../../domain/customers/metrics.ts'
 import type { Selection } from '../../domain/customers/selection.ts'
 import type { EnvironmentKind } from '../../domain/environment.ts'
 import { eraseCustomer } from '../../domain/erasure/erase-customer.ts'
 import { invalidField } from '../../domain/refusal.ts'
-import type { Property } from '../../domain/users/properties.ts'
+import { type Property, setProperties } from '../../domain/users/properties.ts'
 import type { Input } from '../../schemas/operation-types.ts'
 import { inTransaction, onPool } from '../operation.ts'
 import { cursorPage, restartedHeader } from '../pagination.ts'
@@ -116,18 +117,25 @@ export const v4GetCustomer = onPool('v4GetCustomer', async ({ path, environment,
 
 const property = ({ key, value }: Property) => ({ key, value })
 
-export const v4SetCustomerProperties = inTransaction('v4SetCustomerProperties', async ({ path, body, trail, tx }) => {
-  const { saved, errors } = await setCustomerProperties(tx, trail, path.customer_id, body.properties)
+export const v4SetCustomerProperties = inTransaction('v4SetCustomerProperties', async ({ path, body, environment, trail, tx }) => {
+  const id = path.customer_id
+  const { saved, errors, before } = await setProperties(tx, environment, id, body.properties)
+  const changed = saved.filter(({ key, value }) => before[key] !== value)
+  if (changed.length > 0) {
+    const replaced = changed.flatMap(({ key }) => (key in before ? [{ key, value: before[key]! }] : []))
+    await audit(tx, trail, { resource: 'customer', id, user: id, before: { userProperties: replaced }, after: { userProperties: changed } })
+  }
   return {
     body: {
       object: 'customer_properties' as const,
-      url: `/v4/customers/${path.customer_id}/properties`,
+      url: `/v4/customers/${id}/properties`,
       data: { saved_properties: saved.map(property), property_errors: errors },
     },
   }
 })
 
-export const v4DeleteCustomer = inTransaction('v4DeleteCustomer', async ({ path, trail, tx }) => {
-  await eraseCustomer(tx, trail, path.customer_id)
+export const v4DeleteCustomer = inTransaction('v4DeleteCustomer', async ({ path, environment, trail, tx }) => {
+  const hash = await eraseCustomer(tx, environment, path.customer_id)
+  await audit(tx, trail, { resource: 'customer', id: hash, user: hash })
   return { body: undefined }
 })

@@ -21,8 +21,8 @@ export const v4ListEvents = onPool('v4ListEvents', async ({ query: { limit, offs
   return { body: offsetPage({ url: '/v4/events', rows, limit, item: event }) }
 })
 
-/** An item of the right shape, or why it is not. */
-const shaped = (item: Record<string, unknown>): EventInput | ItemError =>
+/** The item, or why its shape is wrong. */
+const validated = (item: Record<string, unknown>): EventInput | ItemError =>
   validateEventInput(item) ? (item as EventInput) : invalidItem(details(validateEventInput.errors, 'body', item))
 
 function result(item: Record<string, unknown>, index: number, outcome: ItemResult) {
@@ -38,7 +38,7 @@ function result(item: Record<string, unknown>, index: number, outcome: ItemResul
 
 export const v4CreateEvents = onPool('v4CreateEvents', async ({ body, environment, db }) => {
   const items = body.events
-  const outcomes = await appendBatch(db, environment, items.map(shaped), body.trigger ?? true)
+  const outcomes = await appendBatch(db, environment, items.map(validated), body.trigger ?? true)
   const count = (status: ItemResult['status']) => outcomes.filter(outcome => outcome.status === status).length
   const rejected = count('rejected')
   if (rejected === items.length) {

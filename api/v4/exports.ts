@@ -5,9 +5,8 @@ import { manifestOf } from '../../domain/exports/manifest.ts'
 import { invalidField } from '../../domain/refusal.ts'
 import { type ApiDeps, inTransaction, onPool } from '../operation.ts'
 import { cursorPage, restartedHeader } from '../pagination.ts'
+import { MAX_WINDOW_MS } from '../time.ts'
 
-/** Longest window, as its two ends are given. */
-const MAX_WINDOW_MS = 366 * 24 * 3600 * 1000
 const RETRY_AFTER = { 'Retry-After': '2' }
 
 const exported = (row: ExportRow, { secrets, publicUrl }: ApiDeps) => ({

@@ -6,9 +6,8 @@ import { assertUsable, mustAnswer } from '../../domain/integrations/start-test.t
 import { type ConfigInput, validateConfig } from '../../domain/integrations/validate-config.ts'
 import { conflict } from '../../domain/refusal.ts'
 import type { Input } from '../../schemas/operation-types.ts'
-import { type ApiDeps, onPool, preparedTransaction } from '../operation.ts'
+import { type ApiDeps, NO_STORE, onPool, preparedTransaction } from '../operation.ts'
 import { assertCanStart, open } from './integration-start.ts'
-import { NO_STORE } from './project-settings.ts'
 
 function shownSettings({ slug, settings, secrets }: Config): Record<string, unknown> {
   const shown: Record<string, unknown> = {}
@@ -45,7 +44,7 @@ function changed({ body, environment, deps }: Call, old: Config): ConfigChange {
   return changeConfig({ secrets: deps.secrets, environment, integration: old.id }, old, input)
 }
 
-/** Whether an active integration must show anew that its receiver answers. */
+/** Whether the receiver of an active integration must answer again, because its address changed. */
 const isReaddressed = (call: Call, old: Config, { opened }: ConfigChange) =>
   old.active === 1 && mustAnswer(old.slug) && addressed(open(call, old)) !== addressed(opened)
 
@@ -64,7 +63,7 @@ export const v4UpdateIntegrationConfig = preparedTransaction(
     const change = changed(call, old)
     if (!change.isChanged) return { body: integrationConfig(old) }
     if (old.active === 1) assertUsable(deps.probe, old.slug, change.opened)
-    // Only the probe before the transaction can tell; it asked about what is now no longer so.
+    // Only the probe before the transaction can ask the receiver, and it asked with other settings.
     if (isReaddressed(call, old, change) && prepared !== addressed(change.opened))
       throw conflict('the integration was changed meanwhile: repeat the request')
     const after = integrationConfig(await writeConfig(tx, environment, change))

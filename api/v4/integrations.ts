@@ -1,13 +1,17 @@
 import { audit } from '../../domain/audit/record.ts'
 import { deleteIntegration } from '../../domain/deliveries/delete-integration.ts'
 import { activate, pause } from '../../domain/deliveries/integration-status.ts'
+import { slugOf } from '../../domain/events/catalogue.ts'
 import { categories, providerOf } from '../../domain/integrations/catalogue.ts'
-import type { IntegrationRow } from '../../domain/integrations/integration.ts'
-import { createIntegration, listIntegrations } from '../../domain/integrations/integration.ts'
-import type { Answer } from '../../schemas/operation-types.ts'
+import { getConfig } from '../../domain/integrations/config.ts'
+import { createIntegration, type IntegrationRow, listIntegrations } from '../../domain/integrations/integration.ts'
+import { assertUsable, countTest } from '../../domain/integrations/start-test.ts'
+import { invalidField } from '../../domain/refusal.ts'
+import type { AnswerBody } from '../../schemas/operation-types.ts'
+import { Problem } from '../errors.ts'
 import { inTransaction, onPool, preparedTransaction } from '../operation.ts'
 import { fullList } from '../pagination.ts'
-import { askBeforeStart, assertAsked } from './integration-start.ts'
+import { assertProbed, open, probeBeforeStart, sampleOf } from './integration-start.ts'
 
 const integration = (row: IntegrationRow) => ({
   object: 'integration' as const,
@@ -44,17 +48,17 @@ export const v4GetIntegrationsMeta = onPool('v4GetIntegrationsMeta', async () =>
       title,
       items: items.map(item => ({ title: item.title, slug: item.slug, allowedStores: [...item.stores] })),
     })),
-  } as Answer<'v4GetIntegrationsMeta'>,
+  } as AnswerBody<'v4GetIntegrationsMeta'>,
 }))
 
 export const v4UpdateIntegrationStatus = preparedTransaction(
   'v4UpdateIntegrationStatus',
-  async call => (call.body.status === 1 ? askBeforeStart(call, call.path.integration_id) : null),
+  async call => (call.body.status === 1 ? probeBeforeStart(call, call.path.integration_id) : null),
   async call => {
     const { path, body, environment, trail, tx, prepared } = call
     const id = path.integration_id
     const { before, after } = await (body.status === 1 ? activate : pause)(tx, environment, id)
-    if (before && body.status === 1) await assertAsked(call, id, prepared)
+    if (before && body.status === 1) await assertProbed(call, id, prepared)
     if (before) await audit(tx, trail, { resource: 'integration', id, before: integration(before), after: integration(after) })
     return { body: integration(after) }
   },
@@ -65,3 +69,26 @@ export const v4DeleteIntegration = inTransaction('v4DeleteIntegration', async ({
   await audit(tx, trail, { resource: 'integration', id: row.id, before: integration(row) })
   return { body: undefined }
 })
+
+export const v4TestIntegration = preparedTransaction(
+  'v4TestIntegration',
+  async call => {
+    const { path, body, environment, db, deps } = call
+    const name = slugOf(body.event ?? 'trial_started')
+    if (name === null) throw invalidField('event', 'names no event type')
+    const config = await getConfig(db, environment, path.integration_id)
+    const opened = open(call, config)
+    assertUsable(deps.probe, config.slug, opened)
+    const wait = await countTest(db, environment, config.id)
+    if (wait !== null)
+      throw new Problem('rate_limit_exceeded', `ten tests a minute; try again in ${wait} s`, { headers: { 'Retry-After': String(wait) } })
+    return deps.probe.tryIntegration(await sampleOf(call, config, opened, name))
+  },
+  async ({ path, trail, tx, prepared }) => {
+    const { ok, http_status, duration_ms, error } = prepared
+    const url = `/v4/integrations/${path.integration_id}/test`
+    const result = { object: 'integration_test' as const, url, ok, http_status, duration_ms, error }
+    await audit(tx, trail, { resource: 'integration_test', id: path.integration_id, after: result })
+    return { body: result }
+  },
+)

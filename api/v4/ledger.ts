@@ -3,8 +3,7 @@ import { LEDGER_KINDS } from '../../domain/ledger-history/kinds.ts'
 import { invalidField } from '../../domain/refusal.ts'
 import { wireTime } from '../../store/connect.ts'
 import { onPool } from '../operation.ts'
-
-const MAX_WINDOW_MS = 366 * 24 * 3600 * 1000
+import { MAX_WINDOW_MS } from '../time.ts'
 
 export const v4GetLedger = onPool('v4GetLedger', async ({ query, environment, db }) => {
   const window = await ledgerWindow(db, environment, query)

@@ -37,7 +37,7 @@ function storeData(row: PurchaseRow) {
   }
 }
 
-/** `reader`: the user in whose list it stands; a shared purchase keeps its owner's `user_id`. */
+/** `reader`: the user whose list shows the purchase. A shared purchase keeps its owner's `user_id`. */
 const purchase = (row: PurchaseRow, reader: string) => ({
   object: 'purchase' as const,
   id: String(row.id),
@@ -92,8 +92,8 @@ export const v4UpdateUserPurchase = inTransaction('v4UpdateUserPurchase', async 
   const user = path.user_id
   const { before, after } = await updatePurchase(tx, environment, user, path.purchase_id, body)
   if (before !== after) {
-    const [was, is] = [purchase(before, user), purchase(after, user)]
-    await audit(tx, trail, { resource: 'purchase', id: is.id, user, before: was, after: is })
+    const shown = purchase(after, user)
+    await audit(tx, trail, { resource: 'purchase', id: shown.id, user, before: purchase(before, user), after: shown })
   }
   return { body: purchase(after, user) }
 })

@@ -35,7 +35,7 @@ function screen(row: ScreenRow, { project, deps }: { project: number; deps: ApiD
   return { ...summary(row), ...layout(row), prod_key: key, sandbox_key: `test_${key}` }
 }
 
-/** Entries have no layout, which may be large and is not changed here, and no keys. */
+/** The audit entry has no keys and no layout: a layout may be large, and these operations do not change it. */
 const changed = ({ before, after }: ScreenChange & { before: ScreenSummaryRow }) => ({
   resource: 'screen',
   id: after.id,
@@ -70,7 +70,7 @@ export const v4UpdateScreen = inTransaction('v4UpdateScreen', async call => {
 
 export const v4DeleteScreen = inTransaction('v4DeleteScreen', async ({ path, environment, trail, tx }) => {
   const row = await deleteScreen(tx, environment, path.screen_id)
-  // The whole of it: nothing else remembers what was deleted.
+  // With the layout: after the deletion only the audit log has it.
   await audit(tx, trail, { resource: 'screen', id: row.id, before: { ...summary(row), ...layout(row) } })
   return { body: undefined }
 })

@@ -1,3 +1,4 @@
+import { audit } from '../../domain/audit/record.ts'
 import {
   createSegment,
   deleteSegment,
@@ -32,9 +33,11 @@ export const v4ListSegments = onPool('v4ListSegments', async ({ query: { limit, 
   return { body: cursorPage({ url: '/v4/segments', rows, limit, item: segment }), headers: restartedHeader(restarted) }
 })
 
-export const v4CreateSegment = inTransaction('v4CreateSegment', async ({ body, environment, tx, trail }) =>
-  sized(await createSegment(tx, environment, { name: body.name, conditions: body.conditions ?? [] }, trail, segment)),
-)
+export const v4CreateSegment = inTransaction('v4CreateSegment', async ({ body, environment, trail, tx }) => {
+  const made = await createSegment(tx, environment, { name: body.name, conditions: body.conditions ?? [] })
+  await audit(tx, trail, { resource: 'segment', id: made.segment.id, after: segment(made.segment) })
+  return sized(made)
+})
 
 export const v4ListSystemSegments = onPool('v4ListSystemSegments', async ({ environment, db }) => ({
   body: fullList('/v4/segments/system', (await systemSegments(db, environment)).map(segment)),
@@ -44,11 +47,17 @@ export const v4GetSegment = onPool('v4GetSegment', async ({ path, environment, d
   body: segment(await getSegment(db, environment, path.segment_id)),
 }))
 
-export const v4UpdateSegment = inTransaction('v4UpdateSegment', async ({ path, body, environment, tx, trail }) =>
-  sized(await updateSegment(tx, environment, path.segment_id, { name: body.name, conditions: body.conditions }, trail, segment)),
-)
+export const v4UpdateSegment = inTransaction('v4UpdateSegment', async ({ path, body, environment, trail, tx }) => {
+  const { before, ...after } = await updateSegment(tx, environment, path.segment_id, { name: body.name, conditions: body.conditions })
+  if (before) {
+    const id = path.segment_id
+    await audit(tx, trail, { resource: 'segment', id, before: segment(before), after: segment(after.segment) })
+  }
+  return sized(after)
+})
 
-export const v4DeleteSegment = inTransaction('v4DeleteSegment', async ({ path, environment, tx, trail }) => {
-  await deleteSegment(tx, environment, path.segment_id, trail, segment)
+export const v4DeleteSegment = inTransaction('v4DeleteSegment', async ({ path, environment, trail, tx }) => {
+  const before = await deleteSegment(tx, environment, path.segment_id)
+  await audit(tx, trail, { resource: 'segment', id: before.id, before: segment(before) })
   return { body: undefined }
 })

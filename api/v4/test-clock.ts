@@ -10,14 +10,15 @@ function sandboxOnly(kind: EnvironmentKind): void {
   if (kind !== 'sandbox') throw new Refusal('control_forbidden', 'only the sandbox has a test clock')
 }
 
-const clock = (read: TestClock) => ({ object: 'test_clock' as const, url: '/v4/test-clock' as const, ...read })
+const shown = (clock: TestClock) => ({ object: 'test_clock' as const, url: '/v4/test-clock' as const, ...clock })
 
 export const v4GetTestClock = onPool('v4GetTestClock', async ({ environment, environmentKind, db }) => {
   sandboxOnly(environmentKind)
-  return { body: clock(await readClock(db, environment)) }
+  return { body: shown(await readClock(db, environment)) }
 })
 
-// The transaction holds the lock and the Idempotency-Key; what is done on the way is committed step by step, and stays.
+// The transaction keeps the lock and the Idempotency-Key. Each step of the advance commits on another connection, so it stays done even
+// if the operation fails.
 export const v4AdvanceTestClock = inTransaction('v4AdvanceTestClock', async ({ body, environment, environmentKind, trail, deps, tx }) => {
   sandboxOnly(environmentKind)
   const { by, to } = body
@@ -25,12 +26,12 @@ export const v4AdvanceTestClock = inTransaction('v4AdvanceTestClock', async ({ b
   await lockClock(tx, environment)
   const target = await targetOf(tx, environment, (by === undefined ? { to } : { by }) as Target)
   const pool = deps.stepping
-  const [before, counted] = [clock(await readClock(pool, environment)), await finalCounts(pool, environment)]
-  // On its own, before the clock moves: an advance that takes too long has advanced none the less.
+  const [before, counted] = [shown(await readClock(pool, environment)), await finalCounts(pool, environment)]
+  // In a transaction of its own, before the clock advances: an advance that exceeds its time limit has advanced the clock, too.
   await transaction(pool, own =>
     audit(own, trail, { resource: 'test_clock', id: null, before, after: { target: new Date(target).toISOString() } }),
   )
   await advanceClock(environment, target, { pool, beat: () => tx.query('select 1') })
   const drained = drainedSince(counted, await finalCounts(pool, environment))
-  return { body: { ...clock(await readClock(pool, environment)), drained } }
+  return { body: { ...shown(await readClock(pool, environment)), drained } }
 })

@@ -6,11 +6,12 @@ import { now } from '../../domain/environment.ts'
 import { invalidField } from '../../domain/refusal.ts'
 import { inTransaction, onPool } from '../operation.ts'
 import { fullList } from '../pagination.ts'
+import { wholeSeconds } from '../time.ts'
 
 const SOURCE = { app_store: 'appstore', play_store: 'playstore', stripe: 'stripe', paddle: 'paddle' } as const
 const PERMISSION_SOURCE = { app_store: 'apple', play_store: 'google', stripe: 'stripe', paddle: 'paddle' } as const
 
-const iso = (ms: number) => (Number.isFinite(ms) ? `${new Date(ms).toISOString().slice(0, 19)}Z` : null)
+const iso = (ms: number) => (Number.isFinite(ms) ? wholeSeconds(ms) : null)
 const seconds = (ms: number) => (Number.isFinite(ms) ? ms / 1000 : null)
 
 const productOf = (shown: Contribution) => {
@@ -99,10 +100,15 @@ export const v4GrantCustomerPermission = inTransaction('v4GrantCustomerPermissio
   const expires = given === null ? null : Math.floor(Date.parse(given) / 1000) * 1000
   if (expires !== null && expires <= Date.parse(await now(tx, environment))) throw invalidField('expires_at', 'must be later than now')
   const { before, after } = await grantEntitlement(tx, environment, user, id, expires === null ? null : iso(expires))
-  const was = before && permission(user, id, before.expires_at)
-  const is = permission(user, id, after.expires_at)
-  await audit(tx, trail, { resource: 'customer_permission', id, user, before: was, after: is })
-  return { body: is }
+  const granted = permission(user, id, after.expires_at)
+  await audit(tx, trail, {
+    resource: 'customer_permission',
+    id,
+    user,
+    before: before && permission(user, id, before.expires_at),
+    after: granted,
+  })
+  return { body: granted }
 })
 
 export const v4RevokeCustomerPermission = inTransaction('v4RevokeCustomerPermission', async ({ path, environment, trail, tx }) => {

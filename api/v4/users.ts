@@ -1,8 +1,11 @@
 import { audit } from '../../domain/audit/record.ts'
 import type { EnvironmentKind } from '../../domain/environment.ts'
 import { invalidField } from '../../domain/refusal.ts'
+import { createIdentity, getIdentity, type Identity } from '../../domain/users/identity.ts'
+import { listProperties, type Property, setProperties } from '../../domain/users/properties.ts'
 import { createUser, getUser, type User } from '../../domain/users/user.ts'
 import { inTransaction, onPool } from '../operation.ts'
+import { fullList } from '../pagination.ts'
 
 const WORD = { production: 'prod', sandbox: 'sandbox' } as const
 
@@ -26,3 +29,37 @@ export const v4CreateUser = inTransaction('v4CreateUser', async ({ body, environ
 export const v4GetUser = onPool('v4GetUser', async ({ path, environment, environmentKind, db }) => ({
   body: user(await getUser(db, environment, path.user_id), environmentKind),
 }))
+
+const identity = ({ id, user_id }: Identity) => ({ object: 'identity' as const, id, url: `/v4/identities/${id}`, user_id })
+
+export const v4CreateIdentity = inTransaction('v4CreateIdentity', async ({ body, environment, trail, tx }) => {
+  const made = identity(await createIdentity(tx, environment, body.identity_id, body.user_id ?? null))
+  await audit(tx, trail, { resource: 'identity', id: made.id, after: made, user: made.user_id })
+  return { body: made }
+})
+
+export const v4GetIdentity = onPool('v4GetIdentity', async ({ path, environment, db }) => ({
+  body: identity(await getIdentity(db, environment, path.identity_id)),
+}))
+
+const property = ({ key, value }: Property) => ({ object: 'user_property' as const, key, value })
+
+export const v4ListUserProperties = onPool('v4ListUserProperties', async ({ path, environment, db }) => ({
+  body: fullList(`/v4/users/${path.user_id}/properties`, (await listProperties(db, environment, path.user_id)).map(property)),
+}))
+
+export const v4SetUserProperties = inTransaction('v4SetUserProperties', async ({ path, body, environment, trail, tx }) => {
+  const { saved, errors, before } = await setProperties(tx, environment, path.user_id, body.properties)
+  const after = Object.fromEntries(saved.map(({ key, value }) => [key, value]))
+  if (saved.some(({ key, value }) => before[key] !== value)) {
+    await audit(tx, trail, { resource: 'user_property', id: path.user_id, before, after, user: path.user_id })
+  }
+  return {
+    body: {
+      object: 'user_properties_set_result' as const,
+      url: `/v4/users/${path.user_id}/properties`,
+      saved_properties: saved.map(property),
+      property_errors: errors,
+    },
+  }
+})

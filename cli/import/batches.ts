@@ -1,16 +1,21 @@
-import type { Fault, ToItem } from './item.ts'
+import type { RowFault, ToItem } from './item.ts'
 import type { Row } from './rows.ts'
 
-export type Rejection = Fault & { row: Row }
-/** `items` are to be posted, `bad` are rejected already; `last` and `end` say how far the file is done with it. */
-export type Batch = { items: { row: Row; json: string }[]; bad: Rejection[]; last: number; end: number }
+export type Rejection = RowFault & { row: Row }
+/** `items`: to be posted. `bad`: already rejected. `last`, `end`: the last row of the batch and the byte after it. */
+export type ImportBatch = { items: { row: Row; json: string }[]; bad: Rejection[]; last: number; end: number }
 
-/** The service takes 8 MiB; the rest is for what surrounds the items. */
+/** The service accepts 8 MiB. 1 KiB remains for the text around the items. */
 export const MAX_BYTES: number = 8 * 1024 * 1024 - 1024
 
-/** Groups rows so that no batch has more than `size` rows or is too large to be posted. */
-export async function* batches(rows: AsyncIterable<Row>, item: ToItem, size: number, maxBytes: number = MAX_BYTES): AsyncGenerator<Batch> {
-  let batch: Batch = { items: [], bad: [], last: 0, end: 0 }
+/** Groups rows into batches of at most `size` rows and `maxBytes` bytes. */
+export async function* batches(
+  rows: AsyncIterable<Row>,
+  item: ToItem,
+  size: number,
+  maxBytes: number = MAX_BYTES,
+): AsyncGenerator<ImportBatch> {
+  let batch: ImportBatch = { items: [], bad: [], last: 0, end: 0 }
   let bytes = 0
   const begin = () => {
     batch = { items: [], bad: [], last: 0, end: 0 }

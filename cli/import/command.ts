@@ -1,7 +1,7 @@
 import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { readConfig } from '../../app/config.ts'
-import type { Command, Context } from '../command.ts'
+import type { CliCommand, CommandContext } from '../command.ts'
 import { CliError, lineOf } from '../failure.ts'
 import { printable } from '../table.ts'
 import type { Rejection } from './batches.ts'
@@ -14,13 +14,13 @@ import { rejectsFile } from './rejects.ts'
 import { identify, readHeader } from './rows.ts'
 import { importRest } from './run.ts'
 import { sender } from './send.ts'
-import { importName, importsFolder, readState, type State } from './state.ts'
+import { type ImportState, importName, importsFolder, readState } from './state.ts'
 
-/** So many rejections are shown; the file has them all. */
+/** At most this many rejections are printed; the file of rejected rows has all of them. */
 const SHOWN = 20
 
 /** Stores the rows of a CSV file as events, through the API. */
-export const importCsv: Command = async (args, context) => {
+export const importCsv: CliCommand = async (args, context) => {
   const options = await importOptions(args)
   const config = readConfig(context.env)
   const url = options.url ?? `http://localhost:${config.port || 8080}`
@@ -39,7 +39,7 @@ export const importCsv: Command = async (args, context) => {
     context.out(`${file.path} was imported already: ${summary(earlier)}. --again posts it again.`)
     return tellRejects(earlier, context)
   }
-  const state: State =
+  const state: ImportState =
     earlier && !options.again
       ? { ...earlier, ...(earlier.rejects !== rejectsPath && { rejectsBytes: 0 }), rejects: rejectsPath }
       : {
@@ -56,7 +56,7 @@ export const importCsv: Command = async (args, context) => {
         }
   if (state.rows === 0) await rm(defaultRejects, { force: true })
   else if (state.rejected > 0 && earlier?.rejects !== rejectsPath) context.note(`rows rejected before are in ${earlier?.rejects}`)
-  if (state.rows > 0) context.note(`going on after row ${counted(state.rows)}`)
+  if (state.rows > 0) context.note(`continuing after row ${counted(state.rows)}`)
 
   const rejects = rejectsFile(rejectsPath, header.columns, state.rejectsBytes)
   const progress = showProgress(file, { ...state }, context.note)
@@ -90,22 +90,22 @@ export const importCsv: Command = async (args, context) => {
   return tellRejects(state, context)
 }
 
-const summary = ({ rows, created, duplicates, rejected }: State): string =>
+const summary = ({ rows, created, duplicates, rejected }: ImportState): string =>
   `${counted(rows)} rows: ${counted(created)} stored, ${counted(duplicates)} there already, ${counted(rejected)} rejected`
 
-function show(rejections: Rejection[], { note }: Context): void {
+function show(rejections: Rejection[], { note }: CommandContext): void {
   for (const { row, field, reason } of rejections) note(printable(`row ${row.n}: ${field === '' ? '' : `${field} `}${reason}`))
 }
 
-function tellRejects({ rejected, rejects }: State, { note }: Context): number {
+function tellRejects({ rejected, rejects }: ImportState, { note }: CommandContext): number {
   if (rejected === 0) return 0
   note(`rejected rows: ${rejects}`)
   return 2
 }
 
-/** What is done stays done. */
-function stopped(error: unknown, { rows }: State, { signal }: Context): number {
-  const rest = `${counted(rows)} rows are done; the same command goes on from there`
+/** Adds to the error how many rows are stored: they stay stored. */
+function stopped(error: unknown, { rows }: ImportState, { signal }: CommandContext): number {
+  const rest = `${counted(rows)} rows are done; the same command continues from there`
   if (signal.aborted) throw new CliError(`stopped: ${rest}`)
   const line = lineOf(error)
   throw line === undefined ? error : new CliError(`${line}; ${rest}`)

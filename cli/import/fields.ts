@@ -5,10 +5,10 @@ const DESCRIPTION = new URL('../../schemas/generated/openapi.json', import.meta.
 
 type Schema = { $ref?: string; properties?: Record<string, Schema>; required?: string[]; additionalProperties?: unknown }
 
-/** What an item of POST /v4/events may hold: paths such as `price` and `device.model`; below `open` ones anything. */
+/** The fields of an item of POST /v4/events: paths such as `price` and `device.model`. Below an `open` field any name is allowed. */
 export type Fields = { known: Set<string>; open: Set<string>; required: string[] }
 
-/** Read from the service's own description, so that it stands in one place. */
+/** Reads the fields from the description of the API, the only place that defines them. */
 export async function itemFields(): Promise<Fields> {
   const { components } = JSON.parse(await readFile(DESCRIPTION, 'utf8')) as { components: { schemas: Record<string, Schema> } }
   const resolved = (schema: Schema): Schema => (schema.$ref ? components.schemas[schema.$ref.split('/').at(-1)!]! : schema)
@@ -24,7 +24,7 @@ export async function itemFields(): Promise<Fields> {
   return { known, open, required: item.required ?? [] }
 }
 
-/** `device.model` -> [device, model], `price` -> [price]; a property's own name may have dots. */
+/** `device.model` -> [device, model], `price` -> [price]. The name of a property may contain dots. */
 export function pathOf(field: string): [string] | [string, string] {
   const dot = field.indexOf('.')
   return dot < 0 ? [field] : [field.slice(0, dot), field.slice(dot + 1)]

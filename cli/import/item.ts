@@ -2,10 +2,10 @@ import { pathOf } from './fields.ts'
 import type { FieldMap, ValueType } from './map.ts'
 import { bindTemplate } from './template.ts'
 
-export type Value = string | number | boolean
+export type FieldValue = string | number | boolean
 /** A row that cannot become an event. */
-export type Fault = { field: string; reason: string }
-export type Item = { is: 'item'; json: string } | ({ is: 'fault' } & Fault)
+export type RowFault = { field: string; reason: string }
+export type Item = { is: 'item'; json: string } | ({ is: 'fault' } & RowFault)
 export type ToItem = (values: string[], row: number) => Item
 
 const NUMBER = /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i
@@ -16,8 +16,8 @@ const BOOLEANS = new Map([
   ['0', false],
 ])
 
-/** undefined: the text is no such value. */
-function typed(text: string, type: ValueType): Value | undefined {
+/** Undefined when the text is not a value of the type. */
+function typed(text: string, type: ValueType): FieldValue | undefined {
   if (type === 'string') return text
   const trimmed = text.trim()
   if (type === 'boolean') return BOOLEANS.get(trimmed.toLowerCase())
@@ -25,7 +25,7 @@ function typed(text: string, type: ValueType): Value | undefined {
   return Number.isFinite(number) ? number : undefined
 }
 
-/** Makes of a row the JSON of its event. */
+/** Returns the function that turns a row into the JSON of its event. */
 export function toItem(map: FieldMap, header: string[]): ToItem {
   const fields = [...map].map(([field, source]) => ({
     field,
@@ -37,14 +37,14 @@ export function toItem(map: FieldMap, header: string[]): ToItem {
   return (values, row) => {
     if (values.length !== header.length)
       return { is: 'fault', field: '', reason: `has ${values.length} values, the header has ${header.length}` }
-    const entries = new Map<string, Value | Map<string, Value>>()
+    const entries = new Map<string, FieldValue | Map<string, FieldValue>>()
     for (const { field, path, type, fill, constant } of fields) {
       const text = fill?.(values, row)
       if (fill && text === undefined) continue
-      // What a decoder puts in the place of bytes that are no UTF-8: stored, the loss would be silent.
+      // The decoder replaces bytes that are not UTF-8 by this character. Storing it would lose data silently.
       if (text?.includes('\uFFFD')) return { is: 'fault', field, reason: 'is not UTF-8' }
       const value = constant ?? typed(text!, type)
-      if (value === undefined) return { is: 'fault', field, reason: `${JSON.stringify(text)} is no ${type}` }
+      if (value === undefined) return { is: 'fault', field, reason: `${JSON.stringify(text)} is not a ${type}` }
       const [name, inner] = path
       if (inner === undefined) entries.set(name, value)
       else {

@@ -1,17 +1,17 @@
 import { readFile } from 'node:fs/promises'
 import { CliError } from '../failure.ts'
 import { type Fields, isOpen, refuseUnknown } from './fields.ts'
-import { columnsOf, isConstant, parseTemplate, type Template } from './template.ts'
+import { isConstant, parseTemplate, type Template, templateColumns } from './template.ts'
 
 export type ValueType = 'string' | 'number' | 'boolean'
-export type Source = { is: 'template'; template: Template; type: ValueType } | { is: 'constant'; value: number | boolean }
-/** Where each field of an event comes from. */
-export type FieldMap = Map<string, Source>
+export type FieldSource = { is: 'template'; template: Template; type: ValueType } | { is: 'constant'; value: number | boolean }
+/** The source of each field of an event. */
+export type FieldMap = Map<string, FieldSource>
 
 const ASSIGNMENT = /^([a-z_]+(?:\.[^=]*)?)=(.*)$/s
 const TYPES: ValueType[] = ['string', 'number', 'boolean']
 
-/** Reads what was given by --map, in order: files and single assignments; a later one replaces the field. */
+/** Reads the values of --map in order: files and single assignments. A later value replaces the field. */
 export async function readMap(given: string[], fields: Fields): Promise<FieldMap> {
   const map: FieldMap = new Map()
   for (const word of given) {
@@ -44,7 +44,7 @@ async function readMapFile(path: string): Promise<object> {
   return value
 }
 
-function sourceOf(field: string, value: unknown, mayBeTyped: boolean): Source {
+function sourceOf(field: string, value: unknown, mayBeTyped: boolean): FieldSource {
   if (typeof value === 'string') return { is: 'template', template: parseTemplate(value, field), type: 'string' }
   if (typeof value === 'number' || typeof value === 'boolean') {
     if (!mayBeTyped) throw new CliError(`${field} is a string: put ${value} in quotes`)
@@ -61,10 +61,10 @@ function sourceOf(field: string, value: unknown, mayBeTyped: boolean): Source {
   throw new CliError(`${field} must be a template, or {"template": …, "type": …}${mayBeTyped ? ', a number, true or false' : ''}`)
 }
 
-/** Throws when the map uses columns that the file does not have, or has twice. */
+/** Throws when the map uses a column that the file does not have, or has more than once. */
 export function refuseOtherColumns(map: FieldMap, header: string[], file: string): void {
   for (const [field, source] of map) {
-    for (const column of source.is === 'template' ? columnsOf(source.template) : []) {
+    for (const column of source.is === 'template' ? templateColumns(source.template) : []) {
       const count = header.filter(name => name === column).length
       if (count === 0)
         throw new CliError(

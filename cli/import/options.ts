@@ -7,7 +7,7 @@ export type ImportOptions = {
   file: string
   maps: string[]
   key: string
-  /** Absent: the service of this machine. */
+  /** Absent: the service on this machine. */
   url: string | undefined
   delimiter: string
   size: number

@@ -1,22 +1,22 @@
 import { CliError } from '../failure.ts'
-import type { Batch, Rejection } from './batches.ts'
+import type { ImportBatch, Rejection } from './batches.ts'
 import type { Send } from './send.ts'
 
-export type Posted = { created: number; duplicates: number; rejections: Rejection[] }
+export type PostedRows = { created: number; duplicates: number; rejections: Rejection[] }
 
-type Items = Batch['items']
+type Items = ImportBatch['items']
 type Detail = { field?: string; message?: string }
 type Result = { index: number; status: string; error: { message: string; details?: Detail[] } | null }
 type Stored = { created: number; duplicates: number; results: Result[] }
 type Refused = { error?: { message?: string; details?: Detail[] } }
 
-/** Posts what can be posted of a batch; the rejections are in the order of the rows. */
-export async function post(send: Send, { items, bad }: Batch, trigger: boolean): Promise<Posted> {
+/** Posts the items of a batch. The rejections are in the order of the rows. */
+export async function postBatch(send: Send, { items, bad }: ImportBatch, trigger: boolean): Promise<PostedRows> {
   const posted = items.length > 0 ? await postItems(send, items, trigger) : { created: 0, duplicates: 0, rejections: [] }
   return { ...posted, rejections: [...posted.rejections, ...bad].sort((a, b) => a.row.n - b.row.n) }
 }
 
-async function postItems(send: Send, items: Items, trigger: boolean): Promise<Posted> {
+async function postItems(send: Send, items: Items, trigger: boolean): Promise<PostedRows> {
   const { status, body } = await send(`{"events":[${items.map(({ json }) => json).join(',')}]${trigger ? '' : ',"trigger":false'}}`)
   if (status === 200) {
     const { created, duplicates, results } = body as Stored
@@ -28,8 +28,8 @@ async function postItems(send: Send, items: Items, trigger: boolean): Promise<Po
   return allRejected(send, items, trigger, body as Refused)
 }
 
-/** 400: none was good. Its details are at most 100, so a large batch is asked again in halves until each row has its reason. */
-async function allRejected(send: Send, items: Items, trigger: boolean, { error }: Refused): Promise<Posted> {
+/** 400: every item was rejected. An answer has at most 100 details, so a large batch is posted again in halves until each row has its reason. */
+async function allRejected(send: Send, items: Items, trigger: boolean, { error }: Refused): Promise<PostedRows> {
   const byIndex = Map.groupBy(error?.details ?? [], ({ field }) => Number(/^events\[(\d+)\]/.exec(field ?? '')?.[1] ?? -1))
   if (byIndex.has(-1) || byIndex.size === 0) throw new CliError(`the service refuses the request: ${error?.message ?? 'without a reason'}`)
   if (byIndex.size === items.length || items.length === 1) {

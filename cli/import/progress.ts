@@ -2,9 +2,9 @@ import process from 'node:process'
 import { Presets, SingleBar } from 'cli-progress'
 
 export type Progress = {
-  /** Of the whole file. */
+  /** Rows and bytes of the whole file that are done. */
   update(rows: number, bytes: number): void
-  /** A line that is not to be overwritten. */
+  /** Prints a line that the bar does not overwrite. */
   say(line: string): void
   stop(): void
 }
@@ -13,7 +13,7 @@ const LINE_EVERY_MS = 5_000
 
 export const counted = (n: number): string => n.toLocaleString('en-US')
 
-/** A bar on a terminal, else a line every few seconds. `done` rows were imported by an earlier run. */
+/** A bar on a terminal, otherwise a line every 5 s. `done`: what an earlier run has imported. */
 export function showProgress(file: { size: number }, done: { rows: number; end: number }, note: (line: string) => void): Progress {
   const begin = performance.now()
   const rate = (rows: number) => counted(Math.round((rows - done.rows) / Math.max(0.001, (performance.now() - begin) / 1000)))

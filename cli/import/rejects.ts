@@ -2,7 +2,7 @@ import { type FileHandle, open } from 'node:fs/promises'
 import type { Rejection } from './batches.ts'
 
 export type Rejects = {
-  /** Appends them; returns the length of the file. */
+  /** Appends the rejections; resolves to the length of the file. */
   add(rejections: Rejection[]): Promise<number>
   close(): Promise<void>
 }
@@ -11,8 +11,8 @@ const quoted = (value: string) => (/[",\r\n]/.test(value) ? `"${value.replaceAll
 const line = (values: string[]) => `${values.map(quoted).join(',')}\n`
 
 /**
- * The CSV of rejected rows: row, field, reason, then the row itself. Goes on after the first `from` bytes, so that a repeated batch
- * does not stand there twice; the file appears with the first rejection.
+ * The CSV of rejected rows: row, field, reason, then the row itself. Continues after the first `from` bytes, so the rows of a repeated batch
+ * are not written twice. The file appears with the first rejection.
  */
 export function rejectsFile(path: string, columns: string[], from: number): Rejects {
   let handle: FileHandle | undefined
@@ -32,7 +32,8 @@ export function rejectsFile(path: string, columns: string[], from: number): Reje
 
   async function append(handle: FileHandle, text: string): Promise<void> {
     const content = Buffer.from(text)
-    for (let at = 0; at < content.length; ) at += (await handle.write(content, at, content.length - at, bytes + at)).bytesWritten
+    for (let written = 0; written < content.length; )
+      written += (await handle.write(content, written, content.length - written, bytes + written)).bytesWritten
     bytes += content.length
   }
 

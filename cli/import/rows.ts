@@ -3,13 +3,13 @@ import { open } from 'node:fs/promises'
 import { CsvError, type Options, parse } from 'csv-parse'
 import { CliError, codeOf } from '../failure.ts'
 
-/** `n` counts the data rows from 1; `end` is the byte behind the row. */
+/** `n`: the number of the data row, from 1. `end`: the offset of the byte after the row. */
 export type Row = { n: number; values: string[]; end: number }
 export type Header = { columns: string[]; end: number }
-/** What tells a file from another one. */
+/** Identifies a file and its version. */
 export type FileIdentity = { path: string; size: number; modified: number }
 
-/** A quote that is never closed must not bring the rest of the file into memory. */
+/** The limit of a record: a quote that is never closed must not bring the rest of the file into memory. */
 const MAX_RECORD = 4 * 1024 * 1024
 
 const OPTIONS: Options = {
@@ -17,7 +17,7 @@ const OPTIONS: Options = {
   skip_empty_lines: true,
   relax_column_count: true,
   max_record_size: MAX_RECORD,
-  // Named, not found out: a part of the file must be read as the whole is.
+  // Given, not detected: a part of the file must be read in the same way as the whole file.
   record_delimiter: ['\r\n', '\n', '\r'],
 }
 
@@ -29,7 +29,7 @@ export async function identify(path: string): Promise<FileIdentity> {
   })
   try {
     const stat = await handle.stat()
-    if (!stat.isFile()) throw new CliError(`${path} is no file: an import must be able to read it again`)
+    if (!stat.isFile()) throw new CliError(`${path} is not a regular file: an import must be able to read it again`)
     const mark = (await handle.read(new Uint8Array(2), 0, 2, 0)).buffer
     if ((mark[0] === 0xff && mark[1] === 0xfe) || (mark[0] === 0xfe && mark[1] === 0xff))
       throw new CliError(`${path} is UTF-16: save it as UTF-8`)
@@ -62,7 +62,7 @@ export async function readHeader(path: string, delimiter: string): Promise<Heade
   throw new CliError(`${path} is empty: its first line must name the columns`)
 }
 
-/** The rows behind the byte `from.end`, which is behind row `from.n`. */
+/** The rows after row `from.n`, which ends at byte `from.end`. */
 export async function* readRows(path: string, delimiter: string, from: { n: number; end: number }): AsyncGenerator<Row> {
   let { n } = from
   try {
@@ -75,6 +75,6 @@ export async function* readRows(path: string, delimiter: string, from: { n: numb
 function broken(path: string, where: string, error: unknown): unknown {
   if (codeOf(error) === 'CSV_MAX_RECORD_SIZE')
     return new CliError(`${path}: ${where} is longer than ${MAX_RECORD} bytes: is a quote not closed?`)
-  if (error instanceof CsvError) return new CliError(`${path}: ${where} is no CSV: ${(error as Error).message}`)
+  if (error instanceof CsvError) return new CliError(`${path}: ${where} is not valid CSV: ${(error as Error).message}`)
   return codeOf(error) === '' ? error : unreadable(path, error)
 }

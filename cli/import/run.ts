@@ -1,26 +1,26 @@
 import { CliError } from '../failure.ts'
-import { type Batch, batches, type Rejection } from './batches.ts'
+import { batches, type ImportBatch, type Rejection } from './batches.ts'
 import type { ToItem } from './item.ts'
-import { type Posted, post } from './post.ts'
+import { type PostedRows, postBatch } from './post.ts'
 import type { Progress } from './progress.ts'
 import type { Rejects } from './rejects.ts'
 import { type FileIdentity, identify, readRows } from './rows.ts'
 import type { Send } from './send.ts'
-import { type State, writeState } from './state.ts'
+import { type ImportState, writeState } from './state.ts'
 
 export type Run = {
   file: FileIdentity
   delimiter: string
   item: ToItem
-  /** Given what ends the other requests when one fails. */
+  /** `signal` aborts the other requests when one request fails. */
   send: (signal: AbortSignal) => Send
   trigger: boolean
   /** Rows per request. */
   size: number
-  /** Requests at once. With one, the log has the events in the order of the file; with more, batches may change places. */
+  /** Requests at once. With one, the log has the events in the order of the file. With more, batches may be stored in another order. */
   parallel: number
-  /** Changed and written as batches are done. */
-  state: State
+  /** Updated and written after each batch. */
+  state: ImportState
   statePath: string
   rejects: Rejects
   progress: Progress
@@ -28,17 +28,17 @@ export type Run = {
   signal: AbortSignal
 }
 
-/** Posts what is left of the file. The state always stands behind the first batches without a gap, whatever was posted beyond. */
+/** Posts the rest of the file. The state always covers the first batches without a gap, even if later batches are already posted. */
 export async function importRest(run: Run): Promise<void> {
   const { file, delimiter, state, statePath, rejects, progress } = run
   const failed = new AbortController()
   const send = run.send(AbortSignal.any([run.signal, failed.signal]))
-  const underway: { batch: Batch; posted: Promise<Posted> }[] = []
+  const inProgress: { batch: ImportBatch; posted: Promise<PostedRows> }[] = []
 
   async function settle(): Promise<void> {
-    const { batch, posted } = underway[0]!
+    const { batch, posted } = inProgress[0]!
     const { created, duplicates, rejections } = await posted
-    underway.shift()
+    inProgress.shift()
     const rejectsBytes = await rejects.add(rejections)
     state.rows = batch.last
     state.end = batch.end
@@ -55,19 +55,19 @@ export async function importRest(run: Run): Promise<void> {
     const rows = readRows(file.path, delimiter, { n: state.rows, end: state.end })
     for await (const batch of batches(rows, run.item, run.size)) {
       run.signal.throwIfAborted()
-      if (underway.length >= run.parallel) await settle()
-      const posted = post(send, batch, run.trigger)
-      posted.catch(() => undefined) // looked at in its turn
-      underway.push({ batch, posted })
+      if (inProgress.length >= run.parallel) await settle()
+      const posted = postBatch(send, batch, run.trigger)
+      posted.catch(() => undefined) // settle() handles the error
+      inProgress.push({ batch, posted })
     }
-    while (underway.length > 0) await settle()
+    while (inProgress.length > 0) await settle()
   } finally {
     failed.abort()
-    await Promise.allSettled(underway.map(({ posted }) => posted))
+    await Promise.allSettled(inProgress.map(({ posted }) => posted))
   }
   const now = await identify(file.path)
   if (now.size !== file.size || now.modified !== file.modified)
-    throw new CliError(`${file.path} was changed while it was read: give the same command again, nothing is stored twice`)
+    throw new CliError(`${file.path} was changed during the import: run the same command again, nothing is stored twice`)
   state.isFinished = true
   await writeState(statePath, state)
 }

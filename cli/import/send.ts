@@ -1,16 +1,16 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { CliError } from '../failure.ts'
 
-export type Answer = { status: number; body: unknown }
-export type Send = (body: string) => Promise<Answer>
+export type ServiceAnswer = { status: number; body: unknown }
+export type Send = (body: string) => Promise<ServiceAnswer>
 
 export type SendOptions = {
   url: string
   key: string
   signal: AbortSignal
-  /** Told why it waits. */
+  /** Gets the reason for a wait. */
   onWait: (why: string) => void
-  /** How long a request is tried again; in milliseconds. */
+  /** How long a failing request is repeated, in milliseconds. */
   patience?: number
   clock?: () => number
   pause?: (ms: number, signal: AbortSignal) => Promise<void>
@@ -19,7 +19,7 @@ export type SendOptions = {
 const PATIENCE_MS = 60_000
 const FIRST_PAUSE_MS = 250
 const LONGEST_PAUSE_MS = 8_000
-/** The service gives a statement 30 s. */
+/** Longer than the 30 s that the service allows a statement. */
 const REQUEST_LIMIT_MS = 60_000
 
 const messageOf = (body: unknown): string => String((body as { error?: { message?: unknown } } | null)?.error?.message ?? '')
@@ -30,14 +30,14 @@ const reasonOf = (error: unknown): string => {
 }
 
 /**
- * Posts a body of POST /v4/events until it is answered with 200 or 400. Waits as long as the service asks for (429); repeats after
- * 5xx and lost connections for a minute, which is safe as every event has an id of its own. Throws CliError for the rest.
+ * Posts a body of POST /v4/events until the answer is 200 or 400. After 429 it waits as long as the service asks. After 5xx and lost
+ * connections it repeats for a minute, which is safe because every event has its own id. Throws CliError for any other answer.
  */
 export function sender(options: SendOptions): Send {
   const { url, key, signal, onWait, patience = PATIENCE_MS, clock = () => performance.now() } = options
   const pause = options.pause ?? ((ms, signal) => sleep(ms, undefined, { signal }))
 
-  async function post(body: string): Promise<Answer & { retryAfter: number }> {
+  async function post(body: string): Promise<ServiceAnswer & { retryAfter: number }> {
     const response = await fetch(`${url}/v4/events`, {
       method: 'POST',
       headers: { Authorization: `Bearer ${key}`, 'Content-Type': 'application/json' },
@@ -67,7 +67,7 @@ export function sender(options: SendOptions): Send {
       const why = typeof answer === 'string' ? answer : `${answer.status} ${messageOf(answer.body)}`.trim()
       failingSince ??= clock()
       if (clock() - failingSince + wait > patience)
-        throw new CliError(`${url} does not answer since ${Math.round((clock() - failingSince) / 1000)} s (${why})`)
+        throw new CliError(`${url} has not answered for ${Math.round((clock() - failingSince) / 1000)} s (${why})`)
       if (wait === FIRST_PAUSE_MS) onWait(`${url} does not answer (${why}): trying again for ${Math.round(patience / 1000)} s`)
       await pause(wait, signal)
       wait = Math.min(wait * 2, LONGEST_PAUSE_MS)
@@ -83,7 +83,7 @@ const parsed = (text: string): unknown => {
   }
 }
 
-function decided({ status, body }: Answer, url: string): Answer {
+function decided({ status, body }: ServiceAnswer, url: string): ServiceAnswer {
   if (body !== undefined && (status === 200 || status === 400)) return { status, body }
   if (status === 401) throw new CliError(`${url} does not know this key (401): --key must be the Secret Key of a project there`)
   if (status === 403) throw new CliError(`this key may not post events (403): ${messageOf(body)}`)

@@ -5,8 +5,8 @@ import process from 'node:process'
 import { codeOf } from '../failure.ts'
 import type { FileIdentity } from './rows.ts'
 
-/** How far an import has come: everything before byte `end`, which are `rows` rows, is answered for. */
-export type State = {
+/** The progress of an import: the first `rows` rows, which end at byte `end`, are stored or rejected. */
+export type ImportState = {
   file: string
   url: string
   rows: number
@@ -14,19 +14,20 @@ export type State = {
   created: number
   duplicates: number
   rejected: number
-  /** File of the rejected rows and how much of it belongs to `rows`. */
+  /** The file of the rejected rows, and how many of its bytes belong to `rows`. */
   rejects: string
   rejectsBytes: number
   isFinished: boolean
 }
 
-export type Subject = { file: FileIdentity; map: string; delimiter: string; url: string; key: string }
+/** What identifies an import. */
+export type ImportSubject = { file: FileIdentity; map: string; delimiter: string; url: string; key: string }
 
 /**
- * One import: this file as it is now, into that environment, by this map. The key goes in as a hash within a hash: it tells
- * projects on one address apart, and a name tells nothing of it. (A rotated key begins anew; the service finds the events there.)
+ * The name of an import: this version of the file, into this environment, by this map. The key distinguishes projects at one address. It is
+ * hashed twice, so the name does not reveal it. (After a rotation of the key the import begins again, and the service finds the events there.)
  */
-export function importName({ file, map, delimiter, url, key }: Subject): string {
+export function importName({ file, map, delimiter, url, key }: ImportSubject): string {
   const environment = createHash('sha256').update(key).digest('hex')
   return createHash('sha256')
     .update(JSON.stringify([file, map, delimiter, url, environment]))
@@ -34,31 +35,31 @@ export function importName({ file, map, delimiter, url, key }: Subject): string 
     .slice(0, 32)
 }
 
-/** Where imports keep their state; made when it is not there. */
+/** The folder for the state of imports; created when it is missing. */
 export async function importsFolder(dataDir: string): Promise<string> {
-  // As the embedded Postgres wants its folder: root's may be passed by the user that Postgres runs as.
+  // The mode that the embedded Postgres needs: as root it runs under another user, which must be able to pass this folder.
   await mkdir(dataDir, { recursive: true, mode: process.getuid?.() === 0 ? 0o711 : 0o700 })
   const folder = join(dataDir, 'imports')
   await mkdir(folder, { recursive: true, mode: 0o700 })
   return folder
 }
 
-/** Undefined when there is none, or none that can be read: the import begins anew, which the event ids make harmless. */
-export async function readState(path: string): Promise<State | undefined> {
+/** Undefined without a readable state: the import begins again, which is harmless because of the event ids. */
+export async function readState(path: string): Promise<ImportState | undefined> {
   const text = await readFile(path, 'utf8').catch(error => {
     if (codeOf(error) !== 'ENOENT') throw error
     return ''
   })
   try {
-    const state = JSON.parse(text) as State
+    const state = JSON.parse(text) as ImportState
     return Number.isSafeInteger(state.rows) && Number.isSafeInteger(state.end) ? state : undefined
   } catch {
     return undefined
   }
 }
 
-/** Replaced as a whole, so that a kill leaves the old or the new one. Not synced: losing the last seconds costs a few repeats. */
-export async function writeState(path: string, state: State): Promise<void> {
+/** Replaces the file as a whole, so a kill leaves the old or the new state. Not synced: to lose the last seconds costs a few repeats. */
+export async function writeState(path: string, state: ImportState): Promise<void> {
   const draft = `${path}.${process.pid}`
   const handle = await open(draft, 'w', 0o600)
   try {

@@ -11,7 +11,7 @@ export function parseTemplate(text: string, field: string): Template {
   const pieces: Template = []
   for (const [found] of text.matchAll(/\{\{|\}\}|\{[^{}]*\}|[^{}]+|[{}]/g)) {
     if (found === '{' || found === '}')
-      throw new CliError(`the template of ${field} has a ${found} without its partner: ${text} ({{ and }} are braces)`)
+      throw new CliError(`the template of ${field} has an unmatched ${found}: ${text} ({{ and }} are braces)`)
     if (found === '{}') throw new CliError(`the template of ${field} has {} without a column: ${text}`)
     if (found === '{#}') pieces.push({ is: 'row' })
     else if (found === '{{' || found === '}}') pieces.push({ is: 'text', text: found[0]! })
@@ -22,20 +22,20 @@ export function parseTemplate(text: string, field: string): Template {
   return pieces
 }
 
-export const columnsOf = (template: Template): string[] => template.flatMap(piece => (piece.is === 'column' ? [piece.name] : []))
+export const templateColumns = (template: Template): string[] => template.flatMap(piece => (piece.is === 'column' ? [piece.name] : []))
 
-/** Whether rows differ in it at all. */
+/** Whether the value is the same for every row. */
 export const isConstant = (template: Template): boolean => template.every(piece => piece.is === 'text')
 
-/** Binds the columns to their places in a row. */
+/** Binds the columns to their indexes in a row. */
 export function bindTemplate(template: Template, header: string[]): Fill {
-  const pieces = template.map(piece => (piece.is === 'column' ? { is: 'value' as const, at: header.indexOf(piece.name) } : piece))
+  const pieces = template.map(piece => (piece.is === 'column' ? { is: 'value' as const, index: header.indexOf(piece.name) } : piece))
   const mayBeLeftOut = pieces.every(piece => piece.is === 'value')
   return (values, row) => {
     let text = ''
     for (const piece of pieces) {
       if (piece.is === 'text') text += piece.text
-      else text += piece.is === 'row' ? row : values[piece.at]
+      else text += piece.is === 'row' ? row : values[piece.index]
     }
     return text === '' && mayBeLeftOut ? undefined : text
   }

@@ -1,8 +1,7 @@
-import type { Db, Tx } from '../../store/connect.ts'
-import { audit, type Trail } from '../audit/record.ts'
+import type { Db } from '../../store/connect.ts'
 import type { Environment } from '../environment.ts'
 import { notFound } from '../refusal.ts'
-import { type Property, type PropertyError, setProperties, sortedProperties } from '../users/properties.ts'
+import { type Property, sortedProperties } from '../users/properties.ts'
 
 /** What a customer's subscriptions make of it, by code point. */
 export const STATUSES = ['active', 'billing_retry', 'canceled', 'canceled_trial', 'churned', 'none', 'trial'] as const
@@ -57,20 +56,4 @@ export async function viewCustomer(db: Db, environment: Environment, id: string)
     values: [environment, id],
   })
   return { customer, properties: sortedProperties(properties_sorted), events: events.rows }
-}
-
-/** `setProperties` of a person known as customer, with an entry in the audit log when a value changed. */
-export async function setCustomerProperties(
-  tx: Tx,
-  trail: Trail & { environment: Environment },
-  id: string,
-  given: Property[],
-): Promise<{ saved: Property[]; errors: PropertyError[] }> {
-  const { saved, errors, before } = await setProperties(tx, trail.environment, id, given)
-  const changed = saved.filter(({ key, value }) => before[key] !== value)
-  if (changed.length > 0) {
-    const replaced = changed.flatMap(({ key }) => (key in before ? [{ key, value: before[key]! }] : []))
-    await audit(tx, trail, { resource: 'customer', id, user: id, before: { userProperties: replaced }, after: { userProperties: changed } })
-  }
-  return { saved, errors }
 }

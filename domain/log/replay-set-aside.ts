@@ -1,6 +1,5 @@
-import type { Db, Pool } from '../../store/connect.ts'
+import type { Db, Pool, Tx } from '../../store/connect.ts'
 import { transaction } from '../../store/transaction.ts'
-import { audit, type Trail } from '../audit/record.ts'
 import type { Environment, EnvironmentKind } from '../environment.ts'
 import type { Consumer } from './consume.ts'
 import { readLog } from './read.ts'
@@ -39,8 +38,14 @@ const KEY = 'consumer = $1 and environment = $2 and partition = $3 and log_offse
 /**
  * Handles the event again, and notes it, in one transaction: it is handled once, whoever else tries, and a failure leaves everything as
  * it was but for the reason. The place in the log is held meanwhile, as by whoever reads on.
+ * `record`: what the caller writes in the same transaction; `user`: whom the event is about.
  */
-export async function replaySetAside(pool: Pool, consumers: readonly Consumer[], trail: Trail, event: SetAsideEvent): Promise<Replayed> {
+export async function replaySetAside(
+  pool: Pool,
+  consumers: readonly Consumer[],
+  event: SetAsideEvent,
+  record: (tx: Tx, user: string | null) => Promise<void>,
+): Promise<Replayed> {
   const { environment, partition, log_offset } = event
   const key = [event.consumer, environment, partition, log_offset]
   const consumer = consumers.find(({ name }) => name === event.consumer)
@@ -56,7 +61,7 @@ export async function replaySetAside(pool: Pool, consumers: readonly Consumer[],
       const [found] = await readLog(tx, environment, [{ partition, next_offset: log_offset }], 1)
       if (found?.log_offset === log_offset) await consumer.handle(tx, environment, [found], null)
       await tx.query(`update set_aside_events set replayed_at = clock_timestamp() where ${KEY}`, key)
-      await audit(tx, trail, { resource: 'event', id: event.event_id, ...(found?.user_id && { user: found.user_id }) })
+      await record(tx, found?.user_id ?? null)
       return { is: 'replayed' }
     })
   } catch (error) {

@@ -1,8 +1,6 @@
 import { LOCK } from '../../store/advisory-locks.ts'
-import type { Db, Pool, Tx } from '../../store/connect.ts'
+import type { Db, Tx } from '../../store/connect.ts'
 import { projectKey, secretKey } from '../../store/ids.ts'
-import { transaction } from '../../store/transaction.ts'
-import { audit } from '../audit/record.ts'
 import { PARTITIONS } from '../events/partition.ts'
 import { storeKey } from './keys.ts'
 import type { Secrets } from './secrets.ts'
@@ -31,19 +29,8 @@ export async function createProject(tx: Tx, secrets: Secrets, input: NewProject)
   return { id, ...keys }
 }
 
-/** The first project of an installation; null when there is one already. Of several services that start at once one makes it. */
-export const bootstrap = (
-  pool: Pool,
-  secrets: Secrets,
-  keys: { secretKey: string | undefined; projectKey: string | undefined },
-): Promise<ProjectKeys | null> =>
-  transaction(pool, async tx => {
-    await tx.query('select pg_advisory_xact_lock($1)', [LOCK.bootstrap])
-    if ((await countProjects(tx)) > 0) return null
-    const name = 'My project'
-    const made = await createProject(tx, secrets, { name, ...keys })
-    const actor = { kind: 'system' as const, id: null }
-    const trail = { project: made.id, environment: null, actor, operation: 'project create', requestId: null }
-    await audit(tx, trail, { resource: 'project', id: String(made.id), after: { project_name: name } })
-    return made
-  })
+/** The first project of an installation; null when there is a project already. Of several services that start at once, one creates it. */
+export async function createFirstProject(tx: Tx, secrets: Secrets, input: NewProject): Promise<(ProjectKeys & { id: number }) | null> {
+  await tx.query('select pg_advisory_xact_lock($1)', [LOCK.bootstrap])
+  return (await countProjects(tx)) > 0 ? null : createProject(tx, secrets, input)
+}

@@ -1,5 +1,4 @@
 import type { Db, Tx } from '../../store/connect.ts'
-import { audit, type Trail } from '../audit/record.ts'
 import { notFound } from '../refusal.ts'
 import type { KeyKind } from './keys.ts'
 import type { Secrets } from './secrets.ts'
@@ -63,31 +62,26 @@ export async function listProjects(db: Db): Promise<ProjectRow[]> {
   return rows
 }
 
-/** Switches raw data (exports, reports) of a project on or off. */
-export async function setRawData(tx: Tx, trail: Trail, on: boolean): Promise<void> {
-  const { project } = trail
+/** Switches raw data (exports, reports) of a project on or off; returns whether it was on. */
+export async function setRawData(tx: Tx, project: number, on: boolean): Promise<boolean> {
   const { rows } = await tx.query<{ raw_data: boolean }>('select raw_data from projects where id = $1 for no key update', [project])
   if (!rows[0]) throw notFound(`project ${project}`)
-  const { raw_data } = rows[0]
-  if (raw_data === on) return
-  await tx.query('update projects set raw_data = $2 where id = $1', [project, on])
-  await audit(tx, trail, { resource: 'project', id: String(project), before: { raw_data }, after: { raw_data: on } })
+  const { raw_data: before } = rows[0]
+  if (before !== on) await tx.query('update projects set raw_data = $2 where id = $1', [project, on])
+  return before
 }
 
 export const TRANSFER_POLICIES = ['keep', 'transfer', 'share'] as const
 export type TransferPolicy = (typeof TRANSFER_POLICIES)[number]
 
-/** What becomes of a purchase that another user of the project claims. */
-export async function setTransferPolicy(tx: Tx, trail: Trail, policy: TransferPolicy): Promise<void> {
-  const { project } = trail
+/** What becomes of a purchase that another user of the project claims. Returns the policy before. */
+export async function setTransferPolicy(tx: Tx, project: number, policy: TransferPolicy): Promise<TransferPolicy> {
   const { rows } = await tx.query<{ transfer_policy: TransferPolicy }>(
     'select transfer_policy from projects where id = $1 for no key update',
     [project],
   )
   if (!rows[0]) throw notFound(`project ${project}`)
-  const { transfer_policy } = rows[0]
-  if (transfer_policy === policy) return
-  await tx.query('update projects set transfer_policy = $2 where id = $1', [project, policy])
-  const before = { transfer_policy }
-  await audit(tx, trail, { resource: 'project', id: String(project), before, after: { transfer_policy: policy } })
+  const { transfer_policy: before } = rows[0]
+  if (before !== policy) await tx.query('update projects set transfer_policy = $2 where id = $1', [project, policy])
+  return before
 }

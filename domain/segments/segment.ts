@@ -1,6 +1,5 @@
 import type { Db, Tx } from '../../store/connect.ts'
 import { orderedId } from '../../store/ids.ts'
-import { audit, type Trail } from '../audit/record.ts'
 import type { Environment } from '../environment.ts'
 import { type Page, pageOf } from '../page.ts'
 import { conflict, notFound, Refusal } from '../refusal.ts'
@@ -65,15 +64,11 @@ export async function listSegments(db: Db, environment: Environment, limit: numb
 }
 
 export type Sized = { segment: Segment; size: number | null }
-/** The segment as the API shows it, for the audit log. */
-export type Shown = (segment: Segment) => object
 
 export async function createSegment(
   tx: Tx,
   environment: Environment,
   input: { name: string; conditions: ConditionInput[] },
-  trail: Trail,
-  shown: Shown,
 ): Promise<Sized> {
   const conditions = await checkConditions(tx, environment, input.conditions, 'conditions', false)
   const size = await countMembers(tx, environment, conditions)
@@ -82,9 +77,7 @@ export async function createSegment(
      select $1, $2, $3, $4, t, t from date_trunc('second', environment_now($1)) t returning ${SEGMENT_COLUMNS}`,
     [environment, orderedId('seg'), input.name, JSON.stringify(conditions)],
   )
-  const segment = ownSegment(rows[0]!)
-  await audit(tx, trail, { resource: 'segment', id: segment.id, after: shown(segment) })
-  return { segment, size }
+  return { segment: ownSegment(rows[0]!), size }
 }
 
 export function refuseSystem(id: string): void {
@@ -101,15 +94,13 @@ export async function lockSegment(tx: Tx, environment: Environment, id: string, 
   return ownSegment(rows[0])
 }
 
-/** `conditions` undefined leaves them as they are. */
+/** `conditions` undefined leaves them as they are. `before`: null when nothing changed. */
 export async function updateSegment(
   tx: Tx,
   environment: Environment,
   id: string,
   input: { name: string; conditions: ConditionInput[] | undefined },
-  trail: Trail,
-  shown: Shown,
-): Promise<Sized> {
+): Promise<Sized & { before: Segment | null }> {
   refuseSystem(id)
   const present = await getSegment(tx, environment, id)
   const checked = input.conditions && (await checkConditions(tx, environment, input.conditions, 'conditions', false))
@@ -117,15 +108,14 @@ export async function updateSegment(
   const size = await countMembers(tx, environment, checked ?? present.conditions)
   const before = await lockSegment(tx, environment, id)
   const conditions = checked ?? before.conditions
-  if (before.name === input.name && JSON.stringify(before.conditions) === JSON.stringify(conditions)) return { segment: before, size }
+  if (before.name === input.name && JSON.stringify(before.conditions) === JSON.stringify(conditions))
+    return { before: null, segment: before, size }
   const { rows } = await tx.query<SegmentRow>(
     `update segments set name = $3, conditions = $4, updated_at = environment_now($1) where environment = $1 and id = $2
      returning ${SEGMENT_COLUMNS}`,
     [environment, id, input.name, JSON.stringify(conditions)],
   )
-  const segment = ownSegment(rows[0]!)
-  await audit(tx, trail, { resource: 'segment', id, before: shown(before), after: shown(segment) })
-  return { segment, size }
+  return { before, segment: ownSegment(rows[0]!), size }
 }
 
 const NAMED_BY: [what: string, statement: string][] = [
@@ -153,7 +143,7 @@ const NAMED_BY: [what: string, statement: string][] = [
  * Throws `conflict` while something in use names the segment. Whoever names a segment holds its row (`holdSegments`), so after the
  * lock here all of them are committed and seen, and later ones find no segment.
  */
-export async function deleteSegment(tx: Tx, environment: Environment, id: string, trail: Trail, shown: Shown): Promise<void> {
+export async function deleteSegment(tx: Tx, environment: Environment, id: string): Promise<Segment> {
   refuseSystem(id)
   const segment = await lockSegment(tx, environment, id, true)
   const naming = JSON.stringify([{ metric: 'segment', value: id }])
@@ -163,5 +153,5 @@ export async function deleteSegment(tx: Tx, environment: Environment, id: string
   )
   if (rows[0]) throw conflict(`the segment is in use by ${rows.map(({ what }) => what).join(', ')}`)
   await tx.query('delete from segments where environment = $1 and id = $2', [environment, id])
-  await audit(tx, trail, { resource: 'segment', id, before: shown(segment) })
+  return segment
 }

@@ -1,4 +1,4 @@
-// One document out of one file per tag. References between files become internal ones, so a component's name is unique over all files.
+// Joins the files, one per tag, into one document. References between files become internal, so a component's name is unique over all files.
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { parse } from 'yaml'
@@ -17,7 +17,7 @@ const internal = (value: unknown): unknown => {
   )
 }
 
-/** Reads `openapi.yaml` and the files beside it. A path of a tag file that the root does not name, or the reverse, throws. */
+/** Reads `openapi.yaml` and the files beside it. Throws when a tag file has a path that the root does not name, or the reverse. */
 export const bundle = (folder: string): Document => {
   const read = (name: string) => internal(parse(readFileSync(join(folder, name), 'utf8')))
   const root = read('openapi.yaml') as Document

@@ -1,4 +1,4 @@
-// The generated part of the TypeScript client: its types, a function for each operation, and the client over fetch they run on.
+// The generated part of the TypeScript client: the types, a function for each operation, and the client on top of `fetch`.
 import { createClient } from '@hey-api/openapi-ts'
 import type { Document } from './schema.ts'
 
@@ -8,9 +8,9 @@ export const client = async (document: Document, folder: string) => {
     input: structuredClone(document),
     output: {
       path: folder,
-      // The sources run without a build, so imports name the files there are.
+      // The sources run without a build, so imports have the extension of the file.
       module: { extension: '.ts' },
-      // Otherwise the result hangs on whichever tsconfig.json lies above the folder.
+      // Otherwise the output depends on the tsconfig.json above the folder.
       tsConfigPath: null,
       entryFile: false,
     },

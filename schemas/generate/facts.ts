@@ -1,8 +1,8 @@
-// What the description says about each operation, flat: its rows become the table `operations.ts` and the schemas to compile.
-import { type Document, follow, type Media, methods, type Operation, type Parameter, type Schema } from './schema.ts'
+// One flat row per operation of the description. The table `operations.ts` and the validators are generated from these rows.
+import { type Document, follow, type Media, methods, type OperationObject, type Parameter, type Schema } from './schema.ts'
 
 export type QueryParameter = { name: string; type: string; array: boolean; default: boolean }
-export type Facts = {
+export type OperationFacts = {
   id: string
   method: string
   path: string
@@ -11,12 +11,12 @@ export type Facts = {
   auth: 'secret' | 'project' | 'oauth-only'
   idempotent: boolean
   pagination: string
-  body: null | { limit: number; required: boolean; itemsJudgedAlone: boolean }
+  body: null | { limit: number; required: boolean; itemsValidatedSeparately: boolean }
   query: QueryParameter[]
   schemas: { path: Schema | null; query: Schema; body: Schema | null; answers: Record<string, Schema> }
 }
 
-const mebibyte = 1_048_576
+const MEBIBYTE = 1_048_576
 
 const object = (parameters: Parameter[]): Schema => ({
   type: 'object',
@@ -25,24 +25,24 @@ const object = (parameters: Parameter[]): Schema => ({
   properties: Object.fromEntries(parameters.map(p => [p.name, p.schema])),
 })
 
-const authOf = (document: Document, operation: Operation): Facts['auth'] => {
+const authOf = (document: Document, operation: OperationObject): OperationFacts['auth'] => {
   if (operation['x-auth'] === 'oauth-only') return 'oauth-only'
   const schemes = (operation.security ?? document.security ?? []).flatMap(Object.keys)
-  // v3 names both keys where either opens the operation; then the weaker one is what it asks for.
+  // v3 names both keys where either key opens the operation. The weaker key is the requirement then.
   return schemes.includes('projectAuth') ? 'project' : 'secret'
 }
 
 const queryParameter = (document: Document, { name, schema }: Parameter): QueryParameter => {
-  const whole = follow(document, schema)
-  const array = whole.type === 'array'
-  const type = array ? follow(document, whole.items!).type : whole.type
+  const resolved = follow(document, schema)
+  const array = resolved.type === 'array'
+  const type = array ? follow(document, resolved.items!).type : resolved.type
   if (typeof type !== 'string') throw new Error(`query parameter ${name} has no type`)
-  return { name, type, array, default: whole.default !== undefined }
+  return { name, type, array, default: resolved.default !== undefined }
 }
 
 const schemaOf = (media: Media) => media.content?.['application/json']?.schema ?? null
 
-const factsOf = (document: Document, method: string, path: string, operation: Operation, parameters: Parameter[]): Facts => {
+const factsOf = (document: Document, method: string, path: string, operation: OperationObject, parameters: Parameter[]): OperationFacts => {
   const id = operation.operationId
   const success = Object.keys(operation.responses).filter(status => status.startsWith('2'))
   if (success.length !== 1) throw new Error(`${id}: exactly one 2xx answer is needed`)
@@ -54,7 +54,7 @@ const factsOf = (document: Document, method: string, path: string, operation: Op
     if (schema && status !== 'default') answers[status] = schema
   }
   const body = operation.requestBody
-  const itemsJudgedAlone = operation['x-items-judged-alone'] === true
+  const itemsValidatedSeparately = operation['x-items-validated-separately'] === true
   return {
     id,
     method: method.toUpperCase(),
@@ -64,7 +64,7 @@ const factsOf = (document: Document, method: string, path: string, operation: Op
     auth: authOf(document, operation),
     idempotent: operation['x-idempotency-key'] === true,
     pagination: operation['x-pagination'] ?? 'none',
-    body: body ? { limit: operation['x-body-limit'] ?? mebibyte, required: body.required === true, itemsJudgedAlone } : null,
+    body: body ? { limit: operation['x-body-limit'] ?? MEBIBYTE, required: body.required === true, itemsValidatedSeparately } : null,
     query: queryParameters.map(p => queryParameter(document, p)),
     schemas: {
       path: pathParameters.length > 0 ? object(pathParameters) : null,
@@ -76,7 +76,7 @@ const factsOf = (document: Document, method: string, path: string, operation: Op
 }
 
 /** One row per operation, in the order of the paths. */
-export const facts = (document: Document): Facts[] =>
+export const operationFacts = (document: Document): OperationFacts[] =>
   Object.entries(document.paths).flatMap(([path, item]) =>
     methods.flatMap(method => {
       const operation = item[method]

@@ -1,7 +1,7 @@
-// OpenAPI 3.0.3 schemas as AJV compiles them: validation keywords only, so that strict mode catches every misspelt one.
+// Turns OpenAPI 3.0.3 schemas into schemas for AJV. Only validation keywords remain, so strict mode finds every misspelt keyword.
 import type { Schema } from './schema.ts'
 
-/** Defaults are filled in for requests; an answer must hold its fields by itself. The two sides are therefore compiled apart. */
+/** Validation fills in the defaults of requests, but an answer must contain its fields. So the two sides are compiled separately. */
 export type Side = 'input' | 'answer'
 
 const plain = new Set(
@@ -12,7 +12,7 @@ const annotations = new Set(['description', 'title', 'example', 'deprecated', 'e
 
 export const idOf = (side: Side, ref: string) => `${side}:${ref.slice(ref.lastIndexOf('/') + 1)}`
 
-// JSON Schema applies a keyword only to its own type, so a choice between scalars is one type list: one pass, and one message
+// JSON Schema applies a keyword only to its own type, so a choice between scalars can be one list of types: one pass, and one message
 // instead of one per branch.
 const scalars = (branches: Schema[]): Schema | undefined => {
   if (!branches.every(branch => typeof branch.type === 'string' && branch.type !== 'object' && branch.type !== 'array')) return undefined
@@ -21,8 +21,9 @@ const scalars = (branches: Schema[]): Schema | undefined => {
   return Object.assign({}, ...branches, { type: types })
 }
 
-// All errors are collected: 300,000 wrong items in one MiB would cost a quarter of a second, and 8 MiB the memory of the process.
-const looksInsideOnlyWhenShort = (array: Schema) => {
+// Validates the items only when there are not too many. AJV collects all errors: 300,000 wrong items in 1 MiB would cost a quarter of a
+// second, and in 8 MiB the memory of the process.
+const validateItemsOnlyWhenShort = (array: Schema) => {
   const { items, uniqueItems, maxItems } = array
   delete array.items
   delete array.uniqueItems
@@ -35,10 +36,10 @@ const isString = ({ type }: Schema) => type === 'string' || (Array.isArray(type)
 const map = <A, B>(members: Record<string, A>, to: (member: A) => B) =>
   Object.fromEntries(Object.entries(members).map(([name, member]) => [name, to(member)]))
 
-/** Throws on a keyword it does not know: a typing error in the YAML must not silently validate nothing. */
+/** Throws on an unknown keyword: otherwise a typing error in the YAML would silently validate nothing. */
 export const prepare = (schema: Schema, side: Side): Schema => {
-  // OpenAPI 3.0 ignores what stands beside a reference; who wrote it there meant something.
-  if (schema.$ref && Object.keys(schema).length > 1) throw new Error(`${schema.$ref} has neighbours`)
+  // OpenAPI 3.0 ignores every keyword beside a reference. A keyword there is a mistake.
+  if (schema.$ref && Object.keys(schema).length > 1) throw new Error(`${schema.$ref} has keywords beside it`)
   if (schema.$ref) return { $ref: idOf(side, schema.$ref) }
   const child = (value: Schema) => prepare(value, side)
   const out: Schema = {}
@@ -55,20 +56,20 @@ export const prepare = (schema: Schema, side: Side): Schema => {
       if (flat) Object.assign(out, child(flat))
       else out[keyword] = (value as Schema[]).map(child)
     } else if (keyword === 'discriminator') {
-      // Its mapping names what the branches say themselves. The keyword is about objects, which the branches say as well.
+      // The branches themselves say what the mapping says. AJV wants the type `object` beside the keyword.
       out.discriminator = { propertyName: (value as { propertyName: string }).propertyName }
       out.type = 'object'
     } else if (!annotations.has(keyword) && !keyword.startsWith('x-')) throw new Error(`unknown keyword ${keyword}`)
   }
-  if (side === 'input' && out.maxItems !== undefined) looksInsideOnlyWhenShort(out)
-  // A pattern is no proof: `^https://` lets a NUL pass.
+  if (side === 'input' && out.maxItems !== undefined) validateItemsOnlyWhenShort(out)
+  // Also for strings with a pattern: `^https://` accepts a NUL.
   if (side === 'input' && isString(out) && !out.enum) out.format ??= 'text'
-  // AJV knows `nullable`, but its message would then say only "must be string".
+  // AJV supports `nullable`, but its message would say only "must be string".
   if (out.nullable) {
     out.type = [out.type as string, 'null']
     delete out.nullable
   }
-  // Beyond 2^53 JSON.parse has rounded already.
+  // JSON.parse has already rounded a number beyond 2^53.
   if (schema.type === 'integer') {
     out.minimum ??= Number.MIN_SAFE_INTEGER
     out.maximum ??= Number.MAX_SAFE_INTEGER

@@ -18,7 +18,7 @@ export type Schema = {
 export type Ref = { $ref: string }
 export type Parameter = { name: string; in: 'path' | 'query' | 'header'; required?: boolean; schema: Schema }
 export type Media = { content?: { 'application/json'?: { schema: Schema } } }
-export type Operation = {
+export type OperationObject = {
   operationId: string
   tags: string[]
   summary?: string
@@ -32,10 +32,10 @@ export type Operation = {
   'x-idempotency-key'?: boolean
   'x-pagination'?: string
   'x-body-limit'?: number
-  'x-items-judged-alone'?: boolean
+  'x-items-validated-separately'?: boolean
 }
 export const methods = ['get', 'post', 'put', 'patch', 'delete'] as const
-export type PathItem = { parameters?: (Parameter | Ref)[] } & { [M in (typeof methods)[number]]?: Operation }
+export type PathItem = { parameters?: (Parameter | Ref)[] } & { [M in (typeof methods)[number]]?: OperationObject }
 export type Document = {
   paths: Record<string, PathItem>
   components: Record<string, Record<string, unknown>> & { schemas: Record<string, Schema> }
@@ -44,7 +44,7 @@ export type Document = {
   [field: string]: unknown
 }
 
-/** What `#/components/…` names; throws where it names nothing, since the bundled document has no other references. */
+/** Resolves `#/components/…`, the only kind of reference in the bundled document. Throws when the component does not exist. */
 export const follow = <T>(document: Document, value: T | Ref): T => {
   if (typeof value !== 'object' || value === null || !('$ref' in value)) return value as T
   const [, , kind, name] = value.$ref.split('/')

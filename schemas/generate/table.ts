@@ -1,9 +1,9 @@
-// The text of `operations.ts`: what the dispatcher needs to know about each operation, with its validators at hand.
-import type { Facts } from './facts.ts'
-import { note } from './types.ts'
-import type { Names } from './validators.ts'
+// The text of `operations.ts`: what the dispatcher needs to know about each operation, and its validators.
+import type { OperationFacts } from './facts.ts'
+import { generatedNote } from './types.ts'
+import type { ValidatorNames } from './validators.ts'
 
-const head = `${note}import type { ValidateFunction } from 'ajv'
+const head = `${generatedNote}import type { ValidateFunction } from 'ajv'
 import type { operations } from './api.ts'
 import * as v from './validators.js'
 
@@ -19,9 +19,9 @@ export type OperationDescription = {
   idempotent: boolean
   pagination: 'none' | 'cursor' | 'offset' | 'page'
   /** \`limit\` in bytes. */
-  body: null | { limit: number; required: boolean; itemsJudgedAlone: boolean }
+  body: null | { limit: number; required: boolean; itemsValidatedSeparately: boolean }
   query: readonly { name: string; type: 'string' | 'integer' | 'number' | 'boolean'; array: boolean }[]
-  /** Those of query and body fill in defaults. \`answer\` by documented status; the others are \`validateError\`. */
+  /** The validators of query and body fill in defaults. \`answer\`: by documented status; for other statuses, \`validateError\`. */
   validate: {
     path: ValidateFunction | null
     query: ValidateFunction
@@ -38,7 +38,7 @@ const fields = (entries: Record<string, string | number | boolean>) =>
     .map(([key, value]) => `${key}: ${value}`)
     .join(', ')} }`
 
-const row = (operation: Facts, names: Names) => {
+const row = (operation: OperationFacts, names: ValidatorNames) => {
   const { body, query } = operation
   const validator = (name: string | null) => (name === null ? 'null' : `v.${name}`)
   const answers = Object.entries(names.answers).map(([status, name]) => `${status}: v.${name}`)
@@ -64,24 +64,24 @@ const row = (operation: Facts, names: Names) => {
 `
 }
 
-// Types do not say which parameters have a default, or that a batch's items come unchecked; these two interfaces do.
-const typeFacts = (operations: Facts[]) => {
+// The types of the description do not say which parameters have a default, or which items are validated separately. These two types do.
+const typeFacts = (operations: OperationFacts[]) => {
   const defaulted = operations.flatMap(({ id, query }) => {
     const names = query.filter(parameter => parameter.default).map(({ name }) => quoted(name))
     return names.length > 0 ? [`  ${id}: ${names.join(' | ')}\n`] : []
   })
-  const judged = operations.filter(({ body }) => body?.itemsJudgedAlone).map(({ id }) => quoted(id))
+  const separateItems = operations.filter(({ body }) => body?.itemsValidatedSeparately).map(({ id }) => quoted(id))
   return `/** Query parameters that always have a value after validation. */
 export interface QueryDefaults {
 ${defaulted.join('')}}
-/** Operations whose items are still to be checked one by one. */
-export type ItemsJudgedAlone = ${judged.join(' | ') || 'never'}
+/** Operations whose handler validates the items, one by one. */
+export type ItemsValidatedSeparately = ${separateItems.join(' | ') || 'never'}
 `
 }
 
-export const table = (operations: Facts[], names: Record<string, Names>, judged: string[]) => `${head}
+export const operationTable = (operations: OperationFacts[], names: Record<string, ValidatorNames>, separateItems: string[]) => `${head}
 ${typeFacts(operations)}
-export { ${['answerError as validateError', ...judged.map(name => `validate${name}`)].join(', ')} } from './validators.js'
+export { ${['answerError as validateError', ...separateItems.map(name => `validate${name}`)].join(', ')} } from './validators.js'
 
 export const descriptions: readonly OperationDescription[] = [
 ${operations.map(operation => row(operation, names[operation.id]!)).join('')}]

@@ -1,39 +1,39 @@
-// The schemas of all operations as one module of compiled validators, without AJV at run time.
+// Compiles the schemas of all operations into one module of validators that runs without AJV.
 import { join } from 'node:path'
 import { Ajv } from 'ajv'
 import { _ } from 'ajv/dist/compile/codegen/index.js'
 import standalone from 'ajv/dist/standalone/index.js'
 import { buildSync } from 'esbuild'
 import { formats } from '../formats.ts'
-import type { Facts } from './facts.ts'
+import type { OperationFacts } from './facts.ts'
 import { idOf, prepare, type Side } from './prepare.ts'
 import { type Document, follow, type Schema } from './schema.ts'
 
-/** Names of the exported validators of one operation; answers by status. */
-export type Names = { path: string | null; query: string; body: string | null; answers: Record<string, string> }
+/** Names of the exported validators of one operation; those of its answers by status. */
+export type ValidatorNames = { path: string | null; query: string; body: string | null; answers: Record<string, string> }
 
 const componentOf = (schema: Schema) => schema.$ref?.slice(schema.$ref.lastIndexOf('/') + 1)
 
-// Items that are judged alone must not fail the batch: the body's validator sees objects, each item has a validator of its own.
-const apart = (document: Document, body: Schema) => {
+// Faulty items of a batch must not fail the batch: the validator of the body accepts any object, and each item has its own validator.
+const withoutItems = (document: Document, body: Schema) => {
   const items: string[] = []
-  const whole = follow(document, body)
-  const properties = Object.entries(whole.properties ?? {}).map(([name, property]) => {
+  const resolved = follow(document, body)
+  const properties = Object.entries(resolved.properties ?? {}).map(([name, property]) => {
     const component = property.items && componentOf(property.items)
     if (!component) return [name, property]
     items.push(component)
     return [name, { ...property, items: { type: 'object' } }]
   })
-  return { body: { ...whole, properties: Object.fromEntries(properties) }, items }
+  return { body: { ...resolved, properties: Object.fromEntries(properties) }, items }
 }
 
-export const validators = (document: Document, operations: Facts[]) => {
+export const validators = (document: Document, operations: OperationFacts[]) => {
   const ajv = new Ajv({
     strict: true,
     allErrors: true,
     useDefaults: true,
     allowUnionTypes: true,
-    // Of a choice by type the one branch is looked at: twelve branches would fail with the errors of all.
+    // Only the branch that the type names is validated. Otherwise a choice of twelve branches would report the errors of all twelve.
     discriminator: true,
     messages: false,
     formats,
@@ -58,14 +58,14 @@ export const validators = (document: Document, operations: Facts[]) => {
     return component(side, exported, exported)
   }
 
-  const judged: string[] = []
-  const names: Record<string, Names> = {}
+  const separateItems: string[] = []
+  const names: Record<string, ValidatorNames> = {}
   for (const { id, body, query, schemas } of operations) {
     let bodySchema = schemas.body
-    if (bodySchema && body?.itemsJudgedAlone) {
-      const parts = apart(document, bodySchema)
+    if (bodySchema && body?.itemsValidatedSeparately) {
+      const parts = withoutItems(document, bodySchema)
       bodySchema = parts.body
-      judged.push(...parts.items)
+      separateItems.push(...parts.items)
     }
     const answers = Object.entries(schemas.answers).map(([status, schema]) => {
       const name = componentOf(schema)
@@ -78,16 +78,16 @@ export const validators = (document: Document, operations: Facts[]) => {
       answers: Object.fromEntries(answers),
     }
   }
-  for (const name of judged) component('input', name, `validate${name}`)
+  for (const name of separateItems) component('input', name, `validate${name}`)
   component('answer', 'Error', 'answerError')
-  return { names, judged, exported: Object.keys(ids), code: bundled(standalone.default(ajv, ids)) }
+  return { names, separateItems, exported: Object.keys(ids), code: bundled(standalone.default(ajv, ids)) }
 }
 
-// AJV's ESM output still says `require` for its run-time functions (code points, equality). esbuild puts them in.
+// AJV's ESM output calls `require` for its run-time functions (code points, equality). esbuild bundles these functions into the module.
 const bundled = (source: string) => {
   const { outputFiles } = buildSync({
     stdin: { contents: source, resolveDir: import.meta.dirname, loader: 'js' },
-    // Comments in the output name files relative to it; the caller's folder must not show.
+    // Comments in the output name files relative to this folder. The output must not depend on the caller's folder.
     absWorkingDir: join(import.meta.dirname, '../..'),
     bundle: true,
     write: false,

@@ -4,14 +4,14 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { onTestFinished } from 'vitest'
-import type { Command } from '../../cli/command.ts'
+import type { CliCommand } from '../../cli/command.ts'
 import { lineOf } from '../../cli/failure.ts'
 
 export type Said = { code: number | null; out: string; notes: string }
 
 /** Calls a command in this process, as main.ts would; an error that it has no line for is thrown on. */
 export async function call(
-  command: Command,
+  command: CliCommand,
   args: string[],
   env: Record<string, string>,
   signal = new AbortController().signal,

@@ -103,7 +103,7 @@ test('another project, map or address is another import; nothing tells the key',
   for (const name of names) expect(name + (await readFile(join(folder, name), 'utf8'))).not.toContain(first.secret.slice(3, 20))
 })
 
-test.each(['SIGKILL', 'SIGINT'] as const)('an import ended by %s goes on where it stopped', async signal => {
+test.each(['SIGKILL', 'SIGINT'] as const)('an import ended by %s continues where it stopped', async signal => {
   const { events, dataDir, secret } = await place()
   // The fifth batch is stored, but its answer never arrives: the hardest moment.
   const gated = await gate(api.url, 4)
@@ -115,11 +115,11 @@ test.each(['SIGKILL', 'SIGINT'] as const)('an import ended by %s goes on where i
   const ended = await importing.ended
   if (signal === 'SIGINT') {
     expect(ended.code).toBe(130)
-    expect(ended.notes).toContain('perennial: stopped: 400 rows are done; the same command goes on from there\n')
+    expect(ended.notes).toContain('perennial: stopped: 400 rows are done; the same command continues from there\n')
   }
   gated.open()
   const { code, out, notes } = await call(importCsv, args, { DATA_DIR: dataDir })
-  expect(notes).toContain('going on after row 400')
+  expect(notes).toContain('continuing after row 400')
   expect(out).toContain('1,000 rows: 900 stored, 100 there already, 0 rejected.')
   expect(code).toBe(0)
   expect((await events()).toSorted()).toEqual(Array.from({ length: 1000 }, (_, i) => `cdnow-${i + 1}`).toSorted())

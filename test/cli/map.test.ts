@@ -53,9 +53,9 @@ test('properties stay strings unless the map gives a type; constants are as they
   })
   expect(await made([path], ['', '07', 'TRUE'])).toEqual({ properties: { text: '07', count: 7, gift: true, source: 3, past: false } })
   expect(await made([path], ['', '', ''])).toEqual({ properties: { source: 3, past: false } })
-  expect(await made([path], ['', '1,5', '1'])).toEqual({ is: 'fault', field: 'properties.count', reason: '"1,5" is no number' })
-  expect(await made([path], ['', '1e999', '1'])).toMatchObject({ reason: '"1e999" is no number' })
-  expect(await made([path], ['', '1', 'si'])).toMatchObject({ field: 'properties.gift', reason: '"si" is no boolean' })
+  expect(await made([path], ['', '1,5', '1'])).toEqual({ is: 'fault', field: 'properties.count', reason: '"1,5" is not a number' })
+  expect(await made([path], ['', '1e999', '1'])).toMatchObject({ reason: '"1e999" is not a number' })
+  expect(await made([path], ['', '1', 'si'])).toMatchObject({ field: 'properties.gift', reason: '"si" is not a boolean' })
 })
 
 test('the last word on a field counts', async () => {
@@ -73,7 +73,7 @@ test.each([
   [['device={a}'], /there is no field "device"/],
   [['properties={a}'], /there is no field "properties"/],
   [['product_id='], /template of product_id is empty/],
-  [['product_id={a'], /has a \{ without its partner/],
+  [['product_id={a'], /has an unmatched \{/],
   [['product_id={}'], /without a column/],
   [['event_id=fixed'], /event_id is the same for every row/],
 ])('%j is refused', async (maps, says) => {

@@ -84,7 +84,7 @@ test('without the secret nothing is written', async () => {
   expect(await call(restore, [original], { ...env, APP_SECRET: 'another secret altogether' })).toMatchObject({ code: 1 })
   const dataDir = await temporaryFolder()
   const embedded = await call(restore, [original], { DATA_DIR: dataDir })
-  expect(embedded).toMatchObject({ code: 1, notes: expect.stringContaining('set APP_SECRET to the one of the installation') })
+  expect(embedded).toMatchObject({ code: 1, notes: expect.stringContaining('set APP_SECRET to the secret of the installation') })
   expect([await projects(), await readdir(dataDir)]).toEqual([0, []])
 })
 

@@ -41,18 +41,18 @@ test('a file read on from behind any row gives the rest of it', async () => {
   )
 })
 
-test('what is no CSV is told with the row', async () => {
+test('a row that is not valid CSV is reported with its number', async () => {
   const path = join(await temporaryFolder(), 'bad.csv')
   await writeFile(path, 'a,b\n1,2\n3,x"y\n')
   const header = await readHeader(path, ',')
-  await expect(all(path, { n: 0, end: header.end })).rejects.toThrow(/bad\.csv: row 2 is no CSV: /)
+  await expect(all(path, { n: 0, end: header.end })).rejects.toThrow(/bad\.csv: row 2 is not valid CSV: /)
   await writeFile(path, `a,b\n1,"${'x'.repeat(5_000_000)}`)
   await expect(all(path, { n: 0, end: 4 })).rejects.toThrow(/row 1 is longer than 4194304 bytes: is a quote not closed/)
   await writeFile(path, '')
   await expect(readHeader(path, ',')).rejects.toThrow('is empty')
   await writeFile(path, Buffer.from('\uFEFFa,b', 'utf16le'))
   await expect(identify(path)).rejects.toThrow('is UTF-16')
-  await expect(identify('/dev/null')).rejects.toThrow('is no file')
+  await expect(identify('/dev/null')).rejects.toThrow('is not a regular file')
 })
 
 test('no batch is larger than a request may be', async () => {

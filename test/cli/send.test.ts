@@ -58,7 +58,7 @@ test('a lost connection is repeated', async () => {
 
 test('after a minute it stops, with one line', async () => {
   const { send, waited } = await scripted(failing)
-  await expect(send()).rejects.toThrow(/^http:\/\/127\.0\.0\.1:\d+ does not answer since 5\d s \(502 the database does not work\)$/)
+  await expect(send()).rejects.toThrow(/^http:\/\/127\.0\.0\.1:\d+ has not answered for 5\d s \(502 the database does not work\)$/)
   expect(waited.reduce((sum, ms) => sum + ms)).toBeLessThanOrEqual(60_000)
 })
 

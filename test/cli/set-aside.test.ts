@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { setAside } from '../../cli/set-aside.ts'
-import { listSetAside, replaySetAside } from '../../domain/log/replay-set-aside.ts'
+import { replayEvent, setAside } from '../../cli/set-aside.ts'
+import { listSetAside } from '../../domain/log/replay-set-aside.ts'
 import { consumeOne } from '../../domain/log/set-aside.ts'
 import { CONSUMERS } from '../../domain/reconciliation/log-handlers.ts'
 import { APP_SECRET, startApi, type TestApi } from '../harness/api.ts'
@@ -20,7 +20,7 @@ beforeAll(async () => {
 })
 afterAll(() => api.stop())
 
-/** An event that the reader for automations could not handle when it came. */
+/** An event that the consumer of automations could not handle. */
 async function poison(): Promise<string> {
   const event = item({ event_name: 'opened', identity_id: 'ada', price: undefined, currency: undefined })
   const { body } = await api.call('POST', '/v4/events', { body: { events: [event] } })
@@ -31,7 +31,7 @@ async function poison(): Promise<string> {
   return id
 }
 const runsOf = async (event: string) => (await api.pool.query('select status from automation_runs where event_id = $1', [event])).rowCount
-const trail = { project: 1, environment: 1, actor: { kind: 'cli' as const, id: null }, operation: 'set-aside replay', requestId: null }
+const actor = { kind: 'cli' as const, id: null }
 
 test('what was set aside is listed with its reason, handled again once, and gone from the list', async () => {
   expect(await call(setAside, ['list'], env)).toEqual({ code: 0, out: 'No events were set aside.', notes: '' })
@@ -53,7 +53,7 @@ test('what was set aside is listed with its reason, handled again once, and gone
 test('of two who replay it at once one does', async () => {
   const id = await poison()
   const [event] = await listSetAside(api.pool, { ids: [id] })
-  const both = await Promise.all([1, 2].map(() => replaySetAside(api.pool, CONSUMERS, trail, event!)))
+  const both = await Promise.all([1, 2].map(() => replayEvent(api.pool, CONSUMERS, actor, event!)))
   expect(both.map(({ is }) => is).sort()).toEqual(['gone', 'replayed'])
   expect(await runsOf(id)).toBe(1)
 })
@@ -62,10 +62,10 @@ test('one that fails again stays, with its new reason, and holds up no other', a
   const [first, second] = [await poison(), await poison()]
   const [event] = await listSetAside(api.pool, { ids: [first] })
   const failing = [consumer('automations', () => Promise.reject(new Error('still poison')))]
-  expect(await replaySetAside(api.pool, failing, trail, event!)).toEqual({ is: 'failed', why: 'still poison' })
+  expect(await replayEvent(api.pool, failing, actor, event!)).toEqual({ is: 'failed', why: 'still poison' })
   expect((await listSetAside(api.pool, { ids: [first] }))[0]).toMatchObject({ error: 'still poison', replayed_at: null })
   const unknown = { ...event!, consumer: 'charts' }
-  expect((await replaySetAside(api.pool, CONSUMERS, trail, unknown)).is).toBe('failed')
+  expect((await replayEvent(api.pool, CONSUMERS, actor, unknown)).is).toBe('failed')
   const said = await call(setAside, ['replay', '--all'], env)
   expect(said).toMatchObject({ code: 0, notes: '' })
   expect(said.out.split('\n')).toHaveLength(2)

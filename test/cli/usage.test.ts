@@ -7,7 +7,7 @@ import { call, start } from './call.ts'
 test.concurrent.each([
   { args: [], code: 1, says: /which command\?\n\nUsage: npm run cli/ },
   { args: ['migrat'], code: 1, says: /there is no command "migrat"\n\nUsage/ },
-  { args: ['import', '--key'], code: 1, says: /^perennial: .*'--key.*\n"help import" says how\.\n$/ },
+  { args: ['import', '--key'], code: 1, says: /^perennial: .*'--key.*\nSee "help import"\.\n$/ },
   { args: ['project', 'list'], code: 1, says: /^perennial: DATABASE_URL needs APP_SECRET[^\n]*\n$/ },
 ])('a wrong call of $args is told in one line and exit 1', async ({ args, code, says }) => {
   const said = await start(args, { DATABASE_URL: 'postgres://127.0.0.1:1/none' }).ended
@@ -24,7 +24,7 @@ test.concurrent('help goes to standard output', async () => {
 test.concurrent('a database that is not there is told in one line', async () => {
   const said = await start(['project', 'list'], { DATABASE_URL: 'postgres://127.0.0.1:1/none', APP_SECRET: 'a secret for tests only' })
     .ended
-  expect(said).toMatchObject({ code: 1, out: '', notes: expect.stringMatching(/^perennial: the database does not take us: .*\n$/) })
+  expect(said).toMatchObject({ code: 1, out: '', notes: expect.stringMatching(/^perennial: the database refuses the connection: .*\n$/) })
 })
 
 test.each([
@@ -32,8 +32,8 @@ test.each([
   [project, ['create', '--name', ' '], /--name NAME is missing/],
   [project, ['create', '--name', 'a\nb'], /printable/],
   [project, ['rotate'], /which project/],
-  [project, ['rotate', '1x'], /"1x" is no project id/],
-  [project, ['rotate', '99999999999'], /is no project id/],
+  [project, ['rotate', '1x'], /"1x" is not a project id/],
+  [project, ['rotate', '99999999999'], /is not a project id/],
   [project, ['rotate', '1', '2'], /too many arguments: 2/],
   [project, ['raw-data', '1'], /on or off/],
   [project, ['set', '1'], /keep, transfer or share/],

@@ -1,7 +1,15 @@
 // The description as the service serves it, one row per operation: what the generated suites are generated from.
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { type Document, follow, type Media, methods, type Operation, type Parameter, type Schema } from '../../schemas/generate/schema.ts'
+import {
+  type Document,
+  follow,
+  type Media,
+  methods,
+  type OperationObject,
+  type Parameter,
+  type Schema,
+} from '../../schemas/generate/schema.ts'
 
 export type { Schema }
 export type DescribedParameter = { name: string; in: 'path' | 'query'; required: boolean; schema: Schema; example: unknown }
@@ -38,7 +46,13 @@ export const operationsOf = (described: Document): Described[] =>
     }),
   )
 
-function rowOf(described: Document, path: string, method: string, operation: Operation, shared: Operation['parameters'] & {}): Described {
+function rowOf(
+  described: Document,
+  path: string,
+  method: string,
+  operation: OperationObject,
+  shared: OperationObject['parameters'] & {},
+): Described {
   const statuses = Object.keys(operation.responses).map(Number).filter(Number.isInteger)
   const parameters = [...shared, ...(operation.parameters ?? [])].map(parameter => follow<Parameter>(described, parameter))
   const schemes = (operation.security ?? described.security ?? []).flatMap(Object.keys)

@@ -1,6 +1,7 @@
 import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { gunzipSync } from 'node:zlib'
+import { audit } from '../../domain/audit/record.ts'
 import { eraseCustomer } from '../../domain/erasure/erase-customer.ts'
 import type { Pool } from '../../store/connect.ts'
 import { transaction } from '../../store/transaction.ts'
@@ -12,7 +13,9 @@ export const eraseUser = (pool: Pool, environment: number, id: string): Promise<
   transaction(pool, async tx => {
     const { rows } = await tx.query<{ project: number }>('select project from environments where id = $1', [environment])
     const actor = { kind: 'system', id: null } as const
-    await eraseCustomer(tx, { project: rows[0]!.project, environment, actor, operation: 'v4DeleteCustomer', requestId: null }, id)
+    const hash = await eraseCustomer(tx, environment, id)
+    const trail = { project: rows[0]!.project, environment, actor, operation: 'v4DeleteCustomer', requestId: null }
+    await audit(tx, trail, { resource: 'customer', id: hash, user: hash })
   })
 
 export const erasuresEnded = (pool: Pool, ms = 60_000): Promise<true> =>

@@ -122,6 +122,12 @@ describe('the rooms', () => {
     expect(elsewhere.map(({ file }) => file)).toEqual([])
   })
 
+  test('the audit log is written by handlers, commands and the first start', () => {
+    const importing = all.filter(({ file, imports }) => imports.includes('domain/audit/record.ts') && !file.startsWith('domain/audit/'))
+    const elsewhere = importing.filter(({ room, text }) => !['api', 'cli', 'app'].includes(room) && /\baudit\(/.test(text))
+    expect(elsewhere.map(({ file }) => file)).toEqual([])
+  })
+
   test('random ids are drawn in one file, "now" is asked of one clock', () => {
     const drawing = all.filter(({ text }) => /Math\.random\(\)\.toString|new Date\(\)/.test(text)).map(({ file }) => file)
     expect(drawing).toEqual([])

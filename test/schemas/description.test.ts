@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { bundle } from '../../schemas/generate/bundle.ts'
-import { type Document, follow, methods, type Operation, type Parameter, type Schema } from '../../schemas/generate/schema.ts'
+import { type Document, follow, methods, type OperationObject, type Parameter, type Schema } from '../../schemas/generate/schema.ts'
 
 type Response = { headers: Record<string, unknown>; content?: { 'application/json': { schema: Schema } } }
 
@@ -17,8 +17,8 @@ const rows = Object.entries(document.paths).flatMap(([path, item]) =>
     return [{ id: operation.operationId, method, path, operation, parameters }]
   }),
 )
-const response = (operation: Operation, status: string) => follow(document, operation.responses[status]!) as Response
-const successOf = (operation: Operation) => Object.keys(operation.responses).find(status => status.startsWith('2'))!
+const response = (operation: OperationObject, status: string) => follow(document, operation.responses[status]!) as Response
+const successOf = (operation: OperationObject) => Object.keys(operation.responses).find(status => status.startsWith('2'))!
 
 const objects = (schema: unknown, found: Schema[] = []): Schema[] => {
   if (typeof schema !== 'object' || schema === null) return found

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest'
-import { type Detail, details, type Place } from '../../schemas/details.ts'
+import { details, type FieldFault, type InputPart } from '../../schemas/details.ts'
 import { descriptions, type OperationId, validateEventInput } from '../../schemas/generated/operations.ts'
 
-const refused = (id: OperationId, place: Place, value: unknown): Detail[] => {
+const refused = (id: OperationId, place: InputPart, value: unknown): FieldFault[] => {
   const validate = descriptions.find(operation => operation.id === id)!.validate[place]!
   expect(validate(value)).toBe(false)
   return details(validate.errors, place, value)
@@ -14,7 +14,7 @@ const item = (more: object, start = 'events[3]') => {
   return details(validateEventInput.errors, 'body', value, start)
 }
 
-test.each<[string, OperationId, Place, unknown, Detail[]]>([
+test.each<[string, OperationId, InputPart, unknown, FieldFault[]]>([
   ['too much', 'v4ListEvents', 'query', { limit: 41 }, [{ field: 'limit', message: 'must be <= 40' }]],
   ['not converted', 'v4ListEvents', 'query', { limit: 'ten' }, [{ field: 'limit', message: 'must be integer' }]],
   ['enum', 'v4ListEvents', 'query', { sort_order: 'up' }, [{ field: 'sort_order', message: 'must be one of asc, desc' }]],

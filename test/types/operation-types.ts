@@ -1,7 +1,7 @@
 // Compile-time only: `tsc` fails here when the derived types lose something.
 import type { components } from '../../schemas/generated/api.ts'
 import { type OperationId, validateEventInput } from '../../schemas/generated/operations.ts'
-import type { Answer, Input } from '../../schemas/operation-types.ts'
+import type { AnswerBody, Input } from '../../schemas/operation-types.ts'
 
 type Same<A, B> = (<T>() => T extends A ? 1 : 2) extends <T>() => T extends B ? 1 : 2 ? true : false
 const same = <_A, _B>(_proof: Same<_A, _B>) => undefined
@@ -20,11 +20,11 @@ export const proofs = () => {
   same<Input<'v4CreateIdentity'>['body']['user_id'], string | null>(true)
   same<Input<'v4CreateEvents'>['body']['events'], Record<string, unknown>[]>(true)
   same<Input<'v4CreateEvents'>['body']['trigger'], boolean>(true)
-  same<Answer<'v4GetUser'>['id'], string>(true)
-  same<Answer<'v4CreateUser'>, components['schemas']['User']>(true)
-  same<Answer<'v4CreateExport'>['manifest'], components['schemas']['ExportManifest']>(true)
-  same<null extends Answer<'v4GetExport'>['error'] ? true : false, true>(true)
-  same<Answer<'v4ListExports'>['next_cursor'], string | undefined>(true)
+  same<AnswerBody<'v4GetUser'>['id'], string>(true)
+  same<AnswerBody<'v4CreateUser'>, components['schemas']['User']>(true)
+  same<AnswerBody<'v4CreateExport'>['manifest'], components['schemas']['ExportManifest']>(true)
+  same<null extends AnswerBody<'v4GetExport'>['error'] ? true : false, true>(true)
+  same<AnswerBody<'v4ListExports'>['next_cursor'], string | undefined>(true)
   same<'v4GetNothing' extends OperationId ? true : false, false>(true)
 }
 

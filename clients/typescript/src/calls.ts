@@ -1,19 +1,19 @@
 import type * as generated from './generated/sdk.gen.ts'
 
-/** What an operation takes: `path`, `query`, `body` and `headers` as described, and a signal that ends the wait. */
+/** The input of an operation: `path`, `query`, `body` and `headers` as described, and a signal that aborts the request. */
 export type Call<Data> = { [Part in keyof Data as Exclude<Part, 'url'>]: Data[Part] } & { signal?: AbortSignal | undefined }
 
-/** What a call gives: the JSON of a success (nothing for 204); a failure rejects with `PerennialError`. */
+/** The result of a call: the JSON of a success (nothing for 204). A failure rejects with `PerennialError`. */
 export interface Answer<Data> extends Promise<Data> {
-  /** The same together with the HTTP response, for its status and headers. The body has been read. */
+  /** The same with the HTTP response, for its status and headers. The body is already read. */
   withResponse(): Promise<{ data: Data; response: Response }>
 }
 
-// Optional where nothing has to be given. In brackets, so that `Options | undefined` is judged as one.
-type Taking<Options, Data> = [Options] extends [generated.Options<infer Taken, boolean>]
-  ? (call: Call<Taken>) => Answer<Data>
-  : [Options] extends [generated.Options<infer Taken, boolean> | undefined]
-    ? (call?: Call<Taken>) => Answer<Data>
+// The call is optional when no part of it is required. The brackets keep `Options | undefined` one type instead of distributing over it.
+type OperationCall<Options, Data> = [Options] extends [generated.Options<infer Input, boolean>]
+  ? (call: Call<Input>) => Answer<Data>
+  : [Options] extends [generated.Options<infer Input, boolean> | undefined]
+    ? (call?: Call<Input>) => Answer<Data>
     : never
 
 type Succeeded<Result> = Result extends { data: infer Data; error?: undefined } ? Data : never
@@ -21,6 +21,6 @@ type Succeeded<Result> = Result extends { data: infer Data; error?: undefined } 
 /** A function for each operation of the description, named by its operation id. */
 export type Operations = {
   [Name in keyof typeof generated]: (typeof generated)[Name] extends (options: infer Options) => Promise<infer Result>
-    ? Taking<Options, Succeeded<Result>>
+    ? OperationCall<Options, Succeeded<Result>>
     : never
 }

@@ -1,17 +1,17 @@
 import type { ErrorBody, ErrorDetail } from './generated/types.gen.ts'
 
-/** A request that was answered with a failure. Without an answer (no network, a signal) the error of `fetch` passes through as it is. */
+/** A request that the service answered with a failure. Without an answer (no network, an abort signal) the error of `fetch` is thrown unchanged. */
 export class PerennialError extends Error {
   override readonly name = 'PerennialError'
   readonly status: number
-  /** What went wrong, for programs; new codes may be added. */
+  /** The kind of failure, for programs; new codes may be added. */
   readonly code: string
   readonly type: ErrorBody['type']
   /** The faulty fields; empty when the failure is not about fields. */
   readonly details: readonly ErrorDetail[]
-  /** Stands in the log of the service too. */
+  /** Also in the log of the service. */
   readonly requestId: string | undefined
-  /** Seconds after which the request may be repeated, when the service says so. */
+  /** Seconds until the request may be repeated, when the service says so. */
   readonly retryAfter: number | undefined
 
   constructor(response: { status: number; headers: Headers }, error: ErrorBody) {
@@ -26,7 +26,7 @@ export class PerennialError extends Error {
   }
 }
 
-/** Reads the failure out of an answer. One that something else on the way gave, such as a proxy's page, has the code `unknown_error`. */
+/** Reads the failure from an answer. An answer that is not from the service, such as a proxy's page, has the code `unknown_error`. */
 export async function failure(response: Response): Promise<PerennialError> {
   const text = await response.text()
   return new PerennialError(

@@ -4,15 +4,15 @@ import { type Client, createClient, createConfig } from './generated/client/inde
 import * as generated from './generated/sdk.gen.ts'
 
 export type Settings = {
-  /** Address of the service, as its `PUBLIC_URL`: `https://perennial.example.org`. */
+  /** Address of the service, like its `PUBLIC_URL`: `https://perennial.example.org`. */
   url: string
   /** Secret Key, `sk_…`, or `test_sk_…` for the sandbox. */
   key: string
-  /** Takes the place of the global `fetch`, for proxies, logs or tests. */
+  /** Replaces the global `fetch`, for proxies, logs or tests. */
   fetch?: ((request: Request) => Promise<Response>) | undefined
 }
 
-/** The operations of the service at `url`. Nothing is sent before one is called, and no request is ever repeated by itself. */
+/** The operations of the service at `url`. Creating the client sends nothing, and the client never repeats a request by itself. */
 export function perennial({ url, key, fetch }: Settings): Operations {
   const client = createClient(
     createConfig({
@@ -20,7 +20,7 @@ export function perennial({ url, key, fetch }: Settings): Operations {
       auth: key,
       throwOnError: true,
       parseAs: 'json',
-      // Followed, a redirected POST would become a GET, and nothing would have been done.
+      // `fetch` would follow a redirected POST with a GET, which would do nothing.
       redirect: 'manual',
       ...(fetch && { fetch: fetch as typeof globalThis.fetch }),
     }),
@@ -34,30 +34,30 @@ export function perennial({ url, key, fetch }: Settings): Operations {
   return Object.fromEntries(bound) as unknown as Operations
 }
 
-type Given = { path?: Record<string, unknown> }
-type Taken = { data: unknown; response: Response }
-type Operation = (options: Given & { client: Client }) => Promise<Taken>
+type Input = { path?: Record<string, unknown> }
+type Result = { data: unknown; response: Response }
+type Operation = (options: Input & { client: Client }) => Promise<Result>
 
 const bind =
   (client: Client, operation: Operation) =>
-  (call: Given = {}): Answer<unknown> => {
-    const taken = run(client, operation, call)
-    const data = taken.then(({ data }) => data)
+  (call: Input = {}): Answer<unknown> => {
+    const result = run(client, operation, call)
+    const data = result.then(({ data }) => data)
     const withResponse = () => {
-      // Its failure is the other promise's too, and reported there.
+      // The returned promise reports the failure. `data` rejects with the same failure, which would be unhandled.
       data.catch(() => {})
-      return taken
+      return result
     }
     return Object.assign(data, { withResponse })
   }
 
-async function run(client: Client, operation: Operation, call: Given): Promise<Taken> {
+async function run(client: Client, operation: Operation, call: Input): Promise<Result> {
   for (const [name, value] of Object.entries(call.path ?? {})) {
-    // In an address these are steps to another one: to delete `..` of a user's entitlements would be to delete somewhere else.
+    // In an address these segments lead to another address: to delete the entitlement `..` of a user would delete another object.
     if (value === '' || value === '.' || value === '..') throw new RangeError(`path.${name} cannot be '${value}'`)
   }
-  // Not enumerable, so that it is read but not copied into the request: Deno takes a `client` there for one of its own.
-  const options = Object.defineProperty({ ...call }, 'client', { value: client }) as Given & { client: Client }
+  // Not enumerable, so that `client` is read but not copied into the request: Deno's `fetch` has an option of the same name.
+  const options = Object.defineProperty({ ...call }, 'client', { value: client }) as Input & { client: Client }
   const { data, response } = await operation(options)
   return { data: response.status === 204 ? undefined : data, response }
 }

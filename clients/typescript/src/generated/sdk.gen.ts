@@ -21,7 +21,7 @@ export type Options<TData extends TDataShape = TDataShape, ThrowOnError extends 
 /**
  * Create a user
  *
- * Makes a user in the environment of the key; the server issues its id. Apps make their users through the SDK, so this is for people who come to you by another way, such as a web checkout. To make a user under your own id, create an identity instead.
+ * Creates a user in the environment of the key; the server issues its id. Apps create their users through the SDK, so this is for people who come to you by another way, such as a web checkout. To make a user under your own id, create an identity instead.
  */
 export const v4CreateUser = <ThrowOnError extends boolean = true>(options: Options<V4CreateUserData, ThrowOnError>) => (options.client ?? client).post<V4CreateUserResponses, V4CreateUserErrors, ThrowOnError>({
     security: [{ scheme: 'bearer', type: 'http' }],
@@ -58,7 +58,7 @@ export const v4ListUserProperties = <ThrowOnError extends boolean = true>(option
 /**
  * Set properties of a user
  *
- * Writes up to 100 properties; existing keys are overwritten, others stay. Each row is judged alone: the good ones are written
+ * Writes up to 100 properties; existing keys are overwritten, others stay. Each row is validated separately: the good ones are written
  * together, the others come back in `property_errors`. When no row is good, nothing is written and the answer is 400.
  *
  * A key has 1..80 characters of `A-Z a-z 0-9 - _ . :` with at least one letter; a leading `_` is reserved for registered keys such
@@ -78,7 +78,7 @@ export const v4SetUserProperties = <ThrowOnError extends boolean = true>(options
 /**
  * Create an identity
  *
- * Links your own id of a person to a user. Without `user_id` a user is made and linked. An identity has one user and a user at most one identity; the link is never changed or removed. 409 `already_exists` when the identity exists, with whatever user, or when the user has another one.
+ * Links your own id of a person to a user. Without `user_id` a user is created and linked. An identity has one user and a user at most one identity; the link is never changed or removed. 409 `already_exists` when the identity exists, with whatever user, or when the user has another one.
  */
 export const v4CreateIdentity = <ThrowOnError extends boolean = true>(options: Options<V4CreateIdentityData, ThrowOnError>) => (options.client ?? client).post<V4CreateIdentityResponses, V4CreateIdentityErrors, ThrowOnError>({
     security: [{ scheme: 'bearer', type: 'http' }],
@@ -93,7 +93,7 @@ export const v4CreateIdentity = <ThrowOnError extends boolean = true>(options: O
 /**
  * Get an identity
  *
- * The identity and the user it is linked to. Identities made by old SDKs with other characters, such as an e-mail address, cannot be asked for here; their users show them as `identity_id`.
+ * The identity and the user it is linked to. Identities from old SDKs with other characters, such as an e-mail address, cannot be asked for here; their users show them as `identity_id`.
  */
 export const v4GetIdentity = <ThrowOnError extends boolean = true>(options: Options<V4GetIdentityData, ThrowOnError>) => (options.client ?? client).get<V4GetIdentityResponses, V4GetIdentityErrors, ThrowOnError>({
     security: [{ scheme: 'bearer', type: 'http' }],
@@ -130,7 +130,7 @@ export const v4CreateEntitlement = <ThrowOnError extends boolean = true>(options
 /**
  * Delete an entitlement
  *
- * Removes the definition; lapsed grants of it go with it. 409 `conflict` while anybody holds it, by a grant or through a purchase, and while an active or paused automation grants it.
+ * Removes the definition; its expired grants are removed, too. 409 `conflict` while any user has it, by a grant or through a purchase, and while an active or paused automation grants it.
  */
 export const v4DeleteEntitlement = <ThrowOnError extends boolean = true>(options: Options<V4DeleteEntitlementData, ThrowOnError>) => (options.client ?? client).delete<V4DeleteEntitlementResponses, V4DeleteEntitlementErrors, ThrowOnError>({
     security: [{ scheme: 'bearer', type: 'http' }],
@@ -215,7 +215,7 @@ export const v4ListProducts = <ThrowOnError extends boolean = true>(options?: Op
 /**
  * Create a product
  *
- * Makes a product under your own id and links it to what the stores call it. Purchases are looked up by these links when they are needed, so a product also counts for purchases made before it. 409 `already_exists` when the id is taken.
+ * Creates a product under your own id and links it to its ids in the stores. Purchases are looked up by these links when they are needed, so a product also counts for purchases made before it. 409 `already_exists` when the id is taken.
  */
 export const v4CreateProduct = <ThrowOnError extends boolean = true>(options: Options<V4CreateProductData, ThrowOnError>) => (options.client ?? client).post<V4CreateProductResponses, V4CreateProductErrors, ThrowOnError>({
     security: [{ scheme: 'bearer', type: 'http' }],
@@ -230,7 +230,7 @@ export const v4CreateProduct = <ThrowOnError extends boolean = true>(options: Op
 /**
  * Delete a product
  *
- * Removes the product, and in the same step takes it off the lists of entitlements and offerings. Purchases stay as they are. 409 `conflict` while a purchase of it gives somebody access, or while it is part of the offering of a group of an active or paused experiment.
+ * Removes the product, and in the same step takes it off the lists of entitlements and offerings. Purchases stay as they are. 409 `conflict` while a purchase of it gives a user access, or while it is part of the offering of a group of an active or paused experiment.
  */
 export const v4DeleteProduct = <ThrowOnError extends boolean = true>(options: Options<V4DeleteProductData, ThrowOnError>) => (options.client ?? client).delete<V4DeleteProductResponses, V4DeleteProductErrors, ThrowOnError>({
     security: [{ scheme: 'bearer', type: 'http' }],
@@ -267,7 +267,7 @@ export const v4UpdateProduct = <ThrowOnError extends boolean = true>(options: Op
 /**
  * List purchases of a user
  *
- * Store transactions of the user, latest `purchased_at` first, ties by id descending. Under the transfer policy `share` those of other users that are shared with this one stand here too.
+ * Store transactions of the user, latest `purchased_at` first, ties by id descending. Under the transfer policy `share` those of other users that are shared with this one are in the list, too.
  */
 export const v4ListUserPurchases = <ThrowOnError extends boolean = true>(options: Options<V4ListUserPurchasesData, ThrowOnError>) => (options.client ?? client).get<V4ListUserPurchasesResponses, V4ListUserPurchasesErrors, ThrowOnError>({
     security: [{ scheme: 'bearer', type: 'http' }],
@@ -278,7 +278,7 @@ export const v4ListUserPurchases = <ThrowOnError extends boolean = true>(options
 /**
  * Record a purchase
  *
- * Records one store transaction, with exactly one of the four store objects. Access, events and the customer's figures follow in the same transaction. 409 `already_exists` when this user has the transaction; 409 `conflict` when it belongs to another user and the project keeps it there; 422 `purchase_fraud` when nobody confirms it.
+ * Records one store transaction, with exactly one of the four store objects. Access, events and the customer's figures follow in the same transaction. 409 `already_exists` when this user has the transaction; 409 `conflict` when it belongs to another user and the project keeps it there; 422 `purchase_fraud` when nothing confirms it.
  */
 export const v4CreatePurchase = <ThrowOnError extends boolean = true>(options: Options<V4CreatePurchaseData, ThrowOnError>) => (options.client ?? client).post<V4CreatePurchaseResponses, V4CreatePurchaseErrors, ThrowOnError>({
     security: [{ scheme: 'bearer', type: 'http' }],
@@ -408,7 +408,7 @@ export const v4ListCustomers = <ThrowOnError extends boolean = true>(options?: O
 /**
  * Get metrics over customers
  *
- * Figures over the selected customers, as recorded at the moment of the request. Every figure is 0 when nobody is selected.
+ * Figures over the selected customers, as recorded at the moment of the request. Every figure is 0 when no customer is selected.
  */
 export const v4GetCustomerMetrics = <ThrowOnError extends boolean = true>(options?: Options<V4GetCustomerMetricsData, ThrowOnError>) => (options?.client ?? client).get<V4GetCustomerMetricsResponses, V4GetCustomerMetricsErrors, ThrowOnError>({
     security: [{ scheme: 'bearer', type: 'http' }],
@@ -478,7 +478,7 @@ export const v4RevokeCustomerPermission = <ThrowOnError extends boolean = true>(
 /**
  * Set properties of a customer
  *
- * Writes up to 100 properties of the user; existing keys are overwritten, others stay. Each row is judged alone by the rules of
+ * Writes up to 100 properties of the user; existing keys are overwritten, others stay. Each row is validated separately by the rules of
  * `v4SetUserProperties`: the good ones are written together, the others come back in `property_errors`. When no row is good,
  * nothing is written and the answer is 400. The properties are read in `v4GetCustomer`.
  */
@@ -506,7 +506,7 @@ export const v4ListRemoteConfigurations = <ThrowOnError extends boolean = true>(
 /**
  * Create a remote configuration
  *
- * Makes a draft with an empty payload and an empty mapping. Give it its payload with `v4ReplaceRemoteConfigurationPayload` and make it live with `v4ChangeRemoteConfigurationStatus`. Names and context keys need not be unique.
+ * Creates a draft with an empty payload and an empty mapping. Give it its payload with `v4ReplaceRemoteConfigurationPayload` and make it live with `v4ChangeRemoteConfigurationStatus`. Names and context keys need not be unique.
  */
 export const v4CreateRemoteConfiguration = <ThrowOnError extends boolean = true>(options: Options<V4CreateRemoteConfigurationData, ThrowOnError>) => (options.client ?? client).post<V4CreateRemoteConfigurationResponses, V4CreateRemoteConfigurationErrors, ThrowOnError>({
     security: [{ scheme: 'bearer', type: 'http' }],
@@ -625,7 +625,7 @@ export const v4SetRemoteConfigurationPayloadMapping = <ThrowOnError extends bool
 /**
  * Detach a user from a remote configuration
  *
- * Takes the pin away; 204 also when there was none.
+ * Removes the pin of the user; 204 also without a pin.
  */
 export const v4DetachUserFromRemoteConfiguration = <ThrowOnError extends boolean = true>(options: Options<V4DetachUserFromRemoteConfigurationData, ThrowOnError>) => (options.client ?? client).delete<V4DetachUserFromRemoteConfigurationResponses, V4DetachUserFromRemoteConfigurationErrors, ThrowOnError>({
     security: [{ scheme: 'bearer', type: 'http' }],
@@ -636,7 +636,7 @@ export const v4DetachUserFromRemoteConfiguration = <ThrowOnError extends boolean
 /**
  * Attach a user to a remote configuration
  *
- * Pins the user to this remote configuration for its context key, before experiments and targeting, in place of any other pin of that key. A pin on a draft takes effect when it becomes active. Repeating changes nothing. 409 `conflict` for an archived one.
+ * Pins the user to this remote configuration for its context key, before experiments and targeting, instead of any other pin of that key. A pin on a draft takes effect when it becomes active. Repeating changes nothing. 409 `conflict` for an archived one.
  */
 export const v4AttachUserToRemoteConfiguration = <ThrowOnError extends boolean = true>(options: Options<V4AttachUserToRemoteConfigurationData, ThrowOnError>) => (options.client ?? client).post<V4AttachUserToRemoteConfigurationResponses, V4AttachUserToRemoteConfigurationErrors, ThrowOnError>({
     security: [{ scheme: 'bearer', type: 'http' }],
@@ -683,7 +683,7 @@ export const v4ListSegments = <ThrowOnError extends boolean = true>(options?: Op
  *
  * 400 `invalid_data` names each condition that cannot be: an unknown metric, a comparator that the metric does not have, a value that
  * is none of the metric, an entitlement that does not exist, or one of the metrics that choose by segment or experiment, which
- * stand only in `segmentation_conditions`.
+ * are allowed only in `segmentation_conditions`.
  */
 export const v4CreateSegment = <ThrowOnError extends boolean = true>(options: Options<V4CreateSegmentData, ThrowOnError>) => (options.client ?? client).post<V4CreateSegmentResponses, V4CreateSegmentErrors, ThrowOnError>({
     security: [{ scheme: 'bearer', type: 'http' }],
@@ -757,7 +757,7 @@ export const v4ListExperiments = <ThrowOnError extends boolean = true>(options?:
 /**
  * Create an experiment
  *
- * Makes a draft. Add its groups with `v4CreateExperimentGroup`, then start it with `v4ChangeExperimentStatus`. 409 `already_exists` for an `alias_id` that another experiment has.
+ * Creates a draft. Add its groups with `v4CreateExperimentGroup`, then start it with `v4ChangeExperimentStatus`. 409 `already_exists` for an `alias_id` that another experiment has.
  */
 export const v4CreateExperiment = <ThrowOnError extends boolean = true>(options: Options<V4CreateExperimentData, ThrowOnError>) => (options.client ?? client).post<V4CreateExperimentResponses, V4CreateExperimentErrors, ThrowOnError>({
     security: [{ scheme: 'bearer', type: 'http' }],
@@ -879,7 +879,7 @@ export const v4DeleteExperimentGroup = <ThrowOnError extends boolean = true>(opt
 /**
  * Change a group of an experiment
  *
- * Only given fields change: in a draft all, in an active or paused experiment `name` and `weight`, in a finished one none; otherwise 409 `conflict`. A new weight counts for new users only; the weights of an active or paused experiment must stay above 0 in sum. Another `offering_uid` makes a new copy, null removes it.
+ * Only given fields change: in a draft all, in an active or paused experiment `name` and `weight`, in a finished one none; otherwise 409 `conflict`. A new weight counts for new users only; the weights of an active or paused experiment must stay above 0 in sum. Another `offering_uid` creates a new copy, null removes the copy.
  */
 export const v4UpdateExperimentGroup = <ThrowOnError extends boolean = true>(options: Options<V4UpdateExperimentGroupData, ThrowOnError>) => (options.client ?? client).patch<V4UpdateExperimentGroupResponses, V4UpdateExperimentGroupErrors, ThrowOnError>({
     security: [{ scheme: 'bearer', type: 'http' }],
@@ -894,7 +894,7 @@ export const v4UpdateExperimentGroup = <ThrowOnError extends boolean = true>(opt
 /**
  * Detach a user from an experiment
  *
- * Takes away the pin or the assignment of the user; the next evaluation decides anew. 204 also when there was none; 409 `conflict` for a finished experiment.
+ * Removes the pin or the assignment of the user; the next evaluation decides again. 204 also when there was none; 409 `conflict` for a finished experiment.
  */
 export const v4DetachUserFromExperiment = <ThrowOnError extends boolean = true>(options: Options<V4DetachUserFromExperimentData, ThrowOnError>) => (options.client ?? client).delete<V4DetachUserFromExperimentResponses, V4DetachUserFromExperimentErrors, ThrowOnError>({
     security: [{ scheme: 'bearer', type: 'http' }],
@@ -905,7 +905,7 @@ export const v4DetachUserFromExperiment = <ThrowOnError extends boolean = true>(
 /**
  * Attach a user to a group of an experiment
  *
- * Pins the user to the group, in place of an automatic assignment in this experiment and of any other pin of the same context key. Repeating with another group moves the pin. 404 for a group that is not of this experiment; 409 `conflict` for a finished one.
+ * Pins the user to the group, instead of an automatic assignment in this experiment and of any other pin of the same context key. Repeating with another group moves the pin. 404 for a group that is not of this experiment; 409 `conflict` for a finished one.
  */
 export const v4AttachUserToExperiment = <ThrowOnError extends boolean = true>(options: Options<V4AttachUserToExperimentData, ThrowOnError>) => (options.client ?? client).post<V4AttachUserToExperimentResponses, V4AttachUserToExperimentErrors, ThrowOnError>({
     security: [{ scheme: 'bearer', type: 'http' }],
@@ -931,7 +931,7 @@ export const v4ListScreens = <ThrowOnError extends boolean = true>(options?: Opt
 /**
  * Create a screen
  *
- * Makes an empty draft. Its layout is made elsewhere and opaque here.
+ * Creates an empty draft. Its layout comes from an editor and is opaque here.
  */
 export const v4CreateScreen = <ThrowOnError extends boolean = true>(options: Options<V4CreateScreenData, ThrowOnError>) => (options.client ?? client).post<V4CreateScreenResponses, V4CreateScreenErrors, ThrowOnError>({
     security: [{ scheme: 'bearer', type: 'http' }],
@@ -983,7 +983,7 @@ export const v4UpdateScreen = <ThrowOnError extends boolean = true>(options: Opt
 /**
  * Copy a screen
  *
- * Makes a draft with the layout and type of this screen. Its name is that of the original, cut to 249 characters, with ` (copy)` after it; it has no context key.
+ * Creates a draft with the layout and type of this screen. Its name is that of the original, cut to 249 characters, with ` (copy)` after it; it has no context key.
  */
 export const v4CopyScreen = <ThrowOnError extends boolean = true>(options: Options<V4CopyScreenData, ThrowOnError>) => (options.client ?? client).post<V4CopyScreenResponses, V4CopyScreenErrors, ThrowOnError>({
     security: [{ scheme: 'bearer', type: 'http' }],
@@ -1016,7 +1016,7 @@ export const v4ListEvents = <ThrowOnError extends boolean = true>(options?: Opti
 /**
  * Create events
  *
- * Stores up to 1,000 occurrences, your own (custom events) or subscription facts of the catalogue. Each item is judged alone: good
+ * Stores up to 1,000 occurrences, your own (custom events) or subscription facts of the catalogue. Each item is validated separately: good
  * ones are stored in one transaction in the order of the array, the others come back as `rejected` with the reason. When every item
  * is rejected the answer is 400 and nothing is stored.
  *
@@ -1038,14 +1038,14 @@ export const v4CreateEvents = <ThrowOnError extends boolean = true>(options: Opt
 /**
  * Create an export
  *
- * Accepts an export and makes it in the background; watch it with `v4GetExport` until its status is `done` or `failed`. The file can
+ * Accepts an export and writes it in the background; poll it with `v4GetExport` until its status is `done` or `failed`. The file can
  * be downloaded for seven days.
  *
  * The window counts by the time an event was received, `from_timestamp` included, `to_timestamp` not. Two exports whose windows
  * adjoin have no row in common and none is missing between them. The window is at most 366 days long; an edge in the future counts
  * as now.
  *
- * The formats hold the same rows and columns. `csv` has a header row, dates as `YYYY-MM-DD HH:MM:SS` in UTC, and nothing for what is
+ * The formats have the same rows and columns. `csv` has a header row, dates as `YYYY-MM-DD HH:MM:SS` in UTC, and nothing for what is
  * unknown. In the other three the keys are the headers in lower case with `_` for spaces (`Price USD`: `price_usd`), and what is
  * unknown is null. `json` is one array and `ndjson` one object per line, with amounts as decimal strings and dates in ISO 8601.
  * `parquet` has amounts as DECIMAL(18,6), dates as TIMESTAMP(ms, UTC) and user properties as JSON text; an amount beyond its twelve
@@ -1069,7 +1069,7 @@ export const v4CreateExport = <ThrowOnError extends boolean = true>(options: Opt
 /**
  * List exports
  *
- * Exports of the last 90 days, newest first, those that scheduled reports made included.
+ * Exports of the last 90 days, newest first, including the exports of scheduled reports.
  */
 export const v4ListExports = <ThrowOnError extends boolean = true>(options?: Options<V4ListExportsData, ThrowOnError>) => (options?.client ?? client).get<V4ListExportsResponses, V4ListExportsErrors, ThrowOnError>({
     security: [{ scheme: 'bearer', type: 'http' }],
@@ -1165,7 +1165,7 @@ export const v4UpdateScheduledReport = <ThrowOnError extends boolean = true>(opt
 /**
  * Send a test report
  *
- * Makes a run of kind `test` over the last N × 24 hours and delivers it to all destinations of the report, a draft or not. Once a minute per report, otherwise 429 with `Retry-After`.
+ * Creates a run of kind `test` over the last N × 24 hours and delivers it to all destinations of the report, a draft or not. Once a minute per report, otherwise 429 with `Retry-After`.
  */
 export const v4SendTestScheduledReport = <ThrowOnError extends boolean = true>(options: Options<V4SendTestScheduledReportData, ThrowOnError>) => (options.client ?? client).post<V4SendTestScheduledReportResponses, V4SendTestScheduledReportErrors, ThrowOnError>({
     security: [{ scheme: 'bearer', type: 'http' }],
@@ -1213,7 +1213,7 @@ export const v4ListIntegrations = <ThrowOnError extends boolean = true>(options?
 /**
  * Create an integration
  *
- * Makes an integration, paused and without settings: give it some, then set its status to 1. 422 `integration_not_supported` when the provider does not know the platform.
+ * Creates an integration, paused and without settings: set its settings, then set its status to 1. 422 `integration_not_supported` when the provider does not know the platform.
  */
 export const v4CreateIntegration = <ThrowOnError extends boolean = true>(options: Options<V4CreateIntegrationData, ThrowOnError>) => (options.client ?? client).post<V4CreateIntegrationResponses, V4CreateIntegrationErrors, ThrowOnError>({
     security: [{ scheme: 'bearer', type: 'http' }],
@@ -1239,7 +1239,7 @@ export const v4GetIntegrationsMeta = <ThrowOnError extends boolean = true>(optio
 /**
  * Start or pause an integration
  *
- * 1 starts it, 0 pauses it; from 2 (error) both are possible. Starting is 422 `integration_not_configured` without the required settings, 422 `integration_not_available` for a provider that this installation cannot deliver to, and for webhooks 422 `integration_test_failed` unless the address of the environment answers a probe with 200 within 10 seconds; the status then stays. What was held goes out, in order, when it is started again.
+ * 1 starts it, 0 pauses it; from 2 (error) both are possible. Starting is 422 `integration_not_configured` without the required settings, 422 `integration_not_available` for a provider that this installation cannot deliver to, and for webhooks 422 `integration_test_failed` unless the address of the environment answers a probe with 200 within 10 seconds; the status then stays. The held deliveries are sent, in order, when it is started again.
  */
 export const v4UpdateIntegrationStatus = <ThrowOnError extends boolean = true>(options: Options<V4UpdateIntegrationStatusData, ThrowOnError>) => (options.client ?? client).post<V4UpdateIntegrationStatusResponses, V4UpdateIntegrationStatusErrors, ThrowOnError>({
     security: [{ scheme: 'bearer', type: 'http' }],
@@ -1276,7 +1276,7 @@ export const v4GetIntegrationConfig = <ThrowOnError extends boolean = true>(opti
 /**
  * Replace the configuration
  *
- * Replaces everything that is no secret: what is left out is unset or returns to its default. A secret that is left out stays, null removes it. When webhooks have no signing secret and none is sent, one is made and shown in this answer only. While the integration is active, a change with which it could not be started is 422 and changes nothing.
+ * Replaces everything that is not a secret: what is left out is unset or returns to its default. A secret that is left out stays, null removes it. When webhooks have no signing secret and none is sent, one is created and shown in this answer only. While the integration is active, a change with which it could not be started is 422 and changes nothing.
  */
 export const v4UpdateIntegrationConfig = <ThrowOnError extends boolean = true>(options: Options<V4UpdateIntegrationConfigData, ThrowOnError>) => (options.client ?? client).put<V4UpdateIntegrationConfigResponses, V4UpdateIntegrationConfigErrors, ThrowOnError>({
     security: [{ scheme: 'bearer', type: 'http' }],
@@ -1291,7 +1291,7 @@ export const v4UpdateIntegrationConfig = <ThrowOnError extends boolean = true>(o
 /**
  * Test an integration
  *
- * Sends one sample to the provider at once, whatever the status; it is no delivery and moves no counter. A test that fails is 200 with `ok: false`. 422 `integration_not_configured` or `integration_not_available` when there is nothing to be tried; ten a minute, then 429.
+ * Sends one sample to the provider at once, in any status; it is not a delivery and changes no counter. A test that fails is 200 with `ok: false`. 422 `integration_not_configured` or `integration_not_available` when there is nothing to be tried; ten a minute, then 429.
  */
 export const v4TestIntegration = <ThrowOnError extends boolean = true>(options: Options<V4TestIntegrationData, ThrowOnError>) => (options.client ?? client).post<V4TestIntegrationResponses, V4TestIntegrationErrors, ThrowOnError>({
     security: [{ scheme: 'bearer', type: 'http' }],
@@ -1306,7 +1306,7 @@ export const v4TestIntegration = <ThrowOnError extends boolean = true>(options: 
 /**
  * List deliveries
  *
- * What was sent to the provider, or is to be, newest first. Values of one filter are alternatives; different filters must all hold.
+ * Deliveries to the provider, ended and unfinished, newest first. Values of one filter are alternatives; different filters must all match.
  */
 export const v4ListIntegrationDeliveries = <ThrowOnError extends boolean = true>(options: Options<V4ListIntegrationDeliveriesData, ThrowOnError>) => (options.client ?? client).get<V4ListIntegrationDeliveriesResponses, V4ListIntegrationDeliveriesErrors, ThrowOnError>({
     security: [{ scheme: 'bearer', type: 'http' }],
@@ -1317,7 +1317,7 @@ export const v4ListIntegrationDeliveries = <ThrowOnError extends boolean = true>
 /**
  * Replay deliveries
  *
- * Sends again what the window holds: delivered and failed deliveries under their own id and with fresh attempts; `missing` makes deliveries of events of the last 30 days that never had one. The order of each user's events is kept. 409 `conflict` unless the integration is active.
+ * Sends the deliveries of the window again: delivered and failed deliveries under their own id and with new attempts; `missing` creates deliveries of events of the last 30 days that never had one. The order of each user's events is kept. 409 `conflict` unless the integration is active.
  */
 export const v4ReplayIntegrationDeliveries = <ThrowOnError extends boolean = true>(options: Options<V4ReplayIntegrationDeliveriesData, ThrowOnError>) => (options.client ?? client).post<V4ReplayIntegrationDeliveriesResponses, V4ReplayIntegrationDeliveriesErrors, ThrowOnError>({
     security: [{ scheme: 'bearer', type: 'http' }],
@@ -1398,8 +1398,8 @@ export const v4UpdateAutomation = <ThrowOnError extends boolean = true>(options:
 /**
  * Change the status of an automation
  *
- * `inactive` looks at no event and cancels unfinished runs, reason `automation_inactive`. `paused` records events as skipped and holds
- * the runs under way: what falls due waits and is done, late, when the automation is active again; deadlines do not move.
+ * `inactive` ignores events and cancels unfinished runs, reason `automation_inactive`. `paused` records events as skipped and suspends
+ * unfinished runs: steps that fall due are executed late, when the automation is active again; deadlines do not change.
  *
  * 409 `conflict` when the automation is to be active and a push, screen, segment, integration or entitlement that it names is gone.
  */
@@ -1469,7 +1469,7 @@ export const v4CancelAutomationRun = <ThrowOnError extends boolean = true>(optio
 /**
  * Replay a run
  *
- * Makes a new run with the same event and the same version of the automation, whatever the rules by which runs start. With `from_step` the steps before it are taken over with their results. 409 `conflict` while the run is unfinished, or after its automation was deleted.
+ * Creates a new run with the same event and the same version of the automation; the rules by which runs start do not apply. With `from_step` the steps before it are copied with their results. 409 `conflict` while the run is unfinished, or after its automation was deleted.
  */
 export const v4ReplayAutomationRun = <ThrowOnError extends boolean = true>(options: Options<V4ReplayAutomationRunData, ThrowOnError>) => (options.client ?? client).post<V4ReplayAutomationRunResponses, V4ReplayAutomationRunErrors, ThrowOnError>({
     security: [{ scheme: 'bearer', type: 'http' }],
@@ -1495,7 +1495,7 @@ export const v4ListPushes = <ThrowOnError extends boolean = true>(options?: Opti
 /**
  * Create a push
  *
- * Makes a template that automations send by its id, as `actions.push` or in a push step. 404 `not_found` when there is no integration with that `integration_id`, 400 when it is neither OneSignal nor Firebase.
+ * Creates a template that automations send by its id, as `actions.push` or in a push step. 404 `not_found` when there is no integration with that `integration_id`, 400 when it is neither OneSignal nor Firebase.
  */
 export const v4CreatePush = <ThrowOnError extends boolean = true>(options: Options<V4CreatePushData, ThrowOnError>) => (options.client ?? client).post<V4CreatePushResponses, V4CreatePushErrors, ThrowOnError>({
     security: [{ scheme: 'bearer', type: 'http' }],
@@ -1532,7 +1532,7 @@ export const v4GetPush = <ThrowOnError extends boolean = true>(options: Options<
 /**
  * Replace a push
  *
- * Replaces the template; what is left out returns to its default. Later sends use it, also those of automation runs under way.
+ * Replaces the template; what is left out returns to its default. Later sends use it, also those of automation runs in progress.
  */
 export const v4UpdatePush = <ThrowOnError extends boolean = true>(options: Options<V4UpdatePushData, ThrowOnError>) => (options.client ?? client).put<V4UpdatePushResponses, V4UpdatePushErrors, ThrowOnError>({
     security: [{ scheme: 'bearer', type: 'http' }],
@@ -1573,7 +1573,7 @@ export const v4UpdateProjectSettings = <ThrowOnError extends boolean = true>(opt
 /**
  * Regenerate the Secret Key
  *
- * Makes a new Secret Key. The old one, with and without `test_`, works for at most 10 seconds more, so hand the new one to your servers at once. Every call makes a new key: `Idempotency-Key` is ignored. The Project Key of your apps stays as it is.
+ * Creates a new Secret Key. The old one, with and without `test_`, works for at most 10 seconds more, so hand the new one to your servers at once. Every call creates a new key: `Idempotency-Key` is ignored. The Project Key of your apps stays as it is.
  */
 export const v4RegenerateProjectSecret = <ThrowOnError extends boolean = true>(options?: Options<V4RegenerateProjectSecretData, ThrowOnError>) => (options?.client ?? client).post<V4RegenerateProjectSecretResponses, V4RegenerateProjectSecretErrors, ThrowOnError>({
     security: [{ scheme: 'bearer', type: 'http' }],
@@ -1616,16 +1616,16 @@ export const v4UpdateStoreConfig = <ThrowOnError extends boolean = true>(options
 /**
  * Get the ledger
  *
- * What the service promised, and what became of it: for each kind promised = kept + declined + broken + outstanding, exactly. A
- * promise belongs to the window [`from`, `to`) in which it fell due; those of the future are not counted. Runs, deliveries and
- * exports that are no longer kept still count, and what the erasure of a customer ended counts as declined, `user_deleted`.
+ * The service's jobs and their outcomes: for each kind promised = kept + declined + broken + outstanding, exactly. A
+ * job belongs to the window [`from`, `to`) in which it fell due; future jobs are not counted. Runs, deliveries and
+ * exports that are no longer stored still count, and jobs that the erasure of a customer ended count as declined, `user_deleted`.
  *
- * | kind | a promise is, due | kept | declined | broken |
+ * | kind | a job is; it is due at | kept | declined | broken |
  * |---|---|---|---|---|
  * | `report_slots` | every slot of an active report; the slot | delivered, empty | withheld, skipped | failed |
  * | `automation_runs` | every run; its creation | succeeded | skipped, cancelled | failed |
  * | `deliveries` | every delivery; its creation | delivered | failed because the integration or the customer was deleted | failed otherwise |
- * | `exports` | every export that no report made; its creation | done | – | failed |
+ * | `exports` | every export that is not of a report; its creation | done | – | failed |
  */
 export const v4GetLedger = <ThrowOnError extends boolean = true>(options?: Options<V4GetLedgerData, ThrowOnError>) => (options?.client ?? client).get<V4GetLedgerResponses, V4GetLedgerErrors, ThrowOnError>({
     security: [{ scheme: 'bearer', type: 'http' }],
@@ -1647,7 +1647,7 @@ export const v4GetTestClock = <ThrowOnError extends boolean = true>(options?: Op
 /**
  * Advance the test clock
  *
- * Takes the sandbox forward to an instant, and does on the way, one instant after the other, whatever falls due: slots of reports, steps and waits of automations, deliveries and their further attempts, exports, ends of trials and subscriptions. Attempts go out for real. Answers when nothing due is left and the log is read; after 60 s of real time 504 `upstream_timeout`: what was done stays, and repeating with `to` goes on. One advance at a time, otherwise 409 `conflict`.
+ * Advances the sandbox to an instant. On the way it executes whatever falls due, one instant after the other: slots of reports, steps and waits of automations, deliveries and their further attempts, exports, ends of trials and subscriptions. Attempts are really sent. Answers when no due job is left and the log is read; after 60 s of real time 504 `upstream_timeout`: finished work stays, and a repeat with `to` continues. One advance at a time, otherwise 409 `conflict`.
  */
 export const v4AdvanceTestClock = <ThrowOnError extends boolean = true>(options: Options<V4AdvanceTestClockData, ThrowOnError>) => (options.client ?? client).post<V4AdvanceTestClockResponses, V4AdvanceTestClockErrors, ThrowOnError>({
     security: [{ scheme: 'bearer', type: 'http' }],
@@ -1662,11 +1662,11 @@ export const v4AdvanceTestClock = <ThrowOnError extends boolean = true>(options:
 /**
  * List audit entries
  *
- * Who changed what, newest first: one entry for every mutation, whoever made it, kept for 400 days. Entries about the project as a
- * whole (its settings, stores and keys) stand in the lists of both environments. Posted events and what apps send through the SDK
+ * Who changed what, newest first: one entry for every mutation by any actor, kept for 400 days. Entries about the project as a
+ * whole (its settings, stores and keys) appear in the lists of both environments. Posted events and what apps send through the SDK
  * leave no entries.
  *
- * Values of one filter are alternatives; different filters must all hold.
+ * Values of one filter are alternatives; different filters must all match.
  */
 export const v4ListAuditLog = <ThrowOnError extends boolean = true>(options?: Options<V4ListAuditLogData, ThrowOnError>) => (options?.client ?? client).get<V4ListAuditLogResponses, V4ListAuditLogErrors, ThrowOnError>({
     security: [{ scheme: 'bearer', type: 'http' }],

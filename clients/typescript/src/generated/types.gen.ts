@@ -13,7 +13,7 @@ export type AuditEntry = {
     object: 'audit_entry';
     id: string;
     /**
-     * A name only; there is no operation that reads one entry.
+     * Only a name; no operation reads one entry.
      */
     url: string;
     created_at: Time;
@@ -27,7 +27,7 @@ export type AuditEntry = {
      */
     resource: string;
     /**
-     * Id of the object; null where it has none. Of an erased customer the SHA-256 of the id.
+     * Id of the object; null for an object without id. For an erased customer, the SHA-256 of the id.
      */
     resource_id: string | null;
     /**
@@ -35,7 +35,7 @@ export type AuditEntry = {
      */
     request_id: string | null;
     /**
-     * The object before, null when it was made. Secrets stand as booleans `has_{name}`.
+     * The object before, null when it was created. Secrets appear as booleans `has_{name}`.
      */
     before: {
         [key: string]: unknown;
@@ -115,7 +115,7 @@ export type AutomationWaitUntilStep = {
 };
 
 /**
- * Waits for such an event of the same user after the run's place in the log; when there is none until begin plus `timeout`, `on_timeout` is done.
+ * Waits for such an event of the same user after the run's offset in the log; when there is none until begin plus `timeout`, `on_timeout` is executed.
  */
 export type AutomationWaitForEventStep = {
     id: AutomationStepId;
@@ -129,7 +129,7 @@ export type AutomationWaitForEventStep = {
 };
 
 /**
- * `then` when all conditions hold at that moment, otherwise `else`. Beside the metrics of segments there are `event:<field>` (a field or property of the triggering event) and `step:<id>` (outcome, taken or status of that step), both text or number.
+ * `then` when all conditions are true at that moment, otherwise `else`. Besides the metrics of segments there are `event:<field>` (a field or property of the triggering event) and `step:<id>` (outcome, taken or status of that step), both text or number.
  */
 export type AutomationBranchStep = {
     id: AutomationStepId;
@@ -140,7 +140,7 @@ export type AutomationBranchStep = {
 };
 
 /**
- * Makes a delivery of the triggering event through an integration of the slug `webhooks` and waits until it ends.
+ * Creates a delivery of the triggering event through an integration of the slug `webhooks` and waits until the delivery ends.
  */
 export type AutomationWebhookStep = {
     id: AutomationStepId;
@@ -209,7 +209,7 @@ export type AutomationExitStep = {
 };
 
 /**
- * What is done next. Lists nested in a step are done in its place, then the run goes on after it.
+ * The next step of the run. The run executes the lists nested in a step as part of that step, then continues after it.
  */
 export type AutomationStep = ({
     type: 'delay';
@@ -907,7 +907,7 @@ export type Event = {
     object: 'event';
     id: string;
     /**
-     * A name only; there is no operation that reads one event.
+     * Only a name; no operation reads one event.
      */
     url: string;
     /**
@@ -950,7 +950,7 @@ export type EventInput = {
      */
     customer_uid?: string;
     /**
-     * Your own id of the person, instead of `customer_uid`; an unknown one makes a user and links it.
+     * Your own id of the person, instead of `customer_uid`; an unknown id creates a user and links it.
      */
     identity_id?: string;
     /**
@@ -1057,7 +1057,7 @@ export type EventResult = {
      */
     index: number;
     /**
-     * As it was sent; null when it is no string.
+     * As it was sent; null when it is not a string.
      */
     event_id: string | null;
     status: 'created' | 'duplicate' | 'rejected';
@@ -1408,7 +1408,7 @@ export type ExportFailure = {
 } | null;
 
 /**
- * What the file holds, to check it against; null until done. It changes when the file is rewritten without the rows of an erased customer.
+ * What the file contains, to verify the file; null until done. It changes when the file is rewritten without the rows of an erased customer.
  */
 export type ExportManifest = {
     rows: number;
@@ -1509,7 +1509,7 @@ export type IdentityInput = {
      */
     identity_id: string;
     /**
-     * The user to link; absent or null makes a new one.
+     * The user to link; absent or null creates a new user.
      */
     user_id?: string | null;
 };
@@ -1608,7 +1608,7 @@ export type IntegrationStatusInput = {
 export type EventTypeName = string;
 
 /**
- * By name. Which ones a provider knows, and which it needs, stands in the guide to integrations: texts of at most 2,048 characters unless it says otherwise, addresses with https.
+ * By name. Which ones a provider knows, and which it needs, is in the guide to integrations: texts of at most 2,048 characters unless it says otherwise, addresses with https.
  */
 export type IntegrationSettings = {
     [key: string]: unknown;
@@ -1652,7 +1652,7 @@ export type IntegrationConfig = {
     revenue: 'price' | 'proceeds';
     updated_at: NullableTime;
     /**
-     * The secret that was made with this request; never shown again.
+     * The secret that this request created; never shown again.
      */
     generated_signing_secret?: string;
 };
@@ -1691,7 +1691,7 @@ export type IntegrationDelivery = {
      */
     id: string;
     /**
-     * A name only; there is no operation that reads one delivery.
+     * Only a name; no operation reads one delivery.
      */
     url: string;
     integration_id: string;
@@ -1768,7 +1768,7 @@ export type IntegrationReplay = {
     url: string;
     message: 'Replay queued';
     /**
-     * Deliveries that are sent again, or made.
+     * Deliveries that are sent again or created.
      */
     matched: number;
 };
@@ -1798,11 +1798,11 @@ export type LedgerEntry = {
     promised: number;
     kept: number;
     /**
-     * Not done, because somebody wanted it so.
+     * Not done, because of a setting, a cancellation or a deletion.
      */
     declined: number;
     /**
-     * Tried, and given up.
+     * Failed after all attempts.
      */
     broken: number;
     /**
@@ -1822,12 +1822,12 @@ export type LedgerEntry = {
         [key: string]: number;
     };
     /**
-     * Of what is outstanding, how many are due since more than 60 s: an automation run's next step, a delivery's next attempt (held ones are not), the end of a slot or export.
+     * Outstanding jobs that have been due for more than 60 s: an automation run's next step, a delivery's next attempt (held ones are not), the end of a slot or export.
      */
     overdue: number;
     oldest_overdue_at: NullableTime;
     /**
-     * Id of that report run, automation run, delivery or export; null also for a slot that was not begun.
+     * Id of that report run, automation run, delivery or export; null also for a slot that has not started.
      */
     oldest_overdue_id: string | null;
 };
@@ -2021,7 +2021,7 @@ export type ProjectSettings = {
      */
     access_token: string;
     /**
-     * Opens nothing here; it is no Bearer token.
+     * Opens nothing here; it is not a Bearer token.
      */
     api_key: string;
     /**
@@ -2158,7 +2158,7 @@ export type PurchaseInput = {
      */
     period_type?: 'normal' | 'trial' | 'intro';
     /**
-     * Access through somebody else's purchase; it counts in no metric and emits no event.
+     * Access through the purchase of another person; it counts in no metric and emits no event.
      */
     is_family_shared?: boolean;
     country?: string | null;
@@ -2498,7 +2498,7 @@ export type EvaluationInput = {
 };
 
 /**
- * Used in this evaluation in place of the last known values, not stored.
+ * Used in this evaluation instead of the last known values, not stored.
  */
 export type EvaluationAttributes = {
     target_platform?: 'iOS' | 'Android' | 'Stripe' | 'Paddle';
@@ -2681,7 +2681,7 @@ export type ScheduledReportRun = {
     window_to: NullableTime;
     status: 'pending' | 'running' | 'finished';
     /**
-     * `delivered`: every destination took the file; `empty`: likewise, but the window held no row; `withheld`: nothing failed, but a destination could not be used; `failed`: the export failed, or a destination after all attempts; `skipped`: the slot did not start. Null until finished.
+     * `delivered`: every destination took the file; `empty`: likewise, but the window had no row; `withheld`: nothing failed, but a destination could not be used; `failed`: the export failed, or a destination after all attempts; `skipped`: the slot did not start. Null until finished.
      */
     outcome: 'delivered' | 'empty' | 'withheld' | 'failed' | 'skipped' | null;
     /**
@@ -2693,7 +2693,7 @@ export type ScheduledReportRun = {
      */
     late_by_seconds: number;
     /**
-     * The export that made the file.
+     * The export that wrote the file.
      */
     export_id: string | null;
     rows: number | null;
@@ -2716,7 +2716,7 @@ export type ScheduledReportRunDestination = {
      */
     reason: string | null;
     /**
-     * Made so far; a resend counts anew.
+     * Attempts so far; a resend counts again from 0.
      */
     attempts: number;
     delivered_at: NullableTime;
@@ -2962,7 +2962,7 @@ export type TestClock = {
      */
     offset_seconds: number;
     /**
-     * Promises due by `now` that are neither final nor waiting for later, and events that automations or integrations have not read yet.
+     * Jobs due by `now` that are neither final nor waiting for later, and events that automations or integrations have not read yet.
      */
     outstanding: number;
 };
@@ -2976,7 +2976,7 @@ export type AdvancedTestClock = {
      */
     offset_seconds: number;
     /**
-     * Promises due by `now` that are neither final nor waiting for later, and events that automations or integrations have not read yet.
+     * Jobs due by `now` that are neither final nor waiting for later, and events that automations or integrations have not read yet.
      */
     outstanding: number;
     /**
@@ -3022,7 +3022,7 @@ export type UserEntitlement = {
      */
     id: string;
     /**
-     * A name; there is no GET for it.
+     * Only a name; no operation reads one entitlement of a user.
      */
     url: string;
     /**
@@ -3111,7 +3111,7 @@ export type UserInput = {
 export type User = {
     object: 'user';
     /**
-     * `QON_` and 32 lower-case hexadecimal digits; ids made by old SDKs may look otherwise.
+     * `QON_` and 32 lower-case hexadecimal digits; ids from old SDKs may have another form.
      */
     id: string;
     url: string;
@@ -3161,7 +3161,7 @@ export type AutomationRunsFrom = string;
 export type AutomationRunsTo = string;
 
 /**
- * Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+ * Your own name for this request. It is in the answer and in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
  */
 export type RequestId = string;
 
@@ -3354,7 +3354,7 @@ export type V4CreateUserData = {
     body: UserInput;
     headers?: {
         /**
-         * Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+         * Your own name for this request. It is in the answer and in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
          */
         'X-Request-Id'?: string;
         /**
@@ -3413,7 +3413,7 @@ export type V4GetUserData = {
     body?: never;
     headers?: {
         /**
-         * Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+         * Your own name for this request. It is in the answer and in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
          */
         'X-Request-Id'?: string;
     };
@@ -3473,7 +3473,7 @@ export type V4ListUserPropertiesData = {
     body?: never;
     headers?: {
         /**
-         * Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+         * Your own name for this request. It is in the answer and in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
          */
         'X-Request-Id'?: string;
     };
@@ -3533,7 +3533,7 @@ export type V4SetUserPropertiesData = {
     body: UserPropertiesInput;
     headers?: {
         /**
-         * Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+         * Your own name for this request. It is in the answer and in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
          */
         'X-Request-Id'?: string;
         /**
@@ -3601,7 +3601,7 @@ export type V4CreateIdentityData = {
     body: IdentityInput;
     headers?: {
         /**
-         * Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+         * Your own name for this request. It is in the answer and in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
          */
         'X-Request-Id'?: string;
         /**
@@ -3664,7 +3664,7 @@ export type V4GetIdentityData = {
     body?: never;
     headers?: {
         /**
-         * Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+         * Your own name for this request. It is in the answer and in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
          */
         'X-Request-Id'?: string;
     };
@@ -3724,7 +3724,7 @@ export type V4ListEntitlementsData = {
     body?: never;
     headers?: {
         /**
-         * Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+         * Your own name for this request. It is in the answer and in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
          */
         'X-Request-Id'?: string;
     };
@@ -3784,7 +3784,7 @@ export type V4CreateEntitlementData = {
     body: EntitlementInput;
     headers?: {
         /**
-         * Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+         * Your own name for this request. It is in the answer and in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
          */
         'X-Request-Id'?: string;
         /**
@@ -3843,7 +3843,7 @@ export type V4DeleteEntitlementData = {
     body?: never;
     headers?: {
         /**
-         * Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+         * Your own name for this request. It is in the answer and in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
          */
         'X-Request-Id'?: string;
     };
@@ -3907,7 +3907,7 @@ export type V4GetEntitlementData = {
     body?: never;
     headers?: {
         /**
-         * Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+         * Your own name for this request. It is in the answer and in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
          */
         'X-Request-Id'?: string;
     };
@@ -3967,7 +3967,7 @@ export type V4UpdateEntitlementData = {
     body: EntitlementChanges;
     headers?: {
         /**
-         * Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+         * Your own name for this request. It is in the answer and in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
          */
         'X-Request-Id'?: string;
     };
@@ -4027,7 +4027,7 @@ export type V4ListUserEntitlementsData = {
     body?: never;
     headers?: {
         /**
-         * Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+         * Your own name for this request. It is in the answer and in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
          */
         'X-Request-Id'?: string;
     };
@@ -4087,7 +4087,7 @@ export type V4GrantUserEntitlementData = {
     body: UserEntitlementGrant;
     headers?: {
         /**
-         * Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+         * Your own name for this request. It is in the answer and in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
          */
         'X-Request-Id'?: string;
         /**
@@ -4148,7 +4148,7 @@ export type V4GrantUserEntitlementError = V4GrantUserEntitlementErrors[keyof V4G
 
 export type V4GrantUserEntitlementResponses = {
     /**
-     * The hold.
+     * The entitlement of the user.
      */
     201: UserEntitlement;
 };
@@ -4159,7 +4159,7 @@ export type V4RevokeUserEntitlementData = {
     body?: never;
     headers?: {
         /**
-         * Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+         * Your own name for this request. It is in the answer and in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
          */
         'X-Request-Id'?: string;
     };
@@ -4227,7 +4227,7 @@ export type V4ListProductsData = {
     body?: never;
     headers?: {
         /**
-         * Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+         * Your own name for this request. It is in the answer and in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
          */
         'X-Request-Id'?: string;
     };
@@ -4291,7 +4291,7 @@ export type V4CreateProductData = {
     body: ProductInput;
     headers?: {
         /**
-         * Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+         * Your own name for this request. It is in the answer and in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
          */
         'X-Request-Id'?: string;
         /**
@@ -4350,7 +4350,7 @@ export type V4DeleteProductData = {
     body?: never;
     headers?: {
         /**
-         * Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+         * Your own name for this request. It is in the answer and in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
          */
         'X-Request-Id'?: string;
     };
@@ -4414,7 +4414,7 @@ export type V4GetProductData = {
     body?: never;
     headers?: {
         /**
-         * Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+         * Your own name for this request. It is in the answer and in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
          */
         'X-Request-Id'?: string;
     };
@@ -4474,7 +4474,7 @@ export type V4UpdateProductData = {
     body: ProductChanges;
     headers?: {
         /**
-         * Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+         * Your own name for this request. It is in the answer and in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
          */
         'X-Request-Id'?: string;
     };
@@ -4534,7 +4534,7 @@ export type V4ListUserPurchasesData = {
     body?: never;
     headers?: {
         /**
-         * Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+         * Your own name for this request. It is in the answer and in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
          */
         'X-Request-Id'?: string;
     };
@@ -4607,7 +4607,7 @@ export type V4CreatePurchaseData = {
     body: PurchaseInput;
     headers?: {
         /**
-         * Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+         * Your own name for this request. It is in the answer and in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
          */
         'X-Request-Id'?: string;
         /**
@@ -4679,7 +4679,7 @@ export type V4GetUserPurchaseData = {
     body?: never;
     headers?: {
         /**
-         * Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+         * Your own name for this request. It is in the answer and in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
          */
         'X-Request-Id'?: string;
     };
@@ -4743,7 +4743,7 @@ export type V4UpdateUserPurchaseData = {
     body: PurchaseUpdate;
     headers?: {
         /**
-         * Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+         * Your own name for this request. It is in the answer and in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
          */
         'X-Request-Id'?: string;
     };
@@ -4811,7 +4811,7 @@ export type V4ListOfferingsData = {
     body?: never;
     headers?: {
         /**
-         * Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+         * Your own name for this request. It is in the answer and in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
          */
         'X-Request-Id'?: string;
     };
@@ -4871,7 +4871,7 @@ export type V4CreateOfferingData = {
     body: OfferingInput;
     headers?: {
         /**
-         * Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+         * Your own name for this request. It is in the answer and in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
          */
         'X-Request-Id'?: string;
         /**
@@ -4930,7 +4930,7 @@ export type V4DeleteOfferingData = {
     body?: never;
     headers?: {
         /**
-         * Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+         * Your own name for this request. It is in the answer and in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
          */
         'X-Request-Id'?: string;
     };
@@ -4994,7 +4994,7 @@ export type V4GetOfferingData = {
     body?: never;
     headers?: {
         /**
-         * Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+         * Your own name for this request. It is in the answer and in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
          */
         'X-Request-Id'?: string;
     };
@@ -5054,7 +5054,7 @@ export type V4UpdateOfferingData = {
     body: OfferingChangesWritable;
     headers?: {
         /**
-         * Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+         * Your own name for this request. It is in the answer and in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
          */
         'X-Request-Id'?: string;
     };
@@ -5118,7 +5118,7 @@ export type V4SetMainOfferingData = {
     body?: never;
     headers?: {
         /**
-         * Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+         * Your own name for this request. It is in the answer and in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
          */
         'X-Request-Id'?: string;
         /**
@@ -5190,7 +5190,7 @@ export type V4ListCustomersData = {
     body?: never;
     headers?: {
         /**
-         * Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+         * Your own name for this request. It is in the answer and in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
          */
         'X-Request-Id'?: string;
     };
@@ -5278,7 +5278,7 @@ export type V4GetCustomerMetricsData = {
     body?: never;
     headers?: {
         /**
-         * Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+         * Your own name for this request. It is in the answer and in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
          */
         'X-Request-Id'?: string;
     };
@@ -5346,7 +5346,7 @@ export type V4DeleteCustomerData = {
     body?: never;
     headers?: {
         /**
-         * Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+         * Your own name for this request. It is in the answer and in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
          */
         'X-Request-Id'?: string;
     };
@@ -5406,7 +5406,7 @@ export type V4GetCustomerData = {
     body?: never;
     headers?: {
         /**
-         * Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+         * Your own name for this request. It is in the answer and in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
          */
         'X-Request-Id'?: string;
     };
@@ -5466,7 +5466,7 @@ export type V4ListCustomerPermissionsData = {
     body?: never;
     headers?: {
         /**
-         * Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+         * Your own name for this request. It is in the answer and in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
          */
         'X-Request-Id'?: string;
     };
@@ -5526,7 +5526,7 @@ export type V4GrantCustomerPermissionData = {
     body: CustomerPermissionGrant;
     headers?: {
         /**
-         * Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+         * Your own name for this request. It is in the answer and in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
          */
         'X-Request-Id'?: string;
         /**
@@ -5598,7 +5598,7 @@ export type V4RevokeCustomerPermissionData = {
     body?: never;
     headers?: {
         /**
-         * Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+         * Your own name for this request. It is in the answer and in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
          */
         'X-Request-Id'?: string;
     };
@@ -5666,7 +5666,7 @@ export type V4SetCustomerPropertiesData = {
     body: UserPropertiesInput;
     headers?: {
         /**
-         * Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+         * Your own name for this request. It is in the answer and in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
          */
         'X-Request-Id'?: string;
         /**
@@ -5734,7 +5734,7 @@ export type V4ListRemoteConfigurationsData = {
     body?: never;
     headers?: {
         /**
-         * Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+         * Your own name for this request. It is in the answer and in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
          */
         'X-Request-Id'?: string;
     };
@@ -5794,7 +5794,7 @@ export type V4CreateRemoteConfigurationData = {
     body: RemoteConfigurationInput;
     headers?: {
         /**
-         * Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+         * Your own name for this request. It is in the answer and in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
          */
         'X-Request-Id'?: string;
         /**
@@ -5853,7 +5853,7 @@ export type V4DeleteRemoteConfigurationData = {
     body?: never;
     headers?: {
         /**
-         * Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+         * Your own name for this request. It is in the answer and in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
          */
         'X-Request-Id'?: string;
     };
@@ -5917,7 +5917,7 @@ export type V4GetRemoteConfigurationData = {
     body?: never;
     headers?: {
         /**
-         * Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+         * Your own name for this request. It is in the answer and in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
          */
         'X-Request-Id'?: string;
     };
@@ -5977,7 +5977,7 @@ export type V4UpdateRemoteConfigurationData = {
     body: RemoteConfigurationInput;
     headers?: {
         /**
-         * Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+         * Your own name for this request. It is in the answer and in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
          */
         'X-Request-Id'?: string;
     };
@@ -6041,7 +6041,7 @@ export type V4ChangeRemoteConfigurationStatusData = {
     body: RemoteConfigurationStatusInput;
     headers?: {
         /**
-         * Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+         * Your own name for this request. It is in the answer and in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
          */
         'X-Request-Id'?: string;
     };
@@ -6105,7 +6105,7 @@ export type V4GetRemoteConfigurationPayloadData = {
     body?: never;
     headers?: {
         /**
-         * Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+         * Your own name for this request. It is in the answer and in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
          */
         'X-Request-Id'?: string;
     };
@@ -6165,7 +6165,7 @@ export type V4ReplaceRemoteConfigurationPayloadData = {
     body: RemoteConfigurationPayloadInput;
     headers?: {
         /**
-         * Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+         * Your own name for this request. It is in the answer and in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
          */
         'X-Request-Id'?: string;
     };
@@ -6229,7 +6229,7 @@ export type V4GetRemoteConfigurationPayloadMappingData = {
     body?: never;
     headers?: {
         /**
-         * Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+         * Your own name for this request. It is in the answer and in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
          */
         'X-Request-Id'?: string;
     };
@@ -6289,7 +6289,7 @@ export type V4SetRemoteConfigurationPayloadMappingData = {
     body: RemoteConfigurationPayloadMappingInput;
     headers?: {
         /**
-         * Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+         * Your own name for this request. It is in the answer and in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
          */
         'X-Request-Id'?: string;
         /**
@@ -6357,7 +6357,7 @@ export type V4DetachUserFromRemoteConfigurationData = {
     body?: never;
     headers?: {
         /**
-         * Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+         * Your own name for this request. It is in the answer and in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
          */
         'X-Request-Id'?: string;
     };
@@ -6421,7 +6421,7 @@ export type V4AttachUserToRemoteConfigurationData = {
     body?: never;
     headers?: {
         /**
-         * Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+         * Your own name for this request. It is in the answer and in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
          */
         'X-Request-Id'?: string;
         /**
@@ -6493,7 +6493,7 @@ export type V4EvaluateUserRemoteConfigurationsData = {
     body?: EvaluationInput;
     headers?: {
         /**
-         * Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+         * Your own name for this request. It is in the answer and in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
          */
         'X-Request-Id'?: string;
     };
@@ -6553,7 +6553,7 @@ export type V4ListSegmentsData = {
     body?: never;
     headers?: {
         /**
-         * Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+         * Your own name for this request. It is in the answer and in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
          */
         'X-Request-Id'?: string;
     };
@@ -6613,7 +6613,7 @@ export type V4CreateSegmentData = {
     body: SegmentInput;
     headers?: {
         /**
-         * Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+         * Your own name for this request. It is in the answer and in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
          */
         'X-Request-Id'?: string;
         /**
@@ -6672,7 +6672,7 @@ export type V4ListSystemSegmentsData = {
     body?: never;
     headers?: {
         /**
-         * Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+         * Your own name for this request. It is in the answer and in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
          */
         'X-Request-Id'?: string;
     };
@@ -6723,7 +6723,7 @@ export type V4DeleteSegmentData = {
     body?: never;
     headers?: {
         /**
-         * Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+         * Your own name for this request. It is in the answer and in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
          */
         'X-Request-Id'?: string;
     };
@@ -6791,7 +6791,7 @@ export type V4GetSegmentData = {
     body?: never;
     headers?: {
         /**
-         * Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+         * Your own name for this request. It is in the answer and in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
          */
         'X-Request-Id'?: string;
     };
@@ -6851,7 +6851,7 @@ export type V4UpdateSegmentData = {
     body: SegmentUpdate;
     headers?: {
         /**
-         * Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+         * Your own name for this request. It is in the answer and in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
          */
         'X-Request-Id'?: string;
     };
@@ -6915,7 +6915,7 @@ export type V4ListExperimentsData = {
     body?: never;
     headers?: {
         /**
-         * Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+         * Your own name for this request. It is in the answer and in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
          */
         'X-Request-Id'?: string;
     };
@@ -6975,7 +6975,7 @@ export type V4CreateExperimentData = {
     body: ExperimentInput;
     headers?: {
         /**
-         * Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+         * Your own name for this request. It is in the answer and in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
          */
         'X-Request-Id'?: string;
         /**
@@ -7034,7 +7034,7 @@ export type V4GetExperimentsSummaryData = {
     body?: never;
     headers?: {
         /**
-         * Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+         * Your own name for this request. It is in the answer and in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
          */
         'X-Request-Id'?: string;
     };
@@ -7106,7 +7106,7 @@ export type V4DeleteExperimentData = {
     body?: never;
     headers?: {
         /**
-         * Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+         * Your own name for this request. It is in the answer and in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
          */
         'X-Request-Id'?: string;
     };
@@ -7170,7 +7170,7 @@ export type V4GetExperimentData = {
     body?: never;
     headers?: {
         /**
-         * Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+         * Your own name for this request. It is in the answer and in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
          */
         'X-Request-Id'?: string;
     };
@@ -7230,7 +7230,7 @@ export type V4UpdateExperimentData = {
     body: ExperimentUpdate;
     headers?: {
         /**
-         * Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+         * Your own name for this request. It is in the answer and in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
          */
         'X-Request-Id'?: string;
     };
@@ -7294,7 +7294,7 @@ export type V4ChangeExperimentStatusData = {
     body: ExperimentStatusInput;
     headers?: {
         /**
-         * Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+         * Your own name for this request. It is in the answer and in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
          */
         'X-Request-Id'?: string;
         /**
@@ -7362,7 +7362,7 @@ export type V4ListExperimentGroupsData = {
     body?: never;
     headers?: {
         /**
-         * Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+         * Your own name for this request. It is in the answer and in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
          */
         'X-Request-Id'?: string;
     };
@@ -7422,7 +7422,7 @@ export type V4CreateExperimentGroupData = {
     body: ExperimentGroupInput;
     headers?: {
         /**
-         * Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+         * Your own name for this request. It is in the answer and in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
          */
         'X-Request-Id'?: string;
         /**
@@ -7490,7 +7490,7 @@ export type V4DeleteExperimentGroupData = {
     body?: never;
     headers?: {
         /**
-         * Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+         * Your own name for this request. It is in the answer and in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
          */
         'X-Request-Id'?: string;
     };
@@ -7558,7 +7558,7 @@ export type V4UpdateExperimentGroupData = {
     body: ExperimentGroupUpdate;
     headers?: {
         /**
-         * Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+         * Your own name for this request. It is in the answer and in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
          */
         'X-Request-Id'?: string;
     };
@@ -7626,7 +7626,7 @@ export type V4DetachUserFromExperimentData = {
     body?: never;
     headers?: {
         /**
-         * Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+         * Your own name for this request. It is in the answer and in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
          */
         'X-Request-Id'?: string;
     };
@@ -7694,7 +7694,7 @@ export type V4AttachUserToExperimentData = {
     body: ExperimentAttachment;
     headers?: {
         /**
-         * Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+         * Your own name for this request. It is in the answer and in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
          */
         'X-Request-Id'?: string;
         /**
@@ -7766,7 +7766,7 @@ export type V4ListScreensData = {
     body?: never;
     headers?: {
         /**
-         * Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+         * Your own name for this request. It is in the answer and in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
          */
         'X-Request-Id'?: string;
     };
@@ -7826,7 +7826,7 @@ export type V4CreateScreenData = {
     body: ScreenInput;
     headers?: {
         /**
-         * Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+         * Your own name for this request. It is in the answer and in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
          */
         'X-Request-Id'?: string;
         /**
@@ -7885,7 +7885,7 @@ export type V4DeleteScreenData = {
     body?: never;
     headers?: {
         /**
-         * Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+         * Your own name for this request. It is in the answer and in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
          */
         'X-Request-Id'?: string;
     };
@@ -7949,7 +7949,7 @@ export type V4GetScreenData = {
     body?: never;
     headers?: {
         /**
-         * Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+         * Your own name for this request. It is in the answer and in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
          */
         'X-Request-Id'?: string;
     };
@@ -8014,7 +8014,7 @@ export type V4UpdateScreenData = {
     body: ScreenInput;
     headers?: {
         /**
-         * Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+         * Your own name for this request. It is in the answer and in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
          */
         'X-Request-Id'?: string;
     };
@@ -8074,7 +8074,7 @@ export type V4CopyScreenData = {
     body?: never;
     headers?: {
         /**
-         * Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+         * Your own name for this request. It is in the answer and in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
          */
         'X-Request-Id'?: string;
         /**
@@ -8142,7 +8142,7 @@ export type V4PublishScreenData = {
     body?: never;
     headers?: {
         /**
-         * Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+         * Your own name for this request. It is in the answer and in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
          */
         'X-Request-Id'?: string;
         /**
@@ -8210,7 +8210,7 @@ export type V4ListEventsData = {
     body?: never;
     headers?: {
         /**
-         * Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+         * Your own name for this request. It is in the answer and in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
          */
         'X-Request-Id'?: string;
     };
@@ -8274,7 +8274,7 @@ export type V4CreateEventsData = {
     body: EventBatchInput;
     headers?: {
         /**
-         * Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+         * Your own name for this request. It is in the answer and in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
          */
         'X-Request-Id'?: string;
     };
@@ -8325,7 +8325,7 @@ export type V4CreateExportData = {
     body: ExportInput;
     headers?: {
         /**
-         * Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+         * Your own name for this request. It is in the answer and in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
          */
         'X-Request-Id'?: string;
         /**
@@ -8392,7 +8392,7 @@ export type V4ListExportsData = {
     body?: never;
     headers?: {
         /**
-         * Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+         * Your own name for this request. It is in the answer and in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
          */
         'X-Request-Id'?: string;
     };
@@ -8452,7 +8452,7 @@ export type V4GetExportData = {
     body?: never;
     headers?: {
         /**
-         * Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+         * Your own name for this request. It is in the answer and in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
          */
         'X-Request-Id'?: string;
     };
@@ -8512,7 +8512,7 @@ export type V4ListScheduledReportsData = {
     body?: never;
     headers?: {
         /**
-         * Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+         * Your own name for this request. It is in the answer and in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
          */
         'X-Request-Id'?: string;
     };
@@ -8572,7 +8572,7 @@ export type V4CreateScheduledReportData = {
     body: ScheduledReportInput;
     headers?: {
         /**
-         * Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+         * Your own name for this request. It is in the answer and in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
          */
         'X-Request-Id'?: string;
         /**
@@ -8635,7 +8635,7 @@ export type V4ListScheduledReportDestinationsData = {
     body?: never;
     headers?: {
         /**
-         * Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+         * Your own name for this request. It is in the answer and in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
          */
         'X-Request-Id'?: string;
     };
@@ -8686,7 +8686,7 @@ export type V4DeleteScheduledReportData = {
     body?: never;
     headers?: {
         /**
-         * Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+         * Your own name for this request. It is in the answer and in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
          */
         'X-Request-Id'?: string;
     };
@@ -8746,7 +8746,7 @@ export type V4GetScheduledReportData = {
     body?: never;
     headers?: {
         /**
-         * Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+         * Your own name for this request. It is in the answer and in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
          */
         'X-Request-Id'?: string;
     };
@@ -8806,7 +8806,7 @@ export type V4UpdateScheduledReportData = {
     body: ScheduledReportInput;
     headers?: {
         /**
-         * Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+         * Your own name for this request. It is in the answer and in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
          */
         'X-Request-Id'?: string;
     };
@@ -8866,7 +8866,7 @@ export type V4SendTestScheduledReportData = {
     body?: never;
     headers?: {
         /**
-         * Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+         * Your own name for this request. It is in the answer and in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
          */
         'X-Request-Id'?: string;
         /**
@@ -8934,7 +8934,7 @@ export type V4ListScheduledReportRunsData = {
     body?: never;
     headers?: {
         /**
-         * Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+         * Your own name for this request. It is in the answer and in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
          */
         'X-Request-Id'?: string;
     };
@@ -9007,7 +9007,7 @@ export type V4ResendScheduledReportRunData = {
     body?: ScheduledReportResend;
     headers?: {
         /**
-         * Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+         * Your own name for this request. It is in the answer and in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
          */
         'X-Request-Id'?: string;
         /**
@@ -9075,7 +9075,7 @@ export type V4ListIntegrationsData = {
     body?: never;
     headers?: {
         /**
-         * Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+         * Your own name for this request. It is in the answer and in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
          */
         'X-Request-Id'?: string;
     };
@@ -9126,7 +9126,7 @@ export type V4CreateIntegrationData = {
     body: IntegrationInput;
     headers?: {
         /**
-         * Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+         * Your own name for this request. It is in the answer and in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
          */
         'X-Request-Id'?: string;
         /**
@@ -9189,7 +9189,7 @@ export type V4GetIntegrationsMetaData = {
     body?: never;
     headers?: {
         /**
-         * Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+         * Your own name for this request. It is in the answer and in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
          */
         'X-Request-Id'?: string;
     };
@@ -9240,7 +9240,7 @@ export type V4UpdateIntegrationStatusData = {
     body: IntegrationStatusInput;
     headers?: {
         /**
-         * Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+         * Your own name for this request. It is in the answer and in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
          */
         'X-Request-Id'?: string;
         /**
@@ -9312,7 +9312,7 @@ export type V4DeleteIntegrationData = {
     body?: never;
     headers?: {
         /**
-         * Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+         * Your own name for this request. It is in the answer and in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
          */
         'X-Request-Id'?: string;
     };
@@ -9376,7 +9376,7 @@ export type V4GetIntegrationConfigData = {
     body?: never;
     headers?: {
         /**
-         * Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+         * Your own name for this request. It is in the answer and in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
          */
         'X-Request-Id'?: string;
     };
@@ -9436,7 +9436,7 @@ export type V4UpdateIntegrationConfigData = {
     body: IntegrationConfigInput;
     headers?: {
         /**
-         * Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+         * Your own name for this request. It is in the answer and in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
          */
         'X-Request-Id'?: string;
     };
@@ -9504,7 +9504,7 @@ export type V4TestIntegrationData = {
     body?: IntegrationTestInput;
     headers?: {
         /**
-         * Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+         * Your own name for this request. It is in the answer and in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
          */
         'X-Request-Id'?: string;
         /**
@@ -9576,7 +9576,7 @@ export type V4ListIntegrationDeliveriesData = {
     body?: never;
     headers?: {
         /**
-         * Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+         * Your own name for this request. It is in the answer and in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
          */
         'X-Request-Id'?: string;
     };
@@ -9608,11 +9608,11 @@ export type V4ListIntegrationDeliveriesData = {
          */
         'filter[user_id]'?: string;
         /**
-         * Only deliveries made then or later.
+         * Only deliveries created then or later.
          */
         from?: string;
         /**
-         * Only deliveries made before.
+         * Only deliveries created before.
          */
         to?: string;
     };
@@ -9665,7 +9665,7 @@ export type V4ReplayIntegrationDeliveriesData = {
     body: IntegrationReplayInput;
     headers?: {
         /**
-         * Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+         * Your own name for this request. It is in the answer and in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
          */
         'X-Request-Id'?: string;
         /**
@@ -9733,7 +9733,7 @@ export type V4ListAutomationsData = {
     body?: never;
     headers?: {
         /**
-         * Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+         * Your own name for this request. It is in the answer and in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
          */
         'X-Request-Id'?: string;
     };
@@ -9793,7 +9793,7 @@ export type V4CreateAutomationData = {
     body: AutomationInput;
     headers?: {
         /**
-         * Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+         * Your own name for this request. It is in the answer and in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
          */
         'X-Request-Id'?: string;
         /**
@@ -9856,7 +9856,7 @@ export type V4DeleteAutomationData = {
     body?: never;
     headers?: {
         /**
-         * Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+         * Your own name for this request. It is in the answer and in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
          */
         'X-Request-Id'?: string;
     };
@@ -9916,7 +9916,7 @@ export type V4GetAutomationData = {
     body?: never;
     headers?: {
         /**
-         * Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+         * Your own name for this request. It is in the answer and in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
          */
         'X-Request-Id'?: string;
     };
@@ -9976,7 +9976,7 @@ export type V4UpdateAutomationData = {
     body: AutomationInput;
     headers?: {
         /**
-         * Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+         * Your own name for this request. It is in the answer and in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
          */
         'X-Request-Id'?: string;
     };
@@ -10040,7 +10040,7 @@ export type V4UpdateAutomationStatusData = {
     body: AutomationStatusInput;
     headers?: {
         /**
-         * Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+         * Your own name for this request. It is in the answer and in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
          */
         'X-Request-Id'?: string;
     };
@@ -10104,7 +10104,7 @@ export type V4BacktestAutomationData = {
     body: AutomationBacktestInput;
     headers?: {
         /**
-         * Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+         * Your own name for this request. It is in the answer and in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
          */
         'X-Request-Id'?: string;
         /**
@@ -10172,7 +10172,7 @@ export type V4ListAutomationRunsData = {
     body?: never;
     headers?: {
         /**
-         * Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+         * Your own name for this request. It is in the answer and in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
          */
         'X-Request-Id'?: string;
     };
@@ -10257,7 +10257,7 @@ export type V4GetAutomationRunData = {
     body?: never;
     headers?: {
         /**
-         * Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+         * Your own name for this request. It is in the answer and in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
          */
         'X-Request-Id'?: string;
     };
@@ -10317,7 +10317,7 @@ export type V4CancelAutomationRunData = {
     body?: never;
     headers?: {
         /**
-         * Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+         * Your own name for this request. It is in the answer and in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
          */
         'X-Request-Id'?: string;
         /**
@@ -10385,7 +10385,7 @@ export type V4ReplayAutomationRunData = {
     body?: AutomationReplayInput;
     headers?: {
         /**
-         * Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+         * Your own name for this request. It is in the answer and in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
          */
         'X-Request-Id'?: string;
         /**
@@ -10453,7 +10453,7 @@ export type V4ListPushesData = {
     body?: never;
     headers?: {
         /**
-         * Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+         * Your own name for this request. It is in the answer and in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
          */
         'X-Request-Id'?: string;
     };
@@ -10513,7 +10513,7 @@ export type V4CreatePushData = {
     body: PushInput;
     headers?: {
         /**
-         * Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+         * Your own name for this request. It is in the answer and in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
          */
         'X-Request-Id'?: string;
         /**
@@ -10576,7 +10576,7 @@ export type V4DeletePushData = {
     body?: never;
     headers?: {
         /**
-         * Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+         * Your own name for this request. It is in the answer and in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
          */
         'X-Request-Id'?: string;
     };
@@ -10640,7 +10640,7 @@ export type V4GetPushData = {
     body?: never;
     headers?: {
         /**
-         * Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+         * Your own name for this request. It is in the answer and in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
          */
         'X-Request-Id'?: string;
     };
@@ -10700,7 +10700,7 @@ export type V4UpdatePushData = {
     body: PushInput;
     headers?: {
         /**
-         * Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+         * Your own name for this request. It is in the answer and in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
          */
         'X-Request-Id'?: string;
     };
@@ -10760,7 +10760,7 @@ export type V4GetProjectSettingsData = {
     body?: never;
     headers?: {
         /**
-         * Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+         * Your own name for this request. It is in the answer and in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
          */
         'X-Request-Id'?: string;
     };
@@ -10811,7 +10811,7 @@ export type V4UpdateProjectSettingsData = {
     body: ProjectSettingsInput;
     headers?: {
         /**
-         * Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+         * Your own name for this request. It is in the answer and in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
          */
         'X-Request-Id'?: string;
     };
@@ -10862,7 +10862,7 @@ export type V4RegenerateProjectSecretData = {
     body?: never;
     headers?: {
         /**
-         * Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+         * Your own name for this request. It is in the answer and in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
          */
         'X-Request-Id'?: string;
     };
@@ -10913,7 +10913,7 @@ export type V4GetStoreConfigData = {
     body?: never;
     headers?: {
         /**
-         * Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+         * Your own name for this request. It is in the answer and in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
          */
         'X-Request-Id'?: string;
     };
@@ -10973,7 +10973,7 @@ export type V4UpdateStoreConfigData = {
     body: StoreConfigInput;
     headers?: {
         /**
-         * Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+         * Your own name for this request. It is in the answer and in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
          */
         'X-Request-Id'?: string;
         /**
@@ -11049,22 +11049,22 @@ export type V4GetLedgerData = {
     body?: never;
     headers?: {
         /**
-         * Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+         * Your own name for this request. It is in the answer and in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
          */
         'X-Request-Id'?: string;
     };
     path?: never;
     query?: {
         /**
-         * Promises due at this time or later; 24 hours before now unless given.
+         * Jobs due at this time or later; 24 hours before now unless given.
          */
         from?: string;
         /**
-         * Promises due before this time, at most 366 days after `from`; now unless given.
+         * Jobs due before this time, at most 366 days after `from`; now unless given.
          */
         to?: string;
         /**
-         * Promises of this kind only.
+         * Jobs of this kind only.
          */
         kind?: LedgerKind;
     };
@@ -11113,7 +11113,7 @@ export type V4GetTestClockData = {
     body?: never;
     headers?: {
         /**
-         * Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+         * Your own name for this request. It is in the answer and in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
          */
         'X-Request-Id'?: string;
     };
@@ -11168,7 +11168,7 @@ export type V4AdvanceTestClockData = {
     body: TestClockAdvance;
     headers?: {
         /**
-         * Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+         * Your own name for this request. It is in the answer and in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
          */
         'X-Request-Id'?: string;
         /**
@@ -11231,7 +11231,7 @@ export type V4ListAuditLogData = {
     body?: never;
     headers?: {
         /**
-         * Your own name for this request. It comes back in the answer and stands in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+         * Your own name for this request. It is in the answer and in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
          */
         'X-Request-Id'?: string;
     };
