@@ -6,21 +6,13 @@ import { lockListed } from '../products/product.ts'
 import { automationNaming } from '../references/automation-naming.ts'
 import { alreadyExists, conflict, notFound } from '../refusal.ts'
 
-/** An access right and the products that give it, in the order in which they were given. */
+/** An access right, and the products that give it, in the caller's order. */
 export type Entitlement = { id: string; description: string | null; product_ids: string[]; created_at: string; updated_at: string }
 
-/** Of `entitlements`. */
-export const ENTITLEMENT_COLUMNS = `id, description, created_at, updated_at, array(
+/** Columns of `entitlements`. */
+const ENTITLEMENT_COLUMNS = `id, description, created_at, updated_at, array(
     select l.product_id from entitlement_products l
     where l.environment = entitlements.environment and l.entitlement_id = entitlements.id order by l.position) as product_ids`
-
-/** The list of a new definition. The products are locked (`lockListed`). */
-export const listProductsOf = (tx: Tx, environment: Environment, id: string, products: string[]) =>
-  tx.query(
-    `insert into entitlement_products (environment, entitlement_id, position, product_id)
-     select $1, $2, p.n, p.id from unnest($3::text[]) with ordinality p(id, n)`,
-    [environment, id, products],
-  )
 
 export async function getEntitlement(db: Db, environment: Environment, id: string): Promise<Entitlement> {
   const { rows } = await db.query<Entitlement>({
@@ -34,13 +26,21 @@ export async function getEntitlement(db: Db, environment: Environment, id: strin
 
 const LISTED = { table: 'entitlements', columns: ENTITLEMENT_COLUMNS, order: 'newest' as const }
 
-/** Newest first, after the row that the cursor names; one row more than `limit` when there are more. */
+/** Newest first, after the row `after`. Returns `limit` + 1 rows when more rows follow. */
 export const listEntitlements = (db: Db, environment: Environment, limit: number, after: string | undefined): Promise<Page<Entitlement>> =>
   pageOf(db, LISTED, environment, { limit, after })
 
-export type NewEntitlement = Pick<Entitlement, 'id' | 'description' | 'product_ids'>
+type NewEntitlement = Pick<Entitlement, 'id' | 'description' | 'product_ids'>
 
-/** Of two writers of one id the unique key decides. */
+/** The caller has locked the products (`lockListed`). */
+const insertProducts = (tx: Tx, environment: Environment, id: string, products: string[]) =>
+  tx.query(
+    `insert into entitlement_products (environment, entitlement_id, position, product_id)
+     select $1, $2, p.n, p.id from unnest($3::text[]) with ordinality p(id, n)`,
+    [environment, id, products],
+  )
+
+/** Throws `already_exists` when the id is taken: the unique key decides between two concurrent requests. */
 export async function createEntitlement(tx: Tx, environment: Environment, given: NewEntitlement): Promise<Entitlement> {
   const { id, description, product_ids } = given
   await lockListed(tx, environment, product_ids)
@@ -51,20 +51,20 @@ export async function createEntitlement(tx: Tx, environment: Environment, given:
     [environment, id, description],
   )
   if (!rows[0]) throw alreadyExists(`entitlement ${id} exists already`)
-  await listProductsOf(tx, environment, id, product_ids)
+  await insertProducts(tx, environment, id, product_ids)
   return { ...given, ...rows[0] }
 }
 
-export type EntitlementChanges = Partial<Pick<Entitlement, 'description' | 'product_ids'>>
+type EntitlementChanges = Partial<Pick<Entitlement, 'description' | 'product_ids'>>
 
-async function lock(tx: Tx, environment: Environment, id: string): Promise<Entitlement> {
+async function lockEntitlement(tx: Tx, environment: Environment, id: string): Promise<Entitlement> {
   const { rowCount } = await tx.query('select 1 from entitlements where environment = $1 and id = $2 for no key update', [environment, id])
   if (rowCount === 0) throw notFound('entitlement')
-  // Read anew: what was waited for may have changed the list, which is not part of the locked row.
+  // Read after the lock: a transaction that held the lock may have changed the list, and the list is not part of the locked row.
   return getEntitlement(tx, environment, id)
 }
 
-/** Changes the given fields; a list replaces the list. `after` is null when nothing changes. */
+/** Changes the given fields. A given list replaces the stored list. `after` is null when nothing changes. */
 export async function updateEntitlement(
   tx: Tx,
   environment: Environment,
@@ -72,17 +72,17 @@ export async function updateEntitlement(
   changes: EntitlementChanges,
 ): Promise<{ before: Entitlement; after: Entitlement | null }> {
   if (changes.product_ids) {
-    // An unknown definition is 404 whatever the list holds; the products are locked before it.
+    // An unknown entitlement is `not_found` for every list. The products are locked before the entitlement.
     await getEntitlement(tx, environment, id)
     await lockListed(tx, environment, changes.product_ids)
   }
-  const before = await lock(tx, environment, id)
+  const before = await lockEntitlement(tx, environment, id)
   const { description, product_ids } = { ...before, ...changes }
   const sameList = product_ids.length === before.product_ids.length && product_ids.every((product, i) => product === before.product_ids[i])
   if (sameList && description === before.description) return { before, after: null }
   if (!sameList) {
     await tx.query('delete from entitlement_products where environment = $1 and entitlement_id = $2', [environment, id])
-    await listProductsOf(tx, environment, id, product_ids)
+    await insertProducts(tx, environment, id, product_ids)
   }
   const { rows } = await tx.query<Entitlement>(
     `update entitlements set description = $3, updated_at = date_trunc('second', environment_now($1))
@@ -102,16 +102,17 @@ async function hasActiveGrant(tx: Tx, environment: Environment, id: string): Pro
 }
 
 /**
- * Removes a definition that nobody holds and no active or paused automation grants. New grants wait for its lock and then find nothing. A renewal of a lapsed grant may not
- * touch the definition's row: lapsed grants are removed first, which waits for it, and one that has become active stays and refuses.
+ * Deletes an entitlement. Throws `conflict` while a user has it, or while an active or paused automation grants it. New grants wait for
+ * this row lock and then find no entitlement. The renewal of a lapsed grant may leave the entitlement's row untouched. The statement that deletes
+ * the lapsed grants waits for such a renewal; a grant that became active stays, and the deletion is refused.
  */
 export async function deleteEntitlement(tx: Tx, environment: Environment, id: string): Promise<Entitlement> {
   const locked = await tx.query('select 1 from entitlements where environment = $1 and id = $2 for update', [environment, id])
   if (locked.rowCount === 0) throw notFound('entitlement')
   const before = await getEntitlement(tx, environment, id)
-  const held = () => conflict('somebody holds the entitlement at present')
-  if (await hasActiveGrant(tx, environment, id)) throw held()
-  if (await isInUse(tx, environment, before.product_ids)) throw held()
+  const inUse = () => conflict('at least one user has the entitlement at present')
+  if (await hasActiveGrant(tx, environment, id)) throw inUse()
+  if (await isInUse(tx, environment, before.product_ids)) throw inUse()
   const naming = await automationNaming(tx, environment, 'entitlement', id)
   if (naming !== null) throw conflict(`the automation ${naming} grants the entitlement`)
   await tx.query(`delete from grants using environment_now($1) t where environment = $1 and entitlement_id = $2 and expires_at <= t`, [
@@ -123,6 +124,6 @@ export async function deleteEntitlement(tx: Tx, environment: Environment, id: st
      and not exists (select 1 from grants where environment = $1 and entitlement_id = $2)`,
     [environment, id],
   )
-  if (removed.rowCount === 0) throw held()
+  if (removed.rowCount === 0) throw inUse()
   return before
 }

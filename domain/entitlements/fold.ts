@@ -1,26 +1,26 @@
 import type { Store } from '../subscriptions/purchase.ts'
 
-/** The subscription behind a contribution, as far as an answer shows it. */
-export type SubscriptionSeen = {
+/** The fields of a purchase's subscription that the API shows. */
+export type ShownSubscription = {
   renewState: 'billing_issue' | 'non_renewable' | 'will_renew' | 'canceled'
   periodType: 'normal' | 'trial' | 'intro' | null
 }
 
 /**
- * One reason why a user holds an entitlement, active in [from, until) (ms; Infinity: never ends). `startedAt`: for subscriptions the
- * beginning of the first period of the run.
+ * One grant or purchase that gives a user an entitlement. It is active in [from, until) (ms; Infinity: it never ends). `startedAt`: of a
+ * subscription, the begin of the first period of the run.
  */
 export type Contribution = { from: number; until: number; startedAt: number } & (
   | { kind: 'grant' }
-  | { kind: 'purchase'; store: Store; product: string; subscription: SubscriptionSeen | null }
+  | { kind: 'purchase'; store: Store; product: string; subscription: ShownSubscription | null }
 )
 
-/** What a user's hold on a definition comes to: the contribution that is shown, whether it is active. */
+/** A user's entitlement: whether it is active, the source that the API shows, whether an active source is a purchase. */
 export type Hold = { isActive: boolean; shown: Contribution; throughPurchase: boolean }
 
 const isActive = ({ from, until }: Contribution, now: number) => from <= now && now < until
 
-/** Ends last first; of equals a purchase before a grant, then the later beginning, then any order that does not depend on arrival. */
+/** The latest end first; then a purchase before a grant; then the later begin; then any order that does not depend on arrival. */
 function byEnd(a: Contribution, b: Contribution): number {
   if (a.until !== b.until) return a.until < b.until ? 1 : -1
   if (a.kind !== b.kind) return a.kind === 'purchase' ? -1 : 1
@@ -30,12 +30,12 @@ function byEnd(a: Contribution, b: Contribution): number {
 }
 
 /**
- * A pure function of the contributions and now; their order has no influence. Shown is the active one that ends last, or, when none
- * is active, the one that ended last. null: there is no contribution.
+ * A pure function of the sources and now. The order of the sources has no influence. It shows the active source that ends last, or, when
+ * none is active, the source that ended last. Null: there is no source.
  */
-export function foldHold(contributions: Contribution[], now: number): Hold | null {
-  const active = contributions.filter(contribution => isActive(contribution, now))
-  const shown = [...(active.length > 0 ? active : contributions)].sort(byEnd)[0]
+export function foldUserEntitlement(sources: Contribution[], now: number): Hold | null {
+  const active = sources.filter(source => isActive(source, now))
+  const shown = [...(active.length > 0 ? active : sources)].sort(byEnd)[0]
   if (!shown) return null
   return { isActive: active.length > 0, shown, throughPurchase: active.some(({ kind }) => kind === 'purchase') }
 }

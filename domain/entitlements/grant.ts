@@ -7,17 +7,14 @@ import type { Hold } from './fold.ts'
 
 export type Grant = { starts_at: string; expires_at: string | null }
 
-const paid = () => new Refusal('paid_entitlement', 'the entitlement is held through a purchase')
+const paid = () => new Refusal('paid_entitlement', 'the user has the entitlement through a purchase')
 
-/** The user's row is locked first: purchases change what is held under the same lock. Throws `not_found` for user or definition. */
-async function lockHold(tx: Tx, environment: Environment, user: string, entitlement: string): Promise<Hold | null> {
+/** Locks the user, then the entitlement. Purchases change a user's access under the same lock. Throws `not_found` for user or entitlement. */
+async function lockUserEntitlement(tx: Tx, environment: Environment, user: string, entitlement: string): Promise<Hold | null> {
   await lockUsers(tx, environment, [user])
-  const definition = await tx.query('select 1 from entitlements where environment = $1 and id = $2 for key share', [
-    environment,
-    entitlement,
-  ])
-  if (definition.rowCount === 0) throw notFound(`definition ${entitlement}`)
-  return (await holdsOf(tx, environment, user)).find(held => held.entitlement === entitlement)?.hold ?? null
+  const known = await tx.query('select 1 from entitlements where environment = $1 and id = $2 for key share', [environment, entitlement])
+  if (known.rowCount === 0) throw notFound(`entitlement ${entitlement}`)
+  return (await holdsOf(tx, environment, user)).find(one => one.entitlement === entitlement)?.hold ?? null
 }
 
 const readGrant = async (tx: Tx, environment: Environment, user: string, entitlement: string): Promise<Grant | null> =>
@@ -30,8 +27,8 @@ const readGrant = async (tx: Tx, environment: Environment, user: string, entitle
   ).rows[0] ?? null
 
 /**
- * Gives the user the entitlement by hand until `expiresAt` (null: for good). A grant that is active already keeps its beginning and
- * takes the new end. Throws `not_found`; `paid_entitlement` while it is held through a purchase.
+ * Grants the user the entitlement until `expiresAt` (null: without end). An active grant keeps its begin and gets the new end. Throws
+ * `not_found`; `paid_entitlement` while the user has the entitlement through a purchase.
  */
 export async function grantEntitlement(
   tx: Tx,
@@ -40,8 +37,8 @@ export async function grantEntitlement(
   entitlement: string,
   expiresAt: string | null,
 ): Promise<{ before: Grant | null; after: Grant }> {
-  const hold = await lockHold(tx, environment, user, entitlement)
-  if (hold?.throughPurchase) throw paid()
+  const current = await lockUserEntitlement(tx, environment, user, entitlement)
+  if (current?.throughPurchase) throw paid()
   const before = await readGrant(tx, environment, user, entitlement)
   const { rows } = await tx.query<Grant>(
     `insert into grants (environment, user_id, entitlement_id, starts_at, expires_at) select $1, $2, $3, date_trunc('second', t), $4 from environment_now($1) t
@@ -53,13 +50,13 @@ export async function grantEntitlement(
   return { before, after: rows[0]! }
 }
 
-/** Ends the active manual grant. Throws `not_found` when there is none; `paid_entitlement` when it is held through a purchase only. */
+/** Ends the active grant. Throws `not_found` when there is none; `paid_entitlement` when the user has the entitlement only through a purchase. */
 export async function revokeEntitlement(tx: Tx, environment: Environment, user: string, entitlement: string): Promise<Grant> {
-  const hold = await lockHold(tx, environment, user, entitlement)
+  const current = await lockUserEntitlement(tx, environment, user, entitlement)
   const before = await readGrant(tx, environment, user, entitlement)
   const now = await nowOf(tx, environment)
   if (before === null || (before.expires_at !== null && before.expires_at <= now)) {
-    if (hold?.throughPurchase) throw paid()
+    if (current?.throughPurchase) throw paid()
     throw notFound('active grant of the entitlement')
   }
   await tx.query('delete from grants where environment = $1 and user_id = $2 and entitlement_id = $3', [environment, user, entitlement])

@@ -1,24 +1,24 @@
 import { CATALOGUE, REFUND_SLUGS } from '../events/catalogue.ts'
 
-/** `sql` is the value; `kind` says how it looks in each format. */
-export type Column = { header: string; sql: string; kind: 'text' | 'amount' | 'time' | 'boolean' | 'integer' | 'json' }
+/** `sql` is the value. `kind` determines its form in each file format. */
+export type ExportColumn = { header: string; sql: string; kind: 'text' | 'amount' | 'time' | 'boolean' | 'integer' | 'json' }
 
-/** Grows when a column is added; columns are only added at the end. */
+/** Increases with each added column. Columns are only added at the end. */
 export const COLUMNS_VERSION = 1
 
-/** The column by which an erased user's rows are found, in every type of export. */
+/** The user's id, a column of every export type. An erasure finds the user's rows by it. */
 export const USER_HEADER = 'Q User ID'
 
-const text = (header: string, sql: string): Column => ({ header, sql, kind: 'text' })
-const amount = (header: string, sql: string): Column => ({ header, sql, kind: 'amount' })
-const time = (header: string, sql: string): Column => ({ header, sql, kind: 'time' })
+const text = (header: string, sql: string): ExportColumn => ({ header, sql, kind: 'text' })
+const amount = (header: string, sql: string): ExportColumn => ({ header, sql, kind: 'amount' })
+const time = (header: string, sql: string): ExportColumn => ({ header, sql, kind: 'time' })
 
 const quoted = (value: string) => `'${value.replaceAll("'", "''")}'`
 const TITLE = `case e.name ${CATALOGUE.map(type => `when ${quoted(type.slug)} then ${quoted(type.title)}`).join(' ')} else e.name end`
 const IDENTITY = `coalesce(u.identity_id, nullif(u.properties ->> '_q_custom_user_id', ''))`
 
-/** Columns of events and purchases, version 1. `e` is the occurrence, `u` its user, `p` the project. */
-export const EVENT_COLUMNS: readonly Column[] = [
+/** Columns of events and purchases, version 1. `e` is the event, `u` its user, `p` the project. */
+export const EVENT_EXPORT_COLUMNS: readonly ExportColumn[] = [
   time('Event Date', 'e.happened_at'),
   text('Transaction ID', 'e.transaction_id'),
   time('Transaction Date', 'e.transaction_date'),
@@ -52,8 +52,8 @@ export const EVENT_COLUMNS: readonly Column[] = [
   time('Event Receive Date', 'e.received_at'),
 ]
 
-/** Columns of customers, version 1. `u` is the user, `f` what the user's facts come to, `v` the environment. */
-export const CUSTOMER_COLUMNS: readonly Column[] = [
+/** Columns of customers, version 1. `u` is the user, `f` the figures of the user, `v` the environment. */
+export const CUSTOMER_EXPORT_COLUMNS: readonly ExportColumn[] = [
   text(USER_HEADER, 'u.id'),
   text('User ID', IDENTITY),
   text('Environment', 'v.kind'),

@@ -5,10 +5,10 @@ import { cutWindow } from '../events/window.ts'
 import { createRun } from '../jobs/workflow-run.ts'
 import { notFound, Refusal } from '../refusal.ts'
 import { lockSegments } from '../segments/missing.ts'
-import { closeErasure } from './erasure-lock.ts'
+import { lockErasureExclusive } from './erasure-lock.ts'
 import { EXPORT_COLUMNS, type ExportFormat, type ExportRow, type ExportType } from './export.ts'
 
-export type NewExport = {
+type NewExport = {
   type: ExportType
   format: ExportFormat
   compression: 'none' | 'gzip'
@@ -16,14 +16,14 @@ export type NewExport = {
   segment?: string | null
   from: string
   to: string
-  /** The report run that it is made for. */
+  /** The report run that needs the export. */
   reportRun?: string
 }
 
-/** The workflow that makes an export, by the version that new ones start with. */
+/** The workflow that writes an export, in the version that new runs start with. */
 export const EXPORT_WORKFLOW = { workflow: 'export', version: 1 } as const
 
-/** Whether raw data may leave the project of the environment: the operator's switch. */
+/** Whether the operator allows the environment's project to export raw data. */
 export async function isRawDataOn(db: Db, environment: Environment): Promise<boolean> {
   const { rows } = await db.query<{ raw_data: boolean }>({
     name: 'is-raw-data-on',
@@ -34,8 +34,8 @@ export async function isRawDataOn(db: Db, environment: Environment): Promise<boo
 }
 
 /**
- * Accepts an export: cuts its window and promises the run, in one transaction. 403 where the operator has switched raw data off, 404
- * when there is no such segment.
+ * Accepts an export: cuts its window and creates its run, in one transaction. Throws `control_forbidden` when the operator has switched
+ * raw data off, `not_found` for an unknown segment.
  */
 export async function createExport(tx: Tx, environment: Environment, input: NewExport): Promise<ExportRow> {
   if (!(await isRawDataOn(tx, environment))) throw new Refusal('control_forbidden', 'raw data is switched off for this project')
@@ -46,23 +46,23 @@ export async function createExport(tx: Tx, environment: Environment, input: NewE
   return row
 }
 
-/** The record of an export with its window, cut for good. Whoever asks for it sees to its making. */
+/** Records an export with its final window. The caller is responsible for the run that writes the file. */
 export async function recordExport(tx: Tx, environment: Environment, input: NewExport): Promise<ExportRow> {
   const { format, reportRun = null, ...cut } = input
   const rows = await recordExports(tx, environment, cut, [{ id: opaqueId(), format, reportRun }])
   return rows[0]!
 }
 
-type File = { id: string; format: ExportFormat; reportRun: string | null }
+type ExportFile = { id: string; format: ExportFormat; reportRun: string | null }
 
-/** As many exports of the same window as there are files of it, by one cut. */
+/** Records one export for each file. All of them have the same window, from one cut. */
 export async function recordExports(
   tx: Tx,
   environment: Environment,
   input: Omit<NewExport, 'format' | 'reportRun'>,
-  files: File[],
+  files: ExportFile[],
 ): Promise<ExportRow[]> {
-  await closeErasure(tx, environment)
+  await lockErasureExclusive(tx, environment)
   const window = await cutWindow(tx, environment, input.from, input.to)
   const { rows } = await tx.query<ExportRow>({
     name: 'record-exports',
@@ -80,7 +80,7 @@ export async function recordExports(
       input.to,
       window.from,
       window.to,
-      // Users have no offsets: both ends tell the log's position when the window was cut.
+      // Users have no offsets: both ends are the log's offsets at the time of the cut.
       input.type === 'customers' ? window.toOffsets : window.fromOffsets,
       window.toOffsets,
       files.map(({ id }) => id),

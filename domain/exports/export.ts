@@ -6,7 +6,7 @@ import { notFound } from '../refusal.ts'
 
 export type ExportType = 'events' | 'customers' | 'purchases'
 export type ExportFormat = 'csv' | 'json' | 'ndjson' | 'parquet'
-export type ExportStatus = 'new' | 'processing' | 'done' | 'failed'
+type ExportStatus = 'new' | 'processing' | 'done' | 'failed'
 export type Part = { name: string; rows: number; bytes: number }
 export type ExportFailure = { code: 'storage_error' | 'upstream_timeout' | 'unknown_error'; message: string }
 
@@ -41,7 +41,7 @@ export async function getExport(db: Db, environment: Environment, id: string): P
   return rows[0]
 }
 
-/** For the signed address, which names no environment: ids are unique over all of them. Null when unknown, unfinished or expired. */
+/** The export behind a signed URL. The URL names no environment, but ids are unique over all environments. Null when unknown, unfinished or expired. */
 export async function findDownload(db: Db, id: string): Promise<ExportRow | null> {
   const { rows } = await db.query<ExportRow>(`select ${EXPORT_COLUMNS} from exports where id = $1 and status = 'done'`, [id])
   return rows[0] && !rows[0].is_expired ? rows[0] : null
@@ -49,14 +49,14 @@ export async function findDownload(db: Db, id: string): Promise<ExportRow | null
 
 const LISTED = { table: 'exports', columns: EXPORT_COLUMNS, order: 'newest' as const }
 
-/** Newest first, after the row that the cursor names; one row more than `limit` when there are more. */
+/** Newest first, after the row `after`. Returns `limit` + 1 rows when more rows follow. */
 export const listExports = (db: Db, environment: Environment, limit: number, after: string | undefined): Promise<Page<ExportRow>> =>
   pageOf(db, LISTED, environment, { limit, after })
 
-type Signed = Pick<ExportRow, 'id' | 'expires_at'>
+type SignedExport = Pick<ExportRow, 'id' | 'expires_at'>
 
-export const downloadSignature = (secrets: Secrets, { id, expires_at }: Signed): string => secrets.sign(`export:${id}:${expires_at}`)
+export const downloadSignature = (secrets: Secrets, { id, expires_at }: SignedExport): string => secrets.sign(`export:${id}:${expires_at}`)
 
-/** The address under which a finished export is fetched, without any key, until it expires. */
-export const downloadUrl = (secrets: Secrets, publicUrl: string, file: Signed): string =>
+/** The URL of a finished export. It needs no key and is valid until the export expires. */
+export const downloadUrl = (secrets: Secrets, publicUrl: string, file: SignedExport): string =>
   `${publicUrl}/files/exports/${file.id}?signature=${downloadSignature(secrets, file)}`

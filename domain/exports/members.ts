@@ -2,8 +2,8 @@ import type { Tx } from '../../store/connect.ts'
 import type { Environment } from '../environment.ts'
 import { getSegment } from '../segments/segment.ts'
 
-/** Writes down who is in the segment now, by one statement: whoever joins or leaves later changes nothing in the export. */
-export async function keepMembers(tx: Tx, environment: Environment, exportId: string, segment: string): Promise<void> {
+/** Records the users of the segment in one statement. Users that join or leave the segment later do not change the export. */
+export async function recordMembers(tx: Tx, environment: Environment, exportId: string, segment: string): Promise<void> {
   const { conditions } = await getSegment(tx, environment, segment)
   const { memberIdsSql } = await import('../segments/sql.ts')
   const { sql, parameters } = memberIdsSql(environment, conditions, new Map(), { first: 3 })
@@ -14,6 +14,6 @@ export async function keepMembers(tx: Tx, environment: Environment, exportId: st
   ])
 }
 
-/** The export has ended: nobody asks for its members any more. */
+/** Deletes the recorded members: an ended export does not read them. */
 export const forgetMembers = (tx: Tx, environment: Environment, exportId: string) =>
   tx.query('delete from export_members where environment = $1 and export_id = $2', [environment, exportId])

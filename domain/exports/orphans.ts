@@ -4,11 +4,11 @@ import { recreateRun, unfinishedRunExists } from '../jobs/workflow-run.ts'
 import { EXPORT_WORKFLOW } from './create.ts'
 import { failExport } from './finish.ts'
 
-/** In SQL: whether nobody will ever end the unfinished export `s`. A report's file is seen to by the report's run, as long as that goes on. */
+/** SQL: whether no run will end the unfinished export `s`. A report run ends its own exports until it is finished. */
 export const IS_ORPHANED_EXPORT = `not ${unfinishedRunExists(EXPORT_WORKFLOW, 's.environment', 's.id')} and not exists (
   select 1 from report_runs p where p.environment = s.environment and p.id = s.report_run and p.status <> 'finished')`
 
-/** Promises the making of those that still lack it, from the beginning; fails files of reports that have ended without them. Gives how many were mended. */
+/** Starts the run of each orphaned export anew, from the beginning; fails exports of report runs that have finished. Returns their number. */
 export async function mendExports(tx: Tx, ids: string[]): Promise<number> {
   await tx.query(`select 1 from exports where status in ('new', 'processing') and id = any ($1) order by id for no key update`, [ids])
   const { rows } = await tx.query<{ environment: Environment; id: string; report_run: string | null }>(
@@ -17,6 +17,6 @@ export async function mendExports(tx: Tx, ids: string[]): Promise<number> {
   )
   for (const { environment, id, report_run } of rows)
     if (report_run === null) await recreateRun(tx, environment, { ...EXPORT_WORKFLOW, subject: id })
-    else await failExport(tx, environment, id, { code: 'unknown_error', message: 'the report ended before the file was made' })
+    else await failExport(tx, environment, id, { code: 'unknown_error', message: 'the report ended before the file was written' })
   return rows.length
 }

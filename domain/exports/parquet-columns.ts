@@ -1,9 +1,9 @@
 import type { ParquetColumn, ParquetType } from '../../store/files/parquet.ts'
-import type { Column } from './columns.ts'
+import type { ExportColumn } from './columns.ts'
 import type { ExportType } from './export.ts'
 import { columnsOf, jsonKey } from './statement.ts'
 
-const TYPES: Record<Column['kind'], ParquetType> = {
+const TYPES: Record<ExportColumn['kind'], ParquetType> = {
   text: 'text',
   amount: 'decimal',
   time: 'time',

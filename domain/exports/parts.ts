@@ -1,13 +1,13 @@
 import type { Tx } from '../../store/connect.ts'
 import type { Environment } from '../environment.ts'
 import type { ExportFormat, ExportType } from './export.ts'
-import { forgetMembers, keepMembers } from './members.ts'
-import { SETTINGS, type Settings } from './statement.ts'
+import { forgetMembers, recordMembers } from './members.ts'
+import { type CopySettings, SETTINGS } from './statement.ts'
 
-/** A row's place in the file's order: events (received_at, partition, offset), customers (created_at, id); times with microseconds. */
+/** The sort key of a row in the file: events (received_at, partition, offset), customers (created_at, id). Times have microseconds. */
 export type Bound = [at: string, first: string, second: string]
 
-/** What the parts of one export are cut from; recorded when processing begins, so every later step sees the same. */
+/** The data that the parts of one export are cut from. It is recorded when processing begins, so all later steps use the same values. */
 export type Job = {
   environment: Environment
   type: ExportType
@@ -18,13 +18,13 @@ export type Job = {
   windowTo: string
   fromOffsets: number[]
   toOffsets: number[]
-  /** The export whose members (`export_members`) are the users it keeps to; absent: all users. */
+  /** The export whose members (`export_members`) it is restricted to; absent: all users. */
   membersOf?: string
 }
 
 /**
- * Marks the export as processing and fixes what its parts are cut from: its members too when it is one of a segment. Nothing remains of
- * an earlier run, should there have been one that was lost.
+ * Marks the export as processing and returns what its parts are cut from. Records the members of its segment, if it has one. Deletes what
+ * an earlier, lost run recorded.
  */
 export async function beginExport(tx: Tx, environment: Environment, id: string): Promise<Job> {
   const { rows } = await tx.query<
@@ -35,20 +35,21 @@ export async function beginExport(tx: Tx, environment: Environment, id: string):
        from_offsets as "fromOffsets", to_offsets as "toOffsets"`,
     [environment, id],
   )
-  const { platform, segment, ...job } = rows[0]!
+  const { platform, segment, ...source } = rows[0]!
   if (segment !== null) {
     await forgetMembers(tx, environment, id)
-    await keepMembers(tx, environment, id, segment)
+    await recordMembers(tx, environment, id, segment)
   }
   const platforms = platform === 'Stripe' ? 'Stripe,Paddle' : (platform ?? '')
-  return { ...job, environment, platforms, ...(segment !== null && { membersOf: id }) }
+  return { ...source, environment, platforms, ...(segment !== null && { membersOf: id }) }
 }
 
-/** Before the first row of the window. */
-export const firstBound = (job: Job): Bound => (job.type === 'customers' ? [job.windowFrom, '', ''] : [job.windowFrom, '-1', '-1'])
+/** A bound before the first row of the window. */
+export const firstBound = (source: Job): Bound =>
+  source.type === 'customers' ? [source.windowFrom, '', ''] : [source.windowFrom, '-1', '-1']
 
-/** After the last row of the window: no row has this partition (or an empty id) at the very edge, which itself is outside. */
-export const lastBound = (job: Job): Bound => (job.type === 'customers' ? [job.windowTo, '', ''] : [job.windowTo, '-1', '-1'])
+/** A bound after the last row of the window. The window's end is exclusive, and no row has this partition or an empty id. */
+export const lastBound = (source: Job): Bound => (source.type === 'customers' ? [source.windowTo, '', ''] : [source.windowTo, '-1', '-1'])
 
 const NEXT = {
   events: `select received_at::text as at, partition::text as first, log_offset::text as second from events
@@ -58,27 +59,27 @@ const NEXT = {
     where environment = $1 and (created_at, id) > ($2, $3) and $4::text = '' and created_at < $5 order by created_at, id offset $6 limit 1`,
 }
 
-/** The last row of the part that begins after `after` and looks at `rows` rows; null when fewer are left: the part goes to the end. */
-export async function nextBound(tx: Tx, job: Job, after: Bound, rows: number): Promise<Bound | null> {
-  const found = await tx.query<{ at: string; first: string; second: string }>(NEXT[job.type === 'customers' ? 'customers' : 'events'], [
-    job.environment,
+/** The last row of the part that begins after `after` and has `rows` rows. Null when fewer rows are left: the part then ends with the window. */
+export async function nextBound(tx: Tx, source: Job, after: Bound, rows: number): Promise<Bound | null> {
+  const found = await tx.query<{ at: string; first: string; second: string }>(NEXT[source.type === 'customers' ? 'customers' : 'events'], [
+    source.environment,
     ...after,
-    job.windowTo,
+    source.windowTo,
     rows - 1,
   ])
   const row = found.rows[0]
   return row ? [row.at, row.first, row.second] : null
 }
 
-/** Sets what the COPY of one part reads: rows after `after`, up to and including `upto`. */
-export async function setPart(tx: Tx, job: Job, after: Bound, upto: Bound): Promise<void> {
+/** Sets the transaction settings that the COPY of one part reads: the rows after `after`, up to and including `upto`. */
+export async function setPart(tx: Tx, source: Job, after: Bound, upto: Bound): Promise<void> {
   const offsets = (list: number[]) => `{${list.join(',')}}`
-  const values: Settings = {
-    environment: String(job.environment),
-    platforms: job.platforms,
-    members_of: job.membersOf ?? '',
-    from_offsets: offsets(job.fromOffsets),
-    to_offsets: offsets(job.toOffsets),
+  const values: CopySettings = {
+    environment: String(source.environment),
+    platforms: source.platforms,
+    members_of: source.membersOf ?? '',
+    from_offsets: offsets(source.fromOffsets),
+    to_offsets: offsets(source.toOffsets),
     after_at: after[0],
     after_1: after[1],
     after_2: after[2],
@@ -92,7 +93,7 @@ export async function setPart(tx: Tx, job: Job, after: Bound, upto: Bound): Prom
   )
 }
 
-/** Progress: the part is recorded in the same transaction. */
+/** Adds to the progress of the export, in the transaction that records the part. */
 export async function addRows(tx: Tx, environment: Environment, id: string, rows: number): Promise<void> {
   await tx.query('update exports set rows_written = rows_written + $3 where environment = $1 and id = $2', [environment, id, rows])
 }

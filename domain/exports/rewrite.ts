@@ -3,7 +3,7 @@ import type { Environment } from '../environment.ts'
 import { ERASE_WORKFLOW } from './erasure.ts'
 import type { ExportFormat, ExportType, Part } from './export.ts'
 
-/** A finished file as it is now, and whose rows have to go from it. `sha256`: of the file; another one is another file. */
+/** A finished file, and the users whose rows must be removed from it. `sha256` identifies the content of the file. */
 export type StoredFile = {
   type: ExportType
   format: ExportFormat
@@ -16,10 +16,10 @@ export type StoredFile = {
 export type NewFile = { parts: Part[]; bytes: number; sha256: string }
 
 /**
- * unfinished: the file is still being made. present: it holds, perhaps, rows that have to go. useless: it cannot be downloaded any
- * more, or never could. over: nothing is left to do.
+ * unfinished: the run is still writing the file. present: the file may have rows of the user. useless: nobody can download the file (any
+ * more). over: the rows were removed already.
  */
-export type ErasureState = 'unfinished' | 'present' | 'useless' | 'over'
+type ErasureState = 'unfinished' | 'present' | 'useless' | 'over'
 
 export async function erasureState(db: Db, environment: Environment, id: string, sha256: string): Promise<ErasureState> {
   const { rows } = await db.query<{ state: ErasureState }>(
@@ -31,7 +31,7 @@ export async function erasureState(db: Db, environment: Environment, id: string,
   return rows[0]?.state ?? 'over'
 }
 
-/** Null when there is none that could be downloaded. */
+/** Null when the export has no file that can be downloaded. */
 export async function storedFile(db: Db, environment: Environment, id: string): Promise<StoredFile | null> {
   const { rows } = await db.query<StoredFile>(
     `select type, format, compression, parts, sha256, to_erase from exports
@@ -42,8 +42,8 @@ export async function storedFile(db: Db, environment: Environment, id: string): 
 }
 
 /**
- * Puts the new file, when there is one, in the place of the file `of` (its sha256), and notes whose rows have gone. False when
- * somebody else has replaced that file meanwhile.
+ * Replaces the file with the sha256 `of` by the new file, if there is one, and records whose rows were removed. False when another run
+ * replaced the file meanwhile.
  */
 export async function replaceFile(
   tx: Tx,
@@ -69,10 +69,10 @@ export async function replaceFile(
   return rowCount === 1
 }
 
-/** `useless`: nobody can download the file any more. `rewriting`: which of the runs are still about to rewrite files. */
-export type Usage = { useless: boolean; parts: Part[] | null; rewriting: number[] }
+/** `useless`: nobody can download the file any more. `rewriting`: the given runs that are not finished. */
+type Usage = { useless: boolean; parts: Part[] | null; rewriting: number[] }
 
-/** What a file is made of and who is at work on it, both at one moment. */
+/** The parts of a file and the unfinished runs that rewrite it, from one snapshot. */
 export async function usageOf(db: Db, environment: Environment, id: string, runs: number[]): Promise<Usage> {
   const { rows } = await db.query<Usage>(
     `select x.id is null or x.status = 'failed' or coalesce(x.expires_at <= t.now, false) as useless, x.parts,

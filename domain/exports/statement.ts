@@ -1,9 +1,9 @@
 import { VALUE_SLUGS } from '../events/catalogue.ts'
-import { type Column, CUSTOMER_COLUMNS, EVENT_COLUMNS, USER_HEADER } from './columns.ts'
+import { CUSTOMER_EXPORT_COLUMNS, EVENT_EXPORT_COLUMNS, type ExportColumn, USER_HEADER } from './columns.ts'
 import type { ExportFormat, ExportType } from './export.ts'
 
-// COPY takes no parameters. What varies comes from settings of the transaction (set_config), never from the text. Each is read once,
-// in a subquery: in the condition itself it would be parsed for every row.
+// COPY takes no parameters. The variable values are settings of the transaction (set_config), never part of the statement's text. A
+// subquery reads each setting once: in the condition itself it would be parsed for every row.
 export const SETTINGS = [
   'environment',
   'platforms',
@@ -17,34 +17,34 @@ export const SETTINGS = [
   'upto_1',
   'upto_2',
 ] as const
-export type Settings = Record<(typeof SETTINGS)[number], string>
+export type CopySettings = Record<(typeof SETTINGS)[number], string>
 const setting = (name: (typeof SETTINGS)[number], type: string) => `(select current_setting('perennial.${name}')::${type})`
 const plain = (name: (typeof SETTINGS)[number], type: string) => `current_setting('perennial.${name}')::${type}`
 
-const csvValue = ({ sql, kind }: Column): string => {
+const csvValue = ({ sql, kind }: ExportColumn): string => {
   if (kind === 'time') return `date_trunc('second', ${sql} at time zone 'UTC')`
   return kind === 'boolean' ? `(${sql})::text` : sql
 }
 
-/** The intermediate of a Parquet file: CSV too, but an amount that DECIMAL(18,6) cannot hold is unknown instead of ending the export. */
-const parquetValue = (column: Column): string => {
+/** A Parquet file is written from CSV. An amount that DECIMAL(18,6) cannot represent becomes null, and does not fail the export. */
+const parquetValue = (column: ExportColumn): string => {
   if (column.kind !== 'amount') return csvValue(column)
   const rounded = `round(${column.sql}, 6)`
   return `case when abs(${rounded}) < 1e12 then ${rounded} end`
 }
 
-const jsonValue = ({ sql, kind }: Column): string => {
+const jsonValue = ({ sql, kind }: ExportColumn): string => {
   if (kind === 'time') return `to_char(${sql} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"')`
   if (kind === 'amount') return `(${sql})::text`
   return kind === 'json' ? `(${sql})::json` : sql
 }
 
 /** `Price USD` -> `price_usd` */
-export const jsonKey = ({ header }: Pick<Column, 'header'>): string => header.toLowerCase().replaceAll(' ', '_')
+export const jsonKey = ({ header }: Pick<ExportColumn, 'header'>): string => header.toLowerCase().replaceAll(' ', '_')
 export const USER_KEY = jsonKey({ header: USER_HEADER })
 
-// One probe of the key per row, whatever the planner believes: as a join it could read all members for each part. Without members it is
-// not even asked.
+// One index probe per row, independent of the planner's estimates: a join could read all members for each part. Without members the
+// probe is not executed.
 const isMember = (alias: string, user: string) => `(${setting('members_of', 'text')} = '' or ((select 1 from export_members m
       where m.environment = ${alias}.environment and m.export_id = ${setting('members_of', 'text')} and m.user_id = ${alias}.${user}) is not null))`
 
@@ -67,7 +67,7 @@ const EVENTS_FROM = (onlyValues: boolean) => `
     ${onlyValues ? `and e.name in (${VALUE_SLUGS.map(slug => `'${slug}'`).join(', ')})` : ''}
   order by e.received_at, e.partition, e.log_offset`
 
-// As the segment metric `subscription_state`; the function of that name would be called for every subscription.
+// The same rule as the segment metric `subscription_state`. The SQL function of that name would be called for every subscription.
 const CUSTOMER_FACTS = `
   select round(u.net_payments_usd, 2) as revenue_usd, u.payments_count as purchases, coalesce((
     select b.state from (
@@ -89,20 +89,21 @@ const CUSTOMERS_FROM = `
     and ${isMember('u', 'id')}
   order by u.created_at, u.id`
 
-export const columnsOf = (type: ExportType): readonly Column[] => (type === 'customers' ? CUSTOMER_COLUMNS : EVENT_COLUMNS)
+export const columnsOf = (type: ExportType): readonly ExportColumn[] =>
+  type === 'customers' ? CUSTOMER_EXPORT_COLUMNS : EVENT_EXPORT_COLUMNS
 
-/** The rows of one part, in the file's order, as a plain select (also what the bench gives to psql). */
+/** A plain select of the rows of one part, in the file's order. The bench gives the same statement to psql. */
 export function selectRows(type: ExportType, format: ExportFormat): string {
   const columns = columnsOf(type)
   const from = type === 'customers' ? CUSTOMERS_FROM : EVENTS_FROM(type === 'purchases')
   if (format === 'csv') return `select ${columns.map(c => `${csvValue(c)} as "${c.header}"`).join(', ')} ${from}`
   if (format === 'parquet') return `select ${columns.map(c => `${parquetValue(c)} as ${jsonKey(c)}`).join(', ')} ${from}`
-  // json: every row brings the comma before it; the writer drops the very first.
+  // json: every row begins with a comma; the writer drops the first one.
   return `select ${format === 'json' ? `',' || ` : ''}row_to_json(r)::text from (select ${columns.map(c => `${jsonValue(c)} as ${jsonKey(c)}`).join(', ')} ${from}) r`
 }
 
-// JSON goes through the CSV format with a quote and a delimiter that cannot stand in JSON text (control characters are escaped
-// there), so it passes unchanged; COPY's own text format would double every backslash.
+// JSON is copied in the CSV format. Its quote and its delimiter are control characters, which JSON text escapes, so the text stays
+// unchanged. COPY's own text format would double every backslash.
 const COPY_OPTIONS = { csv: 'format csv', json: `format csv, quote e'\\x01', delimiter e'\\x02'` }
 
 export const copyRows = (type: ExportType, format: ExportFormat): string =>

@@ -6,53 +6,53 @@ import { providerOf } from './catalogue.ts'
 import { type Config, openSecret, openSettings, type Sealing, SIGNING_SECRET, sealSecret } from './config.ts'
 import type { ConfigInput } from './validate-config.ts'
 
-/** `opened`: the settings as whoever sends gets them; `generated`: the signing secret that was made. */
+/** `opened`: the settings as a destination receives them. `generated`: the signing secret, if this change generated one. */
 export type ConfigChange = {
   after: Config
   opened: Record<string, unknown>
   generated: string | null
-  /** The signing secret that another one has taken the place of, sealed. */
+  /** The signing secret that this change replaces, sealed. */
   former: string | null
   isChanged: boolean
 }
 
-/** Secrets that are left out stay, null removes one; an equal one is left as it is, so that a repeat changes nothing. */
-function nextSecrets(place: Sealing, old: Config, given: Record<string, unknown>): Record<string, string> {
+/** An absent secret stays, null removes it. An equal secret keeps its sealed value, so a repeated request changes nothing. */
+function nextSecrets(sealing: Sealing, old: Config, given: Record<string, unknown>): Record<string, string> {
   const next: Record<string, string> = {}
   for (const { name, secret } of providerOf(old.slug).settings) {
     if (!secret) continue
     const value = given[name]
     const sealed = old.secrets[name]
     if (value === null) continue
-    if (value === undefined || (sealed !== undefined && openSecret(place, name, sealed) === value)) {
+    if (value === undefined || (sealed !== undefined && openSecret(sealing, name, sealed) === value)) {
       if (sealed !== undefined) next[name] = sealed
-    } else next[name] = sealSecret(place, name, value as string)
+    } else next[name] = sealSecret(sealing, name, value as string)
   }
   return next
 }
 
-/** What the input makes of the configuration. */
-export function changeConfig(place: Sealing, old: Config, input: ConfigInput): ConfigChange {
+/** Applies the input to the configuration. */
+export function changeConfig(sealing: Sealing, old: Config, input: ConfigInput): ConfigChange {
   const provider = providerOf(old.slug)
-  const secrets = nextSecrets(place, old, input.settings)
-  // Every webhook is signed: one that has no secret gets one.
+  const secrets = nextSecrets(sealing, old, input.settings)
+  // Every webhook is signed, so a webhook without a secret gets one.
   const generated = provider.settings.some(({ name }) => name === SIGNING_SECRET) && !secrets[SIGNING_SECRET] ? signingSecret() : null
-  if (generated !== null) secrets[SIGNING_SECRET] = sealSecret(place, SIGNING_SECRET, generated)
+  if (generated !== null) secrets[SIGNING_SECRET] = sealSecret(sealing, SIGNING_SECRET, generated)
   const plain = provider.settings.filter(({ name, secret }) => !secret && (input.settings[name] ?? null) !== null)
   const settings = Object.fromEntries(plain.map(({ name }) => [name, input.settings[name]]))
-  const replaced = old.secrets[SIGNING_SECRET]
-  const former = replaced !== undefined && replaced !== secrets[SIGNING_SECRET] ? replaced : null
+  const resealingd = old.secrets[SIGNING_SECRET]
+  const former = resealingd !== undefined && resealingd !== secrets[SIGNING_SECRET] ? resealingd : null
   const { events, event_mapping, revenue } = input
   const after = { ...old, settings, secrets, events, event_mapping, revenue, former_signing_secret: former ?? old.former_signing_secret }
   const isChanged = old.configured_at === null || !isDeepStrictEqual(after, old)
-  return { after, opened: openSettings(place, after), generated, former, isChanged }
+  return { after, opened: openSettings(sealing, after), generated, former, isChanged }
 }
 
-/** Of two changes with the same name a probe of one is as good as of the other. */
+/** Equal for two configurations that call the same address: a probe of one then counts for the other. */
 export const addressed = ({ url, sandbox_url, authorization_token }: Record<string, unknown>): string =>
   JSON.stringify([url, sandbox_url, authorization_token])
 
-/** Stores it; gives it with its time. The row is locked. */
+/** Stores the change and returns the configuration with its time. The caller has locked the row. */
 export async function writeConfig(tx: Tx, environment: Environment, { after, former }: ConfigChange): Promise<Config> {
   const { rows } = await tx.query<{ configured_at: string }>(
     `update integrations set settings = $3, secrets = $4, events = $5, event_mapping = $6, revenue = $7,

@@ -1,22 +1,22 @@
 import type { Db, Tx } from '../../store/connect.ts'
 import type { Environment } from '../environment.ts'
 import { slugOf } from '../events/catalogue.ts'
-import type { Secrets } from '../projects/secrets.ts'
+import { openText, type Secrets, sealText } from '../projects/secrets.ts'
 import { notFound } from '../refusal.ts'
 import { providerOf } from './catalogue.ts'
 
 export const SIGNING_SECRET = 'signing_secret'
-/** Name under which the secret before the last change goes to whoever signs, for 24 hours. */
+/** Name of the previous signing secret in the opened settings. Deliveries are signed with it too, for 24 hours after its change. */
 export const FORMER_SIGNING_SECRET = 'former_signing_secret'
 
-/** What is stored: `settings` without nulls and defaults, `secrets` sealed. */
+/** As stored: `settings` without nulls and defaults, `secrets` sealed. */
 export type Config = {
   id: string
   slug: string
   active: 0 | 1 | 2
   settings: Record<string, unknown>
   secrets: Record<string, string>
-  /** Only while it is still good. */
+  /** Null once its 24 hours are over. */
   former_signing_secret: string | null
   events: string[] | null
   event_mapping: Record<string, string>
@@ -39,19 +39,34 @@ async function find(db: Db, environment: Environment, id: string, lock: string):
 export const getConfig = (db: Db, environment: Environment, id: string): Promise<Config> => find(db, environment, id, '')
 export const lockConfig = (tx: Tx, environment: Environment, id: string): Promise<Config> => find(tx, environment, id, 'for no key update')
 
-/** Every setting with its value or default, secrets in clear; what is unset is left out. */
-export function openSettings(place: Sealing, { slug, settings, secrets, former_signing_secret: former }: Config): Record<string, unknown> {
+/** What a secret is sealed with and for. */
+export type Sealing = { secrets: Secrets; environment: Environment; integration: string }
+
+/** Binds a sealed secret to its integration and name. */
+const sealContext = ({ environment, integration }: Sealing, name: string) => `integration:${environment}:${integration}:${name}`
+
+export const sealSecret = (sealing: Sealing, name: string, plain: string): string =>
+  sealText(sealing.secrets, plain, sealContext(sealing, name))
+
+export const openSecret = (sealing: Sealing, name: string, sealed: string): string =>
+  openText(sealing.secrets, sealed, sealContext(sealing, name))
+
+/** All settings with their values or defaults, secrets in clear. Unset settings are absent. */
+export function openSettings(
+  sealing: Sealing,
+  { slug, settings, secrets, former_signing_secret: former }: Config,
+): Record<string, unknown> {
   const open: Record<string, unknown> = {}
   for (const { name, secret, default: fallback } of providerOf(slug).settings) {
     const sealed = secrets[name]
-    const value = secret ? sealed && openSecret(place, name, sealed) : (settings[name] ?? fallback)
+    const value = secret ? sealed && openSecret(sealing, name, sealed) : (settings[name] ?? fallback)
     if (value !== undefined) open[name] = value
   }
-  if (former !== null) open[FORMER_SIGNING_SECRET] = openSecret(place, SIGNING_SECRET, former)
+  if (former !== null) open[FORMER_SIGNING_SECRET] = openSecret(sealing, SIGNING_SECRET, former)
   return open
 }
 
-/** By slug: the names under which events go out. Of two names for one event (by uid and by slug) the slug's counts. */
+/** The outgoing event names by slug. A mapping may name an event by uid and by slug: the name of the slug counts. */
 export function outgoingNames(mapping: Record<string, string>): Map<string, string> {
   const names = new Map<string, string>()
   for (const [type, name] of Object.entries(mapping)) {
@@ -60,14 +75,3 @@ export function outgoingNames(mapping: Record<string, string>): Map<string, stri
   }
   return names
 }
-
-export type Sealing = { secrets: Secrets; environment: Environment; integration: string }
-
-/** What binds a sealed secret to its place. */
-const aboutOf = ({ environment, integration }: Sealing, name: string) => `integration:${environment}:${integration}:${name}`
-
-export const sealSecret = (place: Sealing, name: string, plain: string): string =>
-  place.secrets.seal(plain, aboutOf(place, name)).toString('base64')
-
-export const openSecret = (place: Sealing, name: string, sealed: string): string =>
-  place.secrets.open(Buffer.from(sealed, 'base64'), aboutOf(place, name))

@@ -3,14 +3,14 @@ import { orderedId } from '../../store/ids.ts'
 import type { Environment } from '../environment.ts'
 import { notFound, Refusal } from '../refusal.ts'
 import { providerOf } from './catalogue.ts'
-import type { TargetPlatform } from './provider.ts'
+import type { IntegrationPlatform } from './provider.ts'
 
 export type IntegrationRow = {
   id: string
   number: number
   slug: string
   title: string
-  target_platform: TargetPlatform
+  target_platform: IntegrationPlatform
   /** 0 paused, 1 active, 2 error. */
   active: 0 | 1 | 2
   created_at: string
@@ -19,7 +19,7 @@ export type IntegrationRow = {
   last_error_at: string | null
   last_error_message: string | null
   delivery_error_count: number
-  /** Whether it was active before: its place in the log is fixed then. */
+  /** Whether it was ever active. Its offsets in the log were fixed at the first activation. */
   has_begun: boolean
 }
 
@@ -36,7 +36,10 @@ export async function getIntegration(db: Db, environment: Environment, id: strin
   return rows[0]
 }
 
-/** Whoever pauses, activates or deletes it comes after those who make or park its deliveries, and before those who come later. */
+/**
+ * Pause, activation and deletion take this lock. They wait for transactions that insert or suspend deliveries of the integration, and
+ * later such transactions wait for them.
+ */
 export async function lockIntegration(tx: Tx, environment: Environment, id: string): Promise<IntegrationRow> {
   const { rows } = await tx.query<IntegrationRow>(
     `select ${INTEGRATION_COLUMNS} from integrations where environment = $1 and id = $2 and deleted_at is null for no key update`,
@@ -46,7 +49,7 @@ export async function lockIntegration(tx: Tx, environment: Environment, id: stri
   return rows[0]
 }
 
-/** All of them, newest first. */
+/** All integrations of the environment, newest first. */
 export async function listIntegrations(db: Db, environment: Environment): Promise<IntegrationRow[]> {
   const { rows } = await db.query<IntegrationRow>({
     name: 'list-integrations',
@@ -56,9 +59,9 @@ export async function listIntegrations(db: Db, environment: Environment): Promis
   return rows
 }
 
-export type NewIntegration = { slug: string; title: string; platform: TargetPlatform }
+type NewIntegration = { slug: string; title: string; platform: IntegrationPlatform }
 
-/** Paused and without settings. Throws `integration_not_supported` when the provider does not know the platform. */
+/** Creates an integration, paused and without settings. Throws `integration_not_supported` for a platform that the provider does not take. */
 export async function createIntegration(
   tx: Tx,
   environment: Environment,
@@ -66,7 +69,7 @@ export async function createIntegration(
 ): Promise<IntegrationRow> {
   const provider = providerOf(slug)
   if (!provider.stores.includes(platform))
-    throw new Refusal('integration_not_supported', `${provider.title} takes ${provider.stores.join(', ')} only`)
+    throw new Refusal('integration_not_supported', `${provider.title} supports only ${provider.stores.join(', ')}`)
   const { rows } = await tx.query<IntegrationRow>(
     `insert into integrations (environment, id, slug, title, target_platform, held_since, created_at, updated_at)
      select $1, $2, $3, $4, $5, t, t, t from date_trunc('second', environment_now($1)) t returning ${INTEGRATION_COLUMNS}`,

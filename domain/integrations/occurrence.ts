@@ -1,11 +1,10 @@
-/** An event and its user as integrations see them. Times are epoch seconds, amounts decimal strings; null = unknown. */
+/** An event and its user, as integrations receive them. Times are epoch seconds, amounts decimal strings; null: unknown. */
 export type Occurrence = {
-  /** Production or sandbox. */
   environment: 'production' | 'sandbox'
-  /** The log's id (`evt_…`); `event_id` is the caller's own. */
+  /** The log's id (`evt_…`); `event_id` is the id that the caller sent. */
   id: string
   event_id: string
-  /** Slug, and the name that goes out (the config's mapping, else the slug). */
+  /** `name` is the slug; `outgoing_name` is its name in the integration's mapping, else the slug. */
   name: string
   outgoing_name: string
   happened_at: number
@@ -23,9 +22,9 @@ export type Occurrence = {
     expires_at: number | null
     grace_period_expires_at: number | null
   } | null
-  /** Null for events without value. */
+  /** Null for events without a value. */
   money: { price: string; currency: string; proceeds: string | null; price_usd: string | null; proceeds_usd: string | null } | null
-  /** From the event, else the user's last known. */
+  /** From the event, else the last known device of the user. */
   device: {
     id: string | null
     model: string | null
@@ -37,13 +36,13 @@ export type Occurrence = {
   }
   app: { id: string | null; name: string | null; version: string | null; sdk_version: string | null }
   attribution: { media_source: string | null; campaign: string | null; ad_set: string | null; ad: string | null }
-  /** The event's own. */
+  /** Properties of the event, not of the user. */
   properties: Record<string, string | number | boolean> | null
   user: { id: string; identity_id: string | null; properties: Record<string, string>; created_at: number } | null
-  /** Which of price and proceeds is the revenue (the integration's config). */
+  /** Whether price or proceeds is the revenue (the integration's configuration). */
   revenue: 'price' | 'proceeds'
-  /** A sample that a test sends. */
+  /** Whether it is the sample of a test. */
   test: boolean
-  /** The automation step that sends it; only then. */
+  /** The automation step that sends it; absent for other deliveries. */
   automation?: { id: string; version: number; run_id: string; step_id: string }
 }

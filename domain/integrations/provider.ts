@@ -1,26 +1,26 @@
-/** What a setting may hold: text ≤ 2,048 characters unless `long` (keys in JSON or PEM ≤ 16 KiB). */
+/** The type of a setting's value. Text has at most 2,048 characters, `long` (keys in JSON or PEM) at most 16 KiB. */
 export type SettingKind = 'text' | 'long' | 'url' | 'email' | 'port' | 'boolean' | 'emails' | 'signing_secret'
 
 export type Setting = {
   name: string
   kind: SettingKind
-  /** Without it the integration cannot be activated; those of one `choice` do for each other. */
+  /** The integration cannot be activated without it. Of several settings with the same `choice`, one is enough. */
   required: boolean
   choice?: string
-  /** Write-only: answers say `has_{name}`. */
+  /** Write-only: the API answers `has_{name}` in its stead. */
   secret: boolean
   default?: string | boolean
 }
 
-/** E: events as they happen, R: report files, A: automation steps. */
+/** What a provider receives. E: events as they happen, R: report files, A: automation steps. */
 export type Takes = 'E' | 'R' | 'A'
-export type TargetPlatform = 'iOS' | 'Android' | 'Stripe'
+export type IntegrationPlatform = 'iOS' | 'Android' | 'Stripe'
 
 export type Provider = {
   category: string
   slug: string
   title: string
-  stores: readonly TargetPlatform[]
+  stores: readonly IntegrationPlatform[]
   takes: readonly Takes[]
   settings: readonly Setting[]
 }

@@ -1,18 +1,18 @@
-import type { Provider, Setting, SettingKind, Takes, TargetPlatform } from './provider.ts'
+import type { IntegrationPlatform, Provider, Setting, SettingKind, Takes } from './provider.ts'
 
 type Mark = Partial<Omit<Setting, 'name'>>
 const set = (name: string, mark: Mark = {}): Setting => ({ name, kind: 'text', required: false, secret: false, ...mark })
 const need = (name: string, kind: SettingKind = 'text') => set(name, { kind, required: true })
 const secret = (name: string, kind: SettingKind = 'text') => set(name, { kind, secret: true })
 const needSecret = (name: string, kind: SettingKind = 'text') => set(name, { kind, required: true, secret: true })
-/** Of those who are asked over HTTP: where, when it is not the vendor's own address. */
+/** Replaces the vendor's own address, for providers that are called over HTTP. */
 const BASE_URL = set('base_url', { kind: 'url' })
 
 const ALL = ['iOS', 'Android', 'Stripe'] as const
 const APPS = ['iOS', 'Android'] as const
 const APPLE = ['iOS'] as const
 
-type Row = [slug: string, title: string, stores: readonly TargetPlatform[], takes: string, settings: Setting[]]
+type Row = [slug: string, title: string, stores: readonly IntegrationPlatform[], takes: string, settings: Setting[]]
 
 const ANALYTICS: Row[] = [
   ['amplitude', 'Amplitude', ALL, 'E', [needSecret('api_key'), BASE_URL]],
@@ -121,7 +121,7 @@ const CATEGORIES: [title: string, rows: Row[]][] = [
   ['Email & Push Notifications', MESSAGES],
 ]
 
-/** Everybody that something can be sent to, in the order in which they are shown. */
+/** All providers, in the order of the API's answer. */
 export const PROVIDERS: readonly Provider[] = CATEGORIES.flatMap(([category, rows]) =>
   rows.map(([slug, title, stores, takes, settings]) => ({
     category,

@@ -2,12 +2,18 @@ import type { EnvironmentKind } from '../environment.ts'
 import { eventType } from '../events/catalogue.ts'
 import type { Occurrence } from './occurrence.ts'
 
-type Wanted = { environment: EnvironmentKind; name: string; outgoingName: string; revenue: 'price' | 'proceeds' /** ISO. */; at: string }
+type SampleInput = {
+  environment: EnvironmentKind
+  name: string
+  outgoingName: string
+  revenue: 'price' | 'proceeds' /** ISO. */
+  at: string
+}
 
-const DAY = 24 * 3600
+const DAY_SECONDS = 24 * 3600
 
-/** Made up, marked as a test: what tests and probes send. */
-export function sampleOccurrence({ environment, name, outgoingName, revenue, at }: Wanted): Occurrence {
+/** An invented event, marked as a test. Tests and probes send it. */
+export function sampleOccurrence({ environment, name, outgoingName, revenue, at }: SampleInput): Occurrence {
   const now = Math.floor(Date.parse(at) / 1000)
   const value = eventType(name)?.value ?? 'none'
   const sign = value === 'out' ? '-' : ''
@@ -29,7 +35,7 @@ export function sampleOccurrence({ environment, name, outgoingName, revenue, at 
       transaction_id: '1000000000000001',
       original_transaction_id: '1000000000000001',
       transaction_date: now,
-      expires_at: now + 7 * DAY,
+      expires_at: now + 7 * DAY_SECONDS,
       grace_period_expires_at: null,
     },
     money:
@@ -52,7 +58,7 @@ export function sampleOccurrence({ environment, name, outgoingName, revenue, at 
       id: 'QON_00000000000000000000000000000000',
       identity_id: 'test-user',
       properties: { _q_custom_user_id: 'test-user', _q_email: 'test@example.com' },
-      created_at: now - 30 * DAY,
+      created_at: now - 30 * DAY_SECONDS,
     },
     revenue,
     test: true,

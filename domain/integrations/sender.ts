@@ -3,13 +3,13 @@ import type { Environment } from '../environment.ts'
 import type { Secrets } from '../projects/secrets.ts'
 import { CONFIG_COLUMNS, type Config, openSettings } from './config.ts'
 
-/** An integration that brings something to one user; its settings with defaults and secrets in clear. */
+/** An integration that sends e-mail or pushes to a user. `settings`: with defaults, secrets in clear. */
 export type Sender = { id: string; slug: string; settings: Record<string, unknown> }
 
-type Reading = { db: Db; secrets: Secrets }
+type Deps = { db: Db; secrets: Secrets }
 
-async function sender(
-  { db, secrets }: Reading,
+async function findSender(
+  { db, secrets }: Deps,
   environment: Environment,
   name: string,
   condition: string,
@@ -27,17 +27,17 @@ async function sender(
 }
 
 /** The oldest active `email` integration. */
-export const mailSender = (reading: Reading, environment: Environment): Promise<Sender | null> =>
-  sender(reading, environment, 'mail-sender', `i.slug = 'email' and i.active = 1 order by i.created_at, i.id`, [])
+export const mailSender = (deps: Deps, environment: Environment): Promise<Sender | null> =>
+  findSender(deps, environment, 'mail-sender', `i.slug = 'email' and i.active = 1 order by i.created_at, i.id`, [])
 
 /**
- * Who sends a push to the user: the one that is named, unless it is paused; else the oldest active `onesignal` of the user's last known
- * platform, else the oldest active `firebase` that has a key to send with.
+ * The integration that sends a push to the user: the one with the id `named`, unless it is paused. Without an id, the oldest active
+ * `onesignal` of the user's last known platform, else the oldest active `firebase` with a service account key.
  */
-export function pushSender(reading: Reading, environment: Environment, user: string, named: string | null): Promise<Sender | null> {
-  if (named !== null) return sender(reading, environment, 'push-sender-named', 'i.id = $2 and i.active <> 0', [named])
-  return sender(
-    reading,
+export function pushSender(deps: Deps, environment: Environment, user: string, named: string | null): Promise<Sender | null> {
+  if (named !== null) return findSender(deps, environment, 'push-sender-named', 'i.id = $2 and i.active <> 0', [named])
+  return findSender(
+    deps,
     environment,
     'push-sender',
     `i.active = 1 and (i.slug = 'onesignal' and i.target_platform = (select platform from users where environment = $1 and id = $2)

@@ -4,29 +4,29 @@ import { Refusal } from '../refusal.ts'
 import { providerOf } from './catalogue.ts'
 import type { Occurrence } from './occurrence.ts'
 
-/** One sample for a provider. `settings`: opened; `occurrence` is marked as a test; `id`: the integration's. */
+/** A test call of an integration. `id`: of the integration; `settings`: opened; `occurrence`: marked as a test. */
 export type Sample = { id: string; slug: string; settings: Record<string, unknown>; occurrence: Occurrence }
 export type Tried = { ok: boolean; http_status: number | null; duration_ms: number; error: string | null }
 
-/** The way to the providers. Never inside of a transaction. */
+/** Calls providers. Never use it inside a transaction. */
 export type IntegrationProbe = {
   /** Whether this installation can deliver to the provider. */
   isAvailable(slug: string): boolean
-  /** Within 10 s. Does not throw for what the other side does. */
+  /** Ends within 10 s. Does not throw for a failure of the receiver. */
   tryIntegration(sample: Sample): Promise<Tried>
-  /** Whether the operator lets calls go to private addresses, and without encryption. */
+  /** Whether the operator's configuration allows calls to private addresses, and calls without encryption. */
   allowPrivateNetwork: boolean
 }
 
-/** Names of the required settings that are unset; of a choice all of them. */
+/** Names of the required settings that are unset. Of an unset choice, all names. */
 function missingSettings(slug: string, settings: Record<string, unknown>): string[] {
   const has = (name: string) => Object.hasOwn(settings, name)
   const { settings: known } = providerOf(slug)
-  const made = new Set(known.flatMap(({ name, choice }) => (choice && has(name) ? [choice] : [])))
-  return known.filter(({ name, required, choice }) => required && !has(name) && !(choice && made.has(choice))).map(({ name }) => name)
+  const chosen = new Set(known.flatMap(({ name, choice }) => (choice && has(name) ? [choice] : [])))
+  return known.filter(({ name, required, choice }) => required && !has(name) && !(choice && chosen.has(choice))).map(({ name }) => name)
 }
 
-/** Throws `integration_not_configured` or `integration_not_available` when nothing can be sent with these settings. */
+/** Throws `integration_not_configured` or `integration_not_available` when the integration cannot send with these settings. */
 export function assertUsable(probe: IntegrationProbe, slug: string, settings: Record<string, unknown>): void {
   const missing = missingSettings(slug, settings)
   if (missing.length > 0) throw new Refusal('integration_not_configured', `these settings are missing: ${missing.join(', ')}`)
@@ -34,7 +34,7 @@ export function assertUsable(probe: IntegrationProbe, slug: string, settings: Re
     throw new Refusal('integration_not_available', `this installation cannot deliver to ${providerOf(slug).title} yet`)
 }
 
-/** What a webhook's receiver must have answered before events go there: the others say so at the first delivery. */
+/** Whether the receiver must answer a test before the integration starts. Only webhooks: the other providers report a fault at the first delivery. */
 export const mustAnswer = (slug: string): boolean => slug === 'webhooks'
 
 /** Throws `integration_test_failed` unless the receiver answers with 200. */
@@ -45,14 +45,14 @@ export async function assertAnswers(probe: IntegrationProbe, sample: Sample): Pr
   throw new Refusal('integration_test_failed', `the address must answer a test event with 200 within 10 seconds: ${why}`)
 }
 
-const A_MINUTE = 10
+const TESTS_PER_MINUTE = 10
 
-/** Counts a test; the seconds to wait, and nothing counted, when there were ten within the last minute of real time. */
+/** Counts a test and returns null. After ten tests within the last minute of real time it counts nothing and returns the seconds to wait. */
 export async function countTest(db: Db, environment: Environment, id: string): Promise<number | null> {
   const { rowCount } = await db.query(
-    `update integrations set tested_at = (tested_at || clock_timestamp())[greatest(1, cardinality(tested_at) - ${A_MINUTE - 2}):]
+    `update integrations set tested_at = (tested_at || clock_timestamp())[greatest(1, cardinality(tested_at) - ${TESTS_PER_MINUTE - 2}):]
      where environment = $1 and id = $2 and deleted_at is null
-       and (cardinality(tested_at) < ${A_MINUTE} or tested_at[1] < clock_timestamp() - interval '1 minute')`,
+       and (cardinality(tested_at) < ${TESTS_PER_MINUTE} or tested_at[1] < clock_timestamp() - interval '1 minute')`,
     [environment, id],
   )
   if (rowCount === 1) return null

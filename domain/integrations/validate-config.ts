@@ -1,7 +1,7 @@
 import { slugOf } from '../events/catalogue.ts'
+import { MAX_SECRET_BYTES } from '../projects/secrets.ts'
 import { type Detail, invalidFields } from '../refusal.ts'
-import type { Provider } from './provider.ts'
-import { settingFault } from './setting.ts'
+import type { Provider, Setting } from './provider.ts'
 
 export type ConfigInput = {
   settings: Record<string, unknown>
@@ -10,21 +10,66 @@ export type ConfigInput = {
   revenue: 'price' | 'proceeds'
 }
 
-function settingFaults(provider: Provider, settings: Record<string, unknown>, allowPrivate: boolean): Detail[] {
+const MAX_CHARACTERS = 2048
+const MAX_RECIPIENTS = 50
+/** A mailbox and a host, of characters that can be stored. Only the mail server knows whether the address exists. */
+const EMAIL = /^[^\s@<>,;\p{Cc}\p{Cs}]{1,64}@[^\s@<>,;\p{Cc}\p{Cs}]{1,189}$/u
+const SIGNING_SECRET_FORM = /^whsec_[A-Za-z0-9+/]+={0,2}$/
+
+/** 24 to 64 bytes, as Standard Webhooks requires. */
+function isSigningSecret(value: string): boolean {
+  if (!SIGNING_SECRET_FORM.test(value)) return false
+  const encoded = value.slice('whsec_'.length)
+  const bytes = Buffer.from(encoded, 'base64')
+  return bytes.length >= 24 && bytes.length <= 64 && bytes.toString('base64') === encoded
+}
+
+function validateUrl(value: string, allowPrivate: boolean): string | null {
+  const protocols = allowPrivate ? ['https:', 'http:'] : ['https:']
+  if (!URL.canParse(value) || !protocols.includes(new URL(value).protocol) || new URL(value).username !== '')
+    return `must be an address that begins with ${allowPrivate ? 'https:// or http://' : 'https://'}`
+  return null
+}
+
+const isText = (value: unknown): value is string => typeof value === 'string' && value !== ''
+
+/** Why the value is invalid for the setting; null when it is valid. */
+function validateSetting({ kind }: Setting, value: unknown, allowPrivate: boolean): string | null {
+  if (kind === 'boolean') return typeof value === 'boolean' ? null : 'must be a boolean'
+  if (kind === 'port')
+    return Number.isInteger(value) && (value as number) >= 1 && (value as number) <= 65_535
+      ? null
+      : 'must be a whole number from 1 to 65535'
+  if (kind === 'emails') {
+    const isList =
+      Array.isArray(value) && value.length <= MAX_RECIPIENTS && value.every(item => typeof item === 'string' && EMAIL.test(item))
+    return isList ? null : `must be at most ${MAX_RECIPIENTS} e-mail addresses`
+  }
+  if (!isText(value)) return 'must be a text that is not empty'
+  if (/[\0]/.test(value) || !value.isWellFormed()) return 'must not hold NUL or a lone surrogate'
+  if (kind === 'long') return Buffer.byteLength(value) <= MAX_SECRET_BYTES ? null : 'must have at most 16 KiB'
+  if ([...value].length > MAX_CHARACTERS) return `must have at most ${MAX_CHARACTERS} characters`
+  if (kind === 'signing_secret') return isSigningSecret(value) ? null : 'must be whsec_ and the base64 of 24 to 64 bytes'
+  if (kind === 'url') return validateUrl(value, allowPrivate)
+  // The value becomes part of an HTTP header: a line break would begin another header.
+  return /[\r\n]/.test(value) ? 'must be one line' : null
+}
+
+function validateSettings(provider: Provider, settings: Record<string, unknown>, allowPrivate: boolean): Detail[] {
   const known = new Map(provider.settings.map(setting => [setting.name, setting]))
   return Object.entries(settings).flatMap(([name, value]) => {
     const setting = known.get(name)
     if (!setting) return { field: `settings.${name}`, message: `is not a setting of ${provider.title}` }
-    const message = value === null ? null : settingFault(setting, value, allowPrivate)
+    const message = value === null ? null : validateSetting(setting, value, allowPrivate)
     return message === null ? [] : { field: `settings.${name}`, message }
   })
 }
 
 const NO_EVENT = 'names no event type'
 
-/** Throws `invalid_data` with every fault. `allowPrivate`: whether the operator lets addresses be `http`. */
+/** Throws `invalid_data` with all faults. `allowPrivate`: whether the operator's configuration allows `http` addresses. */
 export function validateConfig(provider: Provider, input: ConfigInput, allowPrivate: boolean): void {
-  const faults = settingFaults(provider, input.settings, allowPrivate)
+  const faults = validateSettings(provider, input.settings, allowPrivate)
   for (const [i, type] of (input.events ?? []).entries())
     if (type !== '*' && slugOf(type) === null) faults.push({ field: `events[${i}]`, message: NO_EVENT })
   for (const type of Object.keys(input.event_mapping))

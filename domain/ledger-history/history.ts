@@ -1,13 +1,14 @@
 import type { LedgerKind } from './kinds.ts'
 
-/** Expressions over the rows that go: when each was due, what it came to and why. */
-export type Gone = { kind: LedgerKind; from: string; due: string; outcome: string; reason: string }
+/** SQL expressions over the removed rows in `from`: when each was due, its final outcome, the reason of the outcome. */
+type RemovedRows = { kind: LedgerKind; from: string; due: string; outcome: string; reason: string }
 
 /**
- * Part of the statement that removes rows: they still count. Whole seconds are as exact as a window can ask. In the order of the key,
- * so that two that remove rows of the same second wait for each other and never in a circle.
+ * SQL that adds rows to the counts of the ledger. It is part of the statement that removes these rows, so the ledger counts them
+ * further. `due` is cut to whole seconds: a window of the ledger cannot ask more exactly. The counts are written in the order of their
+ * key: two statements that remove rows of the same second then wait for each other, and cannot deadlock.
  */
-export const remember = ({ kind, from, due, outcome, reason }: Gone): string => `
+export const remember = ({ kind, from, due, outcome, reason }: RemovedRows): string => `
   insert into ledger_history (environment, kind, due_at, outcome, reason, count)
   select environment, '${kind}', date_trunc('second', ${due}), ${outcome}, coalesce(${reason}, ''), count(*) from ${from}
   group by 1, 3, 4, 5 order by 1, 3, 4, 5

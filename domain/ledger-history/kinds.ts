@@ -1,11 +1,11 @@
 export const LEDGER_KINDS = ['report_slots', 'automation_runs', 'deliveries', 'exports'] as const
 export type LedgerKind = (typeof LEDGER_KINDS)[number]
 
-/** Why the erasure of its customer ended a promise that was still open. */
+/** Reason of a job that was still open when its customer was erased. */
 export const USER_DELETED = 'user_deleted'
 
-/** What a promise that has ended has come to. */
-export type Meaning = 'kept' | 'declined' | 'broken'
+/** The result of an ended job in the ledger. */
+type Meaning = 'kept' | 'declined' | 'broken'
 
 const KEPT: Record<LedgerKind, string[]> = {
   report_slots: ['delivered', 'empty'],
@@ -19,12 +19,12 @@ const DECLINED: Record<LedgerKind, string[]> = {
   deliveries: [],
   exports: [],
 }
-/** A delivery fails for these reasons because somebody wanted it. */
-const WANTED = ['integration_deleted', USER_DELETED]
+/** Reasons of a failed delivery that follow from a request: the delivery counts as declined. */
+const REQUESTED_REASONS = ['integration_deleted', USER_DELETED]
 
-/** `outcome`: the final status, of a report's slot its outcome. What is known neither as kept nor as declined is broken. */
+/** `outcome` is the final status, for a report's slot its outcome. An outcome that is neither kept nor declined is broken. */
 export function meaningOf(kind: LedgerKind, outcome: string, reason: string): Meaning {
   if (KEPT[kind].includes(outcome)) return 'kept'
-  if (DECLINED[kind].includes(outcome) || (kind === 'deliveries' && WANTED.includes(reason))) return 'declined'
+  if (DECLINED[kind].includes(outcome) || (kind === 'deliveries' && REQUESTED_REASONS.includes(reason))) return 'declined'
   return 'broken'
 }

@@ -6,21 +6,21 @@ import { storeKey } from './keys.ts'
 import type { Secrets } from './secrets.ts'
 
 export type ProjectKeys = { secretKey: string; projectKey: string }
-export type NewProject = { name: string; secretKey?: string | undefined; projectKey?: string | undefined }
+type NewProject = { name: string; secretKey?: string | undefined; projectKey?: string | undefined }
 
 async function countProjects(db: Db): Promise<number> {
   const { rows } = await db.query<{ n: number }>('select count(*)::int as n from projects')
   return rows[0]!.n
 }
 
-/** A project with its two environments, their 64 log positions each, and its keys (random unless given). */
+/** Creates a project, its two environments with 64 log positions each, and its keys (random unless given). */
 export async function createProject(tx: Tx, secrets: Secrets, input: NewProject): Promise<ProjectKeys & { id: number }> {
   const keys = { secretKey: input.secretKey ?? secretKey(), projectKey: input.projectKey ?? projectKey() }
   const { rows } = await tx.query<{ id: number }>('insert into projects (name) values ($1) returning id', [input.name])
   const id = rows[0]!.id
   await tx.query(
-    `with made as (insert into environments (project, kind) values ($1, 'production'), ($1, 'sandbox') returning id)
-     insert into log_positions (environment, partition) select made.id, p from made, generate_series(0, $2::int - 1) p`,
+    `with created as (insert into environments (project, kind) values ($1, 'production'), ($1, 'sandbox') returning id)
+     insert into log_positions (environment, partition) select created.id, p from created, generate_series(0, $2::int - 1) p`,
     [id, PARTITIONS],
   )
   await storeKey(tx, secrets, id, 'secret', keys.secretKey)

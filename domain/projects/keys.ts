@@ -15,19 +15,19 @@ export type KeyOwner = {
   project: number
   environment: Environment
   environmentKind: EnvironmentKind
-  /** The key's last four characters: all that the audit log says of it. */
+  /** The key's last four characters. The audit log shows nothing else of the key. */
   lastFour: string
 }
 
-const SANDBOX = 'test_'
+const SANDBOX_PREFIX = 'test_'
 
 /**
- * Whose key a token is, or null. `test_` before a key chooses the project's sandbox. Only the hash is ever looked up; keys that
- * were rotated away are found until their grace ends.
+ * The owner of the key in `token`; null when no valid key matches. The prefix `test_` selects the project's sandbox. The query compares
+ * hashes only. A rotated key stays valid until its grace period ends.
  */
 export async function findKey(db: Db, token: string): Promise<KeyOwner | null> {
-  const sandbox = token.startsWith(SANDBOX)
-  const key = sandbox ? token.slice(SANDBOX.length) : token
+  const sandbox = token.startsWith(SANDBOX_PREFIX)
+  const key = sandbox ? token.slice(SANDBOX_PREFIX.length) : token
   if (!KEY_FORMS.secret.test(key) && !KEY_FORMS.project.test(key)) return null
   const hash = hashKey(key)
   const environmentKind: EnvironmentKind = sandbox ? 'sandbox' : 'production'
@@ -43,19 +43,22 @@ export async function findKey(db: Db, token: string): Promise<KeyOwner | null> {
   return { keyId: row.id, kind: row.kind, project: row.project, environment: row.environment, environmentKind, lastFour: key.slice(-4) }
 }
 
+/** Binds a sealed key to its project and kind. */
+export const sealContext = (project: number, kind: KeyKind) => `key:${project}:${kind}`
+
 export async function storeKey(tx: Tx, secrets: Secrets, project: number, kind: KeyKind, key: string): Promise<void> {
   await tx.query('insert into keys (project, kind, hash, sealed) values ($1, $2, $3, $4)', [
     project,
     kind,
     hashKey(key),
-    secrets.seal(key, `key:${project}:${kind}`),
+    secrets.seal(key, sealContext(project, kind)),
   ])
 }
 
-/** An API process may keep a key in memory for KEY_CACHE_MS; together with this grace the old key works at most 10 s more. */
-export const ROTATION_GRACE_SECONDS = 5
+/** An API process caches a key for 4 s. Cache and grace period together: the old key works for at most 10 s after the rotation. */
+const ROTATION_GRACE_SECONDS = 5
 
-/** A new Secret Key; the old one works for a few seconds more. Returns the new one, in clear. */
+/** Creates a Secret Key and returns it in clear. The old key works until the end of its grace period. */
 export async function rotateSecretKey(tx: Tx, secrets: Secrets, project: number): Promise<string> {
   const locked = await tx.query('select 1 from projects where id = $1 for no key update', [project])
   if (locked.rowCount === 0) throw notFound(`project ${project}`)
@@ -69,18 +72,17 @@ export async function rotateSecretKey(tx: Tx, secrets: Secrets, project: number)
   return key
 }
 
-export const WRONG_SECRET =
-  'APP_SECRET is not the one that the keys of this installation are sealed with: set the one that it was made with'
+export const WRONG_SECRET = 'APP_SECRET is not the one that sealed the keys of this installation: set the original APP_SECRET'
 
-/** Whether this APP_SECRET is the one that the installation's keys are sealed with; true while there are none. */
+/** Whether this APP_SECRET sealed the installation's keys. True when there are no keys. */
 export async function opensKeys(db: Db, secrets: Secrets): Promise<boolean> {
-  const { rows } = await db.query<{ project: number; kind: string; sealed: Buffer }>(
+  const { rows } = await db.query<{ project: number; kind: KeyKind; sealed: Buffer }>(
     'select project, kind, sealed from keys order by id desc limit 1',
   )
   const key = rows[0]
   if (!key) return true
   try {
-    secrets.open(key.sealed, `key:${key.project}:${key.kind}`)
+    secrets.open(key.sealed, sealContext(key.project, key.kind))
     return true
   } catch {
     return false

@@ -1,14 +1,14 @@
 import { createCipheriv, createDecipheriv, createHash, createHmac, hkdfSync, randomBytes } from 'node:crypto'
 
-/** What APP_SECRET is good for, each purpose with a key of its own. */
+/** The uses of APP_SECRET. Each use has a key of its own, derived from APP_SECRET. */
 export type Secrets = {
-  /** AES-256-GCM: 12 bytes nonce, 16 bytes tag, then the cipher text. `about` binds the value to its place: it opens nowhere else. */
-  seal(plain: string, about: string): Buffer
-  /** Throws when the value was altered, belongs elsewhere, or APP_SECRET is another one. */
-  open(sealed: Buffer, about: string): string
-  /** HMAC-SHA256 in base64url, for signed addresses. */
+  /** AES-256-GCM: 12 bytes nonce, 16 bytes tag, then the cipher text. `context` names the row and the field: `open` needs the same one. */
+  seal(plain: string, context: string): Buffer
+  /** Throws when the value was altered, when its `context` differs, or when another APP_SECRET sealed it. */
+  open(sealed: Buffer, context: string): string
+  /** HMAC-SHA256 in base64url, for signed URLs. */
   sign(text: string): string
-  /** Tells two APP_SECRETs apart without telling either. */
+  /** Differs between two APP_SECRETs, and reveals neither. */
   fingerprint: string
 }
 
@@ -17,14 +17,14 @@ export function secretsFrom(appSecret: string): Secrets {
   const sealing = derive('seal')
   const signing = derive('sign')
   return {
-    seal(plain, about) {
+    seal(plain, context) {
       const nonce = randomBytes(12)
-      const cipher = createCipheriv('aes-256-gcm', sealing, nonce).setAAD(Buffer.from(about))
+      const cipher = createCipheriv('aes-256-gcm', sealing, nonce).setAAD(Buffer.from(context))
       const body = Buffer.concat([cipher.update(plain, 'utf8'), cipher.final()])
       return Buffer.concat([nonce, cipher.getAuthTag(), body])
     },
-    open(sealed, about) {
-      const decipher = createDecipheriv('aes-256-gcm', sealing, sealed.subarray(0, 12)).setAAD(Buffer.from(about))
+    open(sealed, context) {
+      const decipher = createDecipheriv('aes-256-gcm', sealing, sealed.subarray(0, 12)).setAAD(Buffer.from(context))
       decipher.setAuthTag(sealed.subarray(12, 28))
       return Buffer.concat([decipher.update(sealed.subarray(28)), decipher.final()]).toString('utf8')
     },
@@ -33,5 +33,13 @@ export function secretsFrom(appSecret: string): Secrets {
   }
 }
 
-/** Keys are random and long, so one round of SHA-256 is enough to make the stored value useless to a thief. */
+/** Keys are long and random, so one round of SHA-256 is enough: nobody can compute a key from its stored hash. */
 export const hashKey = (key: string): Buffer => createHash('sha256').update(key).digest()
+
+/** Longest secret that a caller may store, in bytes: a private key in PEM or a service account in JSON is far below it. */
+export const MAX_SECRET_BYTES = 16 * 1024
+
+/** A sealed value as text (base64), for JSON columns. */
+export const sealText = (secrets: Secrets, plain: string, context: string): string => secrets.seal(plain, context).toString('base64')
+
+export const openText = (secrets: Secrets, sealed: string, context: string): string => secrets.open(Buffer.from(sealed, 'base64'), context)

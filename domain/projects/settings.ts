@@ -1,25 +1,26 @@
 import type { Db, Tx } from '../../store/connect.ts'
 import { notFound } from '../refusal.ts'
-import type { KeyKind } from './keys.ts'
+import { type KeyKind, sealContext } from './keys.ts'
 import type { Secrets } from './secrets.ts'
 
 export type ProjectSettings = { project_name: string; proxy_url: string | null; rtdn_proxy_url: string | null }
-export type ProjectKeysInClear = Record<KeyKind, string>
+type ProjectKeysInClear = Record<KeyKind, string>
 
 const SETTINGS = 'name as project_name, proxy_url, rtdn_proxy_url'
 
-/** The key of a kind that is in force, sealed: of the Secret Keys the one that no rotation has ended. */
-const sealed = (kind: KeyKind) =>
+/** SQL: the sealed key of a kind that is in force. Of the Secret Keys this is the one without an expiry: a rotation sets the expiry. */
+const keySql = (kind: KeyKind) =>
   `(select sealed from keys where project = projects.id and kind = '${kind}' and expires_at is null order by id desc limit 1)`
 
-export const openKey = (secrets: Secrets, project: number, kind: KeyKind, key: Buffer): string =>
-  secrets.open(key, `key:${project}:${kind}`)
+/** Opens a sealed key. Throws when another APP_SECRET sealed it. */
+export const openKey = (secrets: Secrets, project: number, kind: KeyKind, sealed: Buffer): string =>
+  secrets.open(sealed, sealContext(project, kind))
 
 type Row = ProjectSettings & Record<KeyKind, Buffer>
 
 export async function getSettings(db: Db, secrets: Secrets, project: number): Promise<ProjectSettings & { keys: ProjectKeysInClear }> {
   const { rows } = await db.query<Row>(
-    `select ${SETTINGS}, ${sealed('secret')} as secret, ${sealed('project')} as project, ${sealed('api')} as api from projects where id = $1`,
+    `select ${SETTINGS}, ${keySql('secret')} as secret, ${keySql('project')} as project, ${keySql('api')} as api from projects where id = $1`,
     [project],
   )
   const { secret, project: projectKey, api, ...settings } = rows[0]!
@@ -27,7 +28,21 @@ export async function getSettings(db: Db, secrets: Secrets, project: number): Pr
   return { ...settings, keys: { secret: open('secret', secret), project: open('project', projectKey), api: open('api', api) } }
 }
 
-/** Writes what is given; `isChanged` false when it says nothing new. */
+type ProjectRow = { id: number; name: string; raw_data: boolean; created_at: string; users: number; last_event_at: string | null }
+
+/** All projects of the installation, oldest first. For the operator only: no key gives access to this list. */
+export async function listProjects(db: Db): Promise<ProjectRow[]> {
+  const { rows } = await db.query<ProjectRow>(
+    `select p.id, p.name, p.raw_data, p.created_at,
+       (select count(*) from users u join environments e on e.id = u.environment where e.project = p.id and e.kind = 'production') as users,
+       (select max(case when l.next_offset > 0 then l.last_received_at end)
+          from log_positions l join environments e on e.id = l.environment where e.project = p.id) as last_event_at
+     from projects p order by p.id`,
+  )
+  return rows
+}
+
+/** Updates the given settings. `isChanged` is false when all given values are the stored ones. */
 export async function updateSettings(
   tx: Tx,
   project: number,
@@ -46,20 +61,6 @@ export async function updateSettings(
     ])
   }
   return { before, after, isChanged }
-}
-
-export type ProjectRow = { id: number; name: string; raw_data: boolean; created_at: string; users: number; last_event_at: string | null }
-
-/** All projects of the installation, oldest first (for the operator; no key opens this). */
-export async function listProjects(db: Db): Promise<ProjectRow[]> {
-  const { rows } = await db.query<ProjectRow>(
-    `select p.id, p.name, p.raw_data, p.created_at,
-       (select count(*) from users u join environments e on e.id = u.environment where e.project = p.id and e.kind = 'production') as users,
-       (select max(case when l.next_offset > 0 then l.last_received_at end)
-          from log_positions l join environments e on e.id = l.environment where e.project = p.id) as last_event_at
-     from projects p order by p.id`,
-  )
-  return rows
 }
 
 /** Switches raw data (exports, reports) of a project on or off; returns whether it was on. */

@@ -2,12 +2,13 @@ import { compareAmounts, minus } from '../events/money.ts'
 import type { PurchaseRow } from '../subscriptions/purchase.ts'
 import type { Emission } from './emit.ts'
 
-// Events that come with a change of a fact, as often as it changes. `at`: those that the store does not date happen when we hear of them.
+// Events of a changed fact: each change emits one. The store does not date some of these changes. They have the time of the request.
 
-// They come in the order of their periods.
+/** `purchases` are in the order of their periods. */
 const lastOf = (purchases: PurchaseRow[], { lineage }: PurchaseRow) => purchases.findLast(p => p.lineage === lineage && p.is_subscription)
 
-const tellsNothing = (purchase: PurchaseRow | undefined): boolean => purchase === undefined || purchase.is_family_shared
+/** A family-shared purchase emits no events: the subscription belongs to another user. */
+const emitsNothing = (purchase: PurchaseRow | undefined): boolean => purchase === undefined || purchase.is_family_shared
 
 const isTrial = ({ amount }: PurchaseRow) => compareAmounts(amount, '0') === 0
 
@@ -17,30 +18,30 @@ const cancellation = (purchase: PurchaseRow, now: string): Emission => ({
   at: now,
 })
 
-/** A new last period that comes with auto-renew off. */
-export function canceled(purchases: PurchaseRow[], id: string): Emission[] {
+/** A cancellation, when the new purchase is the last period and has auto-renew off. */
+export function newPurchaseEvents(purchases: PurchaseRow[], id: string): Emission[] {
   const purchase = purchases.find(p => String(p.id) === id)
-  if (!purchase || tellsNothing(purchase) || !purchase.is_subscription || purchase.auto_renewing) return []
+  if (!purchase || emitsNothing(purchase) || !purchase.is_subscription || purchase.auto_renewing) return []
   return lastOf(purchases, purchase) === purchase ? [cancellation(purchase, purchase.created_at)] : []
 }
 
-const refunded = ({ refunded_at, refunded_amount, amount }: PurchaseRow): string =>
+const refundedAmount = ({ refunded_at, refunded_amount, amount }: PurchaseRow): string =>
   refunded_at === null ? '0' : (refunded_amount ?? amount)
 
-/** What an update of a purchase says: auto-renew switched off, billing retry entered, more refunded than before. */
-export function changed(before: PurchaseRow, after: PurchaseRow | undefined, now: string): Emission[] {
-  if (!after || tellsNothing(after)) return []
+/** The events of an updated purchase: auto-renew switched off, billing retry entered, a larger refund than before. */
+export function updateEvents(before: PurchaseRow, after: PurchaseRow | undefined, now: string): Emission[] {
+  if (!after || emitsNothing(after)) return []
   const emissions: Emission[] = []
   if (before.auto_renewing && !after.auto_renewing) emissions.push(cancellation(after, now))
   if (before.billing_retry_at === null && after.billing_retry_at !== null) {
     const slug = isTrial(after) ? 'trial_billing_retry_entered' : 'subscription_billing_retry_entered'
     emissions.push({ purchase: after, slug, at: now })
   }
-  const more = minus(refunded(after), refunded(before))
-  const first = before.refunded_at === null && after.refunded_at !== null
-  if (compareAmounts(more, '0') > 0 || first) {
+  const increase = minus(refundedAmount(after), refundedAmount(before))
+  const isFirst = before.refunded_at === null && after.refunded_at !== null
+  if (compareAmounts(increase, '0') > 0 || isFirst) {
     const slug = after.is_subscription ? 'subscription_refunded' : 'in_app_refunded'
-    emissions.push({ purchase: after, slug, at: after.refunded_at!, amount: more })
+    emissions.push({ purchase: after, slug, at: after.refunded_at!, amount: increase })
   }
   return emissions
 }

@@ -1,7 +1,7 @@
 import { type Detail, invalidField, invalidFields } from '../refusal.ts'
 import type { Store } from '../subscriptions/purchase.ts'
 
-/** A purchase as a caller states it; its shape was checked by the description. */
+/** A purchase as the caller sends it. The API description has validated its shape. */
 export type PurchaseInput = {
   currency?: string
   price?: string
@@ -18,7 +18,7 @@ export type PurchaseInput = {
   paddle_store_data?: { transaction_id: string; product_id: string; type: 'subscription' | 'non_recurring'; subscription_id?: string }
 }
 
-/** The store's side of a claim: which transaction of which lineage, and the field that names the product. */
+/** The part of a claim that identifies the purchase in its store: lineage, transaction and product. `field` is the input field of the product. */
 export type StoreClaim = {
   platform: Store
   field: string
@@ -31,7 +31,7 @@ export type StoreClaim = {
   order: string | null
   subscription: string | null
   storeType: string | null
-  /** What the store's kind of data says; null: the product's type decides. */
+  /** Determined by the store's data; null: the type of the product determines it. */
   isSubscription: boolean | null
 }
 
@@ -41,7 +41,7 @@ function appStore(data: NonNullable<PurchaseInput['app_store_data']>): StoreClai
   const { transaction_id: transaction, product_id: product, original_transaction_id: original, signed_transaction } = data
   if (signed_transaction !== undefined) {
     if (transaction !== undefined || product !== undefined || original !== undefined)
-      throw invalidField('app_store_data', 'takes signed_transaction alone, or the fields it stands for')
+      throw invalidField('app_store_data', 'takes either signed_transaction alone or the other fields')
     return null
   }
   const missing: Detail[] = []
@@ -82,7 +82,7 @@ function paddle(data: NonNullable<PurchaseInput['paddle_store_data']>): StoreCla
     platform: 'paddle',
     field: 'paddle_store_data.product_id',
     product,
-    // A store's subscription and transaction ids never meet, but here they are names of one kind.
+    // Both ids name a lineage here. Paddle's subscription ids and transaction ids never collide.
     lineage: subscription ?? transaction,
     transaction,
     subscription,
@@ -91,7 +91,7 @@ function paddle(data: NonNullable<PurchaseInput['paddle_store_data']>): StoreCla
   }
 }
 
-/** Exactly one of the four; null for a signed transaction, which only its signature can tell. */
+/** The claim of the one store object in the input. Null for a signed transaction: only its signature reveals its content. */
 export function storeClaim(input: PurchaseInput): StoreClaim | null {
   const claims = [
     input.app_store_data && (() => appStore(input.app_store_data!)),

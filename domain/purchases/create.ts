@@ -5,25 +5,25 @@ import { type Environment, now as nowOf } from '../environment.ts'
 import { alreadyExists, Refusal } from '../refusal.ts'
 import { type PurchaseRow, TARGET_PLATFORM } from '../subscriptions/purchase.ts'
 import { lockUsers, requireUser } from '../users/user.ts'
-import { canceled, changed } from './changes.ts'
+import { newPurchaseEvents, updateEvents } from './changes.ts'
 import type { PurchaseInput } from './claim.ts'
-import { claimLineage, hasShare, type Lineage, validateLineage } from './lineage.ts'
+import { claimLineage, hasShare, type Lineage, resolveOwner } from './lineage.ts'
 import { getPurchase } from './list.ts'
-import { findRecorded, locate, postedFor } from './locate.ts'
+import { findRecorded, lockClaimedLineage, postedUsersOf } from './locate.ts'
 import { confirmPurchase, insertPurchase } from './record.ts'
 import { refold } from './refold.ts'
 import { type Claim, validatePurchase } from './validate.ts'
-import { admit, type Evidence, type StorePeriod } from './verification.ts'
+import { acceptedPeriods, type Evidence, type StorePeriod } from './verification.ts'
 
-const FACTLESS = { billing_retry_at: null, grace_period_expires_at: null, refunded_at: null, refunded_amount: null }
+const NO_FACTS = { billing_retry_at: null, grace_period_expires_at: null, refunded_at: null, refunded_amount: null }
 
-/** What was recorded: `before` null for a new row. */
+/** A recorded purchase. `before` is null for a new row. */
 type Written = { id: string; before: PurchaseRow | null }
 
-/** Recorded meanwhile in a lineage of another name: the repeat finds it. */
+/** A concurrent request has recorded the transaction in a lineage of another name. The repeated request finds it there. */
 export const isTransactionConflict = (error: unknown): boolean => isUniqueViolation(error, 'purchases_by_transaction')
 
-/** The claim as the store tells it: its values replace the caller's. */
+/** The claim with the values of the store in place of the caller's. */
 const asConfirmed = (claim: Claim, period: StorePeriod): Claim => ({
   ...claim,
   transaction: period.transaction,
@@ -39,7 +39,7 @@ const asConfirmed = (claim: Claim, period: StorePeriod): Claim => ({
   autoRenewing: period.autoRenewing,
 })
 
-/** null: the transaction stands in another lineage, which is not the one that was asked about. */
+/** Null: the transaction is recorded in another lineage than the claimed one. */
 async function writeConfirmed(
   tx: Tx,
   environment: Environment,
@@ -54,19 +54,20 @@ async function writeConfirmed(
   return known.lineage === lineage.id ? { id: known.id, before: await confirmPurchase(tx, environment, known.id, period) } : null
 }
 
-/** The events that the written facts say by themselves, beside those that follow from them. */
-function said(purchases: PurchaseRow[], written: Written[], now: string) {
+/** The events of the facts that were written. The events of the lifecycle follow from all facts (`refold`). */
+function factEvents(purchases: PurchaseRow[], written: Written[], now: string) {
   return written.flatMap(({ id, before }) => {
     const after = purchases.find(purchase => String(purchase.id) === id)
-    if (before) return changed(before, after, now)
-    return after ? [...canceled(purchases, id), ...changed({ ...after, ...FACTLESS }, after, now)] : []
+    if (before) return updateEvents(before, after, now)
+    return after ? [...newPurchaseEvents(purchases, id), ...updateEvents({ ...after, ...NO_FACTS }, after, now)] : []
   })
 }
 
 /**
- * Records a purchase on the store's word, or else the caller's, with all that follows from it. Throws in this order: `invalid_data`,
- * `invalid_product_id` or `product_not_in_project`; `not_found` for the user; `already_exists` when the user has the transaction;
- * `conflict` when it is another user's and the transfer policy keeps it there; `purchase_fraud` or `network_error` by the evidence.
+ * Records a purchase as the store confirms it, or as the caller states it when no confirmation is required; then updates everything that
+ * is derived from it. Throws in this order: `invalid_data`, `invalid_product_id` or `product_not_in_project`; `not_found` for the user;
+ * `already_exists` when the user has the transaction; `conflict` when another user has it and the transfer policy is `keep`;
+ * `purchase_fraud` or `network_error` by the evidence.
  */
 export async function createPurchase(
   tx: Tx,
@@ -77,26 +78,26 @@ export async function createPurchase(
 ): Promise<PurchaseRow> {
   const claim = await validatePurchase(tx, environment, input)
   await requireUser(tx, environment, user)
-  // Nothing here can check the signature, so nobody confirms what it says.
+  // The signature cannot be verified here, so the transaction is not confirmed.
   if (claim === null) throw new Refusal('purchase_fraud', 'the signed transaction is not confirmed by a known certificate of the store')
-  const { lineage, known } = await locate(tx, environment, claim)
+  const { lineage, known } = await lockClaimedLineage(tx, environment, claim)
   if (known && (known.user_id === user || (await hasShare(tx, environment, lineage.id, user))))
     throw alreadyExists('the transaction is recorded already')
-  const { owner, former, by } = await validateLineage(tx, environment, lineage, user)
-  const periods = admit(evidence)
-  const told = await postedFor(tx, environment, claim)
-  const parties = [owner, ...(former === null ? [] : [former])]
-  // The asking one too, whose facts a shared lineage does not change: an erasure would leave the share behind.
-  await lockUsers(tx, environment, [user, ...parties], told)
+  const { owner, former, by } = await resolveOwner(tx, environment, lineage, user)
+  const periods = acceptedPeriods(evidence)
+  const posted = await postedUsersOf(tx, environment, claim)
+  const owners = [owner, ...(former === null ? [] : [former])]
+  // Lock the claiming user too, even if a share changes no facts of this user: a concurrent erasure would otherwise miss the share.
+  await lockUsers(tx, environment, [user, ...owners], posted)
   await claimLineage(tx, environment, lineage, user, by)
   const written: Written[] = []
   for (const period of periods ?? []) {
-    const one = await writeConfirmed(tx, environment, claim, lineage, owner, period)
-    if (one) written.push(one)
+    const recorded = await writeConfirmed(tx, environment, claim, lineage, owner, period)
+    if (recorded) written.push(recorded)
   }
   if (periods === null && !known) written.push({ id: await insertPurchase(tx, environment, claim, lineage, owner, null), before: null })
   await noteSeen(tx, environment, owner, { platform: TARGET_PLATFORM[claim.platform], country: claim.country, at: claim.purchasedAt })
   const now = await nowOf(tx, environment)
-  await refold(tx, environment, [...new Set([...parties, ...told])].sort(), purchases => said(purchases, written, now))
+  await refold(tx, environment, [...new Set([...owners, ...posted])].sort(), purchases => factEvents(purchases, written, now))
   return getPurchase(tx, environment, user, known?.id ?? written[0]!.id)
 }

@@ -8,7 +8,7 @@ type Derived = { id: number; access_until: string; run_started_at: string | null
 
 const iso = (ms: number) => (Number.isFinite(ms) ? new Date(ms).toISOString() : 'infinity')
 
-function ofLineage(purchases: PurchaseRow[]): Derived[] {
+function deriveLineage(purchases: PurchaseRow[]): Derived[] {
   const oneTime = purchases.filter(({ is_subscription }) => !is_subscription)
   const links = chain<RecordedPeriod>(purchases.filter(({ is_subscription }) => is_subscription).map(periodOf))
   return [
@@ -27,9 +27,9 @@ function ofLineage(purchases: PurchaseRow[]): Derived[] {
   ]
 }
 
-/** What follows from the facts for each purchase: its part in access, its run, whether it is the last; and which events it has emitted. */
-export async function derive(tx: Tx, purchases: PurchaseRow[], emissions: Emission[]): Promise<void> {
-  const all = [...Map.groupBy(purchases, ({ lineage }) => lineage).values()].flatMap(ofLineage)
+/** Writes the derived columns of each purchase: the end of its access, the start of its run, whether it is the last; and its emitted events. */
+export async function storeDerived(tx: Tx, purchases: PurchaseRow[], emissions: Emission[]): Promise<void> {
+  const all = [...Map.groupBy(purchases, ({ lineage }) => lineage).values()].flatMap(deriveLineage)
   if (all.length === 0) return
   const emitted = (id: number) => `{${emissions.flatMap(e => (e.purchase.id === id && e.once ? [e.once] : [])).join(',')}}`
   await tx.query({

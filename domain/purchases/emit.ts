@@ -11,8 +11,8 @@ import { type PurchaseRow, shownProduct, TARGET_PLATFORM } from '../subscription
 import { micros } from '../time/instant.ts'
 
 /**
- * A catalogue event of a purchase. `once`: its name among the purchase's events that are emitted at most once; the others (auto-renew
- * switched off, billing retry, refund) come with each change of the fact. `amount`: the value, without sign.
+ * A catalogue event of a purchase. `once`: a key among the events that a purchase emits at most once. The other events (auto-renew
+ * switched off, billing retry, refund) are emitted with each change of the fact. `amount`: the value, without sign.
  */
 export type Emission = {
   purchase: PurchaseRow
@@ -21,18 +21,18 @@ export type Emission = {
   once?: 'begin' | 'changed' | 'still_active' | 'expired'
   amount?: string
   oldProduct?: string
-  /** Begins after 365 paid days of its subscription. */
+  /** Whether the purchase begins after 365 paid days of its subscription. */
   loyal?: boolean
 }
 
-/** No caller can send an event id with this character: what the service emits has names of its own. */
-const OWN = '~'
+/** First character of the service's event ids. Callers cannot send it, so the ids never collide with theirs. */
+const OWN_PREFIX = '~'
 
 function itemOf({ purchase: p, slug, at, once, amount, oldProduct }: Emission): EventInput {
   const original = p.original_transaction_id ?? p.subscription_id ?? p.purchase_token
   const transaction = p.transaction_id ?? p.order_id
   return {
-    event_id: `${OWN}${p.id}:${once ?? orderedId(slug)}`,
+    event_id: `${OWN_PREFIX}${p.id}:${once ?? orderedId(slug)}`,
     event_name: slug,
     customer_uid: p.user_id!,
     happened_at: at,
@@ -52,7 +52,7 @@ function itemOf({ purchase: p, slug, at, once, amount, oldProduct }: Emission): 
   }
 }
 
-/** The amounts at the rate of the day of the purchase, refunds too: so a full refund cancels exactly. */
+/** All amounts have the rate of the day of the purchase. A refund has it too, so a full refund equals the payment exactly. */
 function moneyOf({ purchase, slug, amount, loyal }: Emission): Entry['money'] {
   if (amount === undefined) return { price: null, currency: null, proceeds: null, priceUsd: null, proceedsUsd: null }
   const type = eventType(slug)
@@ -76,23 +76,23 @@ function entryOf(environment: Environment, emission: Emission): Entry {
   return { ...toEntry(environment, known), money: moneyOf(emission), purchase: emission.purchase.id }
 }
 
-/** Of one instant: what begins comes first, what the change of a fact says next, the end that follows from it last. */
+/** Order of events at the same instant: begins first, then changes of facts, then the ends that follow from them. */
 const RANK = { begin: 0, changed: 1, still_active: 3, expired: 4 }
 const rank = ({ once }: Emission) => (once ? RANK[once] : 2)
 
 /**
- * Appends the events to the log, in the order in which they happened; the last statement of its transaction. A beginning that was
- * posted before, with the same (platform, transaction id), is told already: it is left out.
+ * Appends the events to the log, in the order of their times. This is the last statement of its transaction. An event is left out when a
+ * posted event has the same (platform, transaction id).
  */
 export async function emit(tx: Tx, environment: Environment, emissions: Emission[]): Promise<void> {
   if (emissions.length === 0) return
   const sorted = [...emissions].sort((a, b) => (a.at === b.at ? rank(a) - rank(b) : a.at < b.at ? -1 : 1))
   const entries = sorted.map(emission => entryOf(environment, emission))
-  const told = await findTransactions(
+  const posted = await findTransactions(
     tx,
     environment,
     entries.flatMap(({ transactionKey }) => transactionKey ?? []),
   )
-  const fresh = entries.filter(({ transactionKey }) => transactionKey === null || !told.has(transactionKey))
+  const fresh = entries.filter(({ transactionKey }) => transactionKey === null || !posted.has(transactionKey))
   if (fresh.length > 0) await appendEntries(tx, environment, fresh, true)
 }

@@ -1,5 +1,4 @@
-import type { Link } from '../subscriptions/chain.ts'
-import { runsOf } from '../subscriptions/chain.ts'
+import { type Link, runsOf } from '../subscriptions/chain.ts'
 import type { KnownPeriod, Subscription } from '../subscriptions/lineages.ts'
 import { passingOf } from '../subscriptions/passing.ts'
 import { DAY_MS } from '../subscriptions/period.ts'
@@ -11,7 +10,7 @@ type Run = Link<KnownPeriod>[]
 const LOYAL_MS = 365 * DAY_MS
 const iso = (ms: number) => `${new Date(ms).toISOString().slice(0, 19)}Z`
 
-/** How a period begins: a trial; the first paid one after a trial of the run, or without; a further one. */
+/** The event with which a period of the run begins. */
 function beginning(run: Run, i: number): string {
   if (run[i]!.period.trial) return 'trial_started'
   const before = run.slice(0, i)
@@ -19,7 +18,7 @@ function beginning(run: Run, i: number): string {
   return before.some(({ period }) => period.trial) ? 'trial_converted' : 'subscription_started'
 }
 
-/** Paid time of the subscription before each of its periods, ms. */
+/** The paid time of the subscription before each of its purchases, in ms. */
 function paidBefore(links: Run): Map<PurchaseRow, number> {
   const sums = new Map<PurchaseRow, number>()
   let sum = 0
@@ -53,21 +52,21 @@ function productChanges({ links }: Subscription): Emission[] {
   })
 }
 
-const passed = ({ links }: Subscription, now: number): Emission[] =>
+const timedEvents = ({ links }: Subscription, now: number): Emission[] =>
   passingOf(links).flatMap(({ slug, period: { purchase }, due, at }): Emission[] => {
     if (!purchase || due > now) return []
     return [{ purchase, slug, at: iso(at ?? now), once: slug === 'trial_still_active' ? 'still_active' : 'expired' }]
   })
 
-/** The once-only events that the user's purchases have earned by `now` (ms) and that are not in the log. */
-export function earned(purchases: PurchaseRow[], subscriptions: Subscription[], now: number): Emission[] {
+/** The events that a purchase emits at most once, that are due by `now` (ms) and that are not emitted yet. */
+export function lifecycleEvents(purchases: PurchaseRow[], subscriptions: Subscription[], now: number): Emission[] {
   const oneTime: Emission[] = purchases
     .filter(purchase => !purchase.is_subscription && !purchase.is_family_shared)
     .map(purchase => ({ purchase, slug: 'in_app_purchase', at: purchase.purchased_at, once: 'begin' as const, amount: purchase.amount }))
   const recurring = subscriptions.flatMap(subscription => [
     ...beginnings(subscription),
     ...productChanges(subscription),
-    ...passed(subscription, now),
+    ...timedEvents(subscription, now),
   ])
   return [...oneTime, ...recurring].filter(({ purchase, once }) => once === undefined || !purchase.emitted.includes(once))
 }

@@ -6,7 +6,7 @@ import type { Store } from '../subscriptions/purchase.ts'
 
 export type Lineage = { id: number; user_id: string | null }
 
-/** The lineage's row, locked, made if need be: whoever records or moves its transactions holds it. */
+/** Locks the lineage's row; inserts the row first if it is missing. Recording and transferring transactions of a lineage require this lock. */
 export async function lockLineage(tx: Tx, environment: Environment, platform: Store, name: string): Promise<Lineage> {
   for (;;) {
     const { rows } = await tx.query<Lineage>({
@@ -15,9 +15,9 @@ export async function lockLineage(tx: Tx, environment: Environment, platform: St
       values: [environment, platform, name],
     })
     if (rows[0]) return rows[0]
-    // Nothing is made where a concurrent writer has made it; and what was found may be erased before it is locked.
+    // A concurrent writer may insert the row first, and an erasure may delete the found row before it is locked. The loop covers both.
     await tx.query({
-      name: 'make-lineage',
+      name: 'insert-lineage',
       text: `insert into lineages (environment, platform, lineage) values ($1, $2, $3)
              on conflict (environment, platform, md5(lineage)) do nothing`,
       values: [environment, platform, name],
@@ -33,11 +33,11 @@ async function transferPolicy(tx: Tx, environment: Environment): Promise<Transfe
   return rows[0]!.policy
 }
 
-/** Whose the lineage is once somebody has asked for it, and what makes it so; `former` loses it. */
-export type Claimed = { owner: string; former: string | null; by: 'owning' | 'share' | 'transfer' }
+/** The owner of a lineage after a claim, and the action that this needs. `former` loses the lineage. */
+type Ownership = { owner: string; former: string | null; by: 'owning' | 'share' | 'transfer' }
 
-/** What the project's transfer policy says to `user`, who asks for the lineage. Throws `conflict` under `keep`. */
-export async function validateLineage(tx: Tx, environment: Environment, { user_id: owner }: Lineage, user: string): Promise<Claimed> {
+/** Applies the project's transfer policy to the claim of `user`. Throws `conflict` when another user owns the lineage and the policy is `keep`. */
+export async function resolveOwner(tx: Tx, environment: Environment, { user_id: owner }: Lineage, user: string): Promise<Ownership> {
   if (owner === user) return { owner, former: null, by: 'owning' }
   if (owner === null) return { owner: user, former: null, by: 'transfer' }
   const policy = await transferPolicy(tx, environment)
@@ -53,8 +53,8 @@ export async function validateLineage(tx: Tx, environment: Environment, { user_i
   }
 }
 
-/** Makes it so. The lineage is locked, and after it everybody whom it concerns: nobody of them can be erased meanwhile. */
-export async function claimLineage(tx: Tx, environment: Environment, { id }: Lineage, user: string, by: Claimed['by']): Promise<void> {
+/** Writes the result of `resolveOwner`. The caller has locked the lineage and then all users concerned, so none of them can be erased meanwhile. */
+export async function claimLineage(tx: Tx, environment: Environment, { id }: Lineage, user: string, by: Ownership['by']): Promise<void> {
   switch (by) {
     case 'owning':
       return
@@ -84,7 +84,7 @@ export async function hasShare(tx: Tx, environment: Environment, lineage: number
   return rowCount === 1
 }
 
-/** Locks the lineage of a recorded purchase; undefined when it was erased meanwhile. */
+/** Locks the lineage of a recorded purchase. Undefined when the lineage was erased meanwhile. */
 export async function lockLineageOf(tx: Tx, lineage: number): Promise<Lineage | undefined> {
   const { rows } = await tx.query<Lineage>({
     name: 'lock-lineage-of',

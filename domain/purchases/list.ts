@@ -3,15 +3,15 @@ import type { Environment } from '../environment.ts'
 import { notFound } from '../refusal.ts'
 import { PURCHASE_COLUMNS, type PurchaseRow, type Store } from '../subscriptions/purchase.ts'
 
-/** Purchases that user `$2` sees in environment `$1`: their own, and those of lineages that are shared with them. */
-export const VISIBLE = `(
+/** SQL: the purchases that user `$2` sees in environment `$1`: the user's own, and those of lineages shared with the user. */
+export const VISIBLE_PURCHASES = `(
   select * from purchases where environment = $1 and user_id = $2
   union all
   select s.* from lineage_shares h join purchases s on s.lineage = h.lineage where h.environment = $1 and h.user_id = $2)`
 
 const MAX_ID = 2n ** 63n - 1n
 
-/** One purchase that the user sees. Throws `not_found` for an unknown user or purchase. */
+/** A purchase that the user sees. Throws `not_found` for an unknown user or purchase. */
 export async function getPurchase(db: Db, environment: Environment, user: string, id: string): Promise<PurchaseRow> {
   if (BigInt(id) > MAX_ID) throw notFound('purchase')
   const { rows } = await db.query<PurchaseRow>({
@@ -25,7 +25,7 @@ export async function getPurchase(db: Db, environment: Environment, user: string
   return rows[0]
 }
 
-/** A user's purchases, latest first; one row more than `limit`. `restarted`: the cursor names none of them. */
+/** A user's purchases, latest first. Returns `limit` + 1 rows when more rows follow. `restarted`: the cursor names no purchase of the user. */
 export async function listPurchases(
   db: Db,
   environment: Environment,
@@ -36,7 +36,7 @@ export async function listPurchases(
   const first = await db.query<{ at: string | null; id: string | null }>({
     name: 'purchases-cursor',
     text: `select c.purchased_at::text as at, c.id::text as id from users u
-           left join lateral (select p.purchased_at, p.id from ${VISIBLE} p where p.id = $3) c on true
+           left join lateral (select p.purchased_at, p.id from ${VISIBLE_PURCHASES} p where p.id = $3) c on true
            where u.environment = $1 and u.id = $2`,
     values: [environment, user, cursor],
   })
@@ -45,7 +45,7 @@ export async function listPurchases(
   const { rows } = await db.query<PurchaseRow>({
     name: 'list-purchases',
     text: `select ${PURCHASE_COLUMNS} from (
-             select * from ${VISIBLE} v
+             select * from ${VISIBLE_PURCHASES} v
              where ($3::timestamptz is null or (v.purchased_at, v.id) < ($3, $4::bigint)) and (cardinality($5::text[]) = 0 or v.platform = any($5))
              order by v.purchased_at desc, v.id desc limit $6) p
            join lineages l on l.id = p.lineage order by p.purchased_at desc, p.id desc`,

@@ -5,7 +5,7 @@ import type { Lineage } from './lineage.ts'
 import type { Claim } from './validate.ts'
 import type { StorePeriod } from './verification.ts'
 
-/** `confirmed`: the store's word, which makes the purchase verified. */
+/** Inserts the purchase and returns its id. `confirmed`: the period as the store reports it; the purchase is then verified. */
 export async function insertPurchase(
   tx: Tx,
   environment: Environment,
@@ -58,13 +58,18 @@ export async function insertPurchase(
   return rows[0]!.id
 }
 
-/** Puts the store's word in the place of what was recorded; gives the row as it was. */
-export async function confirmPurchase(tx: Tx, environment: Environment, id: string, period: StorePeriod): Promise<PurchaseRow> {
+/** Locks a purchase of the environment. Undefined when there is none with the id. */
+export async function lockPurchase(tx: Tx, environment: Environment, id: string): Promise<PurchaseRow | undefined> {
   const { rows } = await tx.query<PurchaseRow>(
     `select ${PURCHASE_COLUMNS} from purchases p join lineages l on l.id = p.lineage where p.environment = $1 and p.id = $2 for no key update of p`,
     [environment, id],
   )
-  const before = rows[0]!
+  return rows[0]
+}
+
+/** Overwrites the purchase with the period that the store reports. Returns the row as it was before. */
+export async function confirmPurchase(tx: Tx, environment: Environment, id: string, period: StorePeriod): Promise<PurchaseRow> {
+  const before = (await lockPurchase(tx, environment, id))!
   await tx.query({
     name: 'confirm-purchase',
     text: `update purchases set currency = $2, price = $3::text, amount = $3::text::numeric, purchased_at = $4, expires_at = $5, period_type = $6,

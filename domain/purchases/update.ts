@@ -3,15 +3,16 @@ import { type Environment, now as nowOf } from '../environment.ts'
 import { compareAmounts } from '../events/money.ts'
 import { conflict, type Detail, invalidField, invalidFields, notFound } from '../refusal.ts'
 import { STILL_ACTIVE_MS } from '../subscriptions/passing.ts'
-import { PURCHASE_COLUMNS, type PurchaseRow } from '../subscriptions/purchase.ts'
+import type { PurchaseRow } from '../subscriptions/purchase.ts'
 import { lockUsers, requireUser } from '../users/user.ts'
-import { changed } from './changes.ts'
+import { updateEvents } from './changes.ts'
 import { lockLineageOf } from './lineage.ts'
 import { getPurchase } from './list.ts'
+import { lockPurchase } from './record.ts'
 import { refold } from './refold.ts'
-import { wholeSecond } from './validate.ts'
+import { FUTURE_MS, wholeSecond } from './validate.ts'
 
-export type PurchaseChange = {
+type PurchaseChange = {
   is_auto_renewing?: boolean
   expires_at?: string
   billing_retry_at?: string | null
@@ -20,16 +21,15 @@ export type PurchaseChange = {
   refunded_amount?: string | null
 }
 
-const FUTURE_MS = 5 * 60_000
-const time = (value: string | null | undefined) => (value == null ? value : wholeSecond(value))
+const givenTime = (value: string | null | undefined) => (value == null ? value : wholeSecond(value))
 
-/** Whether auto-renew was off when a trial was two days old: what did not happen then does not happen later, when it is on again. */
+/** Whether auto-renew was off when the trial was two days old. The event of that day is then not emitted when auto-renew is on again. */
 function missedStillActive(row: PurchaseRow, now: string): boolean {
   const due = Date.parse(row.purchased_at) + STILL_ACTIVE_MS
   return row.auto_renew_off_at !== null && Date.parse(row.auto_renew_off_at) <= due && due <= Date.parse(now)
 }
 
-/** The facts as they would be; whatever takes something back takes what hangs on it along. */
+/** The facts with the change applied. Removing a fact removes the facts that depend on it. */
 function merge(row: PurchaseRow, change: PurchaseChange, now: string): PurchaseRow {
   const merged = { ...row }
   if (change.is_auto_renewing !== undefined && change.is_auto_renewing !== row.auto_renewing) {
@@ -38,20 +38,20 @@ function merge(row: PurchaseRow, change: PurchaseChange, now: string): PurchaseR
     if (change.is_auto_renewing && missedStillActive(row, now)) merged.emitted = [...row.emitted, 'still_active']
   }
   if (change.expires_at !== undefined) merged.expires_at = wholeSecond(change.expires_at)
-  if (change.billing_retry_at !== undefined) merged.billing_retry_at = time(change.billing_retry_at)!
-  if (change.grace_period_expires_at !== undefined) merged.grace_period_expires_at = time(change.grace_period_expires_at)!
+  if (change.billing_retry_at !== undefined) merged.billing_retry_at = givenTime(change.billing_retry_at)!
+  if (change.grace_period_expires_at !== undefined) merged.grace_period_expires_at = givenTime(change.grace_period_expires_at)!
   else if (change.billing_retry_at === null) merged.grace_period_expires_at = null
-  if (change.refunded_at !== undefined) merged.refunded_at = time(change.refunded_at)!
+  if (change.refunded_at !== undefined) merged.refunded_at = givenTime(change.refunded_at)!
   if (change.refunded_amount !== undefined) merged.refunded_amount = change.refunded_amount
   else if (change.refunded_at === null) merged.refunded_amount = null
   if (merged.refunded_at !== null && merged.refunded_amount === null) merged.refunded_amount = row.price
-  // The same amount in another notation is no change.
+  // The same amount in another notation is not a change.
   if (merged.refunded_amount !== null && row.refunded_amount !== null && compareAmounts(merged.refunded_amount, row.refunded_amount) === 0)
     merged.refunded_amount = row.refunded_amount
   return merged
 }
 
-function judge(row: PurchaseRow, merged: PurchaseRow, change: PurchaseChange, now: string): void {
+function validateFacts(row: PurchaseRow, merged: PurchaseRow, change: PurchaseChange, now: string): void {
   const faults: Detail[] = []
   const fault = (field: keyof PurchaseChange, message: string) => faults.push({ field, message })
   if (change.expires_at !== undefined) {
@@ -77,12 +77,12 @@ function judge(row: PurchaseRow, merged: PurchaseRow, change: PurchaseChange, no
   if (faults.length > 0) throw invalidFields(faults)
 }
 
-/** Auto-renew and billing retry are matters of the subscription's last period. */
+/** Only the last period of a subscription has auto-renew and billing retry. */
 function validateState(row: PurchaseRow, change: PurchaseChange): void {
   const isLast = row.is_subscription && row.is_last
-  if (change.is_auto_renewing !== undefined && !isLast) throw conflict('is_auto_renewing belongs to the last period of a subscription')
+  if (change.is_auto_renewing !== undefined && !isLast) throw conflict('only the last period of a subscription has is_auto_renewing')
   if ((change.billing_retry_at !== undefined || change.grace_period_expires_at !== undefined) && !isLast)
-    throw conflict('billing retry belongs to the last period of a subscription')
+    throw conflict('only the last period of a subscription has billing retry')
 }
 
 const FACTS = [
@@ -96,7 +96,7 @@ const FACTS = [
   'emitted',
 ] as const
 
-async function write(tx: Tx, row: PurchaseRow): Promise<void> {
+async function writeFacts(tx: Tx, row: PurchaseRow): Promise<void> {
   await tx.query({
     name: 'update-purchase',
     text: `update purchases set ${FACTS.map((name, i) => `${name} = $${i + 2}`).join(', ')} where id = $1`,
@@ -105,8 +105,8 @@ async function write(tx: Tx, row: PurchaseRow): Promise<void> {
 }
 
 /**
- * States what happened to a purchase whose store is not connected. Throws `not_found`; `invalid_data`; `conflict` for a verified
- * purchase, another user's shared one, or a fact that belongs to a subscription's last period alone. `before`: as it was.
+ * Changes the facts of a purchase whose store is not connected. Throws `not_found`; `invalid_data`; `conflict` for a verified purchase, for
+ * a purchase that another user shares, or for a fact that only the last period of a subscription has. `before`: the row before the change.
  */
 export async function updatePurchase(
   tx: Tx,
@@ -120,25 +120,21 @@ export async function updatePurchase(
   const locked = await lockLineageOf(tx, lineage)
   if (!locked) throw notFound('purchase')
   if (locked.user_id !== null) await lockUsers(tx, environment, [locked.user_id])
-  const { rows } = await tx.query<PurchaseRow>(
-    `select ${PURCHASE_COLUMNS} from purchases p join lineages l on l.id = p.lineage where p.environment = $1 and p.id = $2 for no key update of p`,
-    [environment, id],
-  )
-  const before = rows[0]
+  const before = await lockPurchase(tx, environment, id)
   if (!before) throw notFound('purchase')
   const now = await nowOf(tx, environment)
   if (!before.is_subscription && (change.is_auto_renewing === true || change.billing_retry_at || change.grace_period_expires_at))
     throw conflict('a one-time purchase has no auto-renew and no billing retry')
   const merged = merge(before, change, now)
-  judge(before, merged, change, now)
+  validateFacts(before, merged, change, now)
   if (before.user_id !== user) throw conflict('the purchase is shared by another user')
-  if (before.verified_at !== null) throw conflict('the purchase is verified: the word of the store counts')
+  if (before.verified_at !== null) throw conflict('the purchase is verified: only the store changes it')
   validateState(before, change)
   if (FACTS.every(name => merged[name] === before[name])) return { before, after: before }
   if (merged.refunded_at === null && merged.refunded_amount !== null) throw invalidField('refunded_amount', 'needs refunded_at')
-  await write(tx, merged)
+  await writeFacts(tx, merged)
   await refold(tx, environment, [user], purchases =>
-    changed(
+    updateEvents(
       before,
       purchases.find(purchase => purchase.id === before.id),
       now,

@@ -2,9 +2,10 @@ import type { Tx } from '../../store/connect.ts'
 import type { Environment } from '../environment.ts'
 import { compareAmounts, isCurrency } from '../events/money.ts'
 import { type Detail, invalidField, invalidFields, Refusal } from '../refusal.ts'
+import { LAST_MS } from '../subscriptions/period.ts'
 import { type PurchaseInput, type StoreClaim, storeClaim } from './claim.ts'
 
-/** What will be recorded, every default filled in; times as whole seconds. */
+/** A purchase to record, with all defaults filled in. Times are whole seconds. */
 export type Claim = StoreClaim & {
   isSubscription: boolean
   currency: string
@@ -19,16 +20,16 @@ export type Claim = StoreClaim & {
 }
 
 const PRODUCT_ID = /^[a-zA-Z0-9._:\- ]{1,255}$/
-/** A purchase may lie this far ahead: clocks of servers differ. */
-const FUTURE_MS = 5 * 60_000
+/** A time may lie this far in the future, because the clocks of servers differ. */
+export const FUTURE_MS = 5 * 60_000
 
 export const wholeSecond = (time: string): string => `${new Date(Math.floor(Date.parse(time) / 1000) * 1000).toISOString().slice(0, 19)}Z`
 
-type Linked = { id: string; type: string | null; duration: string | null; now: string; end: string | null }
+type LinkedProduct = { id: string | null; type: string | null; duration: string | null; now: string; end: string | null }
 
-/** The product that links the store's, and where its duration leads to from `from` (calendar, UTC). */
-async function findProduct(tx: Tx, environment: Environment, claim: StoreClaim, from: string): Promise<Linked & { id: string | null }> {
-  const { rows } = await tx.query<Linked>({
+/** The product that links the store's product. `end` is `from` plus the duration of the product (calendar, UTC). */
+async function findProduct(tx: Tx, environment: Environment, claim: StoreClaim, from: string): Promise<LinkedProduct> {
+  const { rows } = await tx.query<LinkedProduct>({
     name: 'find-linked-product',
     text: `select p.id, p.type, p.duration, n.now,
              ((($5::timestamptz at time zone 'UTC') + p.duration::interval) at time zone 'UTC') as end
@@ -39,8 +40,8 @@ async function findProduct(tx: Tx, environment: Environment, claim: StoreClaim, 
   return rows[0]!
 }
 
-/** The three fields that only a signed transaction may leave out. */
-function required(input: PurchaseInput): { currency: string; price: string; purchased_at: string } {
+/** The three fields that are required unless the transaction is signed. */
+function requireFields(input: PurchaseInput): { currency: string; price: string; purchased_at: string } {
   const missing: Detail[] = (['currency', 'price', 'purchased_at'] as const).flatMap(field =>
     input[field] === undefined ? [{ field, message: 'is required' }] : [],
   )
@@ -48,7 +49,7 @@ function required(input: PurchaseInput): { currency: string; price: string; purc
   return { currency: input.currency!.toUpperCase(), price: input.price!, purchased_at: wholeSecond(input.purchased_at!) }
 }
 
-const isRecurring = ({ type, duration }: Linked): boolean =>
+const isRecurring = ({ type, duration }: LinkedProduct): boolean =>
   type === null ? duration !== null : type === 'subscription' || type === 'subscription_with_promo'
 
 function validateOneTime(input: PurchaseInput): Detail[] {
@@ -64,15 +65,15 @@ function validatePeriod(input: PurchaseInput, purchasedAt: string, expiresAt: st
   if (expiresAt === null) faults.push({ field: 'expires_at', message: 'is required: the product has no duration' })
   else if (Date.parse(expiresAt) <= Date.parse(purchasedAt))
     faults.push({ field: 'expires_at', message: 'must be later than purchased_at' })
-  else if (Date.parse(expiresAt) > Date.parse('9999-12-31T23:59:59Z')) faults.push({ field: 'expires_at', message: 'lies too far ahead' })
+  else if (Date.parse(expiresAt) > LAST_MS) faults.push({ field: 'expires_at', message: 'lies too far ahead' })
   if (!input.is_family_shared && input.period_type !== undefined && (input.period_type === 'trial') !== isFree)
     faults.push({ field: 'period_type', message: isFree ? 'must be trial when price is 0' : 'can be trial only when price is 0' })
   return faults
 }
 
 /**
- * A purchase as it would be recorded on the caller's word. Throws `invalid_data` for its shape, then `invalid_product_id`,
- * `product_not_in_project`, or `invalid_data` when store and product disagree about what was sold. null: a signed transaction.
+ * The purchase to record, as the caller states it; null for a signed transaction. Throws `invalid_data` for its shape, then
+ * `invalid_product_id`, `product_not_in_project`, or `invalid_data` when the store's data and the product have different types.
  */
 export async function validatePurchase(tx: Tx, environment: Environment, input: PurchaseInput): Promise<Claim | null> {
   const store = storeClaim(input)
@@ -80,13 +81,13 @@ export async function validatePurchase(tx: Tx, environment: Environment, input: 
     if (input.currency !== undefined && !isCurrency(input.currency.toUpperCase())) throw invalidField('currency', 'is no ISO 4217 code')
     return null
   }
-  const { currency, price, purchased_at: purchasedAt } = required(input)
+  const { currency, price, purchased_at: purchasedAt } = requireFields(input)
   if (!isCurrency(currency)) throw invalidField('currency', 'is no ISO 4217 code')
   const product = await findProduct(tx, environment, store, purchasedAt)
   if (Date.parse(purchasedAt) > Date.parse(product.now) + FUTURE_MS)
     throw invalidField('purchased_at', 'lies more than 5 minutes in the future')
   if (!PRODUCT_ID.test(store.product))
-    throw new Refusal('invalid_product_id', `${store.field} is no product id`, [{ field: store.field, message: 'is malformed' }])
+    throw new Refusal('invalid_product_id', `${store.field} is not a product id`, [{ field: store.field, message: 'is malformed' }])
   if (product.id === null)
     throw new Refusal('product_not_in_project', `no product links ${store.field}`, [
       { field: store.field, message: 'is linked by no product' },
@@ -95,7 +96,7 @@ export async function validatePurchase(tx: Tx, environment: Environment, input: 
   if (store.isSubscription !== null && store.isSubscription !== recurring)
     throw invalidField(
       store.field,
-      recurring ? 'is a subscription, sold here as one-time' : 'is a one-time product, sold here as a subscription',
+      recurring ? 'is a subscription, but the purchase is one-time' : 'is a one-time product, but the purchase is a subscription',
     )
   const isFree = compareAmounts(price, '0') === 0
   const given = input.expires_at === undefined ? undefined : wholeSecond(input.expires_at)

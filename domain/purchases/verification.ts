@@ -6,10 +6,10 @@ import { findStoreConfig, isConnected, openStoreSecret, type StoreConfig } from 
 import type { Store } from '../subscriptions/purchase.ts'
 import type { StoreClaim } from './claim.ts'
 
-/** Whose word suffices for a purchase that no store confirms: nobody's, the Secret Key's (and anybody's in the sandbox), anybody's. */
+/** Which callers may record a purchase that no store confirms: none; those with the Secret Key (in the sandbox all); all. */
 export type UnverifiedPurchases = 'none' | 'secret' | 'all'
 
-/** A period or charge as the store knows it; times in whole seconds, UTC. */
+/** A period or charge as the store reports it. Times are whole seconds, UTC. */
 export type StorePeriod = {
   transaction: string | null
   order: string | null
@@ -29,10 +29,10 @@ export type StorePeriod = {
   refundedAmount: string | null
 }
 
-/** What a store answers. `periods`: the claimed one first, then whatever else it reports for the lineage. */
-export type Verdict = { is: 'confirmed'; periods: [StorePeriod, ...StorePeriod[]] } | { is: 'unknown' }
+/** The result of asking a store. `periods`: the claimed one first, then all others that the store reports for the lineage. */
+export type VerificationResult = { is: 'confirmed'; periods: [StorePeriod, ...StorePeriod[]] } | { is: 'unknown' }
 
-export type Inquiry = {
+type Inquiry = {
   claim: StoreClaim
   environment: EnvironmentKind
   config: StoreConfig
@@ -40,19 +40,22 @@ export type Inquiry = {
   signal: AbortSignal
 }
 
-/** Asks one store about a purchase. Throws when the store fails or gives no answer. */
-export type Verify = (inquiry: Inquiry) => Promise<Verdict>
+/** Asks one store about a purchase. Throws when the store fails or does not answer. */
+type Verify = (inquiry: Inquiry) => Promise<VerificationResult>
 export type Verifiers = Partial<Record<Store, Verify>>
 
-/** What is known about a claimed purchase before it is recorded. */
-export type Evidence = Verdict | { is: 'word' } | { is: 'no_word' } | { is: 'no_answer' } | { is: 'no_verifier' }
+/**
+ * What supports a claim. accepted: no store is connected, and the configuration accepts unconfirmed purchases. unconfirmed: it does not.
+ * no_answer: the store failed or was too slow. no_verifier: this service cannot ask the connected store.
+ */
+export type Evidence = VerificationResult | { is: 'accepted' } | { is: 'unconfirmed' } | { is: 'no_answer' } | { is: 'no_verifier' }
 
 const CONFIGURATION = { app_store: 'apple', play_store: 'google', stripe: 'stripe', paddle: 'paddle' } as const
-const LIMIT_MS = 10_000
+const TIMEOUT_MS = 10_000
 
-export type VerificationDeps = { verifiers: Verifiers; secrets: Secrets; unverifiedPurchases: UnverifiedPurchases }
+type VerificationDeps = { verifiers: Verifiers; secrets: Secrets; unverifiedPurchases: UnverifiedPurchases }
 
-/** Asks the store, if the project has connected it; outside of any transaction. Never throws for what the store does. */
+/** Asks the store, if the project has connected it. Call it outside of a transaction. It does not throw for a failure of the store. */
 export async function gatherEvidence(
   db: Db,
   { verifiers, secrets, unverifiedPurchases }: VerificationDeps,
@@ -60,32 +63,35 @@ export async function gatherEvidence(
   environment: EnvironmentKind,
   claim: StoreClaim | null,
 ): Promise<Evidence> {
-  // Nothing here can check a signature, so nobody confirms what a signed transaction says.
+  // The signature cannot be verified here, so a signed transaction is not confirmed.
   if (claim === null) return { is: 'unknown' }
   const platform = CONFIGURATION[claim.platform]
   const config = await findStoreConfig(db, project, platform)
-  if (config === null || !isConnected(config)) return { is: unverifiedPurchases === 'none' ? 'no_word' : 'word' }
+  if (config === null || !isConnected(config)) return { is: unverifiedPurchases === 'none' ? 'unconfirmed' : 'accepted' }
   const verify = verifiers[claim.platform]
   if (!verify) return { is: 'no_verifier' }
   const secret = (name: string) => openStoreSecret(secrets, project, platform, config, name)
-  return verify({ claim, environment, config, secret, signal: AbortSignal.timeout(LIMIT_MS) }).catch(() => ({ is: 'no_answer' as const }))
+  return verify({ claim, environment, config, secret, signal: AbortSignal.timeout(TIMEOUT_MS) }).catch(() => ({ is: 'no_answer' as const }))
 }
 
-/** The store's periods, or null when the caller's word suffices. Throws `purchase_fraud` or `network_error`. */
-export function admit(evidence: Evidence): StorePeriod[] | null {
+/** The store's periods; null when the claim needs no confirmation. Throws `purchase_fraud`, `network_error` or `not_available`. */
+export function acceptedPeriods(evidence: Evidence): StorePeriod[] | null {
   switch (evidence.is) {
     case 'confirmed':
       return evidence.periods
-    case 'word':
+    case 'accepted':
       return null
     case 'unknown':
       throw new Refusal('purchase_fraud', 'the store does not confirm the purchase')
-    case 'no_word':
+    case 'unconfirmed':
       throw new Refusal('purchase_fraud', 'no store confirms the purchase')
     case 'no_answer':
       throw new Refusal('network_error', 'the store gave no answer')
     case 'no_verifier':
-      throw new Refusal('not_available', 'the store is connected, so it has to confirm the purchase: that is not available yet')
+      throw new Refusal(
+        'not_available',
+        'the connected store must confirm the purchase, but verification with this store is not available yet',
+      )
     default:
       return evidence satisfies never
   }

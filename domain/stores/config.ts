@@ -1,12 +1,12 @@
 import type { Db } from '../../store/connect.ts'
-import type { Secrets } from '../projects/secrets.ts'
+import { openText, type Secrets, sealText } from '../projects/secrets.ts'
 
 export type StorePlatform = 'apple' | 'google' | 'stripe' | 'paddle'
 
 type Parts = { fields: readonly string[]; secrets: readonly string[] }
 const KEYED = { fields: [], secrets: ['api_key', 'webhook_secret'] }
 
-/** What a configuration consists of, in the order in which it is shown. */
+/** The fields and secrets of each store's configuration, in the order of the API's answers. */
 export const PARTS: Record<StorePlatform, Parts> = {
   apple: {
     fields: ['app_id', 'bundle_id', 'connect_key_identifier', 'connect_issuer_id', 'iap_key_identifier', 'iap_issuer_id'],
@@ -19,11 +19,11 @@ export const PARTS: Record<StorePlatform, Parts> = {
 
 const triplet = (prefix: string) => [`${prefix}_key_identifier`, `${prefix}_private_key`, `${prefix}_issuer_id`]
 
-/** Apple's credentials that are good for nothing in part. */
+/** Credentials of Apple that work only together. */
 export const CONNECT_TRIPLET = triplet('connect')
 export const IAP_TRIPLET = triplet('iap')
 
-/** `fields` and `secrets` hold what is stored, no nulls; secrets are sealed, in base64. */
+/** `fields` and `secrets` have only stored values, never null. Secrets are sealed, as text. */
 export type StoreConfig = {
   platform: StorePlatform
   enabled: boolean
@@ -33,7 +33,7 @@ export type StoreConfig = {
 
 export const nothingStored = (platform: StorePlatform): StoreConfig => ({ platform, enabled: false, fields: {}, secrets: {} })
 
-/** Configurations belong to the project; null while nothing was stored. */
+/** The project's configuration of a store; null until something is stored. */
 export async function findStoreConfig(db: Db, project: number, platform: StorePlatform): Promise<StoreConfig | null> {
   const { rows } = await db.query<StoreConfig>({
     name: 'find-store-config',
@@ -43,13 +43,13 @@ export async function findStoreConfig(db: Db, project: number, platform: StorePl
   return rows[0] ?? null
 }
 
-/** What binds a sealed secret to its place. */
-const aboutOf = (project: number, platform: StorePlatform, name: string) => `store:${project}:${platform}:${name}`
+/** Binds a sealed secret to its configuration and name. */
+const sealContext = (project: number, platform: StorePlatform, name: string) => `store:${project}:${platform}:${name}`
 
 export const sealStoreSecret = (secrets: Secrets, project: number, platform: StorePlatform, name: string, plain: string): string =>
-  secrets.seal(plain, aboutOf(project, platform, name)).toString('base64')
+  sealText(secrets, plain, sealContext(project, platform, name))
 
-/** A stored secret in clear; null when it is not stored. */
+/** A stored secret in clear; null when none is stored. */
 export function openStoreSecret(
   secrets: Secrets,
   project: number,
@@ -58,16 +58,16 @@ export function openStoreSecret(
   name: string,
 ): string | null {
   const sealed = config.secrets[name]
-  return sealed === undefined ? null : secrets.open(Buffer.from(sealed, 'base64'), aboutOf(project, platform, name))
+  return sealed === undefined ? null : openText(secrets, sealed, sealContext(project, platform, name))
 }
 
-const NEEDED: Record<StorePlatform, string[]> = {
+const REQUIRED: Record<StorePlatform, string[]> = {
   apple: ['bundle_id', ...IAP_TRIPLET],
   google: ['package_name', 'service_account_key'],
   stripe: ['api_key'],
   paddle: ['api_key'],
 }
 
-/** Whether purchases can be verified with the store. */
+/** Whether the configuration is complete enough to ask the store about purchases. */
 export const isConnected = ({ platform, enabled, fields, secrets }: StoreConfig): boolean =>
-  enabled && NEEDED[platform].every(name => name in fields || name in secrets)
+  enabled && REQUIRED[platform].every(name => name in fields || name in secrets)

@@ -7,8 +7,8 @@ type Owner = { secrets: Secrets; project: number; platform: StorePlatform }
 
 const without = (values: Record<string, string>, name: string) => Object.fromEntries(Object.entries(values).filter(([key]) => key !== name))
 
-/** The configuration with the change in it; the very same one when it says nothing new. */
-function changed({ secrets, project, platform }: Owner, config: StoreConfig, change: StoreChange): StoreConfig {
+/** Applies the change to the configuration. Returns the same object when the change has only stored values. */
+function applyChange({ secrets, project, platform }: Owner, config: StoreConfig, change: StoreChange): StoreConfig {
   let result = config
   for (const [name, value] of Object.entries(change)) {
     const isSecret = PARTS[platform].secrets.includes(name)
@@ -23,8 +23,8 @@ function changed({ secrets, project, platform }: Owner, config: StoreConfig, cha
 }
 
 /**
- * Stores what is given. `before` is null while nothing was stored; `isChanged` false when the change says nothing new. The first
- * thing stored switches the store on; later only `enabled` does.
+ * Stores the given values. `before` is null when nothing was stored; `isChanged` is false when all given values are the stored ones.
+ * The first stored value enables the store. Later only `enabled` switches it.
  */
 export async function updateStoreConfig(
   tx: Tx,
@@ -34,11 +34,11 @@ export async function updateStoreConfig(
 ): Promise<{ before: StoreConfig | null; after: StoreConfig; isChanged: boolean }> {
   const { project, platform } = owner
   validateStoreChange(platform, change)
-  // There may be no row of the configuration yet that two writers could meet at.
+  // The configuration may have no row yet. Two writers therefore wait for each other at the project's row.
   await tx.query('select 1 from projects where id = $1 for no key update', [project])
   const before = await findStoreConfig(tx, project, platform)
   const old = before ?? nothingStored(platform)
-  const merged = changed(owner, old, change)
+  const merged = applyChange(owner, old, change)
   const isEnabled = enabled ?? (before ? before.enabled : merged !== old)
   if (merged === old && isEnabled === old.enabled) return { before, after: old, isChanged: false }
   const after = { ...merged, enabled: isEnabled }

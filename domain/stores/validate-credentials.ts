@@ -1,11 +1,10 @@
 import { createPrivateKey } from 'node:crypto'
+import { MAX_SECRET_BYTES } from '../projects/secrets.ts'
 import { type Detail, invalidFields, Refusal } from '../refusal.ts'
 import { CONNECT_TRIPLET, IAP_TRIPLET, PARTS, type StorePlatform } from './config.ts'
 
-/** Fields and secrets by name: a string is stored, null removes, what is missing stays. */
+/** Fields and secrets by name: a string is stored, null removes the stored value, an absent name changes nothing. */
 export type StoreChange = Record<string, string | null>
-
-const SECRET_BYTES = 16 * 1024
 
 function isPrivateKey(text: string): boolean {
   try {
@@ -24,25 +23,26 @@ function isObject(text: string): boolean {
   }
 }
 
-function fault(platform: StorePlatform, name: string, value: string | null): string | null {
+function validateValue(platform: StorePlatform, name: string, value: string | null): string | null {
   const { fields, secrets } = PARTS[platform]
   if (!fields.includes(name) && !secrets.includes(name)) return `unknown field of ${platform}`
   if (value === null || !secrets.includes(name)) return null
-  if (Buffer.byteLength(value) > SECRET_BYTES) return `must have at most ${SECRET_BYTES} bytes`
+  if (Buffer.byteLength(value) > MAX_SECRET_BYTES) return `must have at most ${MAX_SECRET_BYTES} bytes`
   if (name.endsWith('_private_key') && !isPrivateKey(value)) return 'must be a private key in PEM'
   if (name === 'service_account_key' && !isObject(value)) return 'must be the JSON text of an object'
   return null
 }
 
-/** Throws `invalid_data` for what cannot be stored, then `incomplete_credentials` for a triplet given in part. */
+/** Throws `invalid_data` for an invalid value, then `incomplete_credentials` when only a part of a triplet is given. */
 export function validateStoreChange(platform: StorePlatform, change: StoreChange): void {
   const faults: Detail[] = Object.entries(change).flatMap(([field, value]) => {
-    const message = fault(platform, field, value)
+    const message = validateValue(platform, field, value)
     return message === null ? [] : [{ field, message }]
   })
   if (faults.length > 0) throw invalidFields(faults)
   for (const triplet of [CONNECT_TRIPLET, IAP_TRIPLET]) {
     const kinds = new Set(triplet.map(name => (change[name] === null ? 'null' : typeof change[name])))
-    if (kinds.size > 1) throw new Refusal('incomplete_credentials', `${triplet.join(', ')} come together: all strings, all null or none`)
+    if (kinds.size > 1)
+      throw new Refusal('incomplete_credentials', `${triplet.join(', ')} must be given together: all as strings, all as null, or none`)
   }
 }

@@ -1,20 +1,20 @@
 import { JOIN_MS, LAST_MS, type Period, RETRY_MS } from './period.ts'
 
-/** A period in its lineage. `ends`: earliest of its expiry, the next period's beginning and its full refund; Infinity: never. */
+/** A period in its lineage. `ends`: the earliest of its expiry, the begin of the next period and its full refund; Infinity: never. */
 export type Link<P extends Period> = {
   period: P
   ends: number
   /** End of billing retry; null outside of it. */
   retryUntil: number | null
-  /** Whether it belongs to the run of the one before. */
+  /** Whether it belongs to the same run as the previous period. */
   joined: boolean
-  /** End of what it contributes to access: a grace period extends it. */
+  /** End of the access that it gives. A grace period extends the access. */
   accessUntil: number
 }
 
 const never = (time: number | null) => time ?? Number.POSITIVE_INFINITY
 
-/** Without auto-renew nobody charges any more: retry is over when it was switched off, the grace that was promised is kept. */
+/** The store charges only with auto-renew on: billing retry ends when auto-renew is switched off. A grace period that the store granted lasts to its end. */
 export function retryEnd(period: Omit<Period, 'begins' | 'trial' | 'paid'>, ends: number): number | null {
   if (period.retryAt === null || period.refundedAt !== null) return null
   if (period.autoRenewing) return Math.min(period.retryAt + RETRY_MS, LAST_MS)
@@ -22,8 +22,8 @@ export function retryEnd(period: Omit<Period, 'begins' | 'trial' | 'paid'>, ends
 }
 
 /**
- * Links the periods of one lineage, given in the order of their beginnings. A period is joined to the one before if that one did not
- * end with auto-renew off, and it begins at most 24 h after that one's end or while billing retry lasts.
+ * Links the periods of one lineage, given in the order of their begin. A period is joined to the previous one if auto-renew was on at the
+ * end of the previous one, and if it begins at most 24 h after that end or during billing retry.
  */
 export function chain<P extends Period>(periods: P[]): Link<P>[] {
   const links: Link<P>[] = []
@@ -51,7 +51,7 @@ export function runsOf<P extends Period>(links: Link<P>[]): Link<P>[][] {
   return runs
 }
 
-/** A run ends at the expiry after billing retry, else at its last period's end. */
+/** A run ends with the billing retry of its last period, else with that period. */
 export function runEnd<P extends Period>(run: Link<P>[]): number {
   const last = run.at(-1)!
   return Math.max(last.ends, last.retryUntil ?? last.ends)

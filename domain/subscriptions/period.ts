@@ -1,24 +1,27 @@
-/** One subscription period as a fact; times in ms. What it does not carry, its lineage decides (`chain.ts`). */
+/** The facts of one subscription period; times in ms. `chain.ts` derives everything else from the lineage. */
 export type Period = {
   begins: number
-  /** null: open until something else ends it (posted events may not say). */
+  /** null: unknown, as posted events may omit it. The period then lasts until another fact ends it. */
   expires: number | null
-  /** Free (a trial); otherwise it is a paid period when `paid`. */
+  /** Free of charge. Otherwise it is a paid period when `paid`. */
   trial: boolean
   paid: boolean
-  /** While it is the last one: whether auto-renew is on; afterwards: whether it was on when the period ended. */
+  /** Of the last period: whether auto-renew is on. Of an earlier one: whether it was on when the period ended. */
   autoRenewing: boolean
   autoRenewOffAt: number | null
   retryAt: number | null
   graceUntil: number | null
-  /** Of a full refund; a partial one changes nothing here. */
+  /** Time of a full refund. A partial refund does not change the period. */
   refundedAt: number | null
 }
 
 export const DAY_MS = 86_400_000
-/** A renewal this long after the end still belongs to the same run. */
+/** A renewal at most this long after the end belongs to the same run. */
 export const JOIN_MS = DAY_MS
-/** The last instant that times can name. */
+/** The last instant of a four-digit year, the latest time that the API accepts. */
 export const LAST_MS = Date.parse('9999-12-31T23:59:59Z')
-/** Billing retry lasts so long unless the store says otherwise. */
+/** Duration of billing retry, unless the store reports another one. */
 export const RETRY_MS = 60 * DAY_MS
+
+/** A time in ms; null when there is none. */
+export const parseTime = (time: string | null | undefined): number | null => (time == null ? null : Date.parse(time))

@@ -1,10 +1,10 @@
 import type { Tx } from '../../store/connect.ts'
 import type { Environment } from '../environment.ts'
 import type { Entry } from '../events/entry.ts'
-import type { Period } from './period.ts'
+import { type Period, parseTime } from './period.ts'
 
-/** A posted catalogue event as a fact about a subscription; times in ms. */
-export type Posted = {
+/** A posted catalogue event about a subscription; times in ms. */
+export type PostedFact = {
   user_id: string
   platform: string | null
   lineage: string
@@ -17,7 +17,7 @@ export type Posted = {
   amount: number | null
 }
 
-/** Names that say something about a subscription's periods. */
+/** Names of the events about a subscription's periods. */
 const SUBSCRIPTION_FACTS = [
   'trial_started',
   'trial_converted',
@@ -31,23 +31,23 @@ const SUBSCRIPTION_FACTS = [
   'subscription_expired',
   'subscription_refunded',
 ] as const
-const names = new Set<string>(SUBSCRIPTION_FACTS)
-export const isSubscriptionFact = (name: string): boolean => names.has(name)
+const factNames = new Set<string>(SUBSCRIPTION_FACTS)
+export const isSubscriptionFact = (name: string): boolean => factNames.has(name)
 
-/** The store's word for an event's platform, in SQL. */
+/** SQL: the store of an event's platform. */
 export const STORE_OF = (platform: string) =>
   `case ${platform} when 'iOS' then 'app_store' when 'Android' then 'play_store' when 'Stripe' then 'stripe' when 'Paddle' then 'paddle' end`
 
-/** Of an event `e`: a purchase of the same (platform, transaction id) is recorded, and that alone is the fact. */
+/** SQL: whether a recorded purchase has the same (platform, transaction id) as the event `e`. Only the purchase counts then. */
 export const SUPERSEDED = `exists (select 1 from purchases sp where sp.environment = e.environment and sp.platform = ${STORE_OF('e.platform')}
   and coalesce(sp.transaction_id, sp.order_id) = e.transaction_id)`
 
 const epoch = (column: string) => `(extract(epoch from ${column}) * 1000)::float8`
 
-// offset 0: user by user. As a plain join it may read the whole environment, as long as the planner has no statistics.
-/** What was posted about the users' subscriptions, without what recorded purchases tell. */
-export async function postedFacts(tx: Tx, environment: Environment, users: string[]): Promise<Posted[]> {
-  const { rows } = await tx.query<Posted>({
+// offset 0 makes Postgres read the events of one user after the other. Without statistics a plain join may read the whole environment.
+/** The posted events about the users' subscriptions, without those that a recorded purchase supersedes. */
+export async function postedFacts(tx: Tx, environment: Environment, users: string[]): Promise<PostedFact[]> {
+  const { rows } = await tx.query<PostedFact>({
     name: 'posted-facts',
     text: `select e.user_id, e.platform, coalesce(e.original_transaction_id, e.transaction_id, '') as lineage, e.name,
              ${epoch('e.happened_at')} as at, ${epoch('coalesce(e.transaction_date, e.happened_at)')} as begins,
@@ -62,21 +62,19 @@ export async function postedFacts(tx: Tx, environment: Environment, users: strin
   return rows
 }
 
-const ms = (time: string | undefined) => (time === undefined ? null : Date.parse(time))
-
-/** The same of an event that is about to be stored. */
-export function postedFact({ item, at, user, platform }: Entry): Posted {
+/** The same fact from an event that is not stored yet. */
+export function postedFact({ item, at, user, platform }: Entry): PostedFact {
   const { transaction } = item
-  const happened = at / 1000
+  const happenedMs = at / 1000
   return {
     user_id: user!,
     platform,
     lineage: transaction?.original_transaction_id ?? transaction?.transaction_id ?? '',
     name: item.event_name,
-    at: happened,
-    begins: ms(transaction?.transaction_date) ?? happened,
-    expires: ms(transaction?.expires_at),
-    grace: ms(transaction?.grace_period_expires_at),
+    at: happenedMs,
+    begins: parseTime(transaction?.transaction_date) ?? happenedMs,
+    expires: parseTime(transaction?.expires_at),
+    grace: parseTime(transaction?.grace_period_expires_at),
     transaction: transaction?.transaction_id ?? null,
     amount: item.price === undefined ? null : Number(item.price),
   }
@@ -86,7 +84,7 @@ type PostedPeriod = Period & { transaction: string | null; amount: number | null
 
 const BEGINS = new Set(['trial_started', 'trial_converted', 'subscription_started', 'subscription_renewed'])
 
-function tell(period: PostedPeriod, { name, at, grace, amount }: Posted): void {
+function applyFact(period: PostedPeriod, { name, at, grace, amount }: PostedFact): void {
   switch (name) {
     case 'trial_canceled':
     case 'subscription_canceled':
@@ -109,10 +107,10 @@ function tell(period: PostedPeriod, { name, at, grace, amount }: Posted): void {
 }
 
 /**
- * The periods that one lineage's events tell of. What an event says counts for the period of its transaction, else for the last one
- * that had begun when it happened; an event about a period that nobody has posted is passed over.
+ * The periods of one lineage's events. An event changes the period of its transaction, else the last period that had begun at the time
+ * of the event. An event without such a period is ignored.
  */
-export function postedPeriods(facts: Posted[]): Period[] {
+export function postedPeriods(facts: PostedFact[]): Period[] {
   const periods: PostedPeriod[] = facts
     .filter(({ name }) => BEGINS.has(name))
     .map(({ name, begins, expires, transaction, amount }) => ({
@@ -132,7 +130,7 @@ export function postedPeriods(facts: Posted[]): Period[] {
   for (const fact of facts.filter(({ name }) => !BEGINS.has(name)).sort((a, b) => a.at - b.at)) {
     const named = fact.transaction === null ? undefined : periods.find(({ transaction }) => transaction === fact.transaction)
     const period = named ?? periods.findLast(({ begins }) => begins <= fact.at)
-    if (period) tell(period, fact)
+    if (period) applyFact(period, fact)
   }
   return periods
 }

@@ -1,9 +1,8 @@
-/** A store as purchases name it, and the platform as events and users name it. */
+/** The stores of purchases, and the platform that events and users have for each. */
 export const TARGET_PLATFORM = { app_store: 'iOS', play_store: 'Android', stripe: 'Stripe', paddle: 'Paddle' } as const
 export type Store = keyof typeof TARGET_PLATFORM
-export type TargetPlatform = (typeof TARGET_PLATFORM)[Store]
 
-/** A row of `purchases` with its lineage's name and the rate that turns its currency into USD. */
+/** A row of `purchases`, with the name of its lineage and the rate from its currency to USD. */
 export type PurchaseRow = {
   id: number
   lineage: number
@@ -89,6 +88,6 @@ export const PURCHASE_COLUMNS = [
   `usd_rate(p.currency, (p.purchased_at at time zone 'UTC')::date)::text as rate`,
 ].join(', ')
 
-/** As the purchase shows it: with the base plan, where Play has one. */
+/** The product id as the API shows it: with the base plan of Google Play, if there is one. */
 export const shownProduct = ({ store_product_id, base_plan_id }: Pick<PurchaseRow, 'store_product_id' | 'base_plan_id'>): string =>
   base_plan_id === null ? store_product_id : `${store_product_id}:${base_plan_id}`

@@ -1,12 +1,12 @@
 import type { Tx } from '../../store/connect.ts'
 import type { Environment } from '../environment.ts'
 import { compareAmounts } from '../events/money.ts'
-import type { Period } from './period.ts'
+import { type Period, parseTime } from './period.ts'
 import { PURCHASE_COLUMNS, type PurchaseRow } from './purchase.ts'
 
 /**
- * Every purchase that is recorded for the users, lineage by lineage in the order of their periods. Those that begin together are told
- * apart by what they are, not by which came first.
+ * All recorded purchases of the users, by lineage and in the order of their periods. Purchases with the same begin are sorted by their
+ * values and not by arrival, so the result does not depend on the order of recording.
  */
 export async function recordedPurchases(tx: Tx, environment: Environment, users: string[]): Promise<PurchaseRow[]> {
   const { rows } = await tx.query<PurchaseRow>({
@@ -20,8 +20,6 @@ export async function recordedPurchases(tx: Tx, environment: Environment, users:
   return rows
 }
 
-const ms = (time: string | null) => (time === null ? null : Date.parse(time))
-
 export type RecordedPeriod = Period & { purchase: PurchaseRow }
 
 const isFullRefund = ({ refunded_at, refunded_amount, amount }: PurchaseRow): boolean =>
@@ -29,13 +27,13 @@ const isFullRefund = ({ refunded_at, refunded_amount, amount }: PurchaseRow): bo
 
 export const periodOf = (purchase: PurchaseRow): RecordedPeriod => ({
   begins: Date.parse(purchase.purchased_at),
-  expires: ms(purchase.expires_at),
+  expires: parseTime(purchase.expires_at),
   trial: compareAmounts(purchase.amount, '0') === 0,
   paid: compareAmounts(purchase.amount, '0') > 0,
   autoRenewing: purchase.auto_renewing,
-  autoRenewOffAt: ms(purchase.auto_renew_off_at),
-  retryAt: ms(purchase.billing_retry_at),
-  graceUntil: ms(purchase.grace_period_expires_at),
-  refundedAt: isFullRefund(purchase) ? ms(purchase.refunded_at) : null,
+  autoRenewOffAt: parseTime(purchase.auto_renew_off_at),
+  retryAt: parseTime(purchase.billing_retry_at),
+  graceUntil: parseTime(purchase.grace_period_expires_at),
+  refundedAt: isFullRefund(purchase) ? parseTime(purchase.refunded_at) : null,
   purchase,
 })

@@ -1,11 +1,11 @@
-import type { State } from './timeline.ts'
+import type { TimelineState } from './timeline.ts'
 
-/** The customer's status: of several subscriptions the best, in this order. */
+/** The statuses of a customer, best first. Of several subscriptions the best one counts. */
 export const STATUSES = ['active', 'canceled', 'billing_retry', 'trial', 'canceled_trial', 'churned', 'none'] as const
 export type Status = (typeof STATUSES)[number]
 
-/** What one subscription makes of its user. */
-export function statusOf(state: State | null, autoRenewing: boolean, everPaid: boolean): Status {
+/** The status that one subscription gives its user. */
+export function statusOf(state: TimelineState | null, autoRenewing: boolean, everPaid: boolean): Status {
   switch (state) {
     case 'paid':
       return autoRenewing ? 'active' : 'canceled'

@@ -1,20 +1,20 @@
 import type { Link } from './chain.ts'
 import type { Period } from './period.ts'
 
-export type State = 'trial' | 'paid' | 'grace' | 'retry' | 'ended'
-/** What a subscription is from each instant on, in order of time; before the first it is none. */
-export type Timeline = { at: number; state: State }[]
+export type TimelineState = 'trial' | 'paid' | 'grace' | 'retry' | 'ended'
+/** The states of a subscription, each from `at` on, in order of time. Before the first there is no subscription. */
+export type Timeline = { at: number; state: TimelineState }[]
 
 /**
- * The state of a subscription at every instant: in a period, or in the gap before a joined one outside billing retry, what the period
- * is; in billing retry grace, then retry; otherwise ended.
+ * The state of a subscription at every instant. In a period: `trial` or `paid`, also in the gap before a joined period when there is no
+ * billing retry. In billing retry: `grace`, then `retry`. Otherwise: `ended`.
  */
-export function timelineOf<P extends Period>(links: Link<P>[]): Timeline {
+export function subscriptionTimeline<P extends Period>(links: Link<P>[]): Timeline {
   const timeline: Timeline = []
   for (const [i, { period, ends, retryUntil }] of links.entries()) {
     const next = links[i + 1]
     const until = next?.period.begins ?? Number.POSITIVE_INFINITY
-    const add = (at: number, state: State) => {
+    const add = (at: number, state: TimelineState) => {
       if (at < until) timeline.push({ at, state })
     }
     timeline.push({ at: period.begins, state: period.trial ? 'trial' : 'paid' })
@@ -33,8 +33,8 @@ export function timelineOf<P extends Period>(links: Link<P>[]): Timeline {
   return timeline
 }
 
-export const stateAt = (timeline: Timeline, t: number): State | null => timeline.findLast(({ at }) => at <= t)?.state ?? null
+export const stateAt = (timeline: Timeline, t: number): TimelineState | null => timeline.findLast(({ at }) => at <= t)?.state ?? null
 
-/** The next instant after `t` at which the state may be another; null when none comes. */
+/** The next instant after `t` at which the state may change; null when there is none. */
 export const nextChange = (timeline: Timeline, t: number): number | null =>
   timeline.find(({ at }) => at > t && Number.isFinite(at))?.at ?? null

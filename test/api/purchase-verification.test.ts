@@ -1,11 +1,11 @@
 import { generateKeyPairSync } from 'node:crypto'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import type { StorePeriod, Verdict } from '../../domain/purchases/verification.ts'
+import type { StorePeriod, VerificationResult } from '../../domain/purchases/verification.ts'
 import { startApi, type TestApi } from '../harness/api.ts'
 import { product, purchaseOf, userOf } from '../harness/purchases.ts'
 
 // A store whose answers the test gives: its client is at the outer edge, behind the seam.
-let verdict: () => Promise<Verdict>
+let verdict: () => Promise<VerificationResult>
 let asked: { secret: string | null; lineage: string }[] = []
 let api: TestApi
 beforeAll(async () => {
@@ -83,7 +83,7 @@ test('a refund that the store reports is told once', async () => {
 })
 
 test.each([
-  ['does not know it', async (): Promise<Verdict> => ({ is: 'unknown' }), 422, 'purchase_fraud'],
+  ['does not know it', async (): Promise<VerificationResult> => ({ is: 'unknown' }), 422, 'purchase_fraud'],
   ['fails', () => Promise.reject(new Error('500')), 502, 'network_error'],
 ] as const)('when the store %s nothing is recorded', async (_, answer, status, code) => {
   const user = await userOf(api)

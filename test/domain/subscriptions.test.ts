@@ -1,11 +1,11 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { type Contribution, foldHold } from '../../domain/entitlements/fold.ts'
+import { type Contribution, foldUserEntitlement } from '../../domain/entitlements/fold.ts'
 import { chain, runEnd, runsOf } from '../../domain/subscriptions/chain.ts'
 import { passingOf } from '../../domain/subscriptions/passing.ts'
 import { DAY_MS, type Period, RETRY_MS } from '../../domain/subscriptions/period.ts'
 import { best, STATUSES, statusOf } from '../../domain/subscriptions/status.ts'
-import { nextChange, stateAt, timelineOf } from '../../domain/subscriptions/timeline.ts'
+import { nextChange, stateAt, subscriptionTimeline } from '../../domain/subscriptions/timeline.ts'
 
 const period = (begins: number, expires: number, rest: Partial<Period> = {}): Period => ({
   begins: begins * DAY_MS,
@@ -20,12 +20,12 @@ const period = (begins: number, expires: number, rest: Partial<Period> = {}): Pe
   ...rest,
 })
 const states = (periods: Period[], ...days: number[]) => {
-  const timeline = timelineOf(chain(periods))
+  const timeline = subscriptionTimeline(chain(periods))
   return days.map(day => stateAt(timeline, day * DAY_MS))
 }
 
 describe('a subscription over time', () => {
-  test('before it begins it is nothing, in its period what that is, then ended', () => {
+  test('has no state before its begin, the state of the period in a period, then ended', () => {
     expect(states([period(0, 7, { trial: true, paid: false }), period(7, 37)], -1, 0, 6.9, 7, 36.9, 37)).toEqual([
       null,
       'trial',
@@ -36,7 +36,7 @@ describe('a subscription over time', () => {
     ])
   })
 
-  test('a renewal within 24 h joins, and the gap before it was never an end', () => {
+  test('a renewal within 24 h joins, and the gap before it is not an end', () => {
     const periods = [period(0, 30), period(30.9, 60)]
     expect(states(periods, 30.5)).toEqual(['paid'])
     expect(runsOf(chain(periods))).toHaveLength(1)
@@ -62,7 +62,7 @@ describe('a subscription over time', () => {
     expect(graced).toMatchObject({ ends: 30 * DAY_MS, accessUntil: 35 * DAY_MS })
   })
 
-  test('what time brings: still active after two days, the end at once or after a day', () => {
+  test('events that time causes: still active after two days, the end at once or after a day', () => {
     const of = (p: Period) => passingOf(chain([p])).map(({ slug, due }) => [slug, due / DAY_MS])
     expect(of(period(0, 7, { trial: true, paid: false }))).toEqual([
       ['trial_still_active', 2],
@@ -100,7 +100,7 @@ describe('a subscription over time', () => {
   test('the timeline never goes back, its changes are where nextChange says, and it always ends', () => {
     fc.assert(
       fc.property(lineage, fc.integer({ min: -5, max: 400 }), (periods, day) => {
-        const timeline = timelineOf(chain(periods))
+        const timeline = subscriptionTimeline(chain(periods))
         for (const [i, { at }] of timeline.entries()) expect(at).toBeGreaterThanOrEqual(timeline[i - 1]?.at ?? at)
         const t = day * DAY_MS
         const next = nextChange(timeline, t)
@@ -139,7 +139,7 @@ describe('a subscription over time', () => {
   })
 })
 
-describe('a hold on an entitlement', () => {
+describe('an entitlement of a user', () => {
   const contribution: fc.Arbitrary<Contribution> = fc
     .record({
       kind: fc.constantFrom('grant' as const, 'purchase' as const),
@@ -159,19 +159,19 @@ describe('a hold on an entitlement', () => {
       fc.property(contributions, now, fc.infiniteStream(fc.nat()), (all, at, seed) => {
         const shuffled = all.map(c => [seed.next().value, c] as const).sort((a, b) => a[0] - b[0])
         expect(
-          foldHold(
+          foldUserEntitlement(
             shuffled.map(([, c]) => c),
             at,
           ),
-        ).toEqual(foldHold(all, at))
+        ).toEqual(foldUserEntitlement(all, at))
       }),
     )
   })
 
-  test('one contribution more never takes access away, and never ends it sooner', () => {
+  test('an additional source never removes access, and never ends it earlier', () => {
     fc.assert(
       fc.property(contributions, contribution, now, (all, more, at) => {
-        const [before, after] = [foldHold(all, at), foldHold([...all, more], at)!]
+        const [before, after] = [foldUserEntitlement(all, at), foldUserEntitlement([...all, more], at)!]
         if (before?.isActive) {
           expect(after.isActive).toBe(true)
           expect(after.shown.until).toBeGreaterThanOrEqual(before.shown.until)
@@ -180,14 +180,14 @@ describe('a hold on an entitlement', () => {
     )
   })
 
-  test('taking the grant away leaves what purchases give, and the other way round', () => {
+  test('removing the grant leaves the access of purchases, and vice versa', () => {
     fc.assert(
       fc.property(contributions, now, (all, at) => {
-        const active = (some: Contribution[]) => foldHold(some, at)?.isActive ?? false
+        const active = (some: Contribution[]) => foldUserEntitlement(some, at)?.isActive ?? false
         const purchases = all.filter(({ kind }) => kind === 'purchase')
         const grants = all.filter(({ kind }) => kind === 'grant')
         expect(active(all)).toBe(active(purchases) || active(grants))
-        expect(foldHold(all, at)?.throughPurchase ?? false).toBe(active(purchases))
+        expect(foldUserEntitlement(all, at)?.throughPurchase ?? false).toBe(active(purchases))
       }),
     )
   })

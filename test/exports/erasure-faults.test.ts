@@ -25,11 +25,11 @@ test.each([
   ['events', 4],
   ['purchases', 4],
   ['customers', 1],
-])('an export of %s that is being made at the erasure ends without the user, edges and members too', async (type, partRows) => {
+])('an export of %s that is written during the erasure ends without the user, also in its edges and members', async (type, partRows) => {
   const body = { ...WHOLE_YEAR, type, segment_id: await germany() }
   const accepted = (await api.call('POST', '/v4/exports', { body })).body
   const waiting = (await api.call('POST', '/v4/exports', { body: { ...body, format: 'ndjson' } })).body
-  // Each time the second part is about to be written somebody is erased: of customers with one row per part everybody is an edge.
+  // Each time the second part is written, another user is erased. Parts of customers have one row, so every customer is an edge.
   const gone: string[] = []
   await erasing.work(
     {
@@ -46,7 +46,7 @@ test.each([
   )
   const done = await finished(api.call, accepted.id)
   await finished(api.call, waiting.id)
-  // Past the moments at which the erasures look again.
+  // After the times at which the erasures check the file again.
   await api.pool.query(`update environments set clock_offset = interval '1 minute'`)
   await erasuresEnded(api.pool, 30_000)
   expect(gone.length).toBeGreaterThan(0)
@@ -58,7 +58,7 @@ test.each([
   for (const who of gone) expect(await erasing.tracesLeft(ids[who]!)).toEqual([])
 })
 
-test('edges of parts: the same other users on both sides, also when neighbours of one moment are erased at once', async () => {
+test('edges of parts: both parts keep their other users, also when neighbours with the same creation time are erased concurrently', async () => {
   await erasing.work({}, 1)
   const made = await exportAll(api, { ...WHOLE_YEAR, type: 'customers' })
   const sorted = Object.values(ids).sort()
@@ -78,7 +78,7 @@ test('edges of parts: the same other users on both sides, also when neighbours o
   for (const id of sorted.slice(0, 3)) expect(await erasing.tracesLeft(id)).toEqual([])
 })
 
-test('an acceptance waits for an erasure that it could miss', async () => {
+test('the acceptance of an export waits for an erasure that would otherwise miss the export', async () => {
   const held = await api.pool.connect()
   await held.query('begin')
   await eraseFromExports(held, environment, ids.anna!)
@@ -106,7 +106,7 @@ test('an acceptance waits for an erasure that it could miss', async () => {
 test.each([
   'csv',
   'parquet',
-])('a storage that does not work (%s): after five attempts again an hour later, until it is done', async format => {
+])('a storage that fails (%s): the rewrite is attempted five times, then again an hour later, until it succeeds', async format => {
   await erasing.work()
   const { object } = await exportAll(api, { ...WHOLE_YEAR, format })
   await erasing.rest()
@@ -134,7 +134,7 @@ test.each([
   expect(await erasing.tracesLeft(ids.anna!)).toEqual([])
 })
 
-test('parts of an export that failed, and a file that has expired but still lies there, are removed', async () => {
+test('the parts of a failed export and a file that is expired but not deleted yet are removed', async () => {
   await erasing.work()
   const expired = await exportAll(api, WHOLE_YEAR)
   await erasing.rest()
@@ -153,7 +153,7 @@ test('parts of an export that failed, and a file that has expired but still lies
   expect(await readdir(api.files)).toEqual([])
 })
 
-test('a file that expires, and is removed, while it is rewritten does not come back', async () => {
+test('a file that expires and is removed during its rewrite does not come back', async () => {
   await erasing.work()
   const { object } = await exportAll(api, WHOLE_YEAR)
   await erasing.rest()

@@ -19,7 +19,7 @@ beforeEach(async () => {
 })
 afterEach(() => erasing.stop())
 
-test('of two that rewrite one file at once the later does it again; neither takes the other its parts', async () => {
+test('of two concurrent rewrites of one file the later one starts again; neither deletes the parts of the other', async () => {
   await erasing.work()
   const { object } = await exportAll(api, WHOLE_YEAR)
   await erasing.rest()
@@ -29,7 +29,7 @@ test('of two that rewrite one file at once the later does it again; neither take
   const second = await erasing.rewriting(object.id, (await erasing.runsOf())[1]!)
   expect(await second.replace()).toBe(true)
   expect(await first.replace()).toBe(false)
-  // Begun after the exchange, not finished when the others clear away.
+  // It begins after the replacement, and is unfinished when the others delete unused parts.
   await eraseUser(api.pool, environment, ids.carl!)
   const third = await erasing.rewriting(object.id, (await erasing.runsOf())[2]!)
   await second.clear()
@@ -47,7 +47,7 @@ test('of two that rewrite one file at once the later does it again; neither take
 test.each([
   'csv',
   'parquet',
-])('whose turn comes when others have erased everybody (%s) has nothing to rewrite, and nothing to fail at', async format => {
+])('a rewrite that begins after others have removed all erased users (%s) changes nothing and does not fail', async format => {
   await erasing.work()
   const { object } = await exportAll(api, { ...WHOLE_YEAR, format })
   await erasing.rest()
@@ -65,7 +65,7 @@ test.each([
 
 const failing = () => Promise.reject(new Error('the disk'))
 
-test('what is replaced and cleared away while it is being rewritten is no failure: it is looked at anew', async () => {
+test('a file that is replaced and deleted during its rewrite is not a failure: the rewrite starts again with the new file', async () => {
   await erasing.work()
   for (const format of ['csv', 'parquet']) {
     const { object } = await exportAll(api, { ...WHOLE_YEAR, format })
@@ -89,12 +89,12 @@ test('what is replaced and cleared away while it is being rewritten is no failur
   }
 })
 
-test('a download that looked at the record before the file was replaced sends the new one, whole', async () => {
+test('a download that read the record before the file was replaced sends the new file completely', async () => {
   await erasing.work()
   const before = await exportAll(api, WHOLE_YEAR)
   await erasing.rest()
   const { read } = api.storage
-  // Whose row is the first: the first part is one of those that are replaced.
+  // The user of the first row: the first part is one of the replaced parts.
   const [, first] = parse(before.text) as string[][]
   const who = first!.find(value => PEOPLE.includes(value))!
   let erased = false
@@ -113,12 +113,12 @@ test('a download that looked at the record before the file was replaced sends th
   expect([text.includes(ids[who]!), text.length]).toEqual([false, manifest.bytes])
 })
 
-test('a download under way when the file is replaced breaks off, and is whole when it goes on with If-Range', async () => {
+test('a download aborts when its file is replaced, and is complete when it continues with If-Range', async () => {
   await erasing.work({}, 40)
   const before = await exportAll(api, WHOLE_YEAR)
   await erasing.rest()
   const { read } = api.storage
-  // The file is read in pieces as somebody with a slow line would: the first part is open, the second not yet.
+  // The client reads slowly, in pieces: the first part is open, the second part is not.
   const parts = (await api.pool.query('select parts from exports')).rows[0].parts as { name: string; bytes: number }[]
   expect(parts.length).toBeGreaterThan(1)
   const stream = await read(before.object.id, [...parts, { name: parts[0]!.name, bytes: 100 }])
@@ -138,7 +138,7 @@ test('a download under way when the file is replaced breaks off, and is whole wh
   expect(await usersIn(before.object.file_url)).toEqual(['ben', 'carl', 'dora'])
 })
 
-test('a file whose parts are gone for good is an error of the storage, not a broken answer', async () => {
+test('a file whose parts are lost is a storage error, not a truncated response', async () => {
   await erasing.work()
   const { object } = await exportAll(api, WHOLE_YEAR)
   await api.storage.remove(object.id)

@@ -24,10 +24,10 @@ const KINDS = ['events', 'purchases', 'customers'].flatMap(type => [
 const userOf = async (identity: string, key: string): Promise<string> =>
   (await api.call('GET', `/v4/identities/${identity}`, { key })).body.user_id
 
-/** Events of these people, in this order. */
+/** Posts events of these users, in this order. */
 async function post(project: TestProjectKeys, people: string[]): Promise<void> {
   const odd = { product_id: 'pro "year", v2\nline', device: { model: 'iPhöne 手机 [,"q_user_id":"]', country: 'DE' } }
-  // One request each: the first rows of the file are those that came first.
+  // One request for each user: the order of the rows in the file is then the order of the requests.
   const events = people.map((who, i) => item({ ...(who && { identity_id: who }), ...(i % 3 === 0 && odd) }))
   for (let i = 0; i < events.length; i += 5)
     await api.call('POST', '/v4/events', { key: project.secret, body: { events: events.slice(i, i + 5) } })
@@ -53,7 +53,7 @@ async function downloaded(project: TestProjectKeys, { object }: Exported): Promi
 
 const textOf = ({ bytes }: Exported, compression: string) => (compression === 'gzip' ? gunzipSync(bytes) : bytes).toString()
 
-/** What the file should be without the rows of this user, and how many rows that leaves. */
+/** The expected file without the rows of this user, and its number of rows. */
 function without(text: string, format: string, id: string): { text: string; rows: number } {
   if (format === 'csv') {
     const records = parse(text, { raw: true }) as unknown as { raw: string; record: string[] }[]
@@ -90,7 +90,7 @@ async function expectWithout(project: TestProjectKeys, { kind, before }: { kind:
 }
 
 describe('an erased user', () => {
-  test('is in no file of any format any more; the other rows stay as they were, byte for byte', async () => {
+  test('is in no file of any format; the other rows are unchanged, byte for byte', async () => {
     const project = await api.newProject()
     const mixed = Array.from({ length: 30 }, (_, i) => ['ben', '', 'anna', 'carl', 'dora'][i % 5]!)
     await post(project, [...Array(10).fill('anna'), ...mixed, ...Array(5).fill('ben'), ...Array(10).fill('anna')])
@@ -102,7 +102,7 @@ describe('an erased user', () => {
     for (const each of made) await expectWithout(project, each, anna)
     expect(await filesWith(api.files, anna)).toEqual([])
     expect(await tracesOf(api.pool, anna)).toEqual([])
-    // Nothing lies about beside the parts of each file.
+    // The storage has only the parts of the files.
     for (const { before } of made) {
       const { rows } = await api.pool.query('select parts, to_erase from exports where id = $1', [before.object.id])
       expect(rows[0].to_erase).toEqual([])
@@ -112,7 +112,7 @@ describe('an erased user', () => {
     }
   })
 
-  test('who was all there is leaves files without rows', async () => {
+  test('who was the only user leaves files without rows', async () => {
     const project = await api.newProject()
     await post(project, Array(20).fill('anna'))
     const anna = await userOf('anna', project.secret)
@@ -123,13 +123,13 @@ describe('an erased user', () => {
     expect(await filesWith(api.files, anna)).toEqual([])
   })
 
-  test('leaves files alone that have no row of the user', async () => {
+  test('does not change files without a row of the user', async () => {
     const project = await api.newProject()
     await post(project, ['ben', 'ben', 'carl'])
     const early = await exportAll(api, { ...WHOLE_YEAR }, project.secret)
     const customers = await exportAll(api, { ...WHOLE_YEAR, type: 'customers', format: 'json' }, project.secret)
     await post(project, ['anna'])
-    // Of another platform than the user's: it may have rows of the user as far as the offsets tell.
+    // An export of another platform than the user's. By its offsets alone it may have rows of the user.
     const other = await exportAll(api, { ...WHOLE_YEAR, platform: 'iOS', compression: 'gzip' }, project.secret)
     const parquet = await exportAll(api, { ...WHOLE_YEAR, platform: 'iOS', format: 'parquet' }, project.secret)
     const before = (await api.pool.query(`select count(*) as n from runs where workflow = 'erase-export'`)).rows[0].n
@@ -139,7 +139,7 @@ describe('an erased user', () => {
     for (const each of [early, customers, other, parquet]) expect((await downloaded(project, each)).object).toEqual(each.object)
   })
 
-  test('of another environment with the same id: its files keep their rows', async () => {
+  test('of another environment with the same id does not change the files of this environment', async () => {
     const project = await api.newProject()
     const other = await api.newProject()
     for (const each of [project, other]) {
@@ -158,7 +158,7 @@ describe('an erased user', () => {
   })
 })
 
-test('many erased at once: every file is without all of them, and its URL is the same', async () => {
+test('many concurrent erasures: no file has a row of an erased user, and the URLs are unchanged', async () => {
   const project = await api.newProject()
   const people = Array.from({ length: 20 }, (_, i) => `p${i}`)
   await post(project, [...people, ...people, 'stays'])
@@ -179,7 +179,7 @@ test('many erased at once: every file is without all of them, and its URL is the
   }
 })
 
-test('fifty exports accepted and users erased at the same time: nothing fails, and in the end no file has any of them', async () => {
+test('fifty exports are accepted while users are erased: nothing fails, and in the end no file has a row of an erased user', async () => {
   const project = await api.newProject()
   const people = Array.from({ length: 12 }, (_, i) => `r${i}`)
   await post(project, [...people, ...people, 'stays'])

@@ -44,13 +44,13 @@ async function work(waits = QUICK.step.waits): Promise<void> {
 
 const accept = async (): Promise<string> => (await api.call('POST', '/v4/exports', { body: WHOLE_YEAR })).body.id
 const part = (id: string, n: number, fence: number) => join(api.files, id, `${n}.${fence}`)
-/** Writing this part in this hold of the run meets a full disk. */
+/** A full disk for this part, when the run writes it under this fence. */
 async function fullDisk(id: string, n: number, fence: number): Promise<void> {
   await mkdir(join(api.files, id), { recursive: true })
   await symlink('/dev/full', part(id, n, fence))
 }
 
-test('a disk that is full once: the part is written again, nothing doubled', async () => {
+test('a disk that is full once: the part is written again, no row is doubled', async () => {
   const id = await accept()
   await fullDisk(id, 3, 1)
   await work()
@@ -59,7 +59,7 @@ test('a disk that is full once: the part is written again, nothing doubled', asy
   expect((await (await fetch(done.file_url)).text()).trimEnd().split('\n')).toHaveLength(PARTS * 10)
 })
 
-test('a disk that stays full: failed with a reason after five attempts, no path told', async () => {
+test('a disk that stays full: the export fails with a reason after five attempts, and the reason shows no path', async () => {
   const id = await accept()
   for (let fence = 1; fence <= 5; fence++) await fullDisk(id, 2, fence)
   await work()
@@ -73,7 +73,7 @@ test('a disk that stays full: failed with a reason after five attempts, no path 
   expect(failed.error.message).not.toContain('/')
 })
 
-test('a storage folder that is gone fails in the end; one that comes back lets the export finish', async () => {
+test('a storage folder that is missing fails the export; a folder that comes back lets the export finish', async () => {
   const [lost, found] = [await accept(), await accept()]
   const away = `${api.files}-away`
   await rename(api.files, away)
@@ -88,7 +88,7 @@ test('a storage folder that is gone fails in the end; one that comes back lets t
   expect(await finished(api.call, found)).toMatchObject({ status: 'done' })
 })
 
-test('a part that vanished after it was written is noticed: the export fails instead of being published short', async () => {
+test('a part that disappears after it was written is detected: the export fails and is not published incomplete', async () => {
   const id = await accept()
   await fullDisk(id, 4, 1)
   await work([0.3, 0.02, 0.02, 0.02])
@@ -103,7 +103,7 @@ test('a part that vanished after it was written is noticed: the export fails ins
   expect(await finished(api.call, id)).toMatchObject({ status: 'failed', error: { code: 'storage_error' } })
 })
 
-test('left-overs of a former holder are removed; a week later the file goes, 90 days later the record', async () => {
+test('parts that an earlier executor left are removed; the file is deleted after a week, the record after 90 days', async () => {
   const id = await accept()
   await fullDisk(id, 1, 7)
   await work()

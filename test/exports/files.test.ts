@@ -45,7 +45,7 @@ afterAll(() => api.stop())
 const rowsOf = (text: string): Record<string, string>[] => parse(text, { columns: true })
 
 describe('events as csv', () => {
-  test('header, every column of a full occurrence, empty where nothing is known', async () => {
+  test('header, every column of a complete event, empty fields for unknown values', async () => {
     const { text, object } = await exportAll(api, WHOLE_YEAR)
     expect(text.split('\n', 1)[0]).toBe(HEADER)
     const rows = rowsOf(text)
@@ -85,7 +85,7 @@ describe('events as csv', () => {
       'User properties': '{"a-much-longer-key":"x\\\\y,z","b":"","zz":"last"}',
       'Event Receive Date': at,
     })
-    // What the occurrence does not say comes from its user; who has no user has neither.
+    // Values that the event lacks come from its user. An event without a user has neither.
     expect(rows.find(row => row['Event Name'] === 'custom.thing')).toMatchObject({
       Device: 'iPhone\\17',
       Campaign: 'spring',
@@ -115,7 +115,7 @@ describe('events as csv', () => {
 })
 
 describe('other formats and types', () => {
-  test('json and ndjson hold the same objects, typed', async () => {
+  test('json and ndjson contain the same objects, typed', async () => {
     const json = JSON.parse((await exportAll(api, { ...WHOLE_YEAR, format: 'json' })).text)
     const ndjson = (await exportAll(api, { ...WHOLE_YEAR, format: 'ndjson' })).text
       .trimEnd()
@@ -136,13 +136,13 @@ describe('other formats and types', () => {
     expect(Object.keys(full)).toEqual(HEADER.split(',').map(name => name.toLowerCase().replaceAll(' ', '_')))
   })
 
-  test('purchases are the occurrences with a value', async () => {
+  test('purchases are the events with a value', async () => {
     const { text } = await exportAll(api, { ...WHOLE_YEAR, type: 'purchases' })
     expect(rowsOf(text)).toHaveLength(122)
     expect(text).not.toContain('custom.thing')
   })
 
-  test('customers: every user once, by creation, with what the log says of them', async () => {
+  test('customers: every user once, in order of creation, with the figures of the log', async () => {
     const { text, object } = await exportAll(api, { ...WHOLE_YEAR, type: 'customers' })
     const rows = rowsOf(text)
     expect(rows).toHaveLength(31)
@@ -166,7 +166,7 @@ describe('other formats and types', () => {
     expect(object.manifest.to_offsets.reduce((a: number, b: number) => a + b)).toBe(123)
   })
 
-  test('platform filters; Stripe also takes Paddle', async () => {
+  test('platform filters; Stripe includes Paddle', async () => {
     const count = async (platform: string) => rowsOf((await exportAll(api, { ...WHOLE_YEAR, platform })).text).length
     expect([await count('Android'), await count('Stripe'), await count('iOS')]).toEqual([80, 40, 2])
   })
@@ -255,7 +255,7 @@ describe('the operation', () => {
     expect([answer.status, answer.body.error.code]).toEqual([403, 'control_forbidden'])
   })
 
-  test('the history pages by cursor; an unknown cursor starts again and says so', async () => {
+  test('the list has pages with a cursor; an unknown cursor returns the first page and says so', async () => {
     const project = await api.newProject()
     const key = project.secret
     const ids: string[] = []

@@ -22,7 +22,7 @@ async function filtered(text: string, rest: Omit<Filter, 'isErased'>, size: numb
 const USERS = ['gone', 'stays', '', 'gone', 'gone', 'gone-not', 'gone', 'x', 'y', 'gone']
 const left = USERS.filter(user => user !== 'gone').length
 
-// Wherever the storage cuts its chunks: within a quoted line feed, a doubled quote, a letter of several bytes.
+// The storage may cut its chunks anywhere: in a quoted line feed, a doubled quote, a character of several bytes.
 describe.each([1, 2, 3, 7, 64, 1000, 1_000_000])('in chunks of %i bytes', size => {
   test('csv: rows end outside quotes, the header stays', async () => {
     const rows = USERS.map((user, i) => csvRow(user, NOTES[i % NOTES.length]!))
@@ -40,12 +40,12 @@ describe.each([1, 2, 3, 7, 64, 1000, 1_000_000])('in chunks of %i bytes', size =
   const objects = USERS.map((user, i) => objectOf(user, NOTES[i % NOTES.length]!))
   const others = objects.filter((_, i) => USERS[i] !== 'gone')
 
-  test('ndjson: only the column tells the user', async () => {
+  test('ndjson: only the column of the user id counts', async () => {
     const [text] = await filtered(objects.map(line => `${line}\n`).join(''), { format: 'ndjson', isFirst: true, isContinued: false }, size)
     expect(text).toBe(others.map(line => `${line}\n`).join(''))
   })
 
-  test('json: an array in every case, over parts', async () => {
+  test('json: always an array, also over several parts', async () => {
     const rows = objects.map((line, i) => `${i > 0 ? ',' : ''}${line}\n`)
     const parts = [`[${rows.slice(0, 1).join('')}`, rows.slice(1, 4).join(''), rows.slice(4).join(''), ']\n']
     let whole = ''
@@ -66,7 +66,7 @@ describe.each([1, 2, 3, 7, 64, 1000, 1_000_000])('in chunks of %i bytes', size =
   })
 })
 
-test('what needs no change is kept in the bytes it has', async () => {
+test('rows that stay keep their bytes', async () => {
   const rows = ['a', 'b', ''].map(user => csvRow(user, 'x')).join('')
   expect(await filtered(rows, { format: 'csv', isFirst: false, isContinued: false }, 50)).toEqual([
     rows,

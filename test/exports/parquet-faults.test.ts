@@ -31,7 +31,7 @@ afterEach(async () => {
 
 const accept = async (): Promise<string> => (await api.call('POST', '/v4/exports', { body: { ...WHOLE_YEAR, format: 'parquet' } })).body.id
 
-/** A worker on the real storage, to which something happens each time the parts are about to be put together. */
+/** A worker on the real storage. `compose` replaces the function that joins the parts to the file. */
 async function work(compose: FileStorage['composePart'] = api.storage.composePart): Promise<void> {
   const storage = { ...api.storage, composePart: compose }
   worker = await startWorker({
@@ -55,7 +55,7 @@ async function expectWhole(id: string): Promise<void> {
   expect(await readdir(join(api.files, id))).toEqual([expect.stringMatching(/^whole\.\d+$/)])
 }
 
-test('a place that is taken where the file should go: made again under another name, the rest cleared away', async () => {
+test('a file name that is taken: the file is written again under another name, and the rest is deleted', async () => {
   const id = await accept()
   await mkdir(join(api.files, id, 'whole.1', 'in the way'), { recursive: true })
   await work()
@@ -63,7 +63,7 @@ test('a place that is taken where the file should go: made again under another n
   expect((await api.storage.sizes(id)).has('whole.1')).toBe(false)
 })
 
-test('parts that vanished or were cut short before the file was made of them are written again', async () => {
+test('parts that are lost or truncated before the file is written from them are written again', async () => {
   const id = await accept()
   let attempts = 0
   await work(async (file, name, from, make) => {
@@ -78,7 +78,7 @@ test('parts that vanished or were cut short before the file was made of them are
   expect(attempts).toBe(3)
 })
 
-test('a storage folder that goes while the file is made, and does not come back: failed, no file to be had', async () => {
+test('a storage folder that disappears while the file is written, and does not come back: the export fails without a file', async () => {
   const id = await accept()
   const away = `${api.files}-away`
   await work(async (file, name, from, make) => {
@@ -94,7 +94,7 @@ test('a storage folder that goes while the file is made, and does not come back:
   await rename(away, api.files)
 })
 
-test('a disk that is full for the file but not for its parts: failed, and the parts go with the retention', async () => {
+test('a disk that is full for the file but not for its parts: the export fails, and the retention deletes the parts', async () => {
   const id = await accept()
   await work((file, name, from, make) => api.storage.composePart(file, name, from, at => make({ ...at, target: '/dev/full' })))
   const failed = await finished(api.call, id)

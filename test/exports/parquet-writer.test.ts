@@ -32,7 +32,7 @@ async function write(files: string[], rows: number, { inside = folder, signal = 
   return target
 }
 
-test('files in their order, empty ones too; a quoted empty field is an empty text, a bare one null', async () => {
+test('files in their order, empty ones too; a quoted empty field is an empty text, an unquoted one is null', async () => {
   const target = await write([line(3, '""') + line(1, ''), '', line(2, '"a\n""b"""')], 3)
   expect((await readParquet(await readFile(target))).rows.map(row => [Number(row.n), row.words])).toEqual([
     [3, ''],
@@ -41,7 +41,7 @@ test('files in their order, empty ones too; a quoted empty field is an empty tex
   ])
 })
 
-test('the order of the sources holds over many of them and over groups of rows', async () => {
+test('the order of the sources is kept over many sources and over row groups', async () => {
   const of = (file: number) => Array.from({ length: 100 }, (_, n) => line(file * 100 + n, `${n}`)).join('')
   const target = await write(
     Array.from({ length: 400 }, (_, file) => of(file)),
@@ -51,7 +51,7 @@ test('the order of the sources holds over many of them and over groups of rows',
   expect(rows.map(row => Number(row.n))).toEqual(Array.from({ length: 40_000 }, (_, n) => n))
 })
 
-test('a folder whose name looks like a pattern or holds quotes is taken as it is', async () => {
+test('a folder name that looks like a pattern or contains quotes is taken literally', async () => {
   const inside = join(folder, "[a]*?'{b}")
   await mkdir(inside)
   await mkdir(join(folder, "a-'{b}"))
@@ -60,12 +60,12 @@ test('a folder whose name looks like a pattern or holds quotes is taken as it is
   expect((await readParquet(await readFile(target))).rows.map(row => row.words)).toEqual(['x', 'y'])
 })
 
-test('rows of 40 KB, of which far fewer fit into memory than are worked on at once', async () => {
+test('rows of 40 KB: far fewer fit into memory than one row group has', async () => {
   await write([Array.from({ length: 2200 }, (_, n) => line(n, `${1000 + n}`.repeat(10_000 + (n % 10)))).join('')], 2200)
   expect((await readdir(folder)).sort()).toEqual(['0.1', 'target'])
 })
 
-test('a source that is missing, or one that was cut short, is an error of the storage', async () => {
+test('a missing or truncated source is a storage error', async () => {
   const at = {
     columns: COLUMNS,
     rows: 1,
@@ -77,7 +77,7 @@ test('a source that is missing, or one that was cut short, is an error of the st
   await expect(write([line(1, 'x') + line(2, '"cut')], 2)).rejects.toMatchObject({ code: 'EIO' })
 })
 
-test('an abort ends the work in the middle', async () => {
+test('an abort ends the writing before its end', async () => {
   const control = new AbortController()
   const text = Array.from({ length: 300_000 }, (_, n) => line(n, `word ${n}`)).join('')
   const writing = write([text, text, text, text], 1_200_000, { signal: control.signal })
@@ -85,11 +85,11 @@ test('an abort ends the work in the middle', async () => {
   while (!(await begun())) await new Promise(resolve => setTimeout(resolve, 1))
   control.abort(new Error('the lease was lost'))
   await expect(writing).rejects.toThrow('the lease was lost')
-  // Had it gone on to its end, the file would be there.
+  // Without the abort the file would exist.
   expect(await readdir(folder)).not.toContain('target')
 })
 
-test('a writer that describes times otherwise is noticed', async () => {
+test('a writer that describes times differently is detected', async () => {
   const target = await write([line(1, 'x')], 1)
   await expect(markTimesAsUtc(target, 1)).rejects.toThrow('0 columns of local milliseconds, not 1')
 })

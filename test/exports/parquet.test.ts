@@ -37,7 +37,7 @@ afterAll(() => api.stop())
 const ofType = (type: string) => exportAll(api, { ...WHOLE_YEAR, type, format: 'parquet' })
 const keyOf = (header: string) => header.toLowerCase().replaceAll(' ', '_')
 
-/** A value of the Parquet file in the spelling of the CSV file. */
+/** A value of the Parquet file, in the notation of the CSV file. */
 function asCsv(value: unknown, isAmount: boolean): string {
   if (value === null) return ''
   return isAmount ? String(Number(value)) : String(value).replace(/^(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d)\+00$/, '$1')
@@ -85,7 +85,7 @@ test('amounts are decimals, dates milliseconds of UTC, Refund a boolean, the res
   expect(await types('customers')).toEqual([['revenue_usd'], ['install_date', 'last_seen'], [], 11])
 })
 
-test('values that a text file would have to quote, nulls and numbers arrive as they are', async () => {
+test('values that CSV quotes, nulls and numbers are unchanged', async () => {
   const { rows } = await readParquet((await ofType('events')).bytes)
   expect(rows.find(row => row.transaction_id === '00100')).toMatchObject({
     event_date: '2026-02-03 04:05:06+00',
@@ -106,7 +106,7 @@ test('values that a text file would have to quote, nulls and numbers arrive as t
   expect(customers.rows.find(row => row.user_id === 'u1')).toMatchObject({ purchases_count: '3', revenue_usd: '29.970000' })
 })
 
-test('an amount that the type cannot hold is unknown, and the file is made', async () => {
+test('an amount that the type cannot represent is null, and the export succeeds', async () => {
   const project = await api.newProject()
   const events = [item({ identity_id: 'rich', price: '999999999999.999999' }), item({ identity_id: 'rich' })]
   await api.call('POST', '/v4/events', { key: project.secret, body: { events } })
@@ -118,7 +118,7 @@ test('an amount that the type cannot hold is unknown, and the file is made', asy
   ])
 })
 
-test('the download says what it is, and gives ranges', async () => {
+test('the download has its content type and supports ranges', async () => {
   const { object, bytes, sha256 } = await ofType('events')
   const head = await fetch(object.file_url, { method: 'HEAD' })
   expect(Object.fromEntries(head.headers)).toMatchObject({
@@ -131,7 +131,7 @@ test('the download says what it is, and gives ranges', async () => {
   expect([tail.status, await tail.text()]).toEqual([206, 'PAR1'])
 })
 
-test('nothing but the file stays in the storage', async () => {
+test('only the file stays in the storage', async () => {
   const { object, bytes } = await ofType('events')
   expect([...(await api.storage.sizes(object.id)).values()]).toEqual([bytes.length])
 })

@@ -11,7 +11,7 @@ import { until } from '../harness/until.ts'
 
 const EVENTS = 95
 
-// Export files on S3, end to end: made by the workers, fetched through the API.
+// Export files on S3, end to end: workers write the files, the API serves them.
 let s3: TestS3
 let api: TestApi
 beforeAll(async () => {
@@ -28,13 +28,13 @@ afterAll(async () => {
 const accept = async () => (await api.call('POST', '/v4/exports', { body: WHOLE_YEAR })).body.id as string
 const partsOf = async (id: string) => [...(await api.storage.sizes(id)).keys()].sort()
 
-describe('made and fetched', () => {
+describe('a written export', () => {
   test.each([
     {},
     { compression: 'gzip' },
     { format: 'ndjson' },
     { format: 'parquet' },
-  ])('%j: whole, as the manifest says', async options => {
+  ])('%j: is complete, as the manifest says', async options => {
     const { object, bytes, sha256 } = await exportAll(api, { ...WHOLE_YEAR, ...options })
     expect(object.manifest).toMatchObject({ rows: EVENTS, bytes: bytes.length, sha256 })
     const rows =
@@ -46,7 +46,7 @@ describe('made and fetched', () => {
     expect(rows).toBe(EVENTS)
   })
 
-  test('its parts lie under the prefix, and nothing else of it', async () => {
+  test('has its parts under the prefix, and nothing else', async () => {
     const { object } = await exportAll(api, WHOLE_YEAR)
     expect(await partsOf(object.id)).toEqual(['1.1', '2.1', '3.1', '4.1', '5.1'])
     expect(s3.asked.some(({ method, url }) => method === 'PUT' && url.startsWith(`/exported/some/where/${object.id}/1.1`))).toBe(true)
@@ -74,12 +74,12 @@ describe('made and fetched', () => {
     expect((await get({ Range: 'bytes=0-5', 'If-Range': '"other"' })).status).toBe(200)
   })
 
-  test('an erased user is taken out of it', async () => {
+  test('loses the rows of an erased user', async () => {
     const { object } = await exportAll(api, WHOLE_YEAR)
     const { user_id } = (await api.call('GET', '/v4/identities/u3')).body
     expect((await api.call('DELETE', `/v4/customers/${user_id}`)).status).toBeLessThan(300)
     const text = await until('the file without the user', async () => {
-      // A download under way while its parts are replaced breaks off.
+      // A download aborts when its parts are replaced.
       const now = await fetch(object.file_url)
         .then(answer => (answer.ok ? answer.text() : undefined))
         .catch(() => undefined)
@@ -95,7 +95,7 @@ describe('made and fetched', () => {
     })
   })
 
-  test('a week later it is removed from the bucket', async () => {
+  test('is removed from the bucket a week later', async () => {
     const { object } = await exportAll(api, WHOLE_YEAR)
     await api.pool.query(`update environments set clock_offset = clock_offset + interval '8 days'`)
     expect((await fetch(object.file_url)).status).toBe(404)
@@ -109,8 +109,8 @@ describe('made and fetched', () => {
   })
 })
 
-describe('when S3 does not work', () => {
-  test('for some requests: the export is finished all the same, nothing doubled', async () => {
+describe('when S3 fails', () => {
+  test('for some requests: the export is finished nevertheless, no row is doubled', async () => {
     let n = 0
     s3.befalls = ({ method }) => (method === 'PUT' && n++ % 3 < 2 ? 'fails' : undefined)
     const { object, text } = await exportAll(api, WHOLE_YEAR)
@@ -119,7 +119,7 @@ describe('when S3 does not work', () => {
     expect([rows.length, new Set(rows).size]).toEqual([object.rows_written, object.rows_written])
   })
 
-  test('for good: failed with a reason after all attempts, no address told; the next one works', async () => {
+  test('permanently: the export fails with a reason after all attempts, the reason shows no address; the next export works', async () => {
     s3.befalls = ({ method }) => (method === 'GET' ? undefined : 'fails')
     const failed = await finished(api.call, await accept(), undefined, 60_000)
     s3.befalls = () => undefined
@@ -128,7 +128,7 @@ describe('when S3 does not work', () => {
     await exportAll(api, WHOLE_YEAR)
   })
 
-  test('the server is away: a download answers 502, a finished one is there again when it is back', async () => {
+  test('because the server is down: a download answers 502, and works again when the server is back', async () => {
     const { object, bytes } = await exportAll(api, WHOLE_YEAR)
     await s3.stop()
     const answer = await fetch(object.file_url)
@@ -137,7 +137,7 @@ describe('when S3 does not work', () => {
     expect((await (await fetch(object.file_url)).arrayBuffer()).byteLength).toBe(bytes.length)
   })
 
-  test('a part that vanished before the file was published is noticed', async () => {
+  test('a part that is lost before the file is published is detected', async () => {
     s3.befalls = async ({ method, url }) => {
       const id = method === 'PUT' && /where\/(.*)\/5\.1/.exec(url)?.[1]
       if (id) await api.storage.prune(id, async () => ['1.1'])
@@ -147,7 +147,7 @@ describe('when S3 does not work', () => {
     s3.befalls = () => undefined
   })
 
-  test('a part that is missing from a published file: 502 instead of a short file', async () => {
+  test('a part that is missing from a published file: 502 instead of a truncated file', async () => {
     const { object } = await exportAll(api, WHOLE_YEAR)
     await api.storage.prune(object.id, async () => ['1.1'])
     expect((await fetch(object.file_url)).status).toBe(502)

@@ -15,7 +15,7 @@ import { readParquet } from '../harness/parquet.ts'
 let api: TestApi
 let worker: Worker
 let germans: string
-/** What happens each time rows are about to be written. */
+/** Called each time rows are about to be written. */
 let meanwhile = async () => {}
 
 beforeAll(async () => {
@@ -72,7 +72,7 @@ test.each([
   expect(parquet.object).toMatchObject({ segment_id: germans, rows_written: count, manifest: { rows: count } })
 })
 
-test('the members are those of the beginning: who joins or leaves while it is made changes nothing', async () => {
+test('the members are fixed at the begin: users that join or leave the segment later change nothing', async () => {
   let changes = 0
   meanwhile = async () => {
     changes++
@@ -92,7 +92,7 @@ test('the members are those of the beginning: who joins or leaves while it is ma
   ])
 })
 
-test('a segment without users gives an empty file, a system segment its users', async () => {
+test('a segment without users exports an empty file, a system segment its users', async () => {
   const none = await segment('IT')
   for (const type of ['events', 'purchases', 'customers']) expect(await rowsOf({ type, segment_id: none })).toEqual([])
   expect(await rowsOf({ type: 'customers', segment_id: 'active_trials' })).toEqual([])
@@ -106,7 +106,7 @@ test('a segment without users gives an empty file, a system segment its users', 
   expect(all).toHaveLength(20)
 })
 
-test('the members are forgotten when the export has ended, done or failed', async () => {
+test('the members are deleted when the export has ended, done or failed', async () => {
   meanwhile = async () => {
     throw Object.assign(new Error('full'), { code: 'ENOSPC' })
   }
@@ -116,7 +116,7 @@ test('the members are forgotten when the export has ended, done or failed', asyn
   expect((await api.pool.query('select count(*) as n from export_members')).rows).toEqual([{ n: 0 }])
 })
 
-test('a segment that is unknown, or of another environment, is not found; nothing is accepted', async () => {
+test('a segment that is unknown or of another environment is not found; no export is accepted', async () => {
   const count = async () => (await api.pool.query('select count(*) as n from exports')).rows[0].n
   const before = await count()
   for (const [segment_id, key] of [
@@ -131,7 +131,7 @@ test('a segment that is unknown, or of another environment, is not found; nothin
   expect(await count()).toBe(before)
 })
 
-test('fifty exports of a segment and its deletion at once: it goes only when no accepted export names it', async () => {
+test('fifty exports of a segment and its concurrent deletion: it is deleted only when no accepted export names it', async () => {
   const id = await segment('DE')
   const answers = await Promise.all([
     ...Array.from({ length: 25 }, () => api.call('POST', '/v4/exports', { body: { ...WHOLE_YEAR, segment_id: id } })),

@@ -15,7 +15,7 @@ afterAll(() => api.stop())
 const post = (events: unknown[]) => api.call('POST', '/v4/events', { body: { events } })
 const idsOf = (text: string) => (parse(text, { columns: true }) as Record<string, string>[]).map(row => row['Transaction ID'])
 
-test('adjoining windows cut under load share no row and lose none', async () => {
+test('adjoining windows that are cut under load share no row and lose none', async () => {
   let writing = true
   let n = 0
   const sent: string[] = []
@@ -39,7 +39,7 @@ test('adjoining windows cut under load share no row and lose none', async () => 
   const edges: string[] = ['1970-01-01T00:00:00Z']
   const cuts: { fromOffsets: number[]; toOffsets: number[] }[] = []
   for (let i = 0; i < 12; i++) {
-    // The window ends now, to the microsecond: what is being inserted at this moment must be on one side.
+    // The window ends now, to the microsecond: rows that are inserted at this moment must be on exactly one side.
     const cut = await transaction(api.pool, tx => cutWindow(tx, api.project.production, edges.at(-1)!, '9999-01-01T00:00:00Z'))
     cuts.push(cut)
     edges.push(cut.to)
@@ -49,14 +49,14 @@ test('adjoining windows cut under load share no row and lose none', async () => 
   cuts.push(await transaction(api.pool, tx => cutWindow(tx, api.project.production, edges.at(-1)!, '9999-01-01T00:00:00Z')))
   for (let i = 1; i < cuts.length; i++) expect(cuts[i]!.fromOffsets).toEqual(cuts[i - 1]!.toOffsets)
   expect(cuts.at(-1)!.toOffsets.reduce((a, b) => a + b)).toBe(sent.length)
-  // The same windows again, now that everything is in the past: nothing has moved.
+  // The same windows again, when all rows are in the past: no row has moved.
   for (const [i, cut] of cuts.slice(0, -1).entries()) {
     const again = await transaction(api.pool, tx => cutWindow(tx, api.project.production, edges[i]!, edges[i + 1]!))
     expect(again.toOffsets).toEqual(cut.toOffsets)
   }
 })
 
-test('a transaction that is still inserting when the window is cut is waited for, not lost', async () => {
+test('the cut of a window waits for a transaction that is still inserting, and does not lose its rows', async () => {
   const slow = await api.pool.connect()
   await slow.query('begin')
   await slow.query('update log_positions set next_offset = next_offset where environment = $1 and partition = 3', [
@@ -96,7 +96,7 @@ test('a clock set back puts no row behind an edge', async () => {
   expect([rows, next.fromOffsets]).toEqual([[{ after: true }], cut.toOffsets])
 })
 
-test('exports over adjoining windows hold every row once, in order of receipt', async () => {
+test('exports over adjoining windows contain every row once, in order of receipt', async () => {
   const project = await api.newProject()
   const key = project.secret
   const send = (from: number) =>
@@ -108,7 +108,7 @@ test('exports over adjoining windows hold every row once, in order of receipt', 
     })
   await send(0)
   await send(90)
-  // An edge in the middle of the log, where rows share their time of receipt.
+  // An edge in the middle of the log, between rows with the same time of receipt.
   const { rows } = await api.pool.query<{ edge: string }>(
     `select to_char(received_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as edge from events where environment = $1 order by received_at offset 100 limit 1`,
     [project.production],
