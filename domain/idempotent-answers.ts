@@ -39,7 +39,15 @@ export async function keepAnswer(
   )
 }
 
-export async function dropOldAnswers(db: Db): Promise<number> {
-  const { rowCount } = await db.query(`delete from idempotent_answers where created_at < clock_timestamp() - ${KEPT}`)
+/** Removes answers that are older than 24 h; at most `batch` at once. An answer that a request replaces meanwhile stays. */
+export async function dropOldAnswers(db: Db, batch: number): Promise<number> {
+  const { rowCount } = await db.query(
+    `with old as materialized (
+       select environment, operation, key from idempotent_answers where created_at < now() - ${KEPT}
+       order by created_at limit $1 for update skip locked
+     )
+     delete from idempotent_answers a using old o where a.environment = o.environment and a.operation = o.operation and a.key = o.key`,
+    [batch],
+  )
   return rowCount ?? 0
 }

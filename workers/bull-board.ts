@@ -4,24 +4,24 @@ import { KoaAdapter } from '@bull-board/koa'
 import { Queue } from 'bullmq'
 import type Koa from 'koa'
 import { kindsKey, queueName, SHARED } from './bullmq.ts'
-import { promptConnection, settled, toldOnce } from './redis.ts'
+import { promptConnection, reportOnce, settled } from './redis.ts'
 
 export type BullBoardOptions = { url: string; prefix: string; at: string; onError: (error: unknown) => void }
 
 export type BullBoard = { show: Koa.Middleware; close(): Promise<void> }
 
-/** Shows the queues of the installation under the address `at`, to look at only: what could be done there the sweep does anyway. */
+/** Shows the queues of the installation under the address `at`, read-only: the sweep repeats by itself whatever could be repeated there. */
 export async function bullBoard({ url, prefix, at, onError }: BullBoardOptions): Promise<BullBoard> {
   const connection = promptConnection(url)
-  toldOnce([connection], onError)
+  reportOnce([connection], onError)
   const queues = new Map<string, Queue>()
   const adapter = new KoaAdapter()
   adapter.setBasePath(at)
   const board = createBullBoard({ queues: [], serverAdapter: adapter, options: { uiConfig: { boardTitle: 'Perennial' } } })
   const middleware = adapter.registerPlugin() as unknown as Koa.Middleware
 
-  /** The kinds that workers listen to; a Redis that is away keeps the page as it was. */
-  async function lookForQueues(): Promise<void> {
+  /** Adds the kinds that workers listen to. While Redis is away the page stays as it was. */
+  async function addNewQueues(): Promise<void> {
     const kinds = await connection.smembers(kindsKey(prefix)).catch(() => [])
     for (const kind of kinds.sort()) {
       if (queues.has(kind)) continue
@@ -35,7 +35,7 @@ export async function bullBoard({ url, prefix, at, onError }: BullBoardOptions):
   await settled(connection)
   return {
     async show(ctx, next) {
-      await lookForQueues()
+      await addNewQueues()
       await middleware(ctx, next)
     },
     async close() {

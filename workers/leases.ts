@@ -4,83 +4,83 @@ import { renewLeases } from '../domain/jobs/lease.ts'
 import type { Pool } from '../store/connect.ts'
 
 /** Tries of one heartbeat. */
-const BEATS = 3
-
-/** So often within a lease it is looked at whether it is still held, or to be prolonged. */
-const LOOKS = 30
-/** What has less than this part of a lease left when it begins is prolonged at once. */
+const TRIES = 3
+/** So often within a lease the leases are checked: lost, or due for renewal. */
+const CHECKS = 30
+/** A lease that has less than a fifth of its time left when its job begins is renewed at once. */
 const SHORT = 5
 
-type Lease = { claimed: ClaimedJob; lost: AbortController; until: number; beatAt: number }
-/** `signal` aborts when the lease is lost; `isHeld` asks the clock, which may know it sooner. `end`: it is needed no longer. */
+type Lease = { claimed: ClaimedJob; lost: AbortController; until: number; renewAt: number }
+/** `signal` aborts when the lease is lost. `isHeld` reads the clock, which may know of the loss sooner. `end`: the lease is needed no longer. */
 export type Held = { signal: AbortSignal; isHeld(): boolean; end(): void }
 
-/** The leases of what this process has claimed: prolonged every third of their time, and given up when that did not come off in time. */
+/** The leases of the claimed jobs of this process: renewed every third of their time, and given up when they were not renewed in time. */
 export function leases(pool: Pool, leaseMs: number) {
   const held = new Map<string, Lease>()
-  let isBeatingSoon = false
+  let isRenewingSoon = false
   const lose = (lease: Lease) => lease.lost.abort(new Error('the lease was lost'))
 
-  async function beat(some: [string, Lease][]): Promise<[string, Lease][]> {
+  /** Returns the leases whose rows are locked just now. */
+  async function renew(some: [string, Lease][]): Promise<[string, Lease][]> {
     const sentAt = performance.now()
-    const kept = await renewLeases(
+    const result = await renewLeases(
       pool,
       some.map(([, { claimed }]) => claimed),
       leaseMs,
     ).catch(() => null)
-    if (!kept) return []
+    if (!result) return []
     for (const [key, lease] of some) {
-      // An answer that was overtaken by that of a later heartbeat takes nothing back.
-      if (kept.renewed.has(key)) lease.until = Math.max(lease.until, sentAt + leaseMs)
-      else if (!kept.busy.has(key) && held.get(key) === lease) lose(lease)
+      // The result of a later heartbeat may have arrived first: a lease never becomes shorter.
+      if (result.renewed.has(key)) lease.until = Math.max(lease.until, sentAt + leaseMs)
+      else if (!result.busy.has(key) && held.get(key) === lease) lose(lease)
     }
-    return some.filter(([key]) => kept.busy.has(key))
+    return some.filter(([key]) => result.busy.has(key))
   }
 
-  /** What is being recorded at that very moment is asked for again a little later: only what is locked for long goes without. */
+  /** A job that is being recorded at this moment has its row locked: it is tried again a little later. Only a long lock goes without. */
   async function heartbeat(): Promise<void> {
-    // What is lost is not held fast, though it may not have come to its end: nobody else could take it up then.
+    // A lost lease is not renewed, though its job may not have ended: no other worker could claim the job then.
     const isOurs = ([key, lease]: [string, Lease]) => held.get(key) === lease && !lease.lost.signal.aborted
     const now = performance.now()
-    let rest = [...held.entries()].filter(([, { beatAt }]) => beatAt <= now).filter(isOurs)
-    for (const [, lease] of rest) lease.beatAt = now + leaseMs / 3
-    for (let n = 0; n < BEATS && rest.length > 0; n++) {
+    let rest = [...held.entries()].filter(([, { renewAt }]) => renewAt <= now).filter(isOurs)
+    for (const [, lease] of rest) lease.renewAt = now + leaseMs / 3
+    for (let n = 0; n < TRIES && rest.length > 0; n++) {
       if (n > 0) await pause(leaseMs / 30, undefined, { ref: false })
-      rest = (await beat(rest)).filter(isOurs)
+      rest = (await renew(rest)).filter(isOurs)
     }
   }
 
-  function prolongSoon(lease: Lease): void {
-    lease.beatAt = 0
-    if (isBeatingSoon) return
-    isBeatingSoon = true
+  function renewSoon(lease: Lease): void {
+    lease.renewAt = 0
+    if (isRenewingSoon) return
+    isRenewingSoon = true
     setImmediate(() => {
-      isBeatingSoon = false
+      isRenewingSoon = false
       void heartbeat()
     })
   }
 
-  // On our own monotonic clock: a lease that could not be prolonged in time is somebody else's, whether or not we heard of it.
+  // On the monotonic clock of this process: a lease that was not renewed in time belongs to another worker, whether or not a message says so.
   const watch = setInterval(() => {
     for (const lease of held.values()) if (performance.now() >= lease.until) lose(lease)
     void heartbeat()
-  }, leaseMs / LOOKS)
+  }, leaseMs / CHECKS)
 
   return {
-    /** `until`: by `performance.now()`, no later than the database's. */
+    /** `until`: by `performance.now()`, no later than the end of the lease in the database. */
     begin(claimed: ClaimedJob, until: number): Held {
       const key = `${claimed.kind}:${claimed.id}`
       const begunAt = performance.now()
-      const lease: Lease = { claimed, lost: new AbortController(), until, beatAt: begunAt + (until - begunAt) / 3 }
+      const lease: Lease = { claimed, lost: new AbortController(), until, renewAt: begunAt + (until - begunAt) / 3 }
       const former = held.get(key)
       if (former) lose(former)
       held.set(key, lease)
-      if (until - begunAt < leaseMs / SHORT) prolongSoon(lease)
+      if (until - begunAt < leaseMs / SHORT) renewSoon(lease)
       return {
         signal: lease.lost.signal,
         isHeld: () => performance.now() < lease.until,
         end() {
-          // This process may have claimed it anew after it lost it: that lease lives on.
+          // This process may have lost the job and claimed it again: the new lease lives on.
           if (held.get(key) === lease) held.delete(key)
         },
       }
@@ -88,3 +88,5 @@ export function leases(pool: Pool, leaseMs: number) {
     stop: () => clearInterval(watch),
   }
 }
+
+export type Leases = ReturnType<typeof leases>

@@ -3,21 +3,21 @@ import { KEEP_ALIVE } from '../store/connect.ts'
 
 export type Listener = { stop(): Promise<void> }
 
-/** Between two tries to connect. */
+/** Between two attempts to connect. */
 const RETRY_MS = 1_000
 const CONNECT_MS = 10_000
-/** Nothing to hear is no sign that one still hears: asked so often, and given up when there is no answer for as long. */
-const BEAT_MS = 15_000
+/** A silent connection may be dead: it is asked so often, and given up when it does not answer for as long. */
+const HEARTBEAT_MS = 15_000
 
 /**
- * Hears notices on one connection of its own. Whatever was announced while it was away is found by `onConnected`: notices are hints,
- * losing one costs a second, never work.
+ * Listens to notifications on a connection of its own. `onConnected` looks for whatever was announced while there was no connection: a
+ * notification is a hint, to lose one costs a second and never work.
  */
 export function startListener(
   url: string,
   channels: Record<string, (payload: string) => void>,
   onConnected: () => void,
-  beatMs = BEAT_MS,
+  heartbeatMs = HEARTBEAT_MS,
 ): Listener {
   let stopped = false
   let current: pg.Client | undefined
@@ -27,12 +27,12 @@ export function startListener(
       connectionString: url,
       application_name: 'perennial-listener',
       connectionTimeoutMillis: CONNECT_MS,
-      query_timeout: beatMs,
+      query_timeout: heartbeatMs,
       ...KEEP_ALIVE,
     })
-    let beats: NodeJS.Timeout | undefined
+    let heartbeat: NodeJS.Timeout | undefined
     const retry = () => {
-      clearInterval(beats)
+      clearInterval(heartbeat)
       if (current !== client) return
       current = undefined
       if (!stopped) setTimeout(() => void listen(), RETRY_MS).unref()
@@ -52,8 +52,8 @@ export function startListener(
         ),
       )
       .then(() => {
-        // Its end is heard of as any other.
-        beats = setInterval(() => client.query('select 1').catch(end), beatMs).unref()
+        // The end of the connection leads to a new one, as any other end does.
+        heartbeat = setInterval(() => client.query('select 1').catch(end), heartbeatMs).unref()
         onConnected()
       })
       .catch(() => {

@@ -12,25 +12,25 @@ export type { Consumer }
 
 export type ConsumersOptions = { pool: Pool; consumers: Consumer[]; claimOnInsert: ClaimOnInsert; log: Logger; at?: AtCrashPoint }
 
-/** Lost notices are found this often. */
+/** Events whose notification was lost are found this often. */
 const PERIOD_MS = 1_000
-/** Several workers share an environment by its partitions; a batch is some milliseconds of work. */
+/** Workers share an environment by its partitions; one read is some milliseconds of work. */
 const BATCH: ReadLimits = { partitions: 16, perPartition: 64 }
 
-/** Environments read at the same time, by both consumers together. */
+/** Environments that are read at the same time, by all consumers together. */
 const READERS = 6
 
-/** Reads the log for its consumers, environment by environment: at once when an append announces it, and every second anyway. */
-export function startConsumers({ pool, consumers, claimOnInsert: making, log, at = NOWHERE }: ConsumersOptions) {
+/** Reads the log for its consumers, environment by environment: at once when new events are announced, and every second anyway. */
+export function startConsumers({ pool, consumers, claimOnInsert, log, at = NOWHERE }: ConsumersOptions) {
   let stopped = false
-  // Per consumer and environment: running, and whether to look again.
+  // By consumer and environment: the readers, and which of them are to read again.
   const running = new Map<string, Promise<void>>()
   const again = new Set<string>()
-  // What else there is to read; each reader keeps a connection busy.
+  // Readers beyond the limit: each one keeps a connection busy.
   const waiting = new Map<string, () => void>()
 
-  /** One event at a time, so that one that cannot be handled is known by name, and one that takes too long holds up its own partition alone. */
-  async function singly(consumer: Consumer, environment: Environment): Promise<number> {
+  /** One event at a time: so an event that cannot be handled is identified, and an event that takes too long holds up its own partition alone. */
+  async function readOneByOne(consumer: Consumer, environment: Environment): Promise<number> {
     let count = 0
     for (const { partition } of await laggingPositions(pool, consumer, environment)) {
       try {
@@ -53,10 +53,10 @@ export function startConsumers({ pool, consumers, claimOnInsert: making, log, at
     do {
       again.delete(key)
       try {
-        // What is appended meanwhile is announced: nobody need look whether the end has moved.
+        // Events that are appended meanwhile are announced: the end is not read again.
         for (let isFull = true; isFull && !stopped; ) {
-          const consumed = await making(consumer.jobKind, environment, async room => {
-            const batch = await consumeBatch(pool, consumer, environment, BATCH, room)
+          const consumed = await claimOnInsert(consumer.jobKind, environment, async capacity => {
+            const batch = await consumeBatch(pool, consumer, environment, BATCH, capacity)
             if (batch.partitions > 0) at('consumed')
             return batch
           })
@@ -65,8 +65,8 @@ export function startConsumers({ pool, consumers, claimOnInsert: making, log, at
       } catch (error) {
         log.warn({ err: error, consumer: consumer.name }, 'reading the log failed')
         if (classify(error) === 'unavailable') return
-        // A batch that is too much at once would be too much for ever. Where not one event can be handled the next regular look tries again.
-        const count = await singly(consumer, environment).catch(second => {
+        // A batch that is too large would be too large at every attempt. When not one event can be handled, the next regular look tries again.
+        const count = await readOneByOne(consumer, environment).catch(second => {
           log.warn({ err: second, consumer: consumer.name }, 'reading the log failed')
           return 0
         })

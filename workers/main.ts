@@ -15,7 +15,7 @@ import { fireAll, type Timer } from './timers.ts'
 
 export type WorkerOptions = {
   pool: Pool
-  /** For the connection that hears of new promises. */
+  /** For the connection that listens to notifications. */
   url: string
   queue: Queue
   handlers: JobHandler[]
@@ -28,12 +28,12 @@ export type WorkerOptions = {
 }
 
 export const LEASE_MS = 30_000
-/** A busy machine may be silent for a moment; to connect anew would not make it faster. */
+/** A busy machine may be silent for a moment; a new connection would not make it faster. */
 const SHORTEST_SILENCE_MS = 5_000
 
 export type Worker = { stop(): Promise<void> }
 
-/** Turns the promises: sweeps, hears rings, claims, performs, and reads the log, until stopped. */
+/** Sweeps, takes batches, executes jobs and reads the log, until it is stopped. */
 export async function startWorker({
   pool,
   url,
@@ -46,30 +46,30 @@ export async function startWorker({
   onOutcome,
   at = NOWHERE,
 }: WorkerOptions): Promise<Worker> {
-  // Of its own: a heartbeat must not stand behind everything that a busy worker asks of the database.
-  // And one that is not answered within a lease is of no use: it only stands in the way of the next.
+  // A pool of its own: a heartbeat must not wait behind the many statements of a busy worker. A heartbeat without an answer within a lease is
+  // useless and only delays the next one.
   const silenceMs = Math.max(leaseMs, SHORTEST_SILENCE_MS)
-  const beating = connect({ url, name: 'perennial-leases', max: 2, statementTimeoutMs: silenceMs, silenceMs })
-  const holding = executor({
+  const heartbeatPool = connect({ url, name: 'perennial-leases', max: 2, statementTimeoutMs: silenceMs, silenceMs })
+  const jobs = executor({
     pool,
-    beating,
-    handlers: handlers,
+    heartbeatPool,
+    handlers,
     leaseMs,
     log,
     onOutcome(kind, outcome) {
-      // Its next deadline may be nearer than the sweep's next look.
+      // The next due time of the job may be nearer than the next sweep.
       if (outcome === 'suspended') sweep.wakeSoon()
       onOutcome?.(kind, outcome)
     },
     onClaimed: count => sweep.onClaimed(count),
     at,
   })
-  const byKind = new Map(timers.map(timer => [timer.kind, timer]))
+  const timersByKind = new Map(timers.map(timer => [timer.kind, timer]))
   const firing = new Set<Promise<void>>()
-  const take = async (kind: string, ring: Batch): Promise<void> => {
-    const timer = byKind.get(kind)
-    if (!timer) return holding.take(kind, ring)
-    const { claimed } = await takeBatch(pool, kind, ring.number, 0)
+  const take = async (kind: string, batch: Batch): Promise<void> => {
+    const timer = timersByKind.get(kind)
+    if (!timer) return jobs.takeBatch(kind, batch)
+    const { claimed } = await takeBatch(pool, kind, batch.number, 0)
     const fired = fireAll(
       timer,
       claimed.map(({ id }) => id),
@@ -78,29 +78,29 @@ export async function startWorker({
     firing.add(fired)
     await fired
   }
-  const sweep = startSweep({ pool, queue, take, claiming: holding.claiming, log })
-  const reading = startConsumers({ pool, consumers, claimOnInsert: holding.claimOnInsert, log, at })
-  for (const kind of [...holding.kinds, ...byKind.keys()]) await queue.listen(kind, ring => take(kind, ring))
+  const sweep = startSweep({ pool, queue, takeBatch: take, claimBySweep: jobs.claimBySweep, log })
+  const logConsumers = startConsumers({ pool, consumers, claimOnInsert: jobs.claimOnInsert, log, at })
+  for (const kind of [...jobs.kinds, ...timersByKind.keys()]) await queue.listen(kind, batch => take(kind, batch))
   const listener = startListener(
     url,
-    { [DUE_CHANNEL]: sweep.wake, [LOG_CHANNEL]: environment => reading.wake(Number(environment)) },
+    { [DUE_CHANNEL]: sweep.wake, [LOG_CHANNEL]: environment => logConsumers.wake(Number(environment)) },
     () => {
       sweep.wake()
-      reading.wakeAll()
+      logConsumers.wakeAll()
     },
   )
   return {
     async stop() {
-      // First, so that nothing under way begins another step while the rest winds down.
-      const given = holding.stop()
-      // What is given back is for others to ring.
+      // First, so that no job begins another step while the rest stops.
+      const executed = jobs.stop()
+      // What is released is for other workers to dispatch.
       const swept = sweep.stop()
       await listener.stop()
-      await Promise.all([swept, reading.stop()])
-      await given
+      await Promise.all([swept, logConsumers.stop()])
+      await executed
       await queue.close()
       await Promise.all(firing)
-      await beating.end()
+      await heartbeatPool.end()
     },
   }
 }

@@ -3,17 +3,17 @@ import { KEEP_ALIVE } from '../store/connect.ts'
 import { batchIn, type Queue } from './queue.ts'
 
 const SCHEMA = 'pgboss'
-/** Without notice (connection lost, or looked for again ever more rarely after an outage) a ring waits this long. */
+/** A message waits this long without its notification: when the connection is lost, or is tried ever more rarely after an outage. */
 const POLL_SECONDS = 1
 
-/** A statement that is not answered for so long was sent to nobody. */
+/** A statement without an answer for so long was sent over a dead connection. */
 const SILENCE_MS = 45_000
 
 export type PgBossOptions = { url: string; onError: (error: unknown) => void; silenceMs?: number }
 
-/** Rings over pg-boss on the product's own database. */
+/** The queue over pg-boss on the product's own database. */
 export async function pgBossQueue({ url, onError, silenceMs = SILENCE_MS }: PgBossOptions): Promise<Queue> {
-  // Passed on to pg as they are.
+  // pg-boss passes these on to pg.
   const connection = { ...KEEP_ALIVE, query_timeout: silenceMs }
   const boss = new PgBoss({
     ...connection,
@@ -28,32 +28,32 @@ export async function pgBossQueue({ url, onError, silenceMs = SILENCE_MS }: PgBo
   await boss.start()
   const known = new Map<string, Promise<string>>()
 
-  // A ring is worth nothing after a minute and is never retried: the sweep rings again.
+  // A message is useless after a minute and is never retried: the sweep dispatches its jobs again.
   const queueOf = (kind: string): Promise<string> => {
     const name = `batches-${kind}`
-    const made =
+    const creating =
       known.get(kind) ??
       boss
         .createQueue(name, { retryLimit: 0, retentionSeconds: 60, deleteAfterSeconds: 60, expireInSeconds: 60, notify: true })
         .then(() => name)
-    // A failure must not be kept: the next ring tries again.
-    made.catch(() => known.delete(kind))
-    known.set(kind, made)
-    return made
+    // A failure must not stay: the next announcement tries again.
+    creating.catch(() => known.delete(kind))
+    known.set(kind, creating)
+    return creating
   }
 
   return {
-    async announce(kind, rings) {
+    async announce(kind, batches) {
       await boss.insert(
         await queueOf(kind),
-        rings.map(({ number, count }) => ({ data: { number, count } })),
+        batches.map(({ number, count }) => ({ data: { number, count } })),
       )
     },
-    async listen(kind, onRing) {
+    async listen(kind, onBatch) {
       const polling = { pollingIntervalSeconds: POLL_SECONDS, notifyPollingIntervalSeconds: POLL_SECONDS }
       const options = { batchSize: 4, burstWhenBatchFull: true, ...polling }
-      await boss.work(await queueOf(kind), options, async jobs => {
-        await Promise.all(jobs.flatMap(job => batchIn(job.data) ?? []).map(onRing))
+      await boss.work(await queueOf(kind), options, async messages => {
+        await Promise.all(messages.flatMap(({ data }) => batchIn(data) ?? []).map(onBatch))
       })
     },
     close: () => boss.stop({ graceful: true, timeout: 2_000 }),

@@ -1,18 +1,18 @@
 import type { Batch } from '../domain/jobs/sweep.ts'
 
 /**
- * The doorbell between the sweep and the workers. It carries hints only: what a lost ring stood for is rung again, one that arrives twice
- * was taken already. `onRing` resolves when the ring is taken, not when its runs end.
+ * The way from the sweep to the workers. A message is only a hint: the jobs of a batch whose message is lost are dispatched again, and a
+ * message that arrives twice finds that the batch is taken.
  */
 export type Queue = {
-  /** Announces what is due. Rejects when the driver is down. */
-  announce(kind: string, rings: Batch[]): Promise<void>
-  /** Each kind by itself: one whose slots are full must not hold up the others. */
-  listen(kind: string, onBatch: (ring: Batch) => Promise<void>): Promise<void>
+  /** Tells the workers that the batches can be taken. Rejects when the driver is down. */
+  announce(kind: string, batches: Batch[]): Promise<void>
+  /** `onBatch` resolves when the batch is taken, not when its jobs end. Each kind by itself: a kind at its capacity holds up no other kind. */
+  listen(kind: string, onBatch: (batch: Batch) => Promise<void>): Promise<void>
   close(): Promise<void>
 }
 
-/** What came through a queue, if it is a ring: those of an earlier version that are still on their way say nothing here. */
+/** The batch of a message. Null: a message of an earlier version that is still on its way. */
 export function batchIn(data: unknown): Batch | null {
   const { number, count } = (data ?? {}) as Partial<Batch>
   return Number.isSafeInteger(number) && Number.isSafeInteger(count) && count! > 0 ? { number: number!, count: count! } : null

@@ -1,11 +1,11 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { Redis, type RedisOptions } from 'ioredis'
 
-/** A command that takes longer has failed: the sweep then claims directly. */
+/** A command that takes longer has failed: the sweep then gives its batches to its own worker. */
 const COMMAND_MS = 1_000
-/** A connection that owes us an answer for so long is dead, whatever TCP says. Longer than a worker's wait for the next ring. */
+/** A connection that owes an answer for so long is dead, whatever TCP says. Longer than a worker's blocking wait for the next message. */
 const SILENCE_MS = 15_000
-/** How long a start waits for Redis before it goes on without it. */
+/** How long a start waits for Redis before it continues without Redis. */
 const START_MS = 1_000
 const LONGEST_PAUSE_MS = 1_000
 
@@ -13,11 +13,11 @@ const COMMON = {
   connectTimeout: 5_000,
   keepAlive: 10_000,
   retryStrategy: (times: number) => Math.min(times * 50, LONGEST_PAUSE_MS),
-  // After a fail-over the former primary refuses to write: the name may lead to the new one by now.
+  // After a fail-over the former primary refuses to write; the name may resolve to the new primary by now.
   reconnectOnError: (error: Error) => (error.message.startsWith('READONLY') ? 2 : false),
 }
 
-/** For who asks and cannot wait: while there is no connection every command fails at once. Connects again by itself. */
+/** For callers that cannot wait: every command fails at once while there is no connection. Reconnects by itself. */
 export const promptConnection = (url: string): Redis =>
   new Redis(url, {
     ...COMMON,
@@ -29,37 +29,37 @@ export const promptConnection = (url: string): Redis =>
     socketTimeout: 2 * COMMAND_MS,
   })
 
-/** Resolves when it is known whether there is a Redis, or after a second. */
+/** Resolves when Redis has answered or failed, or after a second. */
 export const settled = (connection: Redis): Promise<unknown> =>
   Promise.race([
     new Promise(resolve => connection.once('ready', resolve).once('error', resolve)),
     pause(START_MS, undefined, { ref: false }),
   ])
 
-/** Each connection tries again every second: an outage is told once, until one of them works again. */
-export function toldOnce(connections: Redis[], onError: (error: unknown) => void): (error: Error) => void {
-  let told: string | undefined
-  const tell = (error: Error) => {
+/** Each connection tries again every second: an outage is reported once, until one of the connections works again. */
+export function reportOnce(connections: Redis[], onError: (error: unknown) => void): (error: Error) => void {
+  let reported: string | undefined
+  const report = (error: Error) => {
     const what = `${error.name} ${error.message}`
-    if (what !== told) onError(error)
-    told = what
+    if (what !== reported) onError(error)
+    reported = what
   }
   for (const connection of connections) {
-    connection.on('error', tell)
+    connection.on('error', report)
     connection.on('ready', () => {
-      told = undefined
+      reported = undefined
     })
   }
-  return tell
+  return report
 }
 
 export type PatientConnection = { connection: Redis; close(): void }
 
-/** For who waits for rings: commands outlive an outage. BullMQ makes copies of it, to block on; `close` ends them, too. */
+/** For callers that wait for messages: commands survive an outage. BullMQ duplicates the connection, to block on it; `close` ends the copies, too. */
 export function patientConnection(url: string): PatientConnection {
   const connection = new Redis(url, {
     ...COMMON,
-    connectionName: 'perennial-hears',
+    connectionName: 'perennial-queue-listener',
     maxRetriesPerRequest: null,
     socketTimeout: SILENCE_MS,
   })

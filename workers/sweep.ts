@@ -7,32 +7,32 @@ import type { Queue } from './queue.ts'
 export type SweepOptions = {
   pool: Pool
   queue: Queue
-  /** Claims without the queue, when its driver is down. */
-  take: (kind: string, ring: Batch) => Promise<void>
-  /** Tells what this process has room for while it is asked, and holds what was claimed of it. */
-  claiming: (ask: (handful: SweepOffer) => Promise<Swept | null>) => Promise<Swept | null>
+  /** Takes a batch without the queue, when the driver is down. */
+  takeBatch: (kind: string, batch: Batch) => Promise<void>
+  /** Calls back with the capacity that this process can spare, and executes what the sweep claimed with it. */
+  claimBySweep: (sweep: (offer: SweepOffer) => Promise<Swept | null>) => Promise<Swept | null>
   log: Logger
 }
 
-/** Rings outstanding at the most, per kind of promise and priority. */
+/** The most jobs in outstanding batches, of each kind and priority. */
 export const WINDOW = 6_000
-/** Promises that fall due by time alone, lost rings and lost notices are found this often. */
+/** Jobs that fall due by time alone, jobs of lost batches and lost notifications are found this often. */
 const PERIOD_MS = 1_000
-/** However many wake it, a sweep rests for so many times as long as it took: what it costs is a part of what there is. */
+/** However often it is woken, a sweep rests for twice as long as it took: so its cost is a fixed part of the load. */
 const REST = 2
-/** While there is a backlog at least this long: few large sweeps cost less than many small ones, and the window lasts much longer. */
-const BEHIND_MS = 30
-/** What comes to rest may be due before the next look; of many that do in a row the first one's wake serves all. */
+/** The rest while there is a backlog, at least: few large sweeps cost less than many small ones, and the window lasts much longer than that. */
+const BACKLOG_REST_MS = 30
+/** A suspended job may be due before the next sweep. Of many jobs that are suspended one after the other, the wake of the first serves all. */
 const SOON_MS = 25
-/** When another process was at it. */
-const BUSY_MS = 10
+/** The rest when a sweep of another process was under way. */
+const BUSY_REST_MS = 10
 
-/** Rings for whatever is due: at once when a commit announces it, and every second anyway. */
-export function startSweep({ pool, queue, take, claiming, log }: SweepOptions) {
+/** Dispatches whatever is due: at once when a commit announces a job, and every second anyway. */
+export function startSweep({ pool, queue, takeBatch, claimBySweep, log }: SweepOptions) {
   let stopped = false
   let again = false
-  let isBehind = false
-  // A sweep looks at the whole window, whatever it finds to ring.
+  let hasBacklog = false
+  // A sweep reads the whole window, whatever it finds: it waits until a good part of what was dispatched is claimed.
   let claimed = 0
   let enough = 0
   let rested: Promise<unknown> = Promise.resolve()
@@ -40,30 +40,30 @@ export function startSweep({ pool, queue, take, claiming, log }: SweepOptions) {
   let alarm: NodeJS.Timeout | undefined
   let soon: NodeJS.Timeout | undefined
 
-  /** False: it was not our turn. */
-  async function ringAll(): Promise<boolean> {
+  /** False: a sweep of another process was under way. */
+  async function sweepOnce(): Promise<boolean> {
     const began = performance.now()
-    const swept = await claiming(handful => dispatchDue(pool, WINDOW, handful))
-    const rung = swept ? swept.batches.reduce((sum, { count }) => sum + count, 0) : 0
-    if (swept) isBehind = rung + swept.claimed.length >= BACKLOG
-    const enoughRest = Math.max((performance.now() - began) * REST, isBehind ? BEHIND_MS : 0)
-    rested = pause(swept ? Math.min(enoughRest, PERIOD_MS) : BUSY_MS)
+    const swept = await claimBySweep(offer => dispatchDue(pool, WINDOW, offer))
+    const dispatched = swept ? swept.batches.reduce((sum, { count }) => sum + count, 0) : 0
+    if (swept) hasBacklog = dispatched + swept.claimed.length >= BACKLOG
+    const restMs = Math.max((performance.now() - began) * REST, hasBacklog ? BACKLOG_REST_MS : 0)
+    rested = pause(swept ? Math.min(restMs, PERIOD_MS) : BUSY_REST_MS)
     if (!swept) return false
-    enough = rung / 4
+    enough = dispatched / 4
     claimed = 0
-    // None waits for another: a queue that is slow for one kind must not hold up the others.
-    await Promise.all([...Map.groupBy(swept.batches, ({ kind }) => kind)].map(([kind, rings]) => announce(kind, rings)))
+    // At the same time: a queue that is slow for one kind must not hold up the others.
+    await Promise.all([...Map.groupBy(swept.batches, ({ kind }) => kind)].map(([kind, batches]) => announce(kind, batches)))
     return true
   }
 
-  async function announce(kind: string, rings: Batch[]): Promise<void> {
-    await queue.announce(kind, rings).catch(error => {
+  async function announce(kind: string, batches: Batch[]): Promise<void> {
+    await queue.announce(kind, batches).catch(error => {
       log.warn({ err: error, kind }, 'the queue is down: claiming without it')
-      for (const ring of rings) void take(kind, ring).catch(second => log.warn({ err: second, kind }, 'claiming failed'))
+      for (const batch of batches) void takeBatch(kind, batch).catch(second => log.warn({ err: second, kind }, 'claiming failed'))
     })
   }
 
-  /** What falls due before the next regular look is not left waiting for it. */
+  /** A job that falls due before the next regular sweep does not wait for that sweep. */
   async function setAlarm(): Promise<void> {
     const ms = await nextDue(pool)
     clearTimeout(alarm)
@@ -73,10 +73,10 @@ export function startSweep({ pool, queue, take, claiming, log }: SweepOptions) {
   async function sweep(): Promise<void> {
     do {
       again = false
-      await ringAll()
+      await sweepOnce()
         .then(isDone => {
           if (!isDone) again = true
-          else if (!isBehind) return setAlarm()
+          else if (!hasBacklog) return setAlarm()
         })
         .catch(error => log.warn({ err: error }, 'sweep failed'))
       await rested
@@ -102,10 +102,10 @@ export function startSweep({ pool, queue, take, claiming, log }: SweepOptions) {
         wake()
       }, SOON_MS)
     },
-    /** So many of what was rung are in our hands: once it is a good part of them, the window has room that is worth a look. */
+    /** This process has claimed so many jobs of batches. Once that is a good part of what was dispatched, the window is worth filling. */
     onClaimed(count: number): void {
       claimed += count
-      if (isBehind && claimed >= enough) wake()
+      if (hasBacklog && claimed >= enough) wake()
     },
     async stop(): Promise<void> {
       stopped = true

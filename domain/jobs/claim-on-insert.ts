@@ -1,19 +1,19 @@
 /**
- * What a process has room for of the promises that its own transaction is about to make: so many in all, none for these destinations.
- * The statement that makes them may claim them in the same breath, which spares them the way through a notice and a sweep.
+ * The capacity of a process for the jobs that its own transaction is about to insert: `most` jobs in all, none for `fullDestinations`. The
+ * statement that inserts the jobs may claim them for `leaseMs`, which spares the jobs a notification and a sweep.
  */
 export type InsertCapacity = { most: number; fullDestinations: number[]; leaseMs: number }
 
-/** In SQL: from when on others may claim what is made now; null, and so for everybody at once, unless `condition`. */
+/** In SQL: the lease of a job that is inserted now; null, so every worker may claim the job at once, unless `condition`. */
 export const leaseIf = (condition: string, leaseMs: string): string =>
   `case when ${condition} then clock_timestamp() + make_interval(secs => ${leaseMs}::float8 / 1000) end`
 
-/** Parameters of a statement that claims what it makes: nothing, where there is no room. */
-export const capacityValues = (room: InsertCapacity | null): [most: number, fullDestinations: number[], leaseMs: number] => [
-  room?.most ?? 0,
-  room?.fullDestinations ?? [],
-  room?.leaseMs ?? 0,
+/** The parameters of a statement that claims what it inserts; without capacity it claims nothing. */
+export const capacityValues = (capacity: InsertCapacity | null): [most: number, fullDestinations: number[], leaseMs: number] => [
+  capacity?.most ?? 0,
+  capacity?.fullDestinations ?? [],
+  capacity?.leaseMs ?? 0,
 ]
 
-/** The first claim of a promise has this fence. */
+/** The fence of a job after its first claim. */
 export const FIRST_FENCE = 1

@@ -1,21 +1,22 @@
 import type { Db } from '../../store/connect.ts'
-import { CLOCK_OF_GROUP, GROUPS, OF_GROUP } from './sweep.ts'
+import { CLOCK_OF_GROUP, GROUPS, OF_GROUP } from './groups.ts'
 
-/** Of one kind of promise. `overdue`: due for more than a minute, and nobody holds it. `abandoned`: its holder let the lease run out. */
+/** Jobs of one kind. `overdue`: due for more than a minute and not leased. `abandoned`: the lease has expired and no worker has claimed the job. */
 export type Late = { kind: string; overdue: number; oldest_seconds: number; abandoned: number }
-/** How far a reader of the log is behind: events, and for how long the oldest of them has waited. */
+/** How far a consumer of the log is behind: the unread events, and how long the oldest of them has waited. */
 export type Lag = { consumer: string; events: number; seconds: number }
 export type SetAside = { consumer: string; events: number }
-/** `orphans`, `repaired`: what the watchdog found at its last look, and has mended since the beginning. */
+/** `orphans`: those of the watchdog's last look that are not repaired. `repaired`: all that it has repaired so far. */
 export type Drift = { late: Late[]; lag: Lag[]; setAside: SetAside[]; orphans: number; repaired: number }
 
-/** Of one kind, priority, environment and destination; counting more would only take time when there is least of it. */
+/** Of one group. To count more would take time while the database is busiest. */
 const MOST_COUNTED = 10_000
-/** Two looks of the sweep: another worker would have it by then. */
+/** Two periods of the sweep: by then another worker would have claimed the job. */
 const ABANDONED_SECONDS = 2
+/** A job or an event that waits for longer is overdue. */
 export const OVERDUE_SECONDS = 60
 
-// What is paused, held or waits for later is promised for later: it is not looked at.
+// A job that is paused, or that waits for a later time, has a later due time: it is not read.
 const LATE = `
 with recursive ${GROUPS}
 select g.kind, sum(d.overdue)::int as overdue, coalesce(max(d.oldest_seconds), 0)::float8 as oldest_seconds, sum(d.abandoned)::int as abandoned
@@ -29,7 +30,7 @@ from groups g ${CLOCK_OF_GROUP} cross join lateral (
     order by due_at limit ${MOST_COUNTED}) w) d
 group by g.kind having sum(d.overdue) > 0 or sum(d.abandoned) > 0 order by g.kind`
 
-// Offsets of erased events hold nothing; a place that has only such before it lags behind by no time.
+// The offsets of erased events have no rows. A consumer that has only such offsets before it lags by 0 seconds.
 const LAG = `
 select c.consumer, sum(l.next_offset - c.next_offset)::bigint as events,
   coalesce(max(extract(epoch from clock_timestamp() + e.clock_offset - o.received_at)), 0)::float8 as seconds
@@ -40,9 +41,9 @@ from environments e
     where environment = c.environment and partition = c.partition and log_offset >= c.next_offset order by log_offset limit 1) o on true
 where e.consumed group by c.consumer order by c.consumer`
 
-/** What is not as it should be, over all environments. Nothing of it is an error of the request that asks. */
+/** What is late or lies aside, over all environments. None of it is an error of the request that reads it. */
 export async function readDrift(db: Db): Promise<Drift> {
-  const late = await db.query<Late>({ name: 'late-promises', text: LATE })
+  const late = await db.query<Late>({ name: 'late-jobs', text: LATE })
   const lag = await db.query<Lag>({ name: 'lagging-consumers', text: LAG })
   const setAside = await db.query<SetAside>({
     name: 'count-set-aside',
@@ -53,14 +54,14 @@ export async function readDrift(db: Db): Promise<Drift> {
   return { late: late.rows, lag: lag.rows, setAside: setAside.rows, orphans, repaired }
 }
 
-/** Whether somebody should look: something waits for more than a minute, lies aside, or would never have moved. */
+/** Whether an operator should look: a job or event waits for more than a minute, an event was set aside, or orphans were found. */
 export const isDegraded = ({ late, lag, setAside, orphans }: Drift): boolean =>
   late.some(({ overdue, abandoned }) => overdue + abandoned > 0) ||
   lag.some(({ seconds }) => seconds > OVERDUE_SECONDS) ||
   setAside.length > 0 ||
   orphans > 0
 
-/** Notes what the watchdog has found: for every process that is asked how things stand. */
+/** Stores the result of the watchdog's look, for every process that reports readiness and metrics. */
 export const recordWatch = (db: Db, { orphans, repaired }: { orphans: number; repaired: number }): Promise<unknown> =>
   db.query(
     `insert into watchdog (looked_at, orphans, repaired) values (clock_timestamp(), $1, $2)
@@ -68,7 +69,7 @@ export const recordWatch = (db: Db, { orphans, repaired }: { orphans: number; re
     [orphans, repaired],
   )
 
-/** Tries to be the one that watches, as long as this connection lives. */
+/** Tries to take the watchdog's lock, which lasts as long as this connection. */
 export async function tryWatch(db: Db, lock: number): Promise<boolean> {
   const { rows } = await db.query<{ locked: boolean }>('select pg_try_advisory_lock($1, 0) as locked', [lock])
   return rows[0]!.locked

@@ -4,46 +4,47 @@ import { JOB_CHANNEL } from './sql.ts'
 type HeldLease = { kind: string; id: number; fence: number }
 
 const columns = (held: HeldLease[]) => [held.map(h => h.kind), held.map(h => h.id), held.map(h => h.fence)]
-const MATCH = `from unnest($1::text[], $2::bigint[], $3::int[]) h(kind, id, fence) where d.kind = h.kind and d.id = h.id and d.fence = h.fence`
+const HELD = 'unnest($1::text[], $2::bigint[], $3::int[]) h(kind, id, fence)'
+const MATCHES = 'd.kind = h.kind and d.id = h.id and d.fence = h.fence'
 
-/** By `kind:id`. `busy`: still held, but its row is locked just now; what is in neither has been lost, given back or is at rest. */
+/** By `kind:id`. `busy`: still held, but another transaction has locked the row. A job in neither set was lost, released or suspended. */
 export type Renewed = { renewed: Set<string>; busy: Set<string> }
 
-// A row that rests keeps the fence of who put it to rest: whoever is late with a heartbeat must not hold it again, nobody would claim it.
-// And nobody is waited for: one promise that is being recorded for long would let all others' leases run out, and rows that are locked
-// in no order but that of the claims would deadlock with those who record.
-const PROLONG = `
-  with h as materialized (select * from unnest($1::text[], $2::bigint[], $3::int[]) h(kind, id, fence)),
+// A suspended job keeps its last fence. Only live leases are renewed, or a late heartbeat would lease a job again that nobody executes.
+// Locked rows are skipped, for two reasons: one job whose record takes long would let the leases of all other jobs expire; and locks taken
+// in another order than that of the claims would deadlock with the transactions that record.
+const RENEW = `
+  with h as materialized (select * from ${HELD}),
   free as materialized (
-    select d.kind, d.id from due d join h on d.kind = h.kind and d.id = h.id and d.fence = h.fence
+    select d.kind, d.id from due d join h on ${MATCHES}
     where d.lease_until is not null for no key update of d skip locked
-  ), prolonged as (
+  ), renewed as (
     update due d set lease_until = greatest(d.lease_until, clock_timestamp() + make_interval(secs => $4::float8 / 1000)), batched_until = null
     from free
     where d.kind = free.kind and d.id = free.id returning d.kind, d.id
   )
-  select kind, id, true as is_prolonged from prolonged
+  select kind, id, true as is_renewed from renewed
   union all
-  select d.kind, d.id, false from due d join h on d.kind = h.kind and d.id = h.id and d.fence = h.fence
+  select d.kind, d.id, false from due d join h on ${MATCHES}
   where d.lease_until is not null and (d.kind, d.id) not in (select kind, id from free)`
 
-/** Heartbeat: prolongs what is still held. */
+/** Heartbeat: renews the leases that are still held. */
 export async function renewLeases(db: Db, held: HeldLease[], leaseMs: number): Promise<Renewed> {
-  const { rows } = await db.query<{ kind: string; id: number; is_prolonged: boolean }>({
-    name: 'prolong-leases',
-    text: PROLONG,
+  const { rows } = await db.query<{ kind: string; id: number; is_renewed: boolean }>({
+    name: 'renew-leases',
+    text: RENEW,
     values: [...columns(held), leaseMs],
   })
-  const named = (which: boolean) => new Set(rows.filter(row => row.is_prolonged === which).map(row => `${row.kind}:${row.id}`))
-  return { renewed: named(true), busy: named(false) }
+  const keys = (isRenewed: boolean) => new Set(rows.filter(row => row.is_renewed === isRenewed).map(row => `${row.kind}:${row.id}`))
+  return { renewed: keys(true), busy: keys(false) }
 }
 
-/** Gives runs back unfinished (the process stops): another worker may take them at once. */
+/** Releases unfinished jobs, because the process stops or has no capacity for them: another worker may claim them at once. */
 export async function releaseLeases(db: Db, held: HeldLease[]): Promise<void> {
   if (held.length === 0) return
   await db.query(
-    `with freed as (update due d set lease_until = null, batched_until = null ${MATCH} returning d.kind)
-    select pg_notify('${JOB_CHANNEL}', kind) from freed`,
+    `with released as (update due d set lease_until = null, batched_until = null from ${HELD} where ${MATCHES} returning d.kind)
+    select pg_notify('${JOB_CHANNEL}', kind) from released`,
     columns(held),
   )
 }

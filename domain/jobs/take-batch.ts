@@ -1,48 +1,48 @@
 import type { Db } from '../../store/connect.ts'
 import type { ClaimedJob } from './job.ts'
 
-/** What a ring stood for, as far as it is still due, and for how many milliseconds from the asking on it is ours. */
+/** The jobs of a batch that are still due, and for how many milliseconds their leases last, counted from the request on. */
 export type TakenBatch = { claimed: ClaimedJob[]; leftMs: number }
+/** What counts for the capacity: of which environment a job is, and for which destination. */
+export type JobGroup = Pick<ClaimedJob, 'environment' | 'destination'>
 
-// The sweep holds the promises of a ring for whoever takes it, and of two with the same ring one gets the row and the other none. What was
-// moved, ended or taken over meanwhile is passed over, as any claim would.
-const ANSWER = `
+// Condition on a batch: at least $3 milliseconds of its lease are left.
+const HAS_TIME_LEFT = 'until > clock_timestamp() + make_interval(secs => $3::float8 / 1000)'
+
+// The sweep has leased the jobs of a batch for the worker that takes it. Of two workers with the same message one deletes the row, the other
+// finds none. A job that was rescheduled, finished or claimed by another worker meanwhile is skipped, as by any claim.
+const TAKE = `
   with taken as materialized (
-    delete from batches where number = $1 and kind = $2 and until > clock_timestamp() + make_interval(secs => $3::float8 / 1000)
+    delete from batches where number = $1 and kind = $2 and ${HAS_TIME_LEFT}
     returning until, ids, fences
-  ), held as materialized (
+  ), leased as materialized (
     select id, fence, environment, destination, due_at from due
     where kind = $2 and id = any (array(select unnest(ids) from taken)) and lease_until is not null
   ), clocks as materialized (
-    select id, clock_timestamp() + clock_offset as now from environments where id = any (array(select environment from held))
+    select id, clock_timestamp() + clock_offset as now from environments where id = any (array(select environment from leased))
   )
-  select h.id, h.fence, h.environment, h.destination, (extract(epoch from t.until - clock_timestamp()) * 1000)::float8 as left_ms
+  select l.id, l.fence, l.environment, l.destination, (extract(epoch from t.until - clock_timestamp()) * 1000)::float8 as left_ms
   from taken t cross join lateral unnest(t.ids, t.fences) u(id, fence)
-    join held h on h.id = u.id and h.fence = u.fence join clocks c on c.id = h.environment and h.due_at <= c.now`
+    join leased l on l.id = u.id and l.fence = u.fence join clocks c on c.id = l.environment and l.due_at <= c.now`
 
-/** Takes a ring that can be taken for `marginMs` more at least. */
+/** Takes a batch whose lease lasts for at least `marginMs` more. */
 export async function takeBatch(db: Db, kind: string, number: number, marginMs: number): Promise<TakenBatch> {
   const { rows } = await db.query<Omit<ClaimedJob, 'kind'> & { left_ms: number }>({
-    name: 'answer-ring',
-    text: ANSWER,
+    name: 'take-batch',
+    text: TAKE,
     values: [number, kind, marginMs],
   })
   const claimed = rows.map(({ id, fence, environment, destination }) => ({ kind, id, fence, environment, destination }))
   return { claimed, leftMs: rows[0]?.left_ms ?? 0 }
 }
 
-/** Whose promises a ring stands for, each once; none: it was taken, or has too little of its time left. */
-export async function groupsOfBatch(
-  db: Db,
-  kind: string,
-  number: number,
-  marginMs: number,
-): Promise<Pick<ClaimedJob, 'environment' | 'destination'>[]> {
-  const { rows } = await db.query<Pick<ClaimedJob, 'environment' | 'destination'>>({
-    name: 'look-at-ring',
+/** The groups of the jobs of a batch, each once. None: another worker has taken the batch, or its lease lasts for less than `marginMs`. */
+export async function groupsOfBatch(db: Db, kind: string, number: number, marginMs: number): Promise<JobGroup[]> {
+  const { rows } = await db.query<JobGroup>({
+    name: 'groups-of-batch',
     text: `select distinct u.environment, nullif(u.destination, 0) as destination
-           from batches r cross join unnest(r.environments, r.destinations) u(environment, destination)
-           where r.number = $1 and r.kind = $2 and r.until > clock_timestamp() + make_interval(secs => $3::float8 / 1000)`,
+           from batches b cross join unnest(b.environments, b.destinations) u(environment, destination)
+           where b.number = $1 and b.kind = $2 and b.${HAS_TIME_LEFT}`,
     values: [number, kind, marginMs],
   })
   return rows

@@ -7,49 +7,49 @@ import type { ConsumerName, LogEvent } from './consumer.ts'
 import { type LockedPosition, lockPositions, movePositions, type Position, readLog } from './read.ts'
 
 /**
- * Reads the log for good: `handle` writes what events bring about, in the transaction that moves the position. `makes`: promises of this
- * kind; those for which there is `room` it may claim, and says which.
+ * Reads the log once: `handle` writes the effects of events in the transaction that moves the consumer's offsets. It inserts jobs of the kind
+ * `jobKind`, may claim as many of them as there is capacity for, and returns those that it has claimed.
  */
 export type Consumer = {
   name: ConsumerName
   jobKind: string
-  handle(tx: Tx, environment: Environment, events: LogEvent[], room: InsertCapacity | null): Promise<ClaimedJob[]>
+  handle(tx: Tx, environment: Environment, events: LogEvent[], capacity: InsertCapacity | null): Promise<ClaimedJob[]>
 }
 
 export type ReadLimits = { partitions: number; perPartition: number }
 
-/** Where each place stands after these events: behind the last one read, or at the end where nothing was left (erased offsets are never read). */
-function positionsAfter(places: readonly LockedPosition[], events: readonly LogEvent[], perPartition: number): Position[] {
+/** The next offset of each partition after these events: behind the last event read, or the end if no event was left (erased offsets are never read). */
+function positionsAfter(positions: readonly LockedPosition[], events: readonly LogEvent[], perPartition: number): Position[] {
   const read = Map.groupBy(events, event => event.partition)
-  return places.map(({ partition, end }) => {
+  return positions.map(({ partition, end }) => {
     const some = read.get(partition) ?? []
     const behind = some.length === 0 ? 0 : some.at(-1)!.log_offset + 1
     return { partition, next_offset: some.length < perPartition ? Math.max(end, behind) : behind }
   })
 }
 
-/** `partitions`: looked at; 0 = nothing to read that nobody else has in hand. `isFull`: there was more than one batch takes, perhaps. */
+/** `partitions`: how many were read; 0: nothing to read, or other workers read it just now. `isFull`: there may be more than one batch takes. */
 export type Consumed = { partitions: number; isFull: boolean; claimed: ClaimedJob[] }
 
-/** One batch: reads, handles, moves on, in one transaction, so each event is handled exactly once. */
+/** Reads one batch, handles its events and moves the offsets in one transaction: so each event is handled exactly once. */
 export const consumeBatch = (
   pool: Pool,
   { name, handle }: Consumer,
   environment: Environment,
   { partitions, perPartition }: ReadLimits,
-  room: InsertCapacity | null = null,
+  capacity: InsertCapacity | null = null,
 ): Promise<Consumed> =>
   transaction(pool, async tx => {
-    const places = await lockPositions(tx, name, environment, partitions)
-    if (places.length === 0) return { partitions: 0, isFull: false, claimed: [] }
-    // In a later statement: whoever erases a user holds the places, too, and what he has erased must not be read any more.
-    const events = await readLog(tx, environment, places, perPartition)
-    const moved = positionsAfter(places, events, perPartition)
+    const positions = await lockPositions(tx, name, environment, partitions)
+    if (positions.length === 0) return { partitions: 0, isFull: false, claimed: [] }
+    // In a later statement: an erasure locks the positions, too, and the events that it has erased must not be read any more.
+    const events = await readLog(tx, environment, positions, perPartition)
+    const moved = positionsAfter(positions, events, perPartition)
     const [claimed] = await atOnce(
       tx,
-      async () => (events.length > 0 ? handle(tx, environment, events, room) : []),
+      async () => (events.length > 0 ? handle(tx, environment, events, capacity) : []),
       () => movePositions(tx, name, environment, moved),
     )
-    const isLeft = places.some(({ end }, i) => moved[i]!.next_offset < end)
-    return { partitions: places.length, isFull: isLeft || places.length === partitions, claimed }
+    const isLeft = positions.some(({ end }, i) => moved[i]!.next_offset < end)
+    return { partitions: positions.length, isFull: isLeft || positions.length === partitions, claimed }
   })

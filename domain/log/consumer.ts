@@ -1,13 +1,13 @@
 import type { Tx } from '../../store/connect.ts'
 import type { Environment } from '../environment.ts'
 
-/** Postgres channel on which an environment's new events are announced to its consumers; losing a notice costs a second. */
+/** Postgres channel on which an environment's new events are announced to its consumers. A lost notification costs a second. */
 export const LOG_CHANNEL = 'log'
 
-/** Who reads the log. Each has a position of its own in every partition. */
+/** The readers of the log. Each has an offset of its own in every partition. */
 export type ConsumerName = 'automations' | 'integrations'
 
-/** What a consumer sees of an event; the rest is read where an effect needs it. Times with microseconds. */
+/** The columns of an event that a consumer reads; an effect that needs more reads it itself. Times with microseconds. */
 export type LogEvent = {
   partition: number
   log_offset: number
@@ -17,14 +17,14 @@ export type LogEvent = {
   platform: string | null
   happened_at: string
   received_at: string
-  /** false: a backfill that starts nothing. */
+  /** False: a backfill, which starts nothing. */
   triggers: boolean
 }
 
 /**
- * Makes the consumer's positions at the end of the log, unless they are there, and holds them until the transaction ends: no batch is
- * under way meanwhile. Returns the end of the log per partition: whatever is made now and counts from there on misses no event and
- * meets none from before.
+ * Inserts the consumer's positions at the end of the log, unless they exist, and locks them until the transaction ends: no batch is under way
+ * meanwhile. Returns the end of the log by partition: what is created now and counts from there misses no later event and gets no earlier
+ * one.
  */
 export async function lockConsumer(tx: Tx, consumer: ConsumerName, environment: Environment): Promise<number[]> {
   await tx.query('update environments set consumed = true where id = $1 and not consumed', [environment])

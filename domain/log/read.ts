@@ -4,7 +4,7 @@ import type { ConsumerName, LogEvent } from './consumer.ts'
 
 export type Position = { partition: number; next_offset: number }
 
-/** Environments in which the consumer has not read everything. */
+/** Environments with events that the consumer has not read. */
 export async function laggingEnvironments(db: Db, consumer: ConsumerName): Promise<Environment[]> {
   const { rows } = await db.query<{ id: Environment }>({
     name: 'lagging-environments',
@@ -16,13 +16,13 @@ export async function laggingEnvironments(db: Db, consumer: ConsumerName): Promi
   return rows.map(({ id }) => id)
 }
 
-/** `end`: of the partition, as it was when the place was locked. */
+/** `end`: of the partition, when the position was locked. */
 export type LockedPosition = Position & { end: number }
 
-/** Locks up to `most` places at which there is something to read and that nobody else has in hand. */
+/** Locks up to `most` positions at which there are unread events and that no other worker has locked. */
 export async function lockPositions(tx: Tx, consumer: ConsumerName, environment: Environment, most: number): Promise<LockedPosition[]> {
   const { rows } = await tx.query<LockedPosition>({
-    name: 'hold-places',
+    name: 'lock-positions',
     text: `select c.partition, c.next_offset, l.next_offset as end
            from log_consumers c cross join lateral (
              select next_offset from log_positions where environment = c.environment and partition = c.partition limit 1) l
@@ -33,25 +33,39 @@ export async function lockPositions(tx: Tx, consumer: ConsumerName, environment:
   return rows
 }
 
-/** The next events of each place, up to `most` of each, in the order of the log. */
-export async function readLog(db: Db, environment: Environment, places: readonly Position[], most: number): Promise<LogEvent[]> {
+/** Locks the consumer's position in one partition. Undefined: the consumer has none. */
+export async function lockPosition(tx: Tx, consumer: string, environment: Environment, partition: number): Promise<Position | undefined> {
+  const { rows } = await tx.query<Position>(
+    'select partition, next_offset from log_consumers where consumer = $1 and environment = $2 and partition = $3 for no key update',
+    [consumer, environment, partition],
+  )
+  return rows[0]
+}
+
+/** The next events at each position, up to `most` of each, in the order of the log. */
+export async function readLog(db: Db, environment: Environment, positions: readonly Position[], most: number): Promise<LogEvent[]> {
   const { rows } = await db.query<LogEvent>({
     name: 'read-log',
     text: `select e.* from unnest($2::smallint[], $3::bigint[]) w(partition, next_offset) cross join lateral (
              select partition, log_offset, id, name, user_id, platform, happened_at::text, received_at::text, triggers from events
              where environment = $1 and partition = w.partition and log_offset >= w.next_offset order by log_offset limit $4) e
            order by e.partition, e.log_offset`,
-    values: [environment, places.map(({ partition }) => partition), places.map(({ next_offset }) => next_offset), most],
+    values: [environment, positions.map(({ partition }) => partition), positions.map(({ next_offset }) => next_offset), most],
   })
   return rows
 }
 
-/** What was read is done with: from the same transaction as its effects. */
-export async function movePositions(tx: Tx, consumer: ConsumerName, environment: Environment, places: readonly Position[]): Promise<void> {
+/** Moves the consumer behind what it has read, in the transaction of the effects. */
+export async function movePositions(
+  tx: Tx,
+  consumer: ConsumerName,
+  environment: Environment,
+  positions: readonly Position[],
+): Promise<void> {
   await tx.query({
-    name: 'move-places',
+    name: 'move-positions',
     text: `update log_consumers c set next_offset = w.next_offset from unnest($3::smallint[], $4::bigint[]) w(partition, next_offset)
            where c.consumer = $1 and c.environment = $2 and c.partition = w.partition`,
-    values: [consumer, environment, places.map(({ partition }) => partition), places.map(({ next_offset }) => next_offset)],
+    values: [consumer, environment, positions.map(({ partition }) => partition), positions.map(({ next_offset }) => next_offset)],
   })
 }

@@ -2,9 +2,10 @@ import type { Db, Pool, Tx } from '../../store/connect.ts'
 import { transaction } from '../../store/transaction.ts'
 import type { Environment, EnvironmentKind } from '../environment.ts'
 import type { Consumer } from './consume.ts'
-import { readLog } from './read.ts'
+import { lockPosition, readLog } from './read.ts'
+import { failureOf } from './set-aside.ts'
 
-/** An event that a reader of the log could not handle. */
+/** An event that a consumer could not handle. */
 export type SetAsideEvent = {
   consumer: string
   environment: Environment
@@ -18,7 +19,7 @@ export type SetAsideEvent = {
   environment_kind: EnvironmentKind
 }
 
-/** In the order in which they stand in the log, those of all projects; `ids`: these events only; `all`: also what was replayed. */
+/** Of all projects, in the order of the log. `ids`: these events only; `all`: replayed events, too. */
 export async function listSetAside(db: Db, { ids, all = false }: { ids?: string[]; all?: boolean } = {}): Promise<SetAsideEvent[]> {
   const { rows } = await db.query<SetAsideEvent>(
     `select s.consumer, s.environment, s.partition, s.log_offset, s.event_id, s.error, s.set_aside_at, s.replayed_at, e.project,
@@ -36,9 +37,9 @@ export type Replayed = { is: 'replayed' } | { is: 'gone' } | { is: 'failed'; why
 const KEY = 'consumer = $1 and environment = $2 and partition = $3 and log_offset = $4'
 
 /**
- * Handles the event again, and notes it, in one transaction: it is handled once, whoever else tries, and a failure leaves everything as
- * it was but for the reason. The place in the log is held meanwhile, as by whoever reads on.
- * `record`: what the caller writes in the same transaction; `user`: whom the event is about.
+ * Handles the event again and marks it as replayed, in one transaction: so two replays at the same time handle it once, and a failure changes
+ * nothing but the stored error. The consumer's position is locked meanwhile, as by a batch. `record`: what the caller writes in the same
+ * transaction; `user`: the user of the event.
  */
 export async function replaySetAside(
   pool: Pool,
@@ -49,15 +50,12 @@ export async function replaySetAside(
   const { environment, partition, log_offset } = event
   const key = [event.consumer, environment, partition, log_offset]
   const consumer = consumers.find(({ name }) => name === event.consumer)
-  if (!consumer) return { is: 'failed', why: `this program knows no reader ${event.consumer}` }
+  if (!consumer) return { is: 'failed', why: `this program knows no consumer ${event.consumer}` }
   try {
     return await transaction(pool, async tx => {
-      await tx.query(
-        'select 1 from log_consumers where consumer = $1 and environment = $2 and partition = $3 for no key update',
-        key.slice(0, 3),
-      )
-      const held = await tx.query(`select 1 from set_aside_events where ${KEY} and replayed_at is null for update`, key)
-      if (held.rowCount === 0) return { is: 'gone' }
+      await lockPosition(tx, event.consumer, environment, partition)
+      const locked = await tx.query(`select 1 from set_aside_events where ${KEY} and replayed_at is null for update`, key)
+      if (locked.rowCount === 0) return { is: 'gone' }
       const [found] = await readLog(tx, environment, [{ partition, next_offset: log_offset }], 1)
       if (found?.log_offset === log_offset) await consumer.handle(tx, environment, [found], null)
       await tx.query(`update set_aside_events set replayed_at = clock_timestamp() where ${KEY}`, key)
@@ -65,7 +63,7 @@ export async function replaySetAside(
       return { is: 'replayed' }
     })
   } catch (error) {
-    const why = (error instanceof Error ? error.message : String(error)).slice(0, 1000)
+    const why = failureOf(error)
     await pool.query(`update set_aside_events set error = $5 where ${KEY} and replayed_at is null`, [...key, why])
     return { is: 'failed', why }
   }

@@ -3,7 +3,7 @@ import { transaction } from '../../store/transaction.ts'
 import type { Environment } from '../environment.ts'
 import type { Consumer } from './consume.ts'
 import type { LogEvent } from './consumer.ts'
-import { movePositions, type Position, readLog } from './read.ts'
+import { lockPosition, movePositions, type Position, readLog } from './read.ts'
 
 const KEPT_DAYS = 400
 
@@ -24,7 +24,7 @@ export async function dropSetAside(db: Db, batch: number): Promise<number> {
   return rows[0]!.dropped
 }
 
-/** Places at which the consumer has something to read, in hand or not. */
+/** The consumer's positions at which there are unread events, locked or not. */
 export async function laggingPositions(db: Db, { name }: Consumer, environment: Environment): Promise<Position[]> {
   const { rows } = await db.query<Position>(
     `select c.partition, c.next_offset from log_consumers c join log_positions l on l.environment = c.environment and l.partition = c.partition
@@ -34,12 +34,15 @@ export async function laggingPositions(db: Db, { name }: Consumer, environment: 
   return rows
 }
 
-/** `set aside`: the error that the event made. Null: nothing to read there now. */
+/** An error in words, as it is stored with the event. */
+export const failureOf = (error: unknown): string => (error instanceof Error ? error.message : String(error)).slice(0, 1000)
+
+/** `setAside`: the error, if the event could not be handled. Null: there is nothing to read now. */
 export type Handled = { event: LogEvent; setAside: string | null } | null
 
 /**
- * The next event of one partition by itself. When handling it fails it is kept aside, with its reason, and the partition goes on; what
- * `isPassing` calls the database's own trouble is thrown instead: the event is innocent.
+ * Handles the next event of one partition alone. When that fails, the event is set aside with the error and the partition goes on. An error of
+ * the database or the network (`isPassing`) is thrown instead: the event did not cause it.
  */
 export async function consumeOne(
   pool: Pool,
@@ -48,16 +51,13 @@ export async function consumeOne(
   partition: number,
   isPassing: (error: unknown) => boolean,
 ): Promise<Handled> {
-  let met: LogEvent | undefined
+  let read: LogEvent | undefined
   const next = (work: (event: LogEvent, tx: Tx) => Promise<unknown>) =>
     transaction(pool, async tx => {
-      const { rows } = await tx.query<Position>(
-        `select partition, next_offset from log_consumers where consumer = $1 and environment = $2 and partition = $3 for no key update`,
-        [name, environment, partition],
-      )
-      const [event] = rows[0] ? await readLog(tx, environment, rows, 1) : []
+      const position = await lockPosition(tx, name, environment, partition)
+      const [event] = position ? await readLog(tx, environment, [position], 1) : []
       if (!event) return null
-      met = event
+      read = event
       await work(event, tx)
       await movePositions(tx, name, environment, [{ partition, next_offset: event.log_offset + 1 }])
       return event
@@ -66,10 +66,10 @@ export async function consumeOne(
     const event = await next((event, tx) => handle(tx, environment, [event], null))
     return event && { event, setAside: null }
   } catch (error) {
-    if (!met || isPassing(error)) throw error
-    const poison = met
-    const reason = (error instanceof Error ? error.message : String(error)).slice(0, 1000)
-    // Another worker may have been luckier with it meanwhile: only what still is the next one is set aside.
+    if (!read || isPassing(error)) throw error
+    const poison = read
+    const reason = failureOf(error)
+    // Another worker may have handled the event meanwhile: it is set aside only if it still is the next one.
     const event = await next(async (event, tx) => {
       if (event.id !== poison.id) return handle(tx, environment, [event], null)
       await tx.query(

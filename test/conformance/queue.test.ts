@@ -13,9 +13,9 @@ beforeAll(async () => {
 })
 afterAll(() => redis.end())
 
-const rings = (...numbers: number[]): Batch[] => numbers.map(number => ({ number, count: 1 }))
+const batches = (...numbers: number[]): Batch[] => numbers.map(number => ({ number, count: 1 }))
 
-/** Every driver of the seam, made anew on the same installation at each call. */
+/** Every driver of the seam; each call opens another queue of the same installation. */
 const DRIVERS: [name: string, make: (database: FreshDatabase) => Promise<Queue>][] = [
   ['pg-boss', database => pgBossQueue({ url: database.url, onError: () => {} })],
   ['bullmq', database => bullmqQueue({ url: redis.url, prefix: new URL(database.url).pathname.slice(1), onError: () => {} })],
@@ -25,108 +25,109 @@ describe.each(DRIVERS)('%s', (_name, make) => {
   let database: FreshDatabase
   const open: Queue[] = []
   const queue = async () => {
-    const made = await make(database)
-    open.push(made)
-    return made
+    const opened = await make(database)
+    open.push(opened)
+    return opened
   }
   beforeEach(async () => {
     database = await freshDatabase()
   })
   afterEach(async () => {
-    await Promise.all(open.splice(0).map(made => made.close()))
+    await Promise.all(open.splice(0).map(opened => opened.close()))
     await database.drop()
   })
 
   const collect = async (listener: Queue, kind: string) => {
-    const heard: number[] = []
+    const received: number[] = []
     await listener.listen(kind, async ({ number }) => {
-      heard.push(number)
+      received.push(number)
     })
-    return heard
+    return received
   }
-  const hears = (heard: number[], count: number) => until(`${count} rings`, () => (heard.length >= count ? heard : undefined))
+  const receives = (received: number[], count: number) =>
+    until(`${count} messages`, () => (received.length >= count ? received : undefined))
 
-  test('what is rung is heard, also by another process', async () => {
-    const [bell, listener] = [await queue(), await queue()]
-    const heard = await collect(listener, 'a')
-    await bell.announce('a', rings(1, 2, 3))
-    expect([...(await hears(heard, 3))].sort()).toEqual([1, 2, 3])
+  test('a batch that is announced is received, also by another process', async () => {
+    const [announcer, listener] = [await queue(), await queue()]
+    const received = await collect(listener, 'a')
+    await announcer.announce('a', batches(1, 2, 3))
+    expect([...(await receives(received, 3))].sort()).toEqual([1, 2, 3])
   })
 
   test('kinds are kept apart', async () => {
     const one = await queue()
     const [a, b] = [await collect(one, 'a'), await collect(one, 'b')]
-    await one.announce('b', rings(9))
-    await hears(b, 1)
+    await one.announce('b', batches(9))
+    await receives(b, 1)
     expect(a).toEqual([])
   })
 
-  test('a ring says how many it stands for', async () => {
+  test('a message says how many jobs its batch has', async () => {
     const one = await queue()
-    const heard: Batch[] = []
-    await one.listen('a', async ring => void heard.push(ring))
+    const received: Batch[] = []
+    await one.listen('a', async batch => void received.push(batch))
     await one.announce('a', [{ number: 12, count: 200 }])
-    expect(await until('the ring', () => heard[0])).toEqual({ number: 12, count: 200 })
+    expect(await until('the message', () => received[0])).toEqual({ number: 12, count: 200 })
   })
 
-  test('what is no ring, as an earlier version may have left it, is passed over', async () => {
+  test('a message of another shape, as an earlier version may have left it, is skipped', async () => {
     const one = await queue()
-    const heard = await collect(one, 'a')
-    const [formerly, now] = [{ ids: [1, 2] } as unknown as Batch, { number: 7, count: 1 }]
-    await one.announce('a', [formerly, { number: 3, count: 0 }, now])
-    await hears(heard, 1)
-    expect(heard).toEqual([7])
+    const received = await collect(one, 'a')
+    const [former, now] = [{ ids: [1, 2] } as unknown as Batch, { number: 7, count: 1 }]
+    await one.announce('a', [former, { number: 3, count: 0 }, now])
+    await receives(received, 1)
+    expect(received).toEqual([7])
   })
 
-  test('of many rings each is heard', async () => {
+  test('of many messages each is received', async () => {
     const one = await queue()
-    const heard = await collect(one, 'a')
+    const received = await collect(one, 'a')
     const numbers = Array.from({ length: 100 }, (_, i) => i)
-    await one.announce('a', rings(...numbers))
-    await hears(heard, numbers.length)
-    expect([...heard].sort((x, y) => x - y)).toEqual(numbers)
+    await one.announce('a', batches(...numbers))
+    await receives(received, numbers.length)
+    expect([...received].sort((x, y) => x - y)).toEqual(numbers)
   })
 
-  test('rings from before anybody listened are heard', async () => {
+  test('messages from before the first listener are received', async () => {
     const one = await queue()
-    await one.announce('early', rings(5))
-    expect(await hears(await collect(one, 'early'), 1)).toEqual([5])
+    await one.announce('early', batches(5))
+    expect(await receives(await collect(one, 'early'), 1)).toEqual([5])
   })
 
-  test('a listener that throws does not stop later rings', async () => {
+  test('a listener that throws does not stop later messages', async () => {
     const one = await queue()
-    const heard: number[] = []
+    const received: number[] = []
     await one.listen('a', async ({ number }) => {
-      heard.push(number)
+      received.push(number)
       if (number === 1) throw new Error('claiming failed')
     })
-    await one.announce('a', rings(1))
-    await hears(heard, 1)
-    await one.announce('a', rings(2))
-    await until('the second ring', () => (heard.includes(2) ? true : undefined))
+    await one.announce('a', batches(1))
+    await receives(received, 1)
+    await one.announce('a', batches(2))
+    await until('the second message', () => (received.includes(2) ? true : undefined))
   })
 
-  test('a listener that is full holds up its own kind only', async () => {
+  test('a listener that is full delays its own kind only', async () => {
     const one = await queue()
     let open = () => {}
     const gate = new Promise<void>(resolve => {
       open = resolve
     })
     await one.listen('full', () => gate)
-    const heard = await collect(one, 'free')
-    await one.announce('full', rings(1))
-    await one.announce('free', rings(2))
-    await hears(heard, 1)
+    const received = await collect(one, 'free')
+    await one.announce('full', batches(1))
+    await one.announce('free', batches(2))
+    await receives(received, 1)
     open()
   })
 
-  test('after close nothing is heard any more', async () => {
-    const [bell, listener] = [await queue(), await make(database)]
-    const heard = await collect(listener, 'a')
+  test('after close nothing is received any more', async () => {
+    const [announcer, listener] = [await queue(), await make(database)]
+    const received = await collect(listener, 'a')
     await listener.close()
-    await bell.announce('a', rings(1))
-    const other = await collect(bell, 'a')
-    await hears(other, 1)
-    expect(heard).toEqual([])
+    await announcer.announce('a', batches(1))
+    const other = await collect(announcer, 'a')
+    await receives(other, 1)
+    expect(received).toEqual([])
   })
 })

@@ -20,9 +20,9 @@ afterEach(async () => {
 const errors: string[] = []
 const prefix = `test-${randomUUID()}`
 async function queue(): Promise<Queue> {
-  const made = await bullmqQueue({ url: redis.url, prefix, onError: error => errors.push((error as Error).message) })
-  open.push(made)
-  return made
+  const opened = await bullmqQueue({ url: redis.url, prefix, onError: error => errors.push((error as Error).message) })
+  open.push(opened)
+  return opened
 }
 
 const within = async <T>(ms: number, what: Promise<T>): Promise<T> => {
@@ -33,82 +33,82 @@ const within = async <T>(ms: number, what: Promise<T>): Promise<T> => {
 }
 
 async function collect(listener: Queue): Promise<number[]> {
-  const heard: number[] = []
+  const received: number[] = []
   await listener.listen('a', async ({ number }) => {
-    heard.push(number)
+    received.push(number)
   })
-  return heard
+  return received
 }
 
 let next = 1
-/** Rings until one ring was taken and heard: what comes back may need a moment. */
-async function works(bell: Queue, heard: number[]): Promise<void> {
+/** Announces until one announcement is accepted and received: a Redis that comes back may need a moment. */
+async function works(announcer: Queue, received: number[]): Promise<void> {
   const id = next++
-  await until('a ring to be taken', () =>
-    bell.announce('a', [{ number: id, count: 1 }]).then(
+  await until('an accepted announcement', () =>
+    announcer.announce('a', [{ number: id, count: 1 }]).then(
       () => true,
       () => undefined,
     ),
   )
-  await until('the ring to be heard', () => (heard.includes(id) ? true : undefined))
+  await until('the message', () => (received.includes(id) ? true : undefined))
 }
 
-test('absent at the start: made at once, rings fail at once; when it comes the same objects work', async () => {
+test('absent at the start: the queue opens at once and announcements fail at once; when Redis comes the same objects work', async () => {
   await redis.stop()
   const one = await within(2_000, queue())
-  const heard = await collect(one)
+  const received = await collect(one)
   await within(1_500, expect(one.announce('a', [{ number: 1, count: 1 }])).rejects.toThrow())
   await redis.start()
-  await works(one, heard)
+  await works(one, received)
 })
 
 test.each([
   ['killed', () => redis.kill()],
   ['shut down', () => redis.stop()],
-])('%s and started again: rings fail at once meanwhile, then the same objects work', async (_name, end) => {
-  const [bell, listener] = [await queue(), await queue()]
-  const heard = await collect(listener)
-  await works(bell, heard)
+])('%s and started again: announcements fail at once meanwhile, then the same objects work', async (_name, end) => {
+  const [announcer, listener] = [await queue(), await queue()]
+  const received = await collect(listener)
+  await works(announcer, received)
   await end()
-  await within(1_500, expect(bell.announce('a', [{ number: 1, count: 1 }])).rejects.toThrow())
+  await within(1_500, expect(announcer.announce('a', [{ number: 1, count: 1 }])).rejects.toThrow())
   await redis.start()
-  await works(bell, heard)
+  await works(announcer, received)
 })
 
-test('flushed: later rings are heard', async () => {
+test('flushed: later messages are received', async () => {
   const one = await queue()
-  const heard = await collect(one)
-  await works(one, heard)
+  const received = await collect(one)
+  await works(one, received)
   await redis.flush()
-  await works(one, heard)
+  await works(one, received)
 })
 
-test('flushed while a ring is being heard: later rings are heard', async () => {
+test('flushed while a message is being handled: later messages are received', async () => {
   const one = await queue()
-  const heard: number[] = []
+  const received: number[] = []
   let open = () => {}
   const gate = new Promise<void>(resolve => {
     open = resolve
   })
   await one.listen('a', async ({ number }) => {
-    heard.push(number)
+    received.push(number)
     if (number === -1) await gate
   })
   await one.announce('a', [{ number: -1, count: 1 }])
-  await until('the ring to be heard', () => (heard.includes(-1) ? true : undefined))
+  await until('the message', () => (received.includes(-1) ? true : undefined))
   await redis.flush()
   open()
-  await works(one, heard)
+  await works(one, received)
 })
 
-test('hanging: a ring fails within about a second; nothing is lost when it goes on', async () => {
+test('hanging: an announcement fails within about a second; nothing is lost when Redis goes on', async () => {
   const one = await queue()
-  const heard = await collect(one)
-  await works(one, heard)
+  const received = await collect(one)
+  await works(one, received)
   redis.freeze()
   await within(2_500, expect(one.announce('a', [{ number: 1, count: 1 }])).rejects.toThrow())
   redis.thaw()
-  await works(one, heard)
+  await works(one, received)
 })
 
 test.each([
@@ -128,34 +128,34 @@ test('close does not hang when Redis was never there', async () => {
   await within(5_000, one.close())
 })
 
-test('an outage is told once, not at every attempt to connect', async () => {
+test('an outage is reported once, not at every attempt to connect', async () => {
   const one = await queue()
-  const heard = await collect(one)
-  await works(one, heard)
+  const received = await collect(one)
+  await works(one, received)
   errors.length = 0
   await redis.kill()
-  await until('it to be told', () => (errors.length > 0 ? true : undefined))
+  await until('the report', () => (errors.length > 0 ? true : undefined))
   await expect(one.announce('a', [{ number: 1, count: 1 }])).rejects.toThrow()
   await redis.start()
-  await works(one, heard)
+  await works(one, received)
   expect(errors.filter(message => message.includes('ECONNREFUSED')).length).toBeLessThanOrEqual(1)
 })
 
-test('in Redis nothing is left of rings that were heard, nor of old ones that nobody took', async () => {
+test('nothing is left in Redis of messages that were handled, nor of old ones that no worker received', async () => {
   const connection = new Redis(redis.url, { maxRetriesPerRequest: null })
   const kept = new Bull(queueName('a'), { connection, prefix })
   const old = { timestamp: Date.now() - 61_000 }
   for (let i = 0; i < 5; i++) await kept.add('a', { number: i, count: 1 }, old)
-  const bell = await queue()
-  await bell.announce('a', [{ number: 10, count: 1 }])
-  await until('the old ones to go', async () => ((await kept.getWaitingCount()) === 1 ? true : undefined))
-  const heard = await collect(bell)
-  await until('the ring to be heard', () => (heard.length === 1 ? true : undefined))
-  await until('nothing to be left', async () => {
+  const announcer = await queue()
+  await announcer.announce('a', [{ number: 10, count: 1 }])
+  await until('the removal of the old ones', async () => ((await kept.getWaitingCount()) === 1 ? true : undefined))
+  const received = await collect(announcer)
+  await until('the message', () => (received.length === 1 ? true : undefined))
+  await until('an empty queue', async () => {
     const counts = Object.values(await kept.getJobCounts())
     return counts.every(count => count === 0) ? true : undefined
   })
-  expect(heard).toEqual([10])
+  expect(received).toEqual([10])
   await kept.close()
   connection.disconnect()
 })

@@ -73,6 +73,16 @@ async function history(environment: number): Promise<void> {
     [environment, ago(0)],
   )
   await pool.query(
+    `insert into idempotent_answers (environment, operation, key, request_hash, status, created_at)
+     select $1, 'v4CreateSegment', n::text, '', 201, now() - make_interval(hours => 20 + n) from generate_series(1, 8) n`,
+    [environment],
+  )
+  await pool.query(
+    `insert into runs (environment, workflow, version, subject, status, created_at, finished_at)
+     select $1, 'export', 1, n::text, 'succeeded', t, t from generate_series(87, 94) n, lateral (select $2::timestamptz - make_interval(days => n, mins => 1) as t) a`,
+    [environment, ago(0)],
+  )
+  await pool.query(
     `insert into set_aside_events (consumer, environment, partition, log_offset, event_id, error, set_aside_at, replayed_at)
      values ('automations', $1, 0, 1, 'evt_1', 'x', now() - interval '401 days', null), ('automations', $1, 0, 2, 'evt_2', 'x', now(), now()),
        ('automations', $1, 0, 3, 'evt_3', 'x', now() - interval '399 days', null)`,
@@ -86,13 +96,16 @@ test('what is no longer kept goes by the clock of its environment, batch by batc
   const before = await whole(environment)
   expect(before.map(entry => entry.promised)).toEqual([9, 17, 9, 0])
   const dropped = await dropExpired(api.pool, undefined, 3)
-  expect(dropped).toEqual({ automationRuns: 10, deliveries: 4, reportRuns: 5, pendingScreens: 3, setAside: 2 })
+  const own = { automationRuns: 10, deliveries: 4, reportRuns: 5, pendingScreens: 3, setAside: 2 }
+  expect(dropped).toEqual({ ...own, idempotentAnswers: 5, workflowRuns: 5, auditEntries: 0 })
   expect(await whole(environment)).toEqual(before)
-  expect(await dropExpired(api.pool)).toEqual({ automationRuns: 0, deliveries: 0, reportRuns: 0, pendingScreens: 0, setAside: 0 })
+  expect(Object.values(await dropExpired(api.pool))).toEqual(Object.keys(dropped).map(() => 0))
   const kept = await Promise.all(
-    ['automation_runs', 'deliveries', 'report_runs', 'pending_screens'].map(table => rowsOf(table, environment)),
+    ['automation_runs', 'deliveries', 'report_runs', 'pending_screens', 'idempotent_answers', 'runs'].map(table =>
+      rowsOf(table, environment),
+    ),
   )
-  expect(kept).toEqual([7, 5, 5, 2])
+  expect(kept).toEqual([7, 5, 5, 2, 3, 3])
   const steps = await api.pool.query(
     'select 1 from automation_steps s where not exists (select 1 from automation_runs r where r.number = s.run)',
   )

@@ -16,7 +16,7 @@ describe.each([{ pipelined: false }, { pipelined: true }])('two statements at on
   let pool: Pool
   beforeEach(async () => {
     await database.pool.query('truncate notes')
-    // One connection: whatever it is left in, the next one has.
+    // One connection: the next transaction gets it in the state that the last one left.
     pool = connect({ url: database.url, max: 1, pipelined })
   })
   afterEach(() => pool.end())
@@ -32,7 +32,7 @@ describe.each([{ pipelined: false }, { pipelined: true }])('two statements at on
         () => second(tx),
       ),
     )
-  const asIfNothingHadBeen = async () => {
+  const hasNoEffect = async () => {
     expect(await notes()).toEqual([])
     await inOne(
       tx => note(tx, 'a'),
@@ -41,7 +41,7 @@ describe.each([{ pipelined: false }, { pipelined: true }])('two statements at on
     expect(await notes()).toEqual(['a', 'b'])
   }
 
-  test('are answered each with its own', async () => {
+  test('each get their own result', async () => {
     const ask = (tx: Tx, n: number) => tx.query('select $1::int as n', [n]).then(({ rows }) => rows[0].n)
     expect(
       await inOne(
@@ -51,22 +51,22 @@ describe.each([{ pipelined: false }, { pipelined: true }])('two statements at on
     ).toEqual([1, 2])
   })
 
-  test('of which the first fails: its error is heard, and nothing comes of the second', async () => {
+  test('of which the first fails: its error is thrown, and the second has no effect', async () => {
     await expect(inOne(fail, tx => note(tx, 'second'))).rejects.toThrow('division by zero')
-    await asIfNothingHadBeen()
+    await hasNoEffect()
   })
 
-  test('of which the second fails, or we do: nothing comes of the first', async () => {
+  test('of which the second fails, or the code around it: the first has no effect', async () => {
     await expect(inOne(tx => note(tx, 'first'), fail)).rejects.toThrow('division by zero')
-    const ours = async (): Promise<void> => {
-      throw new Error('changed our mind')
+    const failing = async (): Promise<void> => {
+      throw new Error('not sent')
     }
-    await expect(inOne(tx => note(tx, 'first'), ours)).rejects.toThrow('changed our mind')
-    await expect(inOne(ours, tx => note(tx, 'second'))).rejects.toThrow('changed our mind')
-    await asIfNothingHadBeen()
+    await expect(inOne(tx => note(tx, 'first'), failing)).rejects.toThrow('not sent')
+    await expect(inOne(failing, tx => note(tx, 'second'))).rejects.toThrow('not sent')
+    await hasNoEffect()
   })
 
-  test('of which one goes on after the other has failed: it meets nobody else’s transaction', async () => {
+  test('of which one goes on after the other has failed: it never runs in the next transaction', async () => {
     let goingOn: Promise<unknown> = Promise.resolve()
     const slowly = async (tx: Tx) => {
       for (let n = 0; n < 5; n++) await tx.query('select pg_sleep(0.02)').catch(() => undefined)
@@ -78,10 +78,10 @@ describe.each([{ pipelined: false }, { pipelined: true }])('two statements at on
     }
     await expect(inOne(slow, fail)).rejects.toThrow('division by zero')
     await Promise.allSettled([goingOn])
-    await asIfNothingHadBeen()
+    await hasNoEffect()
   })
 
-  test('that somebody stands in the way of are done again, both of them', async () => {
+  test('that meet a deadlock are both executed again', async () => {
     let tries = 0
     const unlucky = (tx: Tx) =>
       ++tries < 3 ? tx.query(`do $$ begin raise exception 'again' using errcode = '40P01'; end $$`) : tx.query('select 1')
@@ -89,7 +89,7 @@ describe.each([{ pipelined: false }, { pipelined: true }])('two statements at on
     expect([tries, await notes()]).toEqual([3, ['once']])
   })
 
-  test('whose connection is lost are both given up', async () => {
+  test('whose connection is lost are both rolled back', async () => {
     const network = await networkTo(database.url)
     const over = connect({ url: network.url, max: 1, pipelined, silenceMs: 300 })
     await over.query('select 1')

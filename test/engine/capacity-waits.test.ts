@@ -1,5 +1,5 @@
 import { pino } from 'pino'
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
 import { dispatchDue } from '../../domain/jobs/sweep.ts'
 import { createProject } from '../../domain/projects/create.ts'
 import { secretsFrom } from '../../domain/projects/secrets.ts'
@@ -12,29 +12,30 @@ import { type FreshDatabase, freshDatabase } from '../harness/database.ts'
 import { testQueue } from '../harness/queue.ts'
 import { until } from '../harness/until.ts'
 
-// Promises whose work hangs until the test lets it go: who gets a slot meanwhile?
+// Jobs that hang until the test lets them end: which jobs begin meanwhile?
 let database: FreshDatabase
 let a: number
 let b: number
-beforeEach(async () => {
+beforeAll(async () => {
   database = await freshDatabase()
-  const project = await transaction(database.pool, tx => createProject(tx, secretsFrom(APP_SECRET), { name: 'Room' }))
+  const project = await transaction(database.pool, tx => createProject(tx, secretsFrom(APP_SECRET), { name: 'Capacity' }))
   const { rows } = await database.pool.query('select id from environments where project = $1 order by id', [project.id])
   ;[a, b] = rows.map(row => row.id)
 })
 const stopping: (() => Promise<unknown>)[] = []
 afterEach(async () => {
   for (const stop of stopping.splice(0).reverse()) await stop()
-  await database.drop()
+  await database.pool.query('delete from due; delete from batches')
 })
+afterAll(() => database.drop())
 
-const promise = (environment: number, from: number, to: number, destination: number | null = null) =>
+const insertJobs = (environment: number, from: number, to: number, destination: number | null = null) =>
   database.pool.query(
-    `insert into due (kind, id, environment, due_at, destination) select 'held', n, $1, clock_timestamp(), $4 from generate_series($2::int, $3::int) n`,
+    `insert into due (kind, id, environment, due_at, destination) select 'hanging', n, $1, clock_timestamp(), $4 from generate_series($2::int, $3::int) n`,
     [environment, from, to, destination],
   )
 
-/** A worker whose work hangs, for everything but what `lets` go. */
+/** A worker whose jobs hang, except those that `lets` end. */
 async function hanging(limits: Partial<JobHandler>, lets: (id: number) => boolean = () => false) {
   const begun: number[] = []
   let open = () => {}
@@ -42,13 +43,13 @@ async function hanging(limits: Partial<JobHandler>, lets: (id: number) => boolea
     open = resolve
   })
   const handler: JobHandler = {
-    kind: 'held',
+    kind: 'hanging',
     concurrency: 8,
     ...limits,
     async handle({ id }) {
       begun.push(id)
       if (!lets(id)) await gate
-      await database.pool.query(`delete from due where kind = 'held' and id = $1`, [id])
+      await database.pool.query(`delete from due where kind = 'hanging' and id = $1`, [id])
       return { is: 'succeeded' }
     },
   }
@@ -66,54 +67,54 @@ async function hanging(limits: Partial<JobHandler>, lets: (id: number) => boolea
   })
   return { begun, open }
 }
-const begins = (begun: number[], id: number) => until(`promise ${id}`, () => begun.includes(id) || undefined, 5_000)
+const begins = (begun: number[], id: number) => until(`job ${id}`, () => begun.includes(id) || undefined, 5_000)
 
-test('an environment whose work hangs leaves room for another one', async () => {
-  await promise(a, 1, 500)
+test('an environment whose jobs hang leaves capacity for another one', async () => {
+  await insertJobs(a, 1, 500)
   const { begun } = await hanging({ perEnvironment: 6 })
   await until('its share is full', () => begun.length >= 6 || undefined)
-  await promise(b, 1000, 1000)
+  await insertJobs(b, 1000, 1000)
   await begins(begun, 1000)
   expect(begun.filter(id => id < 1000)).toHaveLength(6)
   const { rows } = await database.pool.query('select sum(cardinality(ids))::int as untaken from batches')
   expect(rows[0].untaken).toBeGreaterThan(400)
 })
 
-test('a destination that hangs takes no more than its share of its own environment', async () => {
-  await promise(a, 1, 300, 7)
+test('a destination that hangs uses no more than its share of its own environment', async () => {
+  await insertJobs(a, 1, 300, 7)
   const { begun } = await hanging({ perDestination: 3 })
   await until('its share is full', () => begun.length >= 3 || undefined)
-  await promise(a, 1000, 1003, 8)
+  await insertJobs(a, 1000, 1003, 8)
   await begins(begun, 1002)
   expect(begun.filter(id => id < 1000)).toHaveLength(3)
 })
 
-test('a backlog longer than the window to one destination does not stand in the way of another one of the same environment', async () => {
-  await promise(a, 1, 5_000, 7)
+test('a backlog longer than the window for one destination does not hold up another destination of the same environment', async () => {
+  await insertJobs(a, 1, 5_000, 7)
   const { begun } = await hanging({ perDestination: 3 })
   await until('its share is full', () => begun.length >= 3 || undefined)
-  await promise(a, 10_000, 10_000, 8)
+  await insertJobs(a, 10_000, 10_000, 8)
   await begins(begun, 10_000)
 })
 
-test('what had to wait for room begins as soon as there is some, all of it, once', async () => {
+test('jobs that had to wait for capacity begin as soon as there is some: all of them, once', async () => {
   const { begun, open } = await hanging({ perEnvironment: 4 })
-  await promise(a, 1, 200)
+  await insertJobs(a, 1, 200)
   await until('its share is full', () => begun.length >= 4 || undefined)
   open()
   await until('all of them', () => begun.length >= 200 || undefined, 20_000)
   expect([...begun].sort((x, y) => x - y)).toEqual(Array.from({ length: 200 }, (_, i) => i + 1))
 })
 
-test('what is asked for in bulk is rung after what happens now, and only into what is left of the window', async () => {
-  await promise(a, 1, 200)
+test('bulk jobs are dispatched after urgent jobs, and only into the rest of the window', async () => {
+  await insertJobs(a, 1, 200)
   await database.pool.query('update due set priority = 1')
-  await promise(a, 1000, 1009)
-  await promise(b, 2000, 2009)
+  await insertJobs(a, 1000, 1009)
+  await insertJobs(b, 2000, 2009)
   const ids = async (window: number) => idsOfBatches(database.pool, (await dispatchDue(database.pool, window))!.batches)
-  const rung = await ids(40)
-  expect(rung.slice(0, 20).sort()).toEqual([...Array.from({ length: 10 }, (_, i) => [1000 + i, 2000 + i])].flat().sort())
-  expect(rung.slice(20).every(id => id < 1000)).toBe(true)
-  expect(rung).toHaveLength(40)
+  const dispatched = await ids(40)
+  expect(dispatched.slice(0, 20).sort()).toEqual([...Array.from({ length: 10 }, (_, i) => [1000 + i, 2000 + i])].flat().sort())
+  expect(dispatched.slice(20).every(id => id < 1000)).toBe(true)
+  expect(dispatched).toHaveLength(40)
   expect(await ids(40)).toEqual([])
 })

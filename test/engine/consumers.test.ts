@@ -11,7 +11,7 @@ import { claimNothing, consumer } from '../harness/consume.ts'
 import { item } from '../harness/events.ts'
 import { until } from '../harness/until.ts'
 
-// A consumer whose effect is a row per event, so that what was lost or doubled can be counted.
+// A consumer whose effect is one row for each event, so that lost and doubled events can be counted.
 let api: TestApi
 let environment: number
 beforeAll(async () => {
@@ -48,7 +48,7 @@ async function post(count: number, people = count): Promise<string[]> {
 }
 const effects = async (): Promise<string[]> =>
   (await api.pool.query('select event_id from effects order by n')).rows.map(row => row.event_id)
-const isLevel = async () =>
+const isRead = async () =>
   (
     await api.pool.query(
       `select 1 from log_consumers c join log_positions l using (environment, partition) where c.environment = $1 and c.next_offset < l.next_offset`,
@@ -56,13 +56,19 @@ const isLevel = async () =>
     )
   ).rowCount === 0 || undefined
 
-test('three processes that read at once handle each event exactly once, and each partition in its order', async () => {
+/** Whether all is read; lets the reader look again at once, without waiting for its regular look. */
+const lookAgain = (reader: ReturnType<typeof startConsumers>) => {
+  reader.wakeAll()
+  return isRead()
+}
+
+test('three processes that read at the same time handle each event exactly once, and each partition in order', async () => {
   const readers = Array.from({ length: 3 }, () =>
     startConsumers({ pool: api.pool, consumers: [recording()], claimOnInsert: claimNothing, log }),
   )
   const ids = await post(600, 150)
   for (const reader of readers) reader.wakeAll()
-  await until('all is read', isLevel)
+  await until('all is read', isRead)
   await Promise.all(readers.map(reader => reader.stop()))
   expect((await effects()).sort()).toEqual(ids.sort())
   const { rows } = await api.pool.query('select partition, array_agg(log_offset order by n) as offsets from effects group by partition')
@@ -81,7 +87,7 @@ test('a batch says whether it left anything: events of a partition, or partition
   expect(await effects()).toHaveLength(63)
 })
 
-test('what is appended and announced while a batch is under way is read after it, without waiting for the regular look', async () => {
+test('events that are announced while a batch is under way are read after it, without waiting for the regular look', async () => {
   const [first] = await post(1)
   let later: string | undefined
   const slow = recording(async (_tx, ids) => {
@@ -97,19 +103,19 @@ test('what is appended and announced while a batch is under way is read after it
   expect(await effects()).toEqual([first, later])
 })
 
-test('an append is heard of at once, without waiting for the regular look', async () => {
-  const heard: number[] = []
+test('an append is announced at once, without waiting for the regular look', async () => {
+  const received: number[] = []
   let isConnected = false
-  const listener = startListener(api.databaseUrl, { log: payload => heard.push(Number(payload)) }, () => {
+  const listener = startListener(api.databaseUrl, { log: payload => received.push(Number(payload)) }, () => {
     isConnected = true
   })
   await until('the listener', () => isConnected || undefined)
   await post(1)
-  await until('the notice', () => (heard.includes(environment) ? true : undefined))
+  await until('the notification', () => (received.includes(environment) ? true : undefined))
   await listener.stop()
 })
 
-test('what dies before the commit has done nothing; the next one does all of it', async () => {
+test('a batch that fails before the commit has no effect; the next batch handles all of it', async () => {
   const ids = await post(40)
   const dying = recording(async () => {
     throw new Error('the process dies')
@@ -120,7 +126,7 @@ test('what dies before the commit has done nothing; the next one does all of it'
   expect((await effects()).sort()).toEqual(ids.sort())
 })
 
-test('an event that cannot be handled is set aside by name; its partition goes on and the others never wait', async () => {
+test('an event that cannot be handled is set aside; its partition goes on and the others never wait', async () => {
   const ids = await post(60, 12)
   const poison = ids[17]!
   const reader = startConsumers({
@@ -134,14 +140,14 @@ test('an event that cannot be handled is set aside by name; its partition goes o
     ],
   })
   reader.wakeAll()
-  await until('all is read', isLevel)
+  await until('all is read', isRead)
   await reader.stop()
   expect((await effects()).sort()).toEqual(ids.filter(id => id !== poison).sort())
   const { rows } = await api.pool.query('select event_id, error, replayed_at from set_aside_events where environment = $1', [environment])
   expect(rows).toEqual([{ event_id: poison, error: 'cannot read this one', replayed_at: null }])
 })
 
-test('trouble of the database sets nothing aside: the same events are handled when it is over', async () => {
+test('an error of the database sets no event aside: the same events are handled when it is over', async () => {
   const ids = await post(10)
   let troubles = 3
   const reader = startConsumers({
@@ -155,7 +161,7 @@ test('trouble of the database sets nothing aside: the same events are handled wh
     ],
   })
   reader.wakeAll()
-  await until('all is read', isLevel)
+  await until('all is read', () => lookAgain(reader))
   await reader.stop()
   expect((await effects()).sort()).toEqual(ids.sort())
   const { rowCount } = await api.pool.query('select 1 from set_aside_events where environment = $1 and event_id = any ($2)', [
@@ -165,7 +171,7 @@ test('trouble of the database sets nothing aside: the same events are handled wh
   expect(rowCount).toBe(0)
 })
 
-test('a batch that takes too long is read in smaller ones, and an event that does holds up its own partition alone', async () => {
+test('a batch that takes too long is read event by event, and an event that takes too long holds up its own partition alone', async () => {
   const ids = await post(40, 20)
   const slow = ids[0]!
   let isSlow = true
@@ -191,17 +197,17 @@ test('a batch that takes too long is read in smaller ones, and an event that doe
   })
   expect(await effects()).not.toContain(slow)
   isSlow = false
-  await until('all is read', isLevel)
+  await until('all is read', () => lookAgain(reader))
   await reader.stop()
   expect((await effects()).sort()).toEqual(ids.sort())
 })
 
-test('offsets that an erased user left behind are stepped over', async () => {
+test('the offsets of an erased user are skipped', async () => {
   const ids = await post(8, 2)
   await api.pool.query('delete from events where id = any ($1)', [ids.slice(0, 6)])
   const reader = startConsumers({ pool: api.pool, consumers: [recording()], claimOnInsert: claimNothing, log })
   reader.wakeAll()
-  await until('all is read', isLevel)
+  await until('all is read', isRead)
   await reader.stop()
   expect((await effects()).sort()).toEqual(ids.slice(6).sort())
 })

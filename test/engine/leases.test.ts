@@ -5,91 +5,88 @@ import { dispatchDue } from '../../domain/jobs/sweep.ts'
 import { beginRun } from '../../domain/jobs/workflow-run.ts'
 import { connect } from '../../store/connect.ts'
 import { transaction } from '../../store/transaction.ts'
-import type { ExecutorOptions } from '../../workers/executor.ts'
 import type { JobHandler } from '../../workflows/engine/handler.ts'
 import { claimByHand, dispatchAll } from '../harness/batches.ts'
 import { type EngineFixture, engineFixture } from '../harness/engine-fixture.ts'
 import { executorOn } from '../harness/executor.ts'
 import { until } from '../harness/until.ts'
 
-// No worker of the bench runs here: claims and heartbeats are made by hand.
-let bench: EngineFixture
+// No worker runs here: the tests claim and renew by hand.
+let fixture: EngineFixture
 beforeAll(async () => {
-  bench = await engineFixture()
+  fixture = await engineFixture()
 })
-afterAll(() => bench.drop())
+afterAll(() => fixture.drop())
 
-const claim = async (kind: string, runs: number[]) => claimByHand(bench.pool, kind, runs, 60_000)
+const claim = async (kind: string, runs: number[]) => claimByHand(fixture.pool, kind, runs, 60_000)
 const leased = async (run: number) =>
-  (await bench.pool.query('select lease_until is not null as leased from due where id = $1', [run])).rows[0]?.leased
+  (await fixture.pool.query('select lease_until is not null as leased from due where id = $1', [run])).rows[0]?.leased
 
-test('a heartbeat that comes after a run has gone to rest does not hold it: it is claimed as soon as it is due', async () => {
-  const run = await bench.begin('rested', 'l1')
-  const [held] = await claim('rested', [run])
-  await transaction(bench.pool, async tx => {
+test('a heartbeat that comes after a run was suspended does not lease it: the run is claimed as soon as it is due', async () => {
+  const run = await fixture.begin('suspended', 'l1')
+  const [held] = await claim('suspended', [run])
+  await transaction(fixture.pool, async tx => {
     await lockFence(tx, held!)
     await suspendRun(tx, held!, 'waiting', 0)
   })
-  const { renewed: prolonged, busy } = await renewLeases(bench.pool, [held!], 60_000)
-  expect([...prolonged, ...busy]).toEqual([])
+  const { renewed, busy } = await renewLeases(fixture.pool, [held!], 60_000)
+  expect([...renewed, ...busy]).toEqual([])
   expect(await leased(run)).toBe(false)
-  expect(await claim('rested', [run])).toHaveLength(1)
+  expect(await claim('suspended', [run])).toHaveLength(1)
 })
 
-test('a promise whose row is locked for long delays the heartbeat of no other, and is not taken for lost', async () => {
-  const runs = [await bench.begin('busy', 'l2'), await bench.begin('busy', 'l3')]
+test('a job whose row is locked for long delays the heartbeat of no other job, and does not count as lost', async () => {
+  const runs = [await fixture.begin('busy', 'l2'), await fixture.begin('busy', 'l3')]
   const held = await claim('busy', runs)
-  const tx = await bench.pool.connect()
+  const tx = await fixture.pool.connect()
   await tx.query('begin')
   await lockFence(tx, held.find(({ id }) => id === runs[0])!)
-  const { renewed: prolonged, busy } = await renewLeases(bench.pool, held, 60_000)
-  expect([...prolonged]).toEqual([`busy:${runs[1]}`])
+  const { renewed, busy } = await renewLeases(fixture.pool, held, 60_000)
+  expect([...renewed]).toEqual([`busy:${runs[1]}`])
   expect([...busy]).toEqual([`busy:${runs[0]}`])
   await tx.query('commit')
   tx.release()
 })
 
-test('who was slow to begin a run that somebody else has ended leaves it ended', async () => {
-  const run = await bench.begin('late', 'l4')
+test('a slow worker does not begin a run that another worker has ended', async () => {
+  const run = await fixture.begin('late', 'l4')
   const [slow] = await claim('late', [run])
-  await bench.pool.query('update due set lease_until = null where id = $1', [run])
+  await fixture.pool.query('update due set lease_until = null where id = $1', [run])
   const [owner] = await claim('late', [run])
-  await transaction(bench.pool, async tx => {
+  await transaction(fixture.pool, async tx => {
     await lockFence(tx, owner!)
     await finishRun(tx, owner!, 'succeeded', null)
   })
-  expect(await beginRun(bench.pool, slow!)).toBeNull()
-  expect((await bench.pool.query('select status from runs where id = $1', [run])).rows).toEqual([{ status: 'succeeded' }])
+  expect(await beginRun(fixture.pool, slow!)).toBeNull()
+  expect((await fixture.pool.query('select status from runs where id = $1', [run])).rows).toEqual([{ status: 'succeeded' }])
 })
 
-const holderOf = (handler: JobHandler, options: Partial<ExecutorOptions>) => executorOn(bench.pool, handler, options)
-
-const WAYS = ['after its ring', 'by the sweep'] as const
-test.each(WAYS)('what is being claimed %s when the process stops is given back before it has stopped', async way => {
-  const run = await bench.begin('stopped', way)
+const WAYS = ['with its batch', 'by the sweep'] as const
+test.each(WAYS)('a job that is being claimed %s when the process stops is released before it has stopped', async way => {
+  const run = await fixture.begin('stopped', way)
   const handler: JobHandler = {
     kind: 'stopped',
     concurrency: 100,
     handle: async (_claimed, { stopping }) => (stopping.aborted ? { is: 'interrupted' } : { is: 'lost' }),
   }
-  const [ring] = way === 'by the sweep' ? [] : await dispatchAll(bench.pool, 60_000)
-  const pool = connect({ url: bench.url, max: 1 })
+  const [batch] = way === 'by the sweep' ? [] : await dispatchAll(fixture.pool, 60_000)
+  const pool = connect({ url: fixture.url, max: 1 })
   const busy = await pool.connect()
-  const holding = holderOf(handler, { pool, beating: pool })
+  const jobs = executorOn(fixture.pool, handler, { pool, heartbeatPool: pool })
   const taken: Promise<unknown> =
-    way === 'by the sweep' ? holding.claiming(handful => dispatchDue(pool, 100, handful)) : holding.take('stopped', ring!)
+    way === 'by the sweep' ? jobs.claimBySweep(offer => dispatchDue(pool, 100, offer)) : jobs.takeBatch('stopped', batch!)
   await until('the claim waits for a connection', async () => (pool.waitingCount > 0 ? true : undefined))
-  const stopped = holding.stop()
+  const stopped = jobs.stop()
   setTimeout(() => busy.release(), 50)
   await stopped
-  const { rows } = await bench.pool.query('select fence, lease_until from due where id = $1', [run])
+  const { rows } = await fixture.pool.query('select fence, lease_until from due where id = $1', [run])
   await taken
   await pool.end()
   expect(rows).toEqual([{ fence: 1, lease_until: null }])
 })
 
-test('what was lost is not held fast by heartbeats that get through again, though its work has not come to an end', async () => {
-  const run = await bench.begin('captive', 'l6')
+test('later heartbeats do not renew a lost lease, though its job has not ended', async () => {
+  const run = await fixture.begin('lost', 'l6')
   let isAway = true
   let finish = () => {}
   const end = new Promise<void>(resolve => {
@@ -97,7 +94,7 @@ test('what was lost is not held fast by heartbeats that get through again, thoug
   })
   const lost = Promise.withResolvers<void>()
   const handler: JobHandler = {
-    kind: 'captive',
+    kind: 'lost',
     concurrency: 8,
     async handle(_claimed, { lease }) {
       lease.addEventListener('abort', () => {
@@ -108,19 +105,19 @@ test('what was lost is not held fast by heartbeats that get through again, thoug
       return { is: 'lost' }
     },
   }
-  const query = (...args: Parameters<typeof bench.pool.query>) =>
-    isAway ? Promise.reject(new Error('the database is away')) : bench.pool.query(...args)
-  const holding = holderOf(handler, { beating: { query } as unknown as typeof bench.pool, leaseMs: 300 })
-  const [ring] = await dispatchAll(bench.pool, 900)
-  await holding.take('captive', ring!)
+  const query = (...args: Parameters<typeof fixture.pool.query>) =>
+    isAway ? Promise.reject(new Error('the database is away')) : fixture.pool.query(...args)
+  const jobs = executorOn(fixture.pool, handler, { heartbeatPool: { query } as unknown as typeof fixture.pool, leaseMs: 300 })
+  const [batch] = await dispatchAll(fixture.pool, 900)
+  await jobs.takeBatch('lost', batch!)
   await lost.promise
-  await until('another one to take it up', async () => ((await claim('captive', [run])).length > 0 ? true : undefined))
+  await until('another claim', async () => ((await claim('lost', [run])).length > 0 ? true : undefined))
   finish()
-  await holding.stop()
+  await jobs.stop()
 })
 
-test('what came by a ring that had little of its time left is prolonged at once', async () => {
-  const run = await bench.begin('short', 'l7')
+test('the lease of a job of a batch that was taken late is renewed at once', async () => {
+  const run = await fixture.begin('short', 'l7')
   const ended = Promise.withResolvers<void>()
   const handler: JobHandler = {
     kind: 'short',
@@ -130,16 +127,16 @@ test('what came by a ring that had little of its time left is prolonged at once'
       return { is: 'lost' }
     },
   }
-  const holding = holderOf(handler, { leaseMs: 600_000 })
-  const [ring] = await dispatchAll(bench.pool, 5_000)
-  await holding.take('short', ring!)
+  const jobs = executorOn(fixture.pool, handler, { leaseMs: 600_000 })
+  const [batch] = await dispatchAll(fixture.pool, 5_000)
+  await jobs.takeBatch('short', batch!)
   await until('a lease of its own', async () => {
-    const { rowCount } = await bench.pool.query(
+    const { rowCount } = await fixture.pool.query(
       `select 1 from due where id = $1 and lease_until > clock_timestamp() + interval '9 minutes' and batched_until is null`,
       [run],
     )
     return rowCount || undefined
   })
   ended.resolve()
-  await holding.stop()
+  await jobs.stop()
 })

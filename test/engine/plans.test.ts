@@ -15,7 +15,7 @@ import type { Client } from '../harness/client.ts'
 import { hook, must, sandbox } from '../harness/integrations.ts'
 import { rowsRead } from '../harness/rows-read.ts'
 
-// Workers plan these statements once and keep the plans: those of a service that began on empty tables must do when they are full.
+// Workers plan these statements once and keep the plans: the plans that a service makes on empty tables must suit full tables.
 const MANY = 20_000
 const TABLES = ['due', 'automation_runs', 'automation_steps', 'deliveries', 'ordering_keys', 'events', 'environments', 'integrations']
 const LEASE = 30_000
@@ -55,33 +55,33 @@ async function turn(id: string): Promise<void> {
   await must(call, 'POST', '/v4/events', { events: [event] })
   for (const consumer of CONSUMERS)
     while ((await consumeBatch(planned, consumer, environment, { partitions: 16, perPartition: 64 })).partitions > 0);
-  const handful = {
+  const offer = {
     capacity: new Map([['delivery', { most: 1, fullEnvironments: [], fullDestinations: [] }]]),
     leaseMs: LEASE,
     batchMs: LEASE,
     batchSizes: new Map(),
   }
-  const { batches: rings, claimed: taken } = (await dispatchDue(planned, 4_000, handful))!
+  const { batches, claimed } = (await dispatchDue(planned, 4_000, offer))!
   await nextDue(planned)
-  expect([rings, taken].map(some => some.map(({ kind }) => kind))).toEqual([['automation-run'], ['delivery']])
-  const answered = await takeBatch(planned, 'automation-run', rings[0]!.number, 0)
-  expect(answered.claimed).toHaveLength(1)
-  for (const claimed of [...taken, ...answered.claimed]) {
-    const { kind, id } = claimed
+  expect([batches, claimed].map(some => some.map(({ kind }) => kind))).toEqual([['automation-run'], ['delivery']])
+  const taken = await takeBatch(planned, 'automation-run', batches[0]!.number, 0)
+  expect(taken.claimed).toHaveLength(1)
+  for (const job of [...claimed, ...taken.claimed]) {
+    const { kind, id } = job
     if (kind === 'delivery') {
       const [delivery] = await loadDeliveries(planned, [id])
       const attempt = { started_at: delivery!.startedAt, duration_ms: 1, http_status: 200, error: null, response: null }
-      expect(await recordDelivered(planned, [{ claimed, delivery: delivery!, attempt }])).toEqual([true])
+      expect(await recordDelivered(planned, [{ claimed: job, delivery: delivery!, attempt }])).toEqual([true])
     } else {
-      const [loaded] = await loadRuns(planned, [{ number: id, fence: claimed.fence }])
+      const [loaded] = await loadRuns(planned, [{ number: id, fence: job.fence }])
       await loadTriggers(planned, [loaded!.run])
-      await carryOn(loaded!.run)
+      await recordAll(loaded!.run)
     }
   }
 }
 
-/** All that is recorded of a run, alone over connections of the one kind and with others over those of the other. */
-async function carryOn(run: AutomationRun): Promise<void> {
+/** Everything that is recorded of a run: over a connection for single records, and over one for records of many runs. */
+async function recordAll(run: AutomationRun): Promise<void> {
   const step = (n: number, status: StepRow['status'], hasBegun = false): StepRow => ({
     ...{
       n,
@@ -96,7 +96,7 @@ async function carryOn(run: AutomationRun): Promise<void> {
       hasBegun,
     },
   })
-  const rest = { ...run, status: 'waiting' as const, wakeAt: run.now, waitSeconds: 0, began: run.now }
+  const suspended = { ...run, status: 'waiting' as const, wakeAt: run.now, waitSeconds: 0, began: run.now }
   const tx = await planned.connect()
   await tx.query('begin')
   expect(await createAutomationDelivery(tx, environment, { integrationId: hookId, run, stepId: 's0' }, null)).not.toBeNull()
@@ -104,13 +104,13 @@ async function carryOn(run: AutomationRun): Promise<void> {
   tx.release()
   for (const [i, db] of [planned, recording].entries()) {
     const [first, second] = [2 * i, 2 * i + 1]
-    const came = [
+    const recorded = [
       await recordSteps(db, [{ ...run, step: step(first, 'succeeded') }]),
-      await suspendRuns(db, [{ ...rest, step: step(second, 'waiting') }]),
-      await suspendRuns(db, [{ ...rest, step: step(second, 'waiting', true) }]),
+      await suspendRuns(db, [{ ...suspended, step: step(second, 'waiting') }]),
+      await suspendRuns(db, [{ ...suspended, step: step(second, 'waiting', true) }]),
       await recordSteps(db, [{ ...run, step: step(second, 'succeeded', true) }]),
     ]
-    expect(came.flat()).not.toContain(null)
+    expect(recorded.flat()).not.toContain(null)
   }
   const end = { ...run, status: 'succeeded' as const, reason: null, began: run.now }
   const db = ended++ % 2 === 0 ? planned : recording
@@ -118,7 +118,7 @@ async function carryOn(run: AutomationRun): Promise<void> {
   expect(await endRuns(db, [{ ...end, step: last }])).not.toContain(null)
 }
 
-/** What waits for later. */
+/** Jobs that wait for a later time. */
 async function fill(): Promise<void> {
   await api.pool.query(
     `with event as (
@@ -132,7 +132,7 @@ async function fill(): Promise<void> {
        from automations a, generate_series(1, ${MANY}) n where a.environment = $1 returning number
      ), step as (
        insert into automation_steps (run, n, step_id, type, status, started_at) select number, 0, 'x', 'exit', 'waiting', now() from run
-     ), lane as (
+     ), ordering_key as (
        insert into ordering_keys (environment, integration, user_id)
        select $1, i.number, 'user_' || n from integrations i, generate_series(1, ${MANY}) n where i.environment = $1
      ), delivery as (
@@ -149,7 +149,7 @@ async function fill(): Promise<void> {
 
 const read = () => rowsRead([planned, recording], TABLES)
 
-test('what workers planned on empty tables finds its rows when they are full', async () => {
+test('plans that workers made on empty tables read few rows of full tables', async () => {
   await fill()
   await turn('full-0')
   const before = await read()

@@ -1,23 +1,26 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { StopRetrying } from '../../workflows/engine/policy.ts'
-import { claimByHand } from '../harness/batches.ts'
+import type { RunContext } from '../../workflows/engine/workflow.ts'
+import { claimByHand, dispatchAll } from '../harness/batches.ts'
 import { type EngineFixture, engineFixture, QUICK, workflow } from '../harness/engine-fixture.ts'
 import { until } from '../harness/until.ts'
 
-let bench: EngineFixture
+let fixture: EngineFixture
 beforeAll(async () => {
-  bench = await engineFixture()
-  await bench.pool.query('create table effects (id bigint generated always as identity, subject text, what text)')
+  fixture = await engineFixture()
+  await fixture.pool.query('create table effects (id bigint generated always as identity, subject text, what text)')
 })
-afterAll(() => bench.drop())
+afterAll(() => fixture.drop())
 
 const effects = async (subject: string) =>
-  (await bench.pool.query<{ what: string }>('select what from effects where subject = $1 order by id', [subject])).rows.map(row => row.what)
+  (await fixture.pool.query<{ what: string }>('select what from effects where subject = $1 order by id', [subject])).rows.map(
+    row => row.what,
+  )
 
 describe('steps', () => {
-  test('a run does its steps once, in order, and each result is recorded', async () => {
+  test('a run executes its steps once, in order, and records each result', async () => {
     const seen: unknown[] = []
-    await bench.work([
+    await fixture.work([
       workflow('orderly', async context => {
         const a = await context.step('a', async () => ({ n: 1 }))
         const b = await context.transact('b', async tx => {
@@ -27,22 +30,22 @@ describe('steps', () => {
         seen.push(await context.step('c', async ({ key }) => `${key}:${b}`))
       }),
     ])
-    const run = await bench.begin('orderly', 's1')
-    expect(await bench.ended(run)).toEqual({ status: 'succeeded', reason: null })
+    const run = await fixture.begin('orderly', 's1')
+    expect(await fixture.ended(run)).toEqual({ status: 'succeeded', reason: null })
     expect(seen).toEqual([`${run}:c:2`])
     expect(await effects('s1')).toEqual(['b'])
-    expect(await bench.steps(run)).toEqual([
+    expect(await fixture.steps(run)).toEqual([
       { name: 'a', status: 'succeeded', result: { n: 1 }, attempts: 1 },
       { name: 'b', status: 'succeeded', result: 2, attempts: 1 },
       { name: 'c', status: 'succeeded', result: `${run}:c:2`, attempts: 1 },
     ])
-    expect((await bench.pool.query('select 1 from due where id = $1', [run])).rowCount).toBe(0)
+    expect((await fixture.pool.query('select 1 from due where id = $1', [run])).rowCount).toBe(0)
   })
 
-  test('a failing step is retried with the same key; the steps before it are not done again', async () => {
+  test('a failing step is retried with the same key; the steps before it are not executed again', async () => {
     const keys: string[] = []
     let firsts = 0
-    await bench.work([
+    await fixture.work([
       workflow('flaky', async context => {
         await context.step('first', async () => ++firsts)
         await context.step('second', async ({ key }) => {
@@ -51,10 +54,10 @@ describe('steps', () => {
         })
       }),
     ])
-    const run = await bench.begin('flaky', 's2')
-    expect((await bench.ended(run)).status).toBe('succeeded')
+    const run = await fixture.begin('flaky', 's2')
+    expect((await fixture.ended(run)).status).toBe('succeeded')
     expect([firsts, keys.length, new Set(keys).size]).toEqual([1, 4, 1])
-    const { rows } = await bench.pool.query(`select attempts from steps where run = $1 and name = 'second'`, [run])
+    const { rows } = await fixture.pool.query(`select attempts from steps where run = $1 and name = 'second'`, [run])
     expect(rows[0].attempts.map((a: { number: number; error: string | null }) => [a.number, a.error])).toEqual([
       [1, 'attempt 1'],
       [2, 'attempt 2'],
@@ -63,9 +66,9 @@ describe('steps', () => {
     ])
   })
 
-  test('after the last attempt the run fails, with the reason, and says so on its subject in the same transaction', async () => {
+  test('after the last attempt the run fails with the reason, and its subject fails in the same transaction', async () => {
     let attempts = 0
-    await bench.work([
+    await fixture.work([
       workflow(
         'hopeless',
         async context => {
@@ -81,14 +84,14 @@ describe('steps', () => {
         },
       ),
     ])
-    const run = await bench.begin('hopeless', 's3')
-    expect(await bench.ended(run)).toEqual({ status: 'failed', reason: 'no luck' })
+    const run = await fixture.begin('hopeless', 's3')
+    expect(await fixture.ended(run)).toEqual({ status: 'failed', reason: 'no luck' })
     expect([attempts, await effects('s3')]).toEqual([5, ['no luck']])
   })
 
-  test('StopRetrying ends it at once', async () => {
+  test('StopRetrying fails the run at once', async () => {
     let attempts = 0
-    await bench.work([
+    await fixture.work([
       workflow('final', async context => {
         await context.step('never', async () => {
           attempts++
@@ -96,13 +99,13 @@ describe('steps', () => {
         })
       }),
     ])
-    expect(await bench.ended(await bench.begin('final', 's4'))).toEqual({ status: 'failed', reason: 'gone' })
+    expect(await fixture.ended(await fixture.begin('final', 's4'))).toEqual({ status: 'failed', reason: 'gone' })
     expect(attempts).toBe(1)
   })
 
   test('the effect of a failed transaction leaves nothing', async () => {
     let attempts = 0
-    await bench.work([
+    await fixture.work([
       workflow('atomic', async context => {
         await context.transact('write', async tx => {
           await tx.query('insert into effects (subject, what) values ($1, $2)', [context.subject, `try ${++attempts}`])
@@ -110,29 +113,29 @@ describe('steps', () => {
         })
       }),
     ])
-    await bench.ended(await bench.begin('atomic', 's5'))
+    await fixture.ended(await fixture.begin('atomic', 's5'))
     expect(await effects('s5')).toEqual(['try 3'])
   })
 
   test('a definition that changed under a run is a loud failure, not a wrong step', async () => {
     let isChanged = false
-    await bench.work([
+    await fixture.work([
       workflow('shifting', async context => {
         await context.step(isChanged ? 'renamed' : 'original', async () => 1)
         await context.sleep('pause', 3600)
       }),
     ])
-    const run = await bench.begin('shifting', 's6')
-    await until('the run sleeps', async () => ((await bench.steps(run)).length === 2 ? true : undefined))
+    const run = await fixture.begin('shifting', 's6')
+    await until('the run sleeps', async () => ((await fixture.steps(run)).length === 2 ? true : undefined))
     isChanged = true
-    await bench.advance(3601)
-    const { status, reason } = await bench.ended(run)
+    await fixture.advance(3601)
+    const { status, reason } = await fixture.ended(run)
     expect([status, reason]).toEqual(['failed', expect.stringContaining('"renamed"')])
   })
 
   test('a step that takes too long is aborted and retried', async () => {
     let attempts = 0
-    await bench.work(
+    await fixture.work(
       [
         workflow('slow', async context => {
           await context.step('wait', ({ signal }) =>
@@ -144,7 +147,7 @@ describe('steps', () => {
       ],
       { policies: { ...QUICK, step: { waits: [0.01], attemptLimitMs: 50 } } },
     )
-    expect((await bench.ended(await bench.begin('slow', 's7'))).status).toBe('succeeded')
+    expect((await fixture.ended(await fixture.begin('slow', 's7'))).status).toBe('succeeded')
     expect(attempts).toBe(2)
   })
 })
@@ -157,46 +160,60 @@ describe('sleep', () => {
         tx.query('insert into effects (subject, what) values ($1, $2)', [context.subject, 'awake']).then(() => null),
       )
     })
-    const first = await bench.work([sleeper])
-    const run = await bench.begin('sleeper', 's8', { environment: bench.otherEnvironment })
-    await until('the run sleeps', async () => ((await bench.steps(run))[0]?.status === 'waiting' ? true : undefined))
+    const first = await fixture.work([sleeper])
+    const run = await fixture.begin('sleeper', 's8', { environment: fixture.otherEnvironment })
+    await until('the run sleeps', async () => ((await fixture.steps(run))[0]?.status === 'waiting' ? true : undefined))
     await first.stop()
     const deadline = async () =>
-      (await bench.pool.query(`select due_at::text from steps where run = $1 and name = 'night'`, [run])).rows[0].due_at
+      (await fixture.pool.query(`select due_at::text from steps where run = $1 and name = 'night'`, [run])).rows[0].due_at
     const before = await deadline()
-    await bench.work([sleeper])
-    await bench.advance(86_000, bench.otherEnvironment)
+    await fixture.work([sleeper])
+    await fixture.advance(86_000, fixture.otherEnvironment)
     expect(await effects('s8')).toEqual([])
-    await bench.advance(401, bench.otherEnvironment)
-    await bench.ended(run)
+    await fixture.advance(401, fixture.otherEnvironment)
+    await fixture.ended(run)
     expect([await effects('s8'), await deadline()]).toEqual([['awake'], before])
   })
 
-  test('a run promised for later does not begin before', async () => {
-    await bench.work([workflow('later', async () => {})])
-    const run = await bench.begin('later', 's9', { afterSeconds: 1000 })
-    expect(await claimByHand(bench.pool, 'later', [run], 1000)).toEqual([])
-    await bench.advance(1001)
-    expect((await bench.ended(run)).status).toBe('succeeded')
+  test('a run that is due later does not begin before', async () => {
+    await fixture.work([workflow('later', async () => {})])
+    const run = await fixture.begin('later', 's9', { afterSeconds: 1000 })
+    expect(await claimByHand(fixture.pool, 'later', [run], 1000)).toEqual([])
+    await fixture.advance(1001)
+    expect((await fixture.ended(run)).status).toBe('succeeded')
   })
 })
 
 describe('leases', () => {
-  test('long work keeps its lease by heartbeat: nobody else does it', async () => {
+  test('heartbeats keep the lease of a long job: no other worker executes it', async () => {
     let executions = 0
-    const long = workflow('long', async context => {
+    const end = Promise.withResolvers<void>()
+    const work = async (context: RunContext) => {
       await context.step('work', async () => {
         executions++
-        await new Promise(resolve => setTimeout(resolve, 3_000))
+        await end.promise
       })
+    }
+    // Enough capacity for the sweep to claim the run itself, with a lease of a second and not that of a batch.
+    const long = workflow('long', work, { concurrency: 50 })
+    await fixture.work([long], { leaseMs: 1_000 })
+    await fixture.work([long], { leaseMs: 1_000 })
+    const run = await fixture.begin('long', 's13')
+    await until('the execution', () => executions === 1 || undefined)
+    const first = await fixture.pool.query<{ lease: string }>('select lease_until::text as lease from due where id = $1', [run])
+    await until('the end of the first lease', async () => {
+      const { rows } = await fixture.pool.query<{ over: boolean }>('select clock_timestamp() > $1::timestamptz as over', [
+        first.rows[0]!.lease,
+      ])
+      return rows[0]!.over || undefined
     })
-    await bench.work([long], { leaseMs: 1_000 })
-    await bench.work([long], { leaseMs: 1_000 })
-    await bench.ended(await bench.begin('long', 's13'))
+    expect(await dispatchAll(fixture.pool, 1_000)).toEqual([])
+    end.resolve()
+    await fixture.ended(run)
     expect(executions).toBe(1)
   })
 
-  test('a worker that stops lets the step under way finish and gives the rest back at once', async () => {
+  test('a worker that stops lets the step under way finish and releases the run at once', async () => {
     let open = () => {}
     const gate = new Promise<void>(resolve => {
       open = resolve
@@ -209,20 +226,20 @@ describe('leases', () => {
       })
       await context.step('two', async () => done.push('two'))
     })
-    const first = await bench.work([two], { leaseMs: 60_000 })
-    const run = await bench.begin('two', 's14')
+    const first = await fixture.work([two], { leaseMs: 60_000 })
+    const run = await fixture.begin('two', 's14')
     await until('the first step runs', () => (done.length === 1 ? true : undefined))
     const stopping = first.stop()
     open()
     await stopping
-    // Free, or in a ring already: of the other workers here one may have rung it.
-    const { rows } = await bench.pool.query(
+    // Free, or in a batch already: another worker of this file may have dispatched it.
+    const { rows } = await fixture.pool.query(
       'select lease_until is null or exists (select from batches where due.id = any (ids) and until = lease_until) as is_free from due where id = $1',
       [run],
     )
     expect([done, rows]).toEqual([['one'], [{ is_free: true }]])
-    await bench.work([two])
-    await bench.ended(run)
+    await fixture.work([two])
+    await fixture.ended(run)
     expect(done).toEqual(['one', 'two'])
   })
 })

@@ -10,19 +10,19 @@ import { type EngineFixture, engineFixture, QUICK, workflow } from '../harness/e
 import { type Network, networkTo } from '../harness/silent-network.ts'
 import { until } from '../harness/until.ts'
 
-let bench: EngineFixture
+let fixture: EngineFixture
 let network: Network
 beforeAll(async () => {
-  bench = await engineFixture()
+  fixture = await engineFixture()
 })
-afterAll(() => bench.drop())
+afterAll(() => fixture.drop())
 afterEach(() => network.end())
 
 const SILENCE_MS = 500
 
 describe('a pool', () => {
-  test('gives up a connection that is owed an answer, as one that is away, and goes on with another', async () => {
-    network = await networkTo(bench.url)
+  test('gives up a connection that owes an answer, as if it were lost, and goes on with another', async () => {
+    network = await networkTo(fixture.url)
     const pool = connect({ url: network.url, max: 1, silenceMs: SILENCE_MS })
     const tx = await pool.connect()
     await tx.query('begin')
@@ -35,26 +35,26 @@ describe('a pool', () => {
     await pool.end()
   })
 
-  test('leaves one alone that nobody asks anything', async () => {
-    network = await networkTo(bench.url)
-    const pool = connect({ url: network.url, max: 1, silenceMs: 4 * SILENCE_MS })
+  test('keeps an idle connection', async () => {
+    network = await networkTo(fixture.url)
+    const pool = connect({ url: network.url, max: 1, silenceMs: 2 * SILENCE_MS })
     const backend = async () => (await pool.query('select pg_backend_pid() as pid')).rows[0].pid
     const before = await backend()
-    // Its own silence is another connection's end: by then this one would have been given up as well.
-    const other = connect({ url: network.url, max: 1, silenceMs: 5 * SILENCE_MS })
+    // When this one is given up, its silence has lasted longer than that of the idle one may last.
+    const other = connect({ url: network.url, max: 1, silenceMs: 2.5 * SILENCE_MS })
     await expect(other.query('select pg_sleep(10)')).rejects.toThrow('the database is silent')
     expect(await backend()).toBe(before)
     await Promise.all([pool.end(), other.end()])
   })
 })
 
-test('a listener that hears nothing any more listens anew, and tells that something may have been missed', async () => {
-  network = await networkTo(bench.url)
+test('a listener on a silent connection connects again, and says that a notification may have been lost', async () => {
+  network = await networkTo(fixture.url)
   let connected = 0
-  const heard: string[] = []
+  const received: string[] = []
   const listener = startListener(
     network.url,
-    { news: payload => void heard.push(payload) },
+    { news: payload => void received.push(payload) },
     () => {
       connected++
     },
@@ -64,54 +64,54 @@ test('a listener that hears nothing any more listens anew, and tells that someth
   network.silence()
   await until('listening again', () => connected === 2 || undefined)
   expect(network.forgotten()).toBe(0)
-  await bench.pool.query(`select pg_notify('news', 'later')`)
-  await until('the news', () => heard[0])
-  expect(heard).toEqual(['later'])
+  await fixture.pool.query(`select pg_notify('news', 'later')`)
+  await until('the news', () => received[0])
+  expect(received).toEqual(['later'])
   await listener.stop()
 })
 
-test('a ring over pg-boss of which no notice comes is heard all the same', async () => {
-  network = await networkTo(bench.url)
+test('a message over pg-boss without its notification is handled all the same', async () => {
+  network = await networkTo(fixture.url)
   const queue = await pgBossQueue({ url: network.url, onError: () => {} })
-  const heard: number[] = []
-  await queue.listen('rung', async ({ number }) => void heard.push(number))
-  await queue.announce('rung', [{ number: 1, count: 1 }])
-  await until('the first ring', () => heard.length === 1 || undefined)
-  await bench.pool.query(`insert into pgboss.job (name, data) values ('batches-rung', '{"number": 2, "count": 1}')`)
-  await until('the second ring', () => heard.length === 2 || undefined)
-  expect(heard).toEqual([1, 2])
+  const handled: number[] = []
+  await queue.listen('job', async ({ number }) => void handled.push(number))
+  await queue.announce('job', [{ number: 1, count: 1 }])
+  await until('the first message', () => handled.length === 1 || undefined)
+  await fixture.pool.query(`insert into pgboss.job (name, data) values ('batches-job', '{"number": 2, "count": 1}')`)
+  await until('the second message', () => handled.length === 2 || undefined)
+  expect(handled).toEqual([1, 2])
   await queue.close()
 })
 
-test('a worker all of whose connections go silent at once goes on: with what it had in hand and with what comes', async () => {
-  network = await networkTo(bench.url)
+test('a worker whose connections all go silent at once goes on: with its claimed jobs and with new ones', async () => {
+  network = await networkTo(fixture.url)
   const pool = connect({ url: network.url, silenceMs: SILENCE_MS })
   let entered = 0
-  let goOn = () => {}
-  const open = new Promise<void>(resolve => {
-    goOn = resolve
+  let open = () => {}
+  const gate = new Promise<void>(resolve => {
+    open = resolve
   })
-  const held = workflow('held', context =>
+  const job = workflow('job', context =>
     context.step('work', async () => {
       entered++
-      await open
+      await gate
     }),
   )
   const worker = await startWorker({
     pool,
     url: network.url,
     queue: await pgBossQueue({ url: network.url, onError: () => {}, silenceMs: SILENCE_MS }),
-    handlers: workflowHandlers([held], { pool, policies: QUICK }),
+    handlers: workflowHandlers([job], { pool, policies: QUICK }),
     leaseMs: 1000,
     log: pino({ level: 'silent' }),
   })
-  const first = await Promise.all(Array.from({ length: 4 }, (_, i) => bench.begin('held', `s${i}`)))
-  await until('all in hand', () => entered === first.length || undefined)
-  // In the middle of whatever the sweep, the heartbeats and the queue ask just now.
+  const first = await Promise.all(Array.from({ length: 4 }, (_, i) => fixture.begin('job', `s${i}`)))
+  await until('all are claimed', () => entered === first.length || undefined)
+  // In the middle of the statements of the sweep, the heartbeats and the queue.
   network.silence()
-  goOn()
-  const second = await bench.begin('held', 'later')
-  for (const run of [...first, second]) expect(await bench.ended(run)).toMatchObject({ status: 'succeeded' })
+  open()
+  const second = await fixture.begin('job', 'later')
+  for (const run of [...first, second]) expect(await fixture.ended(run)).toMatchObject({ status: 'succeeded' })
   await worker.stop()
   await pool.end()
 })

@@ -3,22 +3,22 @@ import { RetryAt, StopRetrying } from '../../workflows/engine/policy.ts'
 import { type EngineFixture, engineFixture, QUICK, workflow } from '../harness/engine-fixture.ts'
 import { until } from '../harness/until.ts'
 
-let bench: EngineFixture
+let fixture: EngineFixture
 beforeAll(async () => {
-  bench = await engineFixture()
+  fixture = await engineFixture()
 })
-afterAll(() => bench.drop())
+afterAll(() => fixture.drop())
 
 type Failure = { attempts: number; isLast: boolean }
 
 describe('a step', () => {
-  test('is repeated by the policy it names, and tells of each failed attempt as it is recorded', async () => {
-    const told: Failure[] = []
+  test('is retried by the policy it names, and calls `failing` in the transaction of each failed attempt', async () => {
+    const failures: Failure[] = []
     let took: number | undefined
     let calls = 0
-    await bench.work(
+    await fixture.work(
       [
-        workflow('told', async context => {
+        workflow('failing', async context => {
           await context.step(
             'send',
             () => {
@@ -27,7 +27,7 @@ describe('a step', () => {
             },
             {
               policy: 'delivery',
-              failing: async (_tx, { attempts, isLast }) => void told.push({ attempts, isLast }),
+              failing: async (_tx, { attempts, isLast }) => void failures.push({ attempts, isLast }),
               record: async (_tx, _result, attempts) => {
                 took = attempts
               },
@@ -37,36 +37,36 @@ describe('a step', () => {
       ],
       { policies: { ...QUICK, step: { waits: [], attemptLimitMs: 1000 } } },
     )
-    expect((await bench.ended(await bench.begin('told', 's1'))).status).toBe('succeeded')
-    expect(told).toEqual([1, 2, 3, 4, 5, 6].map(attempts => ({ attempts, isLast: false })))
+    expect((await fixture.ended(await fixture.begin('failing', 's1'))).status).toBe('succeeded')
+    expect(failures).toEqual([1, 2, 3, 4, 5, 6].map(attempts => ({ attempts, isLast: false })))
     expect(took).toBe(7)
   })
 
-  test('tells that it has failed for good, after the last attempt or when no repeat would help', async () => {
-    const told: Record<string, Failure[]> = {}
-    await bench.work([
+  test('says that it has failed for good, after the last attempt or when no retry would help', async () => {
+    const failures: Record<string, Failure[]> = {}
+    await fixture.work([
       workflow('hopeless', async ({ subject, step }) => {
         await step('send', () => Promise.reject(subject === 'stop' ? new StopRetrying('never') : new Error('again')), {
           policy: 'delivery',
           failing: async (_tx, { attempts, isLast }) => {
-            told[subject] = [...(told[subject] ?? []), { attempts, isLast }]
+            failures[subject] = [...(failures[subject] ?? []), { attempts, isLast }]
           },
         })
       }),
     ])
-    expect((await bench.ended(await bench.begin('hopeless', 'stop'))).status).toBe('failed')
-    expect((await bench.ended(await bench.begin('hopeless', 'long'))).status).toBe('failed')
-    expect(told.stop).toEqual([{ attempts: 1, isLast: true }])
-    expect(told.long?.map(({ isLast }) => isLast)).toEqual([false, false, false, false, false, false, true])
+    expect((await fixture.ended(await fixture.begin('hopeless', 'stop'))).status).toBe('failed')
+    expect((await fixture.ended(await fixture.begin('hopeless', 'long'))).status).toBe('failed')
+    expect(failures.stop).toEqual([{ attempts: 1, isLast: true }])
+    expect(failures.long?.map(({ isLast }) => isLast)).toEqual([false, false, false, false, false, false, true])
   })
 
   test.each([
     ['a NUL', 'said\0 nothing'],
-    ['a pair of halves where it is cut', `${'x'.repeat(999)}\u{1f600} is cut in two`],
+    ['half of a surrogate pair where it is cut', `${'x'.repeat(999)}\u{1f600} is cut in two`],
   ])('that fails with %s in its message has used up an attempt all the same', async (what, message) => {
     let calls = 0
     const kind = `odd-${what.length}`
-    await bench.work([
+    await fixture.work([
       workflow(kind, async context => {
         await context.step('send', () => {
           calls++
@@ -74,7 +74,7 @@ describe('a step', () => {
         })
       }),
     ])
-    const { status, reason } = await bench.ended(await bench.begin(kind, 's'))
+    const { status, reason } = await fixture.ended(await fixture.begin(kind, 's'))
     expect([status, calls]).toEqual(['failed', 1])
     expect(reason).toMatch(/^(said nothing|x{999})/)
   })
@@ -83,23 +83,23 @@ describe('a step', () => {
     [3600, 3600],
     [0, 1],
     [1_000_000, 86_400],
-  ])('that is told to come again in %i s waits for %i s, whatever its policy says', async (asked, waits) => {
-    const kind = `told-when-${asked}`
-    await bench.work([
+  ])('whose receiver asks for a retry in %i s waits for %i s, whatever its policy says', async (asked, waits) => {
+    const kind = `retry-at-${asked}`
+    await fixture.work([
       workflow(kind, async context => {
         await context.step('send', () => Promise.reject(new RetryAt('later', asked)))
       }),
     ])
-    const run = await bench.begin(kind, 's')
+    const run = await fixture.begin(kind, 's')
     const ahead = await until('the next attempt', async () => {
-      const { rows } = await bench.pool.query<{ ahead: number }>(
+      const { rows } = await fixture.pool.query<{ ahead: number }>(
         `select extract(epoch from d.due_at - (s.attempts -> 0 ->> 'started_at')::timestamptz)::float8 as ahead
          from due d join steps s on s.run = d.id where d.kind = $1 and d.id = $2 and d.lease_until is null and jsonb_array_length(s.attempts) = 1`,
         [kind, run],
       )
       return rows[0]?.ahead
     })
-    // The attempt began within a second that is shown whole.
+    // The start of the attempt is stored in whole seconds.
     expect(ahead - waits).toBeGreaterThanOrEqual(0)
     expect(ahead - waits).toBeLessThan(5)
   })

@@ -3,7 +3,7 @@ import { takingTurns } from '../../store/taking-turns.ts'
 
 const tick = () => new Promise<void>(resolve => setImmediate(resolve))
 
-test('no more than so many at once; whoever comes after a crowd waits for one of them, not for all', async () => {
+test('no more than the limit run at once; work that comes after a crowd waits for one of them, not for all', async () => {
   const inTurn = takingTurns(2)
   const order: string[] = []
   let now = 0
@@ -24,7 +24,7 @@ test('no more than so many at once; whoever comes after a crowd waits for one of
   expect(order.filter(name => name !== 'b')).toEqual(Array.from({ length: 50 }, (_, i) => `a${i}`))
 })
 
-test('work that fails gives its place back', async () => {
+test('work that fails frees its turn', async () => {
   const inTurn = takingTurns(1)
   await expect(inTurn(1, () => Promise.reject(new Error('no')))).rejects.toThrow('no')
   expect(await inTurn(1, async () => 'yes')).toBe('yes')

@@ -10,7 +10,7 @@ import { product, purchaseOf, userOf } from '../harness/purchases.ts'
 import { testQueue } from '../harness/queue.ts'
 import { until } from '../harness/until.ts'
 
-// What time brings to subscriptions, done by workers alone: nobody asks and nobody advances.
+// Workers alone do what time brings to subscriptions: no request reads them and none advances the clock.
 let api: TestApi
 let workers: Worker[] = []
 beforeAll(async () => {
@@ -30,7 +30,7 @@ async function work(timer = subscriptions): Promise<void> {
   const log = pino({ level: 'silent' })
   workers.push(await startWorker({ pool: api.pool, url: api.databaseUrl, queue, handlers: [], timers: [timer], leaseMs: 1000, log }))
 }
-async function rest(): Promise<void> {
+async function stopWorkers(): Promise<void> {
   await Promise.all(workers.map(worker => worker.stop()))
   workers = []
 }
@@ -38,7 +38,7 @@ async function rest(): Promise<void> {
 const now = async () => Date.parse((await api.call('GET', '/v4/test-clock', { key: api.project.sandbox })).body.now)
 const iso = (ms: number) => new Date(ms).toISOString()
 
-/** Trials that end in a week, of as many users. */
+/** So many users, each with a trial that ends in a week. */
 async function trials(count: number): Promise<string[]> {
   const begins = await now()
   return Promise.all(
@@ -59,35 +59,35 @@ const ends = async (users: string[]) => {
   )
   return rows
 }
-/** Waits until everybody's end was told; none twice. */
-async function once(users: string[]): Promise<void> {
-  await until('every end to be told', async () => ((await ends(users)).length === users.length ? true : undefined))
+/** Waits until the end of each user's trial has its event; none has two. */
+async function endOnce(users: string[]): Promise<void> {
+  await until('the events of all ends', async () => ((await ends(users)).length === users.length ? true : undefined))
   expect((await ends(users)).filter(({ n }) => n !== 1)).toEqual([])
 }
 const outstanding = async () => (await api.call('GET', '/v4/test-clock', { key: api.project.sandbox })).body.outstanding
 
-test('the end of a trial is told by workers, once, however many of them hear of it', async () => {
+test('workers append the end of a trial once, however many of them get the batch', async () => {
   const users = await trials(40)
   await Promise.all([work(), work(), work()])
   await moveClock(api.pool, api.project.sandboxEnvironment, iso((await now()) + 9 * DAY))
-  await once(users)
-  await until('nothing to be due', async () => ((await outstanding()) === 0 ? true : undefined))
-  await once(users)
+  await endOnce(users)
+  await until('nothing is due', async () => ((await outstanding()) === 0 ? true : undefined))
+  await endOnce(users)
   const { rows } = await api.pool.query<{ status: string }>('select distinct status from users where id = any($1)', [users])
   expect(rows).toEqual([{ status: 'none' }])
-  await rest()
+  await stopWorkers()
 })
 
-test('one that fails holds up no other, and is done when it is rung again', async () => {
+test('a timer that fails holds up no other, and is fired when it is dispatched again', async () => {
   const users = await trials(5)
   const { rows } = await api.pool.query<{ id: number }>('select id from subscriptions where user_id = $1', [users[0]])
   const poisoned = rows[0]!.id
   await work({ ...subscriptions, fire: id => (id === poisoned ? Promise.reject(new Error('poison')) : subscriptions.fire(id)) })
   await moveClock(api.pool, api.project.sandboxEnvironment, iso((await now()) + 9 * DAY))
-  await once(users.slice(1))
+  await endOnce(users.slice(1))
   expect(await ends(users.slice(0, 1))).toEqual([])
-  await rest()
+  await stopWorkers()
   await api.pool.query('update due set lease_until = null where kind = $1 and id = $2', [SUBSCRIPTION_DUE, poisoned])
   await work()
-  await once(users)
+  await endOnce(users)
 })

@@ -37,7 +37,7 @@ const ago = (seconds: number) => new Date(Date.now() - seconds * 1000).toISOStri
 const due = async () => (await api.pool.query('select kind, id from due order by kind, id')).rows
 const ready = async () => (await api.call('GET', '/readyz')).body
 const metric = async (line: string) => (await (await fetch(`${api.url}/metrics`)).text()).split('\n').find(each => each.startsWith(line))
-const mend = (places: ScanCursors = new Map(), batch = 100) => mendOrphans(api.pool, places, batch)
+const mend = (cursors: ScanCursors = new Map(), batch = 100) => mendOrphans(api.pool, cursors, batch)
 
 /** The lines that a watchdog writes. */
 function lines() {
@@ -51,7 +51,7 @@ function lines() {
   return { written, log: pino({ level: 'info', hooks }) }
 }
 
-test('a run, a delivery, a workflow and a report without a promise are found and promised again, once', async () => {
+test('a run, a delivery, a workflow and a report without a job are found and get a job again, once', async () => {
   const run = await runRow(api.pool, environment, { at: ago(99), status: 'waiting' })
   await runRow(api.pool, environment, { at: ago(99), status: 'succeeded' })
   const integration = await integrationRow(api.pool, environment)
@@ -79,63 +79,63 @@ test('a run, a delivery, a workflow and a report without a promise are found and
     { kind: 'run', ids: [rows[0]!.id], mended: 1 },
     { kind: 'report-slot', ids: [report.rows[0]!.number], mended: 1 },
   ])
-  const promised = [
+  const jobs = [
     { kind: 'automation-run', id: run.number },
     { kind: 'delivery', id: alone.number },
     { kind: 'delivery', id: first.number },
     { kind: 'export', id: rows[0]!.id },
     { kind: 'report-slot', id: report.rows[0]!.number },
   ]
-  expect(await due()).toEqual(promised)
+  expect(await due()).toEqual(jobs)
   expect(await mend()).toEqual([])
-  expect(await due()).toEqual(promised)
+  expect(await due()).toEqual(jobs)
 })
 
-test('what moves is no orphan: behind the head of its lane, held, waiting for later, in hand, ended; nor what is made meanwhile', async () => {
+test('work that moves is no orphan: behind the first of its ordering key, paused, waiting for a time, claimed, ended; nor work that is created meanwhile', async () => {
   const paused = await integrationRow(api.pool, environment, 0)
   const later = new Date(Date.now() + 9_999_999).toISOString()
   await deliveryRow(api.pool, environment, { at: ago(9), integration: paused, status: 'pending', user: 'QON_b', dueAt: later })
   await deliveryRow(api.pool, environment, { at: ago(8), integration: paused, status: 'pending', user: 'QON_b' })
   await runRow(api.pool, environment, { at: ago(9), status: 'waiting', dueAt: later })
-  const making = async () => {
+  const creating = async () => {
     const window = { from: '2026-01-01T00:00:00Z', to: '2026-02-01T00:00:00Z' }
     for (let i = 0; i < 20; i++)
       await transaction(api.pool, tx =>
         createExport(tx, environment, { ...window, type: 'events', format: 'csv', compression: 'none', platform: null }),
       )
   }
-  const looking = async () => {
+  const scanning = async () => {
     const found = []
     for (let i = 0; i < 20; i++) found.push(...(await mend(new Map(), 3)))
     return found
   }
-  const [, found] = await Promise.all([making(), looking()])
+  const [, found] = await Promise.all([creating(), scanning()])
   expect(found).toEqual([])
   expect((await ready()).status).toBe('ok')
 })
 
-test('a look goes on where the last one ended, and begins anew at the end', async () => {
+test('a look continues where the last one ended, and starts again at the end', async () => {
   const runs = []
   for (let i = 0; i < 5; i++) runs.push(await runRow(api.pool, environment, { at: ago(99), status: 'pending', automation: `auto_${i}` }))
-  const places: ScanCursors = new Map()
+  const cursors: ScanCursors = new Map()
   const found = []
-  for (let i = 0; i < 3; i++) found.push((await mend(places, 2)).map(({ ids }) => ids.length))
+  for (let i = 0; i < 3; i++) found.push((await mend(cursors, 2)).map(({ ids }) => ids.length))
   expect(found).toEqual([[2], [2], [1]])
   await api.pool.query('delete from due')
-  expect((await mend(places, 2))[0]!.ids).toEqual([runs[0]!.number, runs[1]!.number])
+  expect((await mend(cursors, 2))[0]!.ids).toEqual([runs[0]!.number, runs[1]!.number])
 })
 
-test('readiness and metrics tell what is overdue of each kind, abandoned, unread, set aside; what is parked is not', async () => {
+test('readiness and metrics count the overdue jobs of each kind, abandoned jobs, unread events and events set aside; a job for later does not count', async () => {
   expect(await ready()).toMatchObject({ status: 'ok', overdue: 0, orphans: 0, set_aside: 0 })
   await runRow(api.pool, environment, { at: ago(99), status: 'pending', dueAt: ago(61) })
   await runRow(api.pool, environment, { at: ago(99), status: 'pending', dueAt: ago(50) })
-  const held = await runRow(api.pool, environment, { at: ago(99), status: 'running', dueAt: ago(300) })
-  await api.pool.query(`update due set lease_until = clock_timestamp() + interval '1 hour' where id = $1`, [held.number])
+  const leased = await runRow(api.pool, environment, { at: ago(99), status: 'running', dueAt: ago(300) })
+  await api.pool.query(`update due set lease_until = clock_timestamp() + interval '1 hour' where id = $1`, [leased.number])
   await api.pool.query(`insert into due (kind, id, environment, due_at) values ('delivery', 1, $1, now() + interval '1 day')`, [
     environment,
   ])
   expect(await ready()).toMatchObject({ status: 'degraded', overdue: 1, overdue_by_kind: { 'automation-run': 1 }, abandoned: 0 })
-  await api.pool.query(`update due set lease_until = clock_timestamp() - interval '10 seconds' where id = $1`, [held.number])
+  await api.pool.query(`update due set lease_until = clock_timestamp() - interval '10 seconds' where id = $1`, [leased.number])
   expect(await ready()).toMatchObject({ overdue: 2, abandoned: 1 })
   expect(await metric('perennial_overdue{')).toBe('perennial_overdue{kind="automation-run"} 2')
   expect(await metric('perennial_abandoned{')).toBe('perennial_abandoned{kind="automation-run"} 1')
@@ -158,24 +158,24 @@ test('readiness and metrics tell what is overdue of each kind, abandoned, unread
   expect(await metric('perennial_set_aside{')).toBe('perennial_set_aside{consumer="automations"} 1')
 })
 
-test('of several one watches; it speaks once when something changes, and when it goes another one comes', async () => {
+test('one of several watchdogs is active; it writes a line when something changes, and when it stops another one takes over', async () => {
   const [one, two] = [lines(), lines()]
   const run = await runRow(api.pool, environment, { at: ago(99), status: 'waiting' })
   await runRow(api.pool, environment, { at: ago(99), status: 'pending', dueAt: ago(61) })
   const first = startWatchdog({ pool: api.pool, log: one.log, periodMs: 10 })
-  await until('the first to speak', () => (one.written.length >= 2 ? true : undefined))
+  await until('a line of the first', () => (one.written.length >= 2 ? true : undefined))
   const second = startWatchdog({ pool: api.pool, log: two.log, periodMs: 10 })
   expect(one.written.slice(0, 2)).toMatchObject([
     { level: 'error', detail: { kind: 'automation-run', ids: [run.number], mended: 1 } },
-    { level: 'warn', text: 'promises of kind automation-run are overdue' },
+    { level: 'warn', text: 'jobs of kind automation-run are overdue' },
   ])
   expect(await metric('perennial_orphans_repaired')).toBe('perennial_orphans_repaired 1')
   await api.pool.query('delete from due; delete from automation_runs')
-  await until('the end of it to be told', () => (one.written.some(({ level }) => level === 'info') ? true : undefined))
+  await until('the line that all is well', () => (one.written.some(({ level }) => level === 'info') ? true : undefined))
   expect(one.written).toHaveLength(3)
   expect(two.written).toEqual([])
   await runRow(api.pool, environment, { at: ago(99), status: 'pending', dueAt: ago(61) })
   await first.stop()
-  await until('the second to speak', () => (two.written.length > 0 ? true : undefined))
+  await until('a line of the second', () => (two.written.length > 0 ? true : undefined))
   await second.stop()
 })

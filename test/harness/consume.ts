@@ -4,10 +4,10 @@ import { CONSUMERS } from '../../domain/reconciliation/log-handlers.ts'
 import type { Pool } from '../../store/connect.ts'
 import type { ClaimOnInsert } from '../../workflows/engine/handler.ts'
 
-/** Where nobody holds anything: whatever is made is left for the sweeps. */
-export const claimNothing: ClaimOnInsert = (_kind, _environment, transact) => transact(null)
+/** Without an executor: what is inserted is left for the sweeps. */
+export const claimNothing: ClaimOnInsert = (_kind, _environment, insert) => insert(null)
 
-/** A consumer that writes something of its own, and promises nothing. */
+/** A consumer that writes rows of the test and inserts no job. */
 export const consumer = (name: ConsumerName, write: (...args: Parameters<Consumer['handle']>) => Promise<void>): Consumer => ({
   name,
   jobKind: 'nothing',
@@ -17,7 +17,7 @@ export const consumer = (name: ConsumerName, write: (...args: Parameters<Consume
   },
 })
 
-/** Reads the environment's log to its end for the automations, as a worker would. Nothing else is done that is due. */
+/** Reads the environment's log to its end for the automations, as a worker would. Executes no job. */
 export async function readForAutomations(pool: Pool, environment: number): Promise<void> {
   const automations = CONSUMERS.find(({ name }) => name === 'automations')!
   while ((await consumeBatch(pool, automations, environment, { partitions: 64, perPartition: 256 })).partitions > 0);

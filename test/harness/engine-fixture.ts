@@ -1,5 +1,6 @@
+import { randomUUID } from 'node:crypto'
 import { pino } from 'pino'
-import { createRun } from '../../domain/jobs/workflow-run.ts'
+import { createRun, createRuns } from '../../domain/jobs/workflow-run.ts'
 import { createProject } from '../../domain/projects/create.ts'
 import { secretsFrom } from '../../domain/projects/secrets.ts'
 import type { Tx } from '../../store/connect.ts'
@@ -14,7 +15,7 @@ import { type FreshDatabase, freshDatabase } from './database.ts'
 import { testQueue } from './queue.ts'
 import { until } from './until.ts'
 
-/** Waits of milliseconds, so that no test waits for a retry. */
+/** Backoff of milliseconds, so that no test waits for a retry. */
 export const QUICK: Policies = {
   delivery: { waits: [0.02, 0.02, 0.02, 0.02, 0.02, 0.02], attemptLimitMs: 5_000 },
   step: { waits: [0.02, 0.02, 0.02, 0.02], attemptLimitMs: 5_000 },
@@ -26,10 +27,14 @@ export type EngineFixture = FreshDatabase & {
   /** Starts a worker with its own queue, unless one is given. */
   work(workflows: Workflow[], options?: { leaseMs?: number; policies?: Policies; queue?: Queue }): Promise<Worker>
   begin(kind: string, subject: string, options?: { afterSeconds?: number; environment?: number }): Promise<number>
+  /** So many runs in one transaction. Returns their ids. */
+  beginMany(kind: string, count: number, environment: number): Promise<number[]>
   ended(run: number, ms?: number): Promise<{ status: string; reason: string | null }>
   steps(run: number): Promise<Record<string, unknown>[]>
   /** Moves the environment's clock ahead. */
   advance(seconds: number, environment?: number): Promise<void>
+  /** Stops the workers and removes all runs and jobs: for the next test on the same database. */
+  clear(): Promise<void>
 }
 
 export const workflow = (kind: string, run: (context: RunContext) => Promise<void>, rest: Partial<Workflow> = {}): Workflow => ({
@@ -49,6 +54,7 @@ export async function engineFixture(): Promise<EngineFixture> {
   const { rows } = await pool.query<{ id: number }>('select id from environments where project = $1 order by id', [project.id])
   const [environment, otherEnvironment] = rows.map(row => row.id) as [number, number]
   const workers: Worker[] = []
+  const stopWorkers = () => Promise.all(workers.splice(0).map(worker => worker.stop()))
   return {
     ...database,
     environment,
@@ -74,6 +80,13 @@ export async function engineFixture(): Promise<EngineFixture> {
     },
     begin: (kind, subject, { afterSeconds = 0, environment: where = environment } = {}) =>
       transaction(pool, tx => createRun(tx, where, { workflow: kind, version: 1, subject, afterSeconds })),
+    beginMany: (kind, count, where) =>
+      transaction(pool, async tx => {
+        const subjects = Array.from({ length: count }, () => randomUUID())
+        await createRuns(tx, where, { workflow: kind, version: 1 }, subjects)
+        const { rows } = await tx.query<{ id: number }>('select id from runs where subject = any ($1) order by id', [subjects])
+        return rows.map(({ id }) => id)
+      }),
     ended: (run, ms) =>
       until(
         `end of run ${run}`,
@@ -95,8 +108,12 @@ export async function engineFixture(): Promise<EngineFixture> {
     async advance(seconds, where = environment) {
       await pool.query('update environments set clock_offset = clock_offset + make_interval(secs => $2) where id = $1', [where, seconds])
     },
+    async clear() {
+      await stopWorkers()
+      await pool.query('delete from batches; delete from due; delete from steps; delete from runs')
+    },
     async drop() {
-      await Promise.all(workers.map(worker => worker.stop()))
+      await stopWorkers()
       await database.drop()
     },
   }

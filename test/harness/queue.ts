@@ -6,7 +6,7 @@ import { startRedis, type TestRedis } from './redis.ts'
 
 let redis: TestRedis | undefined
 
-/** From here on the queues of this test file ring through a Redis of its own. */
+/** From here on the queues of this test file use BullMQ on a Redis of their own. */
 export function useBullmq(): () => TestRedis {
   beforeAll(async () => {
     redis = await startRedis()
@@ -18,7 +18,7 @@ export function useBullmq(): () => TestRedis {
   return () => redis!
 }
 
-/** A queue of the installation on that database: over pg-boss, or what the file has chosen. */
+/** A queue of the installation on that database: over pg-boss, unless the file has chosen BullMQ. */
 export const testQueue = (databaseUrl: string): Promise<Queue> =>
   redis
     ? bullmqQueue({ url: redis.url, prefix: new URL(databaseUrl).pathname.slice(1), onError: () => {} })

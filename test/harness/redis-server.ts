@@ -9,7 +9,7 @@ const answers = (command: string, ...args: string[]) =>
     () => false,
   )
 
-/** Redis does not come from npm: where it is missing and we may, the system's own package is installed. */
+/** Redis does not come from npm: where it is missing, and this process is root, the package of the system is installed. */
 export default async function setup(): Promise<void> {
   if (await answers('redis-server', '--version')) return
   if (process.getuid?.() === 0 && (await answers('apt-get', '--version')))

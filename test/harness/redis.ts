@@ -8,21 +8,21 @@ import { until } from './until.ts'
 
 export type TestRedis = {
   url: string
-  /** Again, after `stop` or `kill`, on the same port with what was on the disk. */
+  /** Starts it again after `stop` or `kill`, on the same port and with the data on disk. */
   start(): Promise<void>
-  /** As a shutdown does; what is in memory is written. */
+  /** A shutdown, which writes what is in memory. */
   stop(): Promise<void>
   kill(): Promise<void>
-  /** Lets it hang, as a machine does that has no memory left; and go on. */
+  /** Lets it hang, like a machine without memory. */
   freeze(): void
   thaw(): void
-  /** One command; its answer as Redis sends it. */
+  /** One command. Resolves to the answer as Redis sends it. */
   ask(command: string): Promise<string>
   flush(): Promise<void>
   end(): Promise<void>
 }
 
-/** A port that nobody has just now. */
+/** A port that is free now. */
 export async function freePort(): Promise<number> {
   const server = createServer().listen(0, '127.0.0.1')
   await once(server, 'listening')
@@ -32,7 +32,7 @@ export async function freePort(): Promise<number> {
   return port
 }
 
-/** A Redis of one's own. `running: false`: only its address is there. */
+/** A Redis of the test's own. `running: false`: only its address exists. */
 export async function startRedis({ running = true } = {}): Promise<TestRedis> {
   const folder = await mkdtemp(join(tmpdir(), 'perennial-redis-'))
   const port = await freePort()

@@ -2,7 +2,10 @@ import type { Environment } from '../../domain/environment.ts'
 import type { InsertCapacity } from '../../domain/jobs/claim-on-insert.ts'
 import type { ClaimedJob } from '../../domain/jobs/job.ts'
 
-/** What became of one execution. `suspended`: due again later, because an attempt failed or because it waits; `interrupted`: to be given back; `lost`: another worker has it. */
+/**
+ * The outcome of one execution. `suspended`: due again later, because an attempt failed or because the job waits. `interrupted`: the job is to
+ * be released. `lost`: another worker has the job.
+ */
 export type Outcome =
   | { is: 'succeeded' }
   | { is: 'failed'; why: string }
@@ -11,35 +14,35 @@ export type Outcome =
   | { is: 'lost' }
 
 /**
- * For a transaction that makes promises of a kind, and may claim them: it is told what there is room for, and what it has claimed is held
- * once it is committed.
+ * For a transaction that inserts jobs of a kind and may claim them: calls `insert` with the capacity of this process (null: claim nothing).
+ * When `insert` resolves, its transaction is committed: the jobs that it claimed are executed from then on.
  */
 export type ClaimOnInsert = <T extends { claimed: ClaimedJob[] }>(
   kind: string,
   environment: Environment,
-  transact: (room: InsertCapacity | null) => Promise<T>,
+  insert: (capacity: InsertCapacity | null) => Promise<T>,
 ) => Promise<T>
 
 export type Signals = {
   claimOnInsert: ClaimOnInsert
-  /** The lease is lost. */
+  /** Aborts when the lease is lost. */
   lease: AbortSignal
-  /** Asked right before each effect: a process that was stopped for a while may wake up before its timers tell it of the loss. */
+  /** Asked right before each effect: in a process that was frozen for a while, `lease` may abort later than the next effect begins. */
   isHeld(): boolean
-  /** The process stops: the step under way may finish, no other begins. */
+  /** Aborts when the process stops: the step under way may finish, no other step begins. */
   stopping: AbortSignal
-  /** The process can wait no longer for the step under way. */
+  /** Aborts when the stopping process can wait no longer for the step under way. */
   halt: AbortSignal
 }
 
-/** Turns the promises of one kind. */
+/** Executes the jobs of one kind. */
 export type JobHandler = {
   /** The kind of the `due` rows. */
   kind: string
-  /** Promises that one worker process holds at the same time; of one environment, and of one destination. */
+  /** The most jobs that one worker process executes at the same time: in all, of one environment, for one destination. */
   concurrency: number
   perEnvironment?: number
   perDestination?: number
-  /** Carries a claimed promise as far as it goes now. Throws only when not even its failure could be recorded: the lease then runs out. */
+  /** Executes a claimed job as far as possible now. Throws only when not even its failure could be recorded: the lease then expires. */
   handle(claimed: ClaimedJob, signals: Signals): Promise<Outcome>
 }

@@ -1,0 +1,65 @@
+import type { Logger } from 'pino'
+import type { ClaimedJob } from '../domain/jobs/job.ts'
+import { releaseLeases } from '../domain/jobs/lease.ts'
+import type { Pool } from '../store/connect.ts'
+import type { AtCrashPoint } from '../workflows/engine/crash-point.ts'
+import type { JobHandler, Outcome, Signals } from '../workflows/engine/handler.ts'
+import type { Leases } from './leases.ts'
+import type { Candidate } from './waiting-jobs.ts'
+
+/** `error`: not even the failure could be recorded. The lease expires and the job is executed again. */
+type Reported = Outcome | { is: 'error' }
+
+export type ExecutionOptions = {
+  pool: Pool
+  leases: Leases
+  signals: Pick<Signals, 'claimOnInsert' | 'stopping' | 'halt'>
+  log: Logger
+  onOutcome: (kind: string, outcome: Reported['is']) => void
+  at: AtCrashPoint
+}
+
+/** Begins the execution of a job that is counted in the capacity. `onEnd` is called when it has ended, whatever the outcome. */
+export type ExecuteJob = (handler: JobHandler, candidate: Candidate, onEnd: (claimed: ClaimedJob) => void) => void
+
+function levelOf(outcome: Reported) {
+  if (outcome.is === 'failed' || outcome.is === 'error') return 'error'
+  if (outcome.is === 'lost' || (outcome.is === 'suspended' && outcome.isRetry)) return 'warn'
+  return outcome.is === 'interrupted' ? 'info' : 'debug'
+}
+
+/** Executes claimed jobs: each under a lease that is kept alive, with its outcome reported. */
+export function jobExecution({ pool, leases, signals, log, onOutcome, at }: ExecutionOptions) {
+  const running = new Set<Promise<void>>()
+
+  const execute: ExecuteJob = (handler, { claimed, until }, onEnd) => {
+    const { kind, id } = claimed
+    const lease = leases.begin(claimed, until)
+    const report = (outcome: Reported, detail: object) => {
+      onOutcome(kind, outcome.is)
+      log[levelOf(outcome)]({ kind, id, ...detail }, `${kind} ${outcome.is}`)
+    }
+    at('claimed')
+    const execution = handler
+      .handle(claimed, {
+        claimOnInsert: signals.claimOnInsert,
+        lease: lease.signal,
+        isHeld: lease.isHeld,
+        stopping: signals.stopping,
+        halt: signals.halt,
+      })
+      .then(async outcome => {
+        if (outcome.is === 'interrupted') await releaseLeases(pool, [claimed])
+        report(outcome, 'why' in outcome ? { why: outcome.why } : {})
+      })
+      .catch(error => report({ is: 'error' }, { err: error }))
+      .finally(() => {
+        lease.end()
+        running.delete(execution)
+        onEnd(claimed)
+      })
+    running.add(execution)
+  }
+
+  return { execute, allEnded: (): Promise<unknown> => Promise.all(running) }
+}

@@ -1,0 +1,138 @@
+import type { Logger } from 'pino'
+import type { ClaimedJob } from '../domain/jobs/job.ts'
+import { releaseLeases } from '../domain/jobs/lease.ts'
+import { BATCH_SIZE, type Batch } from '../domain/jobs/sweep.ts'
+import { groupsOfBatch, takeBatch } from '../domain/jobs/take-batch.ts'
+import type { Pool } from '../store/connect.ts'
+import type { JobHandler } from '../workflows/engine/handler.ts'
+import { capacity } from './capacity.ts'
+import type { ExecuteJob } from './execute-job.ts'
+import { type Candidate, waitingJobs } from './waiting-jobs.ts'
+
+/** A quarter of a batch's lease must be left when the batch is taken, and when one of its jobs begins: enough time to renew the lease. */
+const MARGIN = 4
+/** A batch has at most so many times the concurrency of its kind. More jobs would only wait in the process that takes the batch. */
+const TURNS_OF_A_BATCH = 4
+
+export type KindExecutorOptions = {
+  pool: Pool
+  handler: JobHandler
+  execute: ExecuteJob
+  stopping: AbortSignal
+  /** The lease of a batch. */
+  batchMs: number
+  log: Logger
+  /** So many jobs of a batch were claimed: the window may have capacity for more. */
+  onClaimed: (count: number) => void
+  /** The process does not stop before this claim has come to its end. */
+  track: <T>(claim: Promise<T>) => Promise<T>
+}
+
+/** Executes the jobs of one kind: takes batches as far as there is capacity, and what must wait as soon as there is. */
+export function kindExecutor({ pool, handler, execute, stopping, batchMs, log, onClaimed, track }: KindExecutorOptions) {
+  const { kind } = handler
+  const limits = capacity(handler)
+  const waiting = waitingJobs(limits)
+  const marginMs = batchMs / MARGIN
+  // Batches wait for capacity one after the other.
+  let lastTurn: Promise<void> = Promise.resolve()
+  let wakeTurn = () => {}
+  let isAdmitting = false
+
+  function begin(candidate: Candidate): void {
+    execute(handler, candidate, onEnd)
+  }
+  function onEnd(claimed: ClaimedJob): void {
+    limits.remove(claimed)
+    capacityChanged()
+  }
+
+  /** There may be capacity for the batch whose turn it is, and for what waits because of its environment or destination. */
+  function capacityChanged(): void {
+    wakeTurn()
+    if (isAdmitting || stopping.aborted) return
+    isAdmitting = true
+    setImmediate(() => {
+      isAdmitting = false
+      if (!stopping.aborted) admitWaiting()
+    })
+  }
+
+  function admitWaiting(): void {
+    for (const candidate of waiting.admitWaiting(marginMs)) begin(candidate)
+    const batch = waiting.unpark()
+    if (batch) track(take(batch)).catch(error => log.warn({ err: error, kind }, 'claiming failed'))
+  }
+
+  /** Resolves when there is capacity, or when the process stops; in the order of the calls. */
+  function capacityInTurn(): Promise<void> {
+    lastTurn = lastTurn.then(async () => {
+      while (limits.free() <= 0 && !stopping.aborted)
+        await new Promise<void>(resolve => {
+          wakeTurn = resolve
+        })
+    })
+    return lastTurn
+  }
+
+  /** Takes the batch, executes the jobs that fit and lets the others wait. What is claimed while the process stops is released. */
+  async function take({ number, count }: Batch): Promise<void> {
+    const reserved = Math.max(0, Math.min(count, limits.free()))
+    limits.reserve(reserved)
+    const askedAt = performance.now()
+    let candidates: Candidate[] = []
+    try {
+      const { claimed, leftMs } = await takeBatch(pool, kind, number, marginMs)
+      if (stopping.aborted) await releaseLeases(pool, claimed)
+      else candidates = claimed.map(one => ({ claimed: one, until: askedAt + leftMs }))
+    } finally {
+      limits.unreserve(reserved)
+      for (const candidate of waiting.admit(candidates)) begin(candidate)
+      capacityChanged()
+    }
+    onClaimed(candidates.length)
+  }
+
+  /** A batch with no job that fits is left in the table and parked: its kind may have a backlog that fits elsewhere. */
+  async function takeOrPark(batch: Batch): Promise<void> {
+    await capacityInTurn()
+    if (!limits.certainlyFits(batch.count) && !stopping.aborted) {
+      const until = performance.now() + batchMs
+      const groups = await groupsOfBatch(pool, kind, batch.number, marginMs)
+      if (groups.length === 0) return
+      if (!waiting.fitsAny(groups) && !stopping.aborted) return waiting.park({ batch, groups, until })
+    }
+    await take(batch)
+  }
+
+  return {
+    batchSize: Math.min(BATCH_SIZE, handler.concurrency * TURNS_OF_A_BATCH),
+    offer: limits.offer,
+    withdraw: limits.withdraw,
+    forInsert: limits.forInsert,
+    capacityChanged,
+    /** Resolves when the batch was taken, by this process or another one, or is parked. */
+    takeBatch: (batch: Batch): Promise<void> => track(takeOrPark(batch)),
+    /** For a job that was claimed with an offer of this capacity. */
+    execute(candidate: Candidate): void {
+      limits.add(candidate.claimed)
+      begin(candidate)
+    },
+    /** For a job that may not fit any more. False: it was not begun. */
+    executeIfFits(candidate: Candidate): boolean {
+      const isBegun = !stopping.aborted && limits.tryAdd(candidate.claimed)
+      if (isBegun) begin(candidate)
+      return isBegun
+    },
+    /** While the process stops: lets no batch wait any longer. */
+    wake: (): void => wakeTurn(),
+    /** While the process stops: releases what waits. A parked batch is taken for that, and its jobs are released. */
+    async releaseWaiting(): Promise<void> {
+      const { claimed, batches } = waiting.clear()
+      await releaseLeases(pool, claimed)
+      for (const batch of batches) await take(batch)
+    },
+  }
+}
+
+export type KindExecutor = ReturnType<typeof kindExecutor>
