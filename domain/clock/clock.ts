@@ -3,10 +3,13 @@ import type { Environment } from '../environment.ts'
 import { announceJobs } from '../jobs/job.ts'
 import { GROUPS_OF_ENVIRONMENT, OF_GROUP } from '../jobs/sweep.ts'
 
-/** The sandbox's clock. `outstanding`: promises due by now that are neither final nor waiting for later, and events not read yet. */
+/**
+ * The sandbox's clock. `outstanding`: jobs that are due by now, which have neither ended nor wait for a later time, and events that a
+ * consumer of the log has not read.
+ */
 export type TestClock = { now: string; offset_seconds: number; outstanding: number }
 
-/** Events that a consumer of the log has not read yet. */
+/** In SQL: how many events the consumers of the log have not read. */
 const LAG = `(select coalesce(sum(l.next_offset - c.next_offset), 0)::bigint
   from log_consumers c join log_positions l on l.environment = c.environment and l.partition = c.partition where c.environment = $1)`
 
@@ -22,7 +25,7 @@ export async function readClock(db: Db, environment: Environment): Promise<TestC
   return rows[0]!
 }
 
-/** Sets the clock forward to `to` (never back), and tells the workers that something may be due. Times with microseconds. */
+/** Sets the clock forward to `to` (never back) and tells the workers that jobs may be due. Times with microseconds. */
 export async function moveClock(db: Tx | Db, environment: Environment, to: string): Promise<void> {
   await db.query(`update environments set clock_offset = greatest(clock_offset, $2::timestamptz - clock_timestamp()) where id = $1`, [
     environment,
@@ -31,29 +34,29 @@ export async function moveClock(db: Tx | Db, environment: Environment, to: strin
   await announceJobs(db, 'clock')
 }
 
-/** `own`: the first of what is due and of these kinds, by time, kind and id. `others`: something else is due, or not read yet. */
-export type Pending = { own: { kind: string; id: number }[]; others: boolean }
+/** `timers`: the first 100 due jobs of the kinds asked for, by time, kind and id. `hasOthers`: other jobs are due, or events are unread. */
+type PendingWork = { timers: { kind: string; id: number }[]; hasOthers: boolean }
 
 /**
- * What is left to do at this instant. One statement and so one snapshot: what ends and leaves an event behind is seen before or after
- * that, and never as neither. A promise that a worker has in hand is due until its row moves or goes.
+ * What is left to do at this instant. One statement and so one snapshot: a job that ends and appends an event is seen as due, or its
+ * event is seen as unread; never neither. A job that a worker executes stays due until its row is rescheduled or deleted.
  */
-export async function pendingNow(db: Db, environment: Environment, kinds: readonly string[]): Promise<Pending> {
-  const { rows } = await db.query<Pending>(
+export async function pendingNow(db: Db, environment: Environment, kinds: readonly string[]): Promise<PendingWork> {
+  const { rows } = await db.query<PendingWork>(
     `with recursive ${GROUPS_OF_ENVIRONMENT}, n as materialized (select environment_now($1) as now)
      select coalesce((select jsonb_agg(jsonb_build_object('kind', kind, 'id', id)) from (
          select d.kind, d.id from groups g cross join lateral (
            select kind, id, due_at from due where ${OF_GROUP} and due_at <= (select now from n) order by due_at, id limit 100) d
-         where g.kind = any ($2) order by d.due_at, array_position($2, d.kind), d.id limit 100) d), '[]') as own,
+         where g.kind = any ($2) order by d.due_at, array_position($2, d.kind), d.id limit 100) d), '[]') as timers,
        exists (select 1 from groups g cross join lateral (
          select 1 from due where ${OF_GROUP} and due_at <= (select now from n) limit 1) d
-         where g.kind <> all ($2)) or ${LAG} > 0 as others`,
+         where g.kind <> all ($2)) or ${LAG} > 0 as "hasOthers"`,
     [environment, kinds],
   )
   return rows[0]!
 }
 
-/** The next instant, after now and up to `target`, at which something falls due; with microseconds. */
+/** The next instant, after now and up to `target`, at which a job falls due; with microseconds. */
 export async function nextDueUntil(db: Db, environment: Environment, target: string): Promise<string | null> {
   const { rows } = await db.query<{ at: string | null }>(
     `with recursive ${GROUPS_OF_ENVIRONMENT}, n as materialized (select environment_now($1) as now)

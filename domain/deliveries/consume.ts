@@ -8,12 +8,12 @@ import type { LogEvent } from '../log/consumer.ts'
 import { insertDeliveries, type NewDelivery } from './insert.ts'
 import { scheduleProbe } from './probe.ts'
 
-type Begun = Selection & { number: number; is_probed: boolean }
+type StartedIntegration = Selection & { number: number; is_probed: boolean }
 
-/** Those that have been active once. Held until the transaction ends: who pauses or activates one waits for it. */
-async function lockStarted(tx: Tx, environment: Environment): Promise<Begun[]> {
-  const { rows } = await tx.query<Begun>({
-    name: 'hold-begun-integrations',
+/** The integrations that have been active once. A transaction that pauses or activates one waits until this transaction ends. */
+async function lockStarted(tx: Tx, environment: Environment): Promise<StartedIntegration[]> {
+  const { rows } = await tx.query<StartedIntegration>({
+    name: 'lock-started-integrations',
     text: `select number, slug, target_platform, from_offsets, events, event_mapping, is_probed from integrations
            where environment = $1 and deleted_at is null and from_offsets is not null order by number for share`,
     values: [environment],
@@ -21,19 +21,19 @@ async function lockStarted(tx: Tx, environment: Environment): Promise<Begun[]> {
   return rows.filter(({ slug }) => takesEvents(slug))
 }
 
-/** Consumer of the log: one delivery per integration and event that it takes, in the transaction that moves the consumer's position. */
+/** Consumer of the log: creates one delivery per integration and event that it takes, in the transaction that moves the consumer's position. */
 export async function consumeForIntegrations(
   tx: Tx,
   environment: Environment,
   events: LogEvent[],
-  room: InsertCapacity | null,
+  capacity: InsertCapacity | null,
 ): Promise<ClaimedJob[]> {
-  const starting = events.filter(({ triggers }) => triggers)
-  if (starting.length === 0) return []
-  const begun = await lockStarted(tx, environment)
-  const wanted = begun.flatMap((integration): NewDelivery[] => {
+  const triggering = events.filter(({ triggers }) => triggers)
+  if (triggering.length === 0) return []
+  const integrations = await lockStarted(tx, environment)
+  const deliveries = integrations.flatMap((integration): NewDelivery[] => {
     const takes = selector(integration)
-    return starting
+    return triggering
       .filter(event => isAfterStart(integration, event) && takes(event))
       .map(({ id, name, user_id, partition, log_offset }) => ({
         integration: integration.number,
@@ -44,9 +44,9 @@ export async function consumeForIntegrations(
         log_offset,
       }))
   })
-  const claimed = await insertDeliveries(tx, environment, wanted, room)
-  const touched = new Set(wanted.map(({ integration }) => integration))
-  const probed = begun.filter(({ number, is_probed }) => is_probed && touched.has(number)).map(({ number }) => number)
+  const claimed = await insertDeliveries(tx, environment, deliveries, capacity)
+  const receiving = new Set(deliveries.map(({ integration }) => integration))
+  const probed = integrations.filter(({ number, is_probed }) => is_probed && receiving.has(number)).map(({ number }) => number)
   if (probed.length > 0) await scheduleProbe(tx, environment, probed)
   return claimed
 }

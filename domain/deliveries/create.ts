@@ -7,8 +7,8 @@ import { insertJobs, notifyWorkers } from '../jobs/sql.ts'
 import { DELIVERY_DUE, firstDue } from './delivery.ts'
 import { scheduleProbeSql } from './probe.ts'
 
-/** What a webhook step sends: its run, and the event that started it. */
-export type AutomationDelivery = {
+/** What a webhook step sends: its run, and the event that started the run. */
+type AutomationDelivery = {
   integrationId: string
   run: {
     id: string
@@ -23,12 +23,13 @@ export type AutomationDelivery = {
   stepId: string
 }
 
-// `for share`: whoever activates or pauses the integration comes before or after, so a held delivery is never left out of a release.
+// `for share`: a transaction that activates or pauses the integration comes wholly before or wholly after this one. So a release never
+// leaves a held delivery out.
 const CREATE = `
   with i as materialized (
     select number, active, held_since, is_probed from integrations
     where environment = $1 and id = $2 and slug = 'webhooks' and deleted_at is null for share
-  ), made as (
+  ), created as (
     insert into deliveries (environment, id, integration, source, event_id, event_name, user_id, partition, log_offset, automation, run_id,
       step_id, created_at)
     select $1, $3, i.number, 'automation', $4, $5, $6, $7, $8, $9, $10, $11, date_trunc('second', t) from i, environment_now($1) t
@@ -37,36 +38,37 @@ const CREATE = `
   ), job as (
     ${insertJobs({
       kind: DELIVERY_DUE,
-      id: 'made.number',
+      id: 'created.number',
       environment: '$1',
-      dueAt: firstDue('made.created_at'),
+      dueAt: firstDue('created.created_at'),
       destination: 'i.number',
       lease: 'l.lease',
-      from: `made join i on i.number = made.integration
+      from: `created join i on i.number = created.integration
         cross join lateral (select ${leaseIf('$12 > 0 and i.active = 1 and i.number <> all ($13::int[])', '$14')} as lease) l`,
     })}
     returning id, destination, lease_until is not null as is_claimed
   ), probed as (
-    ${scheduleProbeSql('select i.number as integration from i, made where i.is_probed', '$1')}
+    ${scheduleProbeSql('select i.number as integration from i, created where i.is_probed', '$1')}
   )
-  select made.id, job.id as number, job.destination, job.is_claimed, case when not job.is_claimed then ${notifyWorkers(DELIVERY_DUE)} end
-  from made, job`
+  select created.id, job.id as number, job.destination, job.is_claimed, case when not job.is_claimed then ${notifyWorkers(DELIVERY_DUE)} end
+  from created, job`
 
-/** `claimed`: what this process has claimed in making it. */
-export type CreatedDelivery = { id: string; claimed: ClaimedJob[] }
+/** `claimed`: the delivery's job, if this process has claimed it on insert. */
+type CreatedDelivery = { id: string; claimed: ClaimedJob[] }
 
 /**
- * Makes the delivery of a run's webhook step, or finds the one that an earlier execution of the step has made; null when the integration
- * is gone or is no webhook. Its end wakes the run. One that may go out at once is claimed if there is room for it in this process.
+ * Creates the delivery of a run's webhook step, or finds the delivery that an earlier execution of the step has created; null when the
+ * integration is deleted or is no webhook. The delivery's end wakes the run. A delivery that is due at once is claimed on insert, if this
+ * process has the capacity.
  */
 export async function createAutomationDelivery(
   tx: Tx,
   environment: Environment,
   { integrationId, run, stepId }: AutomationDelivery,
-  room: InsertCapacity | null,
+  capacity: InsertCapacity | null,
 ): Promise<CreatedDelivery | null> {
   const automation = { id: run.automation_id, version: run.version, run_id: run.id, step_id: stepId }
-  const made = await tx.query<{ id: string; number: number; destination: number; is_claimed: boolean }>({
+  const created = await tx.query<{ id: string; number: number; destination: number; is_claimed: boolean }>({
     name: 'create-automation-delivery',
     text: CREATE,
     values: [
@@ -81,13 +83,13 @@ export async function createAutomationDelivery(
       JSON.stringify(automation),
       run.id,
       stepId,
-      ...capacityValues(room),
+      ...capacityValues(capacity),
     ],
   })
-  const [one] = made.rows
-  if (one) {
-    const claimed = { kind: DELIVERY_DUE, id: one.number, fence: FIRST_FENCE, environment, destination: one.destination }
-    return { id: one.id, claimed: one.is_claimed ? [claimed] : [] }
+  const [delivery] = created.rows
+  if (delivery) {
+    const job = { kind: DELIVERY_DUE, id: delivery.number, fence: FIRST_FENCE, environment, destination: delivery.destination }
+    return { id: delivery.id, claimed: delivery.is_claimed ? [job] : [] }
   }
   const { rows } = await tx.query<{ id: string }>({
     name: 'find-automation-delivery',

@@ -1,26 +1,28 @@
-// How deliveries keep their promises, whoever does what at the same time.
+// Why no delivery is lost, sent by two workers or sent out of order, whatever happens at the same time:
 //
-// - An open delivery is in one of two places: it has a `due` row of its own (who holds its lease may send it, nobody else), or it
-//   stands in its lane behind the one that has. Whoever adds to a lane, or ends its head, holds the lane's row first and looks at the
-//   lane in a later statement: of two that add, the second sees the first one's; of one that adds and one that ends, either the new
-//   one is seen and promised as next, or it finds the lane empty and promises itself.
-// - The integration's row puts in order who changes its state and who depends on it. Those who make deliveries hold it `for share`
-//   with the state they read: a pause, release or deletion comes wholly before or after them. So does whoever puts a held one aside
-//   (`park`): it reads the state again under the lock, so that no delivery is put aside for 30 days right after the release that
-//   should have let it go. Failed attempts hold it `for no key update`: ten in a row are counted one by one, over all workers.
-// - Pausing touches no delivery. Each is put aside when a worker comes to it, so a pause is one row however many are open; one that is
-//   being sent at that moment goes out, and is recorded as what it came to.
-// - A success looks at the integration's row and locks it only to change it: once a second (`last_delivery_at`), or when there are
-//   failures to forget. One that does not see a failure that is not committed yet has come before it.
-// - Recording shows the fence under the lock of the `due` row, as everywhere. Erased or deleted meanwhile: the row is gone, and what
-//   the attempt came to is dropped with it.
-// - A process that dies between sending and recording leaves a lease that runs out; the delivery is sent again under the same id.
+// - An open delivery has a job of its own, and only the worker with the job's lease may send it; or the delivery waits behind another
+//   delivery of its ordering key that has a job. A transaction that adds a delivery to an ordering key, or ends the delivery at its head,
+//   locks the ordering key first and reads the key's deliveries in a later statement. Of two transactions that add, the second sees the
+//   delivery of the first. Of one that adds and one that ends, either the second sees the new delivery and schedules it as next, or the
+//   first finds nothing open and inserts a job for its own delivery.
+// - The integration's row puts transactions that change its state and transactions that depend on it in order. A transaction that
+//   creates deliveries locks the row `for share` and uses the state that it reads there: a pause, release or deletion comes wholly before
+//   or wholly after it. A transaction that suspends deliveries (suspend.ts) does the same: it reads the state again under the lock, so
+//   that no delivery is suspended for 30 days right after the release that should have sent it. Failed attempts lock the row
+//   `for no key update`: ten in a row are counted one by one, across all workers.
+// - A pause writes no delivery. A worker suspends each delivery that it claims, so a pause changes one row however many deliveries are
+//   open. A delivery that is being sent at that moment is sent, and its result is recorded.
+// - A success reads the integration's row and locks it only to change it: once a second (`last_delivery_at`), or when there are failures
+//   to reset. A success that does not see a failure, because that is not committed yet, counts as earlier than the failure.
+// - Recording checks the fence under the lock of the job's row, as everywhere. If the delivery was erased or deleted meanwhile, the row
+//   is gone and the result of the attempt is dropped.
+// - A process that dies between sending and recording leaves a lease that runs out. The delivery is sent again under the same id.
 
-/** Kind of the promises that deliveries go by; their id is the delivery's number, their destination the integration's. */
+/** Kind of the jobs of deliveries. A job's id is the delivery's number, its destination the integration's number. */
 export const DELIVERY_DUE = 'delivery'
 
-/** One try to send it. Times of the environment; `response`: the first 1,024 characters. */
-export type Attempt = {
+/** One attempt to send a delivery. Times are the environment's; `response` has the first 1,024 characters. */
+export type DeliveryAttempt = {
   number: number
   started_at: string
   duration_ms: number
@@ -29,11 +31,19 @@ export type Attempt = {
   response: string | null
 }
 
-/** Attempts that are kept. */
-export const KEPT_ATTEMPTS = 20
+/** In SQL: the statuses of an open delivery. */
+export const OPEN_DELIVERY = `('pending', 'retrying')`
 
-/** In SQL: when a delivery made at `created` is given up, while integration `i` is not active. */
+const KEPT_ATTEMPTS = 20
+
+/** The attempts of a delivery with a new one at the end, numbered; the last 20 are kept. */
+export const withAttempt = (
+  { attempts, attempt_count }: { attempts: DeliveryAttempt[]; attempt_count: number },
+  attempt: Omit<DeliveryAttempt, 'number'>,
+): DeliveryAttempt[] => [...attempts, { number: attempt_count + 1, ...attempt }].slice(-KEPT_ATTEMPTS)
+
+/** In SQL: when a delivery created at `created` expires, while integration `i` is not active. */
 export const expiry = (created: string): string => `greatest(i.held_since, ${created}) + interval '30 days'`
 
-/** In SQL: when a delivery made at `created` to integration `i` is due: at once, or held until it expires. */
+/** In SQL: when a delivery created at `created` to integration `i` is due: at once, or, while the integration is not active, when it expires. */
 export const firstDue = (created: string): string => `case when i.active = 1 then ${created} else ${expiry(created)} end`

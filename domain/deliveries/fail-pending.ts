@@ -4,21 +4,22 @@ import { continueLater, continueWork } from '../jobs/bounded-work.ts'
 import { deleteJobs, lockJobs } from '../jobs/sql.ts'
 import { DELIVERY_DUE } from './delivery.ts'
 import { lockOrderingKeys } from './ordering-key.ts'
-import { wakeWaiting } from './waiting-runs.ts'
+import { wakeWaitingRuns } from './waiting-runs.ts'
 
-/** Kind of the promise that what was open of a deleted integration fails; its id is the integration's number. */
+/** Kind of the job that fails the open deliveries of a deleted integration. Its id is the integration's number. */
 export const DELETION_DUE = 'integration-deletion'
 
-/** What one transaction fails: a second or so. A pause of weeks may hold millions. */
+/** Deliveries that one transaction fails: about a second. A pause of weeks may leave millions. */
 const AT_ONCE = 5_000
-/** Lanes that one transaction removes, once nothing stands in them. */
-const LANES_AT_ONCE = 20_000
+/** Ordering keys that one transaction deletes, once no delivery of theirs is open. */
+const ORDERING_KEYS_AT_ONCE = 20_000
 
 type Open = { number: number; user: string | null }
 
 /**
- * Fails the first of what is open, in the order of their numbers; false: nothing was left, lanes neither. Nobody sends any of it: to a
- * deleted integration there is nothing to load. Lane, promise, delivery, as whoever records locks them.
+ * Fails the first open deliveries, in the order of their numbers; false when no delivery and no ordering key is left. No worker sends any
+ * of them: a delivery to a deleted integration cannot be loaded. The locks are taken in the order in which recording takes them: ordering
+ * key, job, delivery.
  */
 async function failSome(tx: Tx, environment: Environment, integration: number): Promise<boolean> {
   const { rows } = await tx.query<Open>(
@@ -37,25 +38,28 @@ async function failSome(tx: Tx, environment: Environment, integration: number): 
      where number = any ($1::bigint[]) and status in ('pending', 'retrying') returning environment, run_id`,
     [numbers, environment],
   )
-  // With what their holders have promised meanwhile. Whoever has one in hand finds nothing to record to.
+  // Also the jobs that recording has inserted meanwhile. A worker that executes one of these deliveries can record nothing.
   await tx.query(deleteJobs(DELIVERY_DUE, 'any ($1::bigint[])'), [numbers])
-  await wakeWaiting(tx, failed.rows)
+  await wakeWaitingRuns(tx, failed.rows)
   if (rows.length === AT_ONCE) return true
-  const lanes = await tx.query(
+  const orderingKeys = await tx.query(
     `delete from ordering_keys where ctid = any (array(
-       select ctid from ordering_keys where environment = $1 and integration = $2 limit ${LANES_AT_ONCE}))`,
+       select ctid from ordering_keys where environment = $1 and integration = $2 limit ${ORDERING_KEYS_AT_ONCE}))`,
     [environment, integration],
   )
-  return lanes.rowCount === LANES_AT_ONCE
+  return orderingKeys.rowCount === ORDERING_KEYS_AT_ONCE
 }
 
-/** The integration has been deleted, its row is locked: what was open fails; what is too much at once follows. */
+/**
+ * Fails the pending deliveries of an integration that this transaction has deleted: the first of them here, the others in further
+ * transactions. The integration's row is locked.
+ */
 export async function failPending(tx: Tx, environment: Environment, integration: number): Promise<void> {
   if (await failSome(tx, environment, integration)) await continueLater(tx, environment, DELETION_DUE, integration)
 }
 
-/** The next step of it. */
-export const failPendingMore = (pool: Pool, integration: number): Promise<unknown> =>
+/** One further transaction of that work. */
+export const continueFailPending = (pool: Pool, integration: number): Promise<unknown> =>
   continueWork(pool, DELETION_DUE, integration, async tx => {
     const { rows } = await tx.query<{ environment: Environment }>(
       'select environment from integrations where number = $1 and deleted_at is not null for no key update',

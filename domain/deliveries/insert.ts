@@ -7,7 +7,7 @@ import { insertJobs, notifyWorkers } from '../jobs/sql.ts'
 import { DELIVERY_DUE, firstDue } from './delivery.ts'
 import { insertOrderingKeys } from './ordering-key.ts'
 
-/** An event that is to go to an integration (its number). */
+/** An event for an integration, given by its number. */
 export type NewDelivery = {
   integration: number
   event_id: string
@@ -17,25 +17,25 @@ export type NewDelivery = {
   log_offset: number
 }
 
-// In its snapshot a lane has either its head (which ends after we are done: we hold the lane) or nothing at all. The new ones of a lane
-// stand behind the head, or the first of them is the head.
+// The ordering keys are locked: in the snapshot of the statement a key has either an open delivery at its head, which cannot end before
+// this transaction does, or none. The new deliveries of a key wait behind that head, or the first of them becomes the head.
 const INSERT = `
-  with wanted as (
+  with given as (
     select * from unnest($2::int[], $3::text[], $4::text[], $5::text[], $6::text[], $7::smallint[], $8::bigint[])
       with ordinality w(integration, id, event_id, event_name, user_id, partition, log_offset, n)
-  ), made as (
+  ), created as (
     insert into deliveries (environment, id, integration, source, event_id, event_name, user_id, partition, log_offset, created_at)
     select $1, id, integration, 'event', event_id, event_name, user_id, partition, log_offset, date_trunc('second', t)
-    from wanted, environment_now($1) t order by n
+    from given, environment_now($1) t order by n
     on conflict (integration, event_id) where source = 'event' do nothing
     returning number, integration, user_id, log_offset, created_at
   ), heads as (
     select number, integration, created_at from (
-      select *, row_number() over (partition by integration, user_id order by log_offset) as place from made) m
-    where user_id is null or place = 1 and (
-      select o.number from deliveries o where o.integration = m.integration and o.user_id = m.user_id and o.status in ('pending', 'retrying')
+      select *, row_number() over (partition by integration, user_id order by log_offset) as nth from created) c
+    where user_id is null or nth = 1 and (
+      select o.number from deliveries o where o.integration = c.integration and o.user_id = c.user_id and o.status in ('pending', 'retrying')
         and o.source = 'event' limit 1) is null
-  ), own as (
+  ), claim as (
     select ${leaseIf('count(*) <= $9', '$11')} as lease from heads
   ), jobs as (
     ${insertJobs({
@@ -45,8 +45,8 @@ const INSERT = `
       dueAt: firstDue('h.created_at'),
       destination: 'i.number',
       lease: 'l.lease',
-      from: `heads h cross join own cross join lateral (select * from integrations where number = h.integration limit 1) i
-        cross join lateral (select case when i.active = 1 and i.number <> all ($10::int[]) then own.lease end as lease) l
+      from: `heads h cross join claim cross join lateral (select * from integrations where number = h.integration limit 1) i
+        cross join lateral (select case when i.active = 1 and i.number <> all ($10::int[]) then claim.lease end as lease) l
         order by h.number`,
     })}
     returning id, destination, lease_until
@@ -57,33 +57,34 @@ const INSERT = `
   from jobs`
 
 /**
- * One delivery per integration and event; those that were made before are passed over. The integrations are held: their state does not
- * change before the transaction ends. Those that may go out at once are claimed, where there is room for all of them in this process.
+ * Creates one delivery per integration and event; a delivery that exists already is skipped. The integrations are locked: their state does
+ * not change before the transaction ends. The deliveries that are due at once are claimed on insert, if this process has the capacity for
+ * all of them.
  */
 export async function insertDeliveries(
   tx: Tx,
   environment: Environment,
-  wanted: readonly NewDelivery[],
-  room: InsertCapacity | null,
+  deliveries: readonly NewDelivery[],
+  capacity: InsertCapacity | null,
 ): Promise<ClaimedJob[]> {
-  if (wanted.length === 0) return []
+  if (deliveries.length === 0) return []
   await insertOrderingKeys(
     tx,
-    wanted.flatMap(({ integration, user_id: user }) => (user === null ? [] : [{ environment, integration, user }])),
+    deliveries.flatMap(({ integration, user_id: user }) => (user === null ? [] : [{ environment, integration, user }])),
   )
   const { rows } = await tx.query<{ claimed: number[] | null; destinations: number[] }>({
     name: 'insert-deliveries',
     text: INSERT,
     values: [
       environment,
-      wanted.map(({ integration }) => integration),
-      wanted.map(() => orderedId('dlv')),
-      wanted.map(({ event_id }) => event_id),
-      wanted.map(({ event_name }) => event_name),
-      wanted.map(({ user_id }) => user_id),
-      wanted.map(({ partition }) => partition),
-      wanted.map(({ log_offset }) => log_offset),
-      ...capacityValues(room),
+      deliveries.map(({ integration }) => integration),
+      deliveries.map(() => orderedId('dlv')),
+      deliveries.map(({ event_id }) => event_id),
+      deliveries.map(({ event_name }) => event_name),
+      deliveries.map(({ user_id }) => user_id),
+      deliveries.map(({ partition }) => partition),
+      deliveries.map(({ log_offset }) => log_offset),
+      ...capacityValues(capacity),
     ],
   })
   const { claimed, destinations } = rows[0]!

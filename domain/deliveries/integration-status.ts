@@ -3,15 +3,18 @@ import type { Environment } from '../environment.ts'
 import { getIntegration, INTEGRATION_COLUMNS, type IntegrationRow, lockIntegration } from '../integrations/integration.ts'
 import { lockConsumer } from '../log/consumer.ts'
 import { endProbes } from './probe.ts'
-import { release } from './release.ts'
+import { releaseDeliveries } from './release.ts'
 
-/** `before` is null when it was so already. */
-export type StatusChange = { before: IntegrationRow | null; after: IntegrationRow }
+/** `before` is null when the integration had the status already. */
+type StatusChange = { before: IntegrationRow | null; after: IntegrationRow }
 
-/** Starts it: from its first start on every event of the log is its own. Whether it may be started was asked before. */
+/**
+ * Activates an integration. From its first activation on, the integration takes the events of the log. The caller has checked that the
+ * integration may be activated.
+ */
 export async function activate(tx: Tx, environment: Environment, id: string): Promise<StatusChange> {
   const { has_begun, active } = await getIntegration(tx, environment, id)
-  // Before the integration's own row, as whoever reads the log does.
+  // Locked before the integration's row, in the order in which the consumer of the log locks them.
   const offsets = has_begun || active === 1 ? null : await lockConsumer(tx, 'integrations', environment)
   const before = await lockIntegration(tx, environment, id)
   if (before.active === 1) return { before: null, after: before }
@@ -22,11 +25,11 @@ export async function activate(tx: Tx, environment: Environment, id: string): Pr
      where environment = $1 and id = $2 returning ${INTEGRATION_COLUMNS}`,
     [environment, id, offsets],
   )
-  await release(tx, environment, before.number)
+  await releaseDeliveries(tx, environment, before.number)
   return { before, after: rows[0]! }
 }
 
-/** Pauses it: what is open is held from now on. Workers put it aside as it comes to them. */
+/** Pauses an integration: its open deliveries are held from now on. Workers suspend them as they claim them. */
 export async function pause(tx: Tx, environment: Environment, id: string): Promise<StatusChange> {
   const before = await lockIntegration(tx, environment, id)
   if (before.active === 0) return { before: null, after: before }

@@ -2,10 +2,10 @@ import type { Db } from '../../store/connect.ts'
 import type { Environment } from '../environment.ts'
 import { type Page, pageOf } from '../page.ts'
 import { notFound } from '../refusal.ts'
-import type { Attempt } from './delivery.ts'
+import type { DeliveryAttempt } from './delivery.ts'
 
-export type DeliveryStatus = 'pending' | 'retrying' | 'held' | 'delivered' | 'failed'
-export type DeliveryReason = 'exhausted' | 'gone' | 'rejected' | 'expired' | 'integration_deleted'
+type DeliveryStatus = 'pending' | 'retrying' | 'held' | 'delivered' | 'failed'
+type DeliveryReason = 'exhausted' | 'gone' | 'rejected' | 'expired' | 'integration_deleted'
 
 export type DeliveryRow = {
   id: string
@@ -17,13 +17,13 @@ export type DeliveryRow = {
   status: Exclude<DeliveryStatus, 'held'>
   reason: DeliveryReason | null
   attempt_count: number
-  attempts: Attempt[]
+  attempts: DeliveryAttempt[]
   next_attempt_at: string | null
   delivered_at: string | null
   created_at: string
 }
 
-export type DeliveryFilter = {
+type DeliveryFilter = {
   statuses?: DeliveryStatus[] | undefined
   names?: string[] | undefined
   user?: string | undefined
@@ -33,7 +33,7 @@ export type DeliveryFilter = {
 
 const COLUMNS = `id, event_id, event_name, user_id, source, run_id, status, reason, attempt_count, attempts, next_attempt_at, delivered_at, created_at`
 
-/** What is open is held while the integration is not active; that is stored nowhere. */
+/** The stored statuses of these statuses. An open delivery is held while its integration is not active; the status `held` is not stored. */
 function storedStatuses(statuses: DeliveryStatus[], isActive: boolean): string[] {
   return statuses.flatMap(status => {
     if (status === 'delivered' || status === 'failed') return status
@@ -42,7 +42,7 @@ function storedStatuses(statuses: DeliveryStatus[], isActive: boolean): string[]
   })
 }
 
-/** The deliveries of an integration, newest first; `isActive`: whether those that are open are held. */
+/** The deliveries of an integration, newest first. Unless `isActive`, the open ones are held. */
 export async function listDeliveries(
   db: Db,
   environment: Environment,

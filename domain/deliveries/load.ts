@@ -1,10 +1,11 @@
 import type { Db } from '../../store/connect.ts'
 import { CONFIG_COLUMNS, type Config } from '../integrations/config.ts'
 import type { Occurrence } from '../integrations/occurrence.ts'
-import { type Attempt, expiry } from './delivery.ts'
+import { type DeliveryAttempt, expiry } from './delivery.ts'
 import { OCCURRENCE_COLUMNS, type OccurrenceRow, toOccurrence } from './occurrence.ts'
+import type { OrderingKey } from './ordering-key.ts'
 
-/** An open delivery in a worker's hands, with all that its attempt needs. */
+/** An open delivery that a worker has claimed, with all that its attempt needs. */
 export type OpenDelivery = {
   number: number
   environment: number
@@ -12,15 +13,15 @@ export type OpenDelivery = {
   /** Number of the integration. */
   integration: number
   source: 'event' | 'automation'
-  /** Whose order it stands in; null: in nobody's. */
-  lane: string | null
+  /** Null: the delivery waits for no other. */
+  orderingKey: OrderingKey | null
   run_id: string | null
   attempt_count: number
   round_attempts: number
-  attempts: Attempt[]
-  /** It is this one's turn to find out whether the integration works again. */
+  attempts: DeliveryAttempt[]
+  /** Whether this delivery finds out if the integration works again. */
   isProbe: boolean
-  /** Held for too long, while the integration is not active. */
+  /** Whether the delivery was held for too long; the integration is not active. */
   isExpired: boolean
   /** Now, on the environment's clock. */
   startedAt: string
@@ -53,7 +54,7 @@ type Row = Config &
     run_id: string | null
     attempt_count: number
     round_attempts: number
-    attempts: Attempt[]
+    attempts: DeliveryAttempt[]
     delivery_user: string | null
     probing: number | null
     kind: 'production' | 'sandbox'
@@ -61,16 +62,17 @@ type Row = Config &
     expired: boolean
   }
 
-function opened(row: Row): OpenDelivery {
+function openDelivery(row: Row): OpenDelivery {
   const { number, environment, integration, source, run_id, attempt_count, round_attempts, attempts, automation } = row
   const { id, slug, active, settings, secrets, former_signing_secret, events, event_mapping, revenue, configured_at } = row
+  const user = source === 'event' ? row.delivery_user : null
   return {
     number,
     environment,
     id: row.delivery,
     integration,
     source,
-    lane: source === 'event' ? row.delivery_user : null,
+    orderingKey: user === null ? null : { environment, integration, user },
     run_id,
     attempt_count,
     round_attempts,
@@ -83,9 +85,9 @@ function opened(row: Row): OpenDelivery {
   }
 }
 
-/** Those of the deliveries, in their order, that are still open; null for one that has ended, or is gone with its user or integration. */
+/** The open ones of the deliveries, in the given order; null for a delivery that has ended or whose user or integration is gone. */
 export async function loadDeliveries(db: Db, numbers: readonly number[]): Promise<(OpenDelivery | null)[]> {
   const { rows } = await db.query<Row>({ name: 'load-deliveries', text: LOAD, values: [numbers] })
-  const found = new Map(rows.map(row => [row.number, opened(row)]))
+  const found = new Map(rows.map(row => [row.number, openDelivery(row)]))
   return numbers.map(number => found.get(number) ?? null)
 }

@@ -2,10 +2,10 @@ import { outgoingNames } from '../integrations/config.ts'
 import type { Occurrence } from '../integrations/occurrence.ts'
 
 const epoch = (column: string, as: string) => `floor(extract(epoch from ${column}))::bigint as ${as}`
-/** From the event, else the user's last known. */
+/** From the event, else the last value known of the user. */
 const known = (column: string) => `coalesce(e.${column}, u.${column}) as ${column}`
 
-/** Of an event `e` and its user `u`, who may be unknown. Amounts as text. */
+/** Columns of an event `e` and of its user `u`, which may be null. Amounts as text. */
 export const OCCURRENCE_COLUMNS = `
   e.id as log_id, e.event_id as own_id, e.name, ${epoch('e.happened_at', 'happened_at')}, ${epoch('e.received_at', 'received_at')}, e.platform,
   e.product_id, e.old_product_id, e.new_product_id, e.subscription_group, e.screen_id, e.transaction_id, e.original_transaction_id,
@@ -62,8 +62,8 @@ export type OccurrenceRow = {
   Text
 >
 
-/** Of the environment and the integration. */
-export type Frame = {
+/** What the environment and the integration say about every event. */
+type OccurrenceContext = {
   environment: Occurrence['environment']
   event_mapping: Record<string, string>
   revenue: Occurrence['revenue']
@@ -85,8 +85,8 @@ function moneyOf({ price, currency, proceeds, price_usd, proceeds_usd }: Occurre
   return price === null || currency === null ? null : { price, currency, proceeds, price_usd, proceeds_usd }
 }
 
-/** The event as an integration sees it. */
-export function toOccurrence(row: OccurrenceRow, { environment, event_mapping, revenue, automation }: Frame): Occurrence {
+/** The event as an integration receives it. */
+export function toOccurrence(row: OccurrenceRow, { environment, event_mapping, revenue, automation }: OccurrenceContext): Occurrence {
   const { name, product_id, old_product_id, new_product_id, subscription_group, screen_id, platform, happened_at, received_at } = row
   return {
     environment,

@@ -2,13 +2,16 @@ import type { Tx } from '../../store/connect.ts'
 import { insertJobs, notifyWorkers } from '../jobs/sql.ts'
 import { DELIVERY_DUE } from './delivery.ts'
 
-/** Whose deliveries to which integration go out one after the other. */
+/** The deliveries of one user to one integration are sent one after the other. */
 export type OrderingKey = { environment: number; integration: number; user: string }
 
-const columns = (lanes: readonly OrderingKey[]) => [
-  lanes.map(({ environment }) => environment),
-  lanes.map(({ integration }) => integration),
-  lanes.map(({ user }) => user),
+export const orderingKeysOf = (deliveries: readonly { orderingKey: OrderingKey | null }[]): OrderingKey[] =>
+  deliveries.flatMap(({ orderingKey }) => orderingKey ?? [])
+
+const columns = (keys: readonly OrderingKey[]) => [
+  keys.map(({ environment }) => environment),
+  keys.map(({ integration }) => integration),
+  keys.map(({ user }) => user),
 ]
 
 const LOCK = `
@@ -17,33 +20,33 @@ const LOCK = `
     select 1 from ordering_keys where environment = w.environment and integration = w.integration and user_id = w.user_id
     limit 1 for no key update) l`
 
-/** Holds the lanes until the transaction ends. What is in them may be looked at in the next statement, not before. */
-export async function lockOrderingKeys(tx: Tx, lanes: readonly OrderingKey[]): Promise<void> {
-  if (lanes.length > 0) await tx.query({ name: 'lock-delivery-lanes', text: LOCK, values: columns(lanes) })
+/** Locks ordering keys until the transaction ends. Their deliveries may be read in the next statement, not earlier. */
+export async function lockOrderingKeys(tx: Tx, keys: readonly OrderingKey[]): Promise<void> {
+  if (keys.length > 0) await tx.query({ name: 'lock-ordering-keys', text: LOCK, values: columns(keys) })
 }
 
-/** The same, for lanes that nobody may have used yet. */
-export async function insertOrderingKeys(tx: Tx, lanes: readonly OrderingKey[]): Promise<void> {
-  if (lanes.length === 0) return
+/** Locks ordering keys that may not exist yet. */
+export async function insertOrderingKeys(tx: Tx, keys: readonly OrderingKey[]): Promise<void> {
+  if (keys.length === 0) return
   await tx.query({
-    name: 'open-delivery-lanes',
+    name: 'insert-ordering-keys',
     text: `insert into ordering_keys (environment, integration, user_id)
            select distinct * from unnest($1::int[], $2::int[], $3::text[]) w(environment, integration, user_id) order by 1, 2, 3
            on conflict do nothing`,
-    values: columns(lanes),
+    values: columns(keys),
   })
-  await lockOrderingKeys(tx, lanes)
+  await lockOrderingKeys(tx, keys)
 }
 
-/** Those of the lanes in which nothing is open. They are locked. */
-export async function idleOrderingKeys(tx: Tx, lanes: readonly OrderingKey[]): Promise<OrderingKey[]> {
-  if (lanes.length === 0) return []
+/** The ordering keys without an open delivery. The keys are locked. */
+export async function idleOrderingKeys(tx: Tx, keys: readonly OrderingKey[]): Promise<OrderingKey[]> {
+  if (keys.length === 0) return []
   const { rows } = await tx.query<OrderingKey>({
-    name: 'idle-delivery-lanes',
+    name: 'idle-ordering-keys',
     text: `select environment, integration, user_id as user from unnest($1::int[], $2::int[], $3::text[]) w(environment, integration, user_id)
            where (select v.number from deliveries v where v.integration = w.integration and v.user_id = w.user_id
              and v.status in ('pending', 'retrying') and v.source = 'event' limit 1) is null`,
-    values: columns(lanes),
+    values: columns(keys),
   })
   return rows
 }
@@ -67,8 +70,8 @@ const NEXT = `
     })} returning 1)
   select ${notifyWorkers(DELIVERY_DUE)} from jobs limit 1`
 
-/** The heads of these lanes have ended, in an earlier statement: the next of each is due. The lanes are locked. */
-export async function scheduleNext(tx: Tx, lanes: readonly OrderingKey[]): Promise<void> {
-  if (lanes.length === 0) return
-  await tx.query({ name: 'schedule-next-deliveries', text: NEXT, values: columns(lanes) })
+/** Inserts a job, due now, for the next delivery of each ordering key. An earlier statement has ended the heads. The keys are locked. */
+export async function scheduleNext(tx: Tx, keys: readonly OrderingKey[]): Promise<void> {
+  if (keys.length === 0) return
+  await tx.query({ name: 'schedule-next-deliveries', text: NEXT, values: columns(keys) })
 }

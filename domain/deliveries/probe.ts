@@ -5,23 +5,23 @@ import { announceJobs, deleteJob, lockIfDue } from '../jobs/job.ts'
 import { insertJobs, rescheduleJobs, suspendJobs } from '../jobs/sql.ts'
 import { DELIVERY_DUE } from './delivery.ts'
 
-/** Kind of the promise to try an integration in error again; its id is the integration's number. */
+/** Kind of the job that probes an integration in error. Its id is the integration's number. */
 export const PROBE_DUE = 'integration-probe'
 
-const EVERY = `interval '5 minutes'`
+const PROBE_INTERVAL = `interval '5 minutes'`
 
-/** In SQL: a probe in five minutes of each `integration` that is selected, unless one is promised. */
+/** In SQL: inserts a probe job, due in five minutes, for each `integration` that `selected` gives and that has none. */
 export const scheduleProbeSql = (selected: string, environment: string): string =>
   insertJobs({
     kind: PROBE_DUE,
     id: 'integration',
     environment,
-    dueAt: `environment_now(${environment}) + ${EVERY}`,
+    dueAt: `environment_now(${environment}) + ${PROBE_INTERVAL}`,
     from: `(${selected}) s`,
     ifExists: 'keep',
   })
 
-/** In error, with something to try. */
+/** Schedules probes of integrations that are in error and have an open delivery. */
 export const scheduleProbe = (db: Db, environment: Environment, integrations: number[]): Promise<unknown> =>
   db.query({
     name: 'schedule-probe',
@@ -32,16 +32,16 @@ export const scheduleProbe = (db: Db, environment: Environment, integrations: nu
 export const endProbes = (db: Db, integration: number): Promise<unknown> => deleteJob(db, PROBE_DUE, integration)
 
 /**
- * Hands the oldest open delivery to the workers as a probe, and promises the next one. Goes through the delivery's own promise, so that
- * nobody else can have it in hand. Nothing is open: the next delivery that is made promises the probe.
+ * Makes the oldest open delivery due as a probe and schedules the next probe. The delivery is sent through its own job, so no second worker
+ * can send it. Without an open delivery the probes end: the next delivery that is created schedules one.
  */
 export const probeOldest = (pool: Pool, integration: number): Promise<unknown> =>
   transaction(pool, async tx => {
-    const held = await tx.query<{ environment: Environment }>(
+    const locked = await tx.query<{ environment: Environment }>(
       'select environment from integrations where number = $1 and active = 2 and is_probed and deleted_at is null for no key update',
       [integration],
     )
-    const environment = held.rows[0]?.environment
+    const environment = locked.rows[0]?.environment
     if (environment === undefined) return endProbes(tx, integration)
     // A batch may arrive late, after another worker has probed.
     if (!(await lockIfDue(tx, PROBE_DUE, integration))) return
@@ -53,9 +53,9 @@ export const probeOldest = (pool: Pool, integration: number): Promise<unknown> =
     const oldest = rows[0]?.number
     if (oldest === undefined) return endProbes(tx, integration)
     await tx.query('update integrations set probing = $2 where number = $1', [integration, oldest])
-    const isLater = 'd.id = $1 and d.due_at > environment_now($2)'
-    await tx.query(rescheduleJobs({ kind: DELIVERY_DUE, dueAt: 'environment_now($2)', where: isLater }), [oldest, environment])
-    await tx.query(suspendJobs({ kind: PROBE_DUE, dueAt: `environment_now($2) + ${EVERY}`, where: 'd.id = $1' }), [
+    const isDueLater = 'd.id = $1 and d.due_at > environment_now($2)'
+    await tx.query(rescheduleJobs({ kind: DELIVERY_DUE, dueAt: 'environment_now($2)', where: isDueLater }), [oldest, environment])
+    await tx.query(suspendJobs({ kind: PROBE_DUE, dueAt: `environment_now($2) + ${PROBE_INTERVAL}`, where: 'd.id = $1' }), [
       integration,
       environment,
     ])

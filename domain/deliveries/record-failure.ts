@@ -2,38 +2,37 @@ import type { Pool, Tx } from '../../store/connect.ts'
 import { transaction } from '../../store/transaction.ts'
 import { type ClaimedJob, deleteJob, lockFence } from '../jobs/job.ts'
 import { suspendJobs } from '../jobs/sql.ts'
-import { type Attempt, DELIVERY_DUE, expiry } from './delivery.ts'
+import { DELIVERY_DUE, type DeliveryAttempt, expiry, withAttempt } from './delivery.ts'
 import type { OpenDelivery } from './load.ts'
-import { lockOrderingKeys, scheduleNext } from './ordering-key.ts'
+import { lockOrderingKeys, orderingKeysOf, scheduleNext } from './ordering-key.ts'
 import { scheduleProbe } from './probe.ts'
-import { laneOf, withAttempt } from './record-success.ts'
-import { wakeWaiting } from './waiting-runs.ts'
+import { wakeWaitingRuns } from './waiting-runs.ts'
 
-/** So many failed attempts in a row, and the integration is in error. */
+/** After so many failed attempts in a row the integration is in error. */
 const FAILURES_TO_ERROR = 10
 
-export type FailedAttempt = {
+type FailedAttempt = {
   claimed: ClaimedJob
   delivery: OpenDelivery
-  attempt: Omit<Attempt, 'number'>
+  attempt: Omit<DeliveryAttempt, 'number'>
   outcome: 'retry' | 'reject' | 'gone'
-  /** Seconds until the next attempt after so many of this round; null when that was the last. */
+  /** Seconds until the next attempt, after so many attempts of this round; null: that was the last attempt. */
   waitAfter(attempts: number): number | null
 }
 
-/** What became of the delivery. */
-export type Recorded = { is: 'failed'; why: string } | { is: 'waits'; seconds: number } | { is: 'held' }
+/** The delivery's state after the failed attempt. */
+type RecordedFailure = { is: 'failed'; why: string } | { is: 'waits'; seconds: number } | { is: 'held' }
 
 type Integration = { active: 0 | 1 | 2; is_probed: boolean; failures_in_row: number }
 
-const COUNT = `
+const COUNT_FAILURE = `
   update integrations set delivery_error_count = delivery_error_count + 1, failures_in_row = $2, last_error_at = t, last_error_message = $3,
     probing = nullif(probing, $4::bigint), active = $5, is_probed = $6, held_since = case when $7 then t else held_since end,
     updated_at = case when $7 then date_trunc('second', t) else updated_at end
   from environment_now($8) t where number = $1`
 
-/** Counts it; gives the integration as it is then, null when it is gone. */
-async function count(tx: Tx, { delivery, attempt, outcome }: FailedAttempt): Promise<Integration | null> {
+/** Counts the attempt; gives the integration after it, null when the integration is deleted. */
+async function countFailure(tx: Tx, { delivery, attempt, outcome }: FailedAttempt): Promise<Integration | null> {
   const { integration: number, environment } = delivery
   const { rows } = await tx.query<Integration>({
     name: 'lock-failing-integration',
@@ -42,48 +41,61 @@ async function count(tx: Tx, { delivery, attempt, outcome }: FailedAttempt): Pro
   })
   const before = rows[0]
   if (!before) return null
-  // `rejected` says that the event is wrong and not the provider: it counts, but not towards the error state.
+  // A rejected event is wrong, and the provider works: the attempt counts as an error, but not towards the error state.
   const failures_in_row = before.failures_in_row + (outcome === 'reject' ? 0 : 1)
   const isGone = outcome === 'gone'
-  const errs = before.active === 1 && (isGone || failures_in_row >= FAILURES_TO_ERROR)
-  const after = { active: errs ? (2 as const) : before.active, is_probed: (before.is_probed || errs) && !isGone, failures_in_row }
+  const entersError = before.active === 1 && (isGone || failures_in_row >= FAILURES_TO_ERROR)
+  const after = {
+    active: entersError ? (2 as const) : before.active,
+    is_probed: (before.is_probed || entersError) && !isGone,
+    failures_in_row,
+  }
   await tx.query({
     name: 'count-failure',
-    text: COUNT,
-    values: [number, failures_in_row, attempt.error ?? 'failed', delivery.number, after.active, after.is_probed, errs, environment],
+    text: COUNT_FAILURE,
+    values: [number, failures_in_row, attempt.error ?? 'failed', delivery.number, after.active, after.is_probed, entersError, environment],
   })
   return after
 }
 
-/** Ends it as failed: the next of its user is due, and the run that waits for it goes on. The lane and the fence are held. */
-export async function fail(tx: Tx, delivery: OpenDelivery, reason: string, attempts: Attempt[], tried: number): Promise<void> {
+/**
+ * Ends a delivery as failed: the next delivery of its ordering key is due, and the run that waits for it is woken. `added`: how many attempts
+ * are new. The ordering key and the fence are locked.
+ */
+export async function failDelivery(
+  tx: Tx,
+  delivery: OpenDelivery,
+  reason: string,
+  attempts: DeliveryAttempt[],
+  added: number,
+): Promise<void> {
   await tx.query(
     `update deliveries set status = 'failed', reason = $2, attempts = $3, attempt_count = attempt_count + $4,
        round_attempts = round_attempts + $4, next_attempt_at = null, ended_at = date_trunc('second', environment_now(environment))
      where number = $1`,
-    [delivery.number, reason, JSON.stringify(attempts), tried],
+    [delivery.number, reason, JSON.stringify(attempts), added],
   )
   await deleteJob(tx, DELIVERY_DUE, delivery.number)
-  await scheduleNext(tx, laneOf(delivery))
-  await wakeWaiting(tx, [delivery])
+  await scheduleNext(tx, orderingKeysOf([delivery]))
+  await wakeWaitingRuns(tx, [delivery])
 }
 
-/** It lives on: due after `seconds`, or held until it expires. */
-async function keep(tx: Tx, { number }: OpenDelivery, attempts: Attempt[], seconds: number | null): Promise<void> {
+/** The next attempt is due after `seconds`; null: the delivery is held until it expires. */
+async function retryDelivery(tx: Tx, { number }: OpenDelivery, attempts: DeliveryAttempt[], seconds: number | null): Promise<void> {
   await tx.query(
     `update deliveries set status = 'retrying', attempts = $2, attempt_count = attempt_count + 1, round_attempts = round_attempts + 1,
        next_attempt_at = environment_now(environment) + make_interval(secs => $3)
      where number = $1`,
     [number, JSON.stringify(attempts), seconds],
   )
-  if (seconds === null) return hold(tx, number)
+  if (seconds === null) return suspendUntilExpiry(tx, number)
   await tx.query(
     suspendJobs({ kind: DELIVERY_DUE, dueAt: 'v.next_attempt_at', from: 'deliveries v', where: 'd.id = $1 and v.number = $1' }),
     [number],
   )
 }
 
-async function hold(tx: Tx, number: number): Promise<void> {
+async function suspendUntilExpiry(tx: Tx, number: number): Promise<void> {
   await tx.query(
     suspendJobs({
       kind: DELIVERY_DUE,
@@ -95,28 +107,28 @@ async function hold(tx: Tx, number: number): Promise<void> {
   )
 }
 
-/** Counts a failed attempt and says what comes next, in one transaction. Throws `LeaseLost`. */
-export const recordFailure = (pool: Pool, failed: FailedAttempt): Promise<Recorded> =>
+/** Counts a failed attempt and records the delivery's next state, in one transaction. Throws `LeaseLost`. */
+export const recordFailure = (pool: Pool, failed: FailedAttempt): Promise<RecordedFailure> =>
   transaction(pool, async tx => {
     const { claimed, delivery, attempt, outcome } = failed
-    const integration = await count(tx, failed)
-    await lockOrderingKeys(tx, laneOf(delivery))
+    const integration = await countFailure(tx, failed)
+    await lockOrderingKeys(tx, orderingKeysOf([delivery]))
     await lockFence(tx, claimed)
     const attempts = withAttempt(delivery, attempt)
     if (integration?.is_probed) await scheduleProbe(tx, delivery.environment, [delivery.integration])
-    const end = async (why: string): Promise<Recorded> => {
-      await fail(tx, delivery, why, attempts, 1)
+    const end = async (why: string): Promise<RecordedFailure> => {
+      await failDelivery(tx, delivery, why, attempts, 1)
       return { is: 'failed', why }
     }
     if (outcome !== 'retry') return end(outcome === 'gone' ? 'gone' : 'rejected')
     const isActive = integration?.active === 1
-    // A probe uses up no attempt.
+    // A probe does not count as an attempt of the delivery.
     if (delivery.isProbe && !isActive) {
-      await hold(tx, delivery.number)
+      await suspendUntilExpiry(tx, delivery.number)
       return { is: 'held' }
     }
     const seconds = failed.waitAfter(delivery.round_attempts + 1)
     if (seconds === null) return end('exhausted')
-    await keep(tx, delivery, attempts, isActive ? seconds : null)
+    await retryDelivery(tx, delivery, attempts, isActive ? seconds : null)
     return isActive ? { is: 'waits', seconds } : { is: 'held' }
   })

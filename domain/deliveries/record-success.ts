@@ -2,25 +2,18 @@ import type { Pool, Tx } from '../../store/connect.ts'
 import { transaction } from '../../store/transaction.ts'
 import { type ClaimedJob, lockFences } from '../jobs/job.ts'
 import { deleteJobs } from '../jobs/sql.ts'
-import { type Attempt, DELIVERY_DUE, KEPT_ATTEMPTS } from './delivery.ts'
+import { DELIVERY_DUE, type DeliveryAttempt, withAttempt } from './delivery.ts'
 import type { OpenDelivery } from './load.ts'
-import { lockOrderingKeys, type OrderingKey, scheduleNext } from './ordering-key.ts'
+import { lockOrderingKeys, orderingKeysOf, scheduleNext } from './ordering-key.ts'
 import { endProbes } from './probe.ts'
-import { release } from './release.ts'
-import { wakeWaiting } from './waiting-runs.ts'
+import { releaseDeliveries } from './release.ts'
+import { wakeWaitingRuns } from './waiting-runs.ts'
 
-export type Delivered = { claimed: ClaimedJob; delivery: OpenDelivery; attempt: Omit<Attempt, 'number'> }
+export type Delivered = { claimed: ClaimedJob; delivery: OpenDelivery; attempt: Omit<DeliveryAttempt, 'number'> }
 
-export const laneOf = ({ environment, integration, lane }: OpenDelivery): OrderingKey[] =>
-  lane === null ? [] : [{ environment, integration, user: lane }]
-
-/** The attempts with this one at the end, numbered. */
-export const withAttempt = ({ attempts, attempt_count }: OpenDelivery, attempt: Omit<Attempt, 'number'>): Attempt[] =>
-  [...attempts, { number: attempt_count + 1, ...attempt }].slice(-KEPT_ATTEMPTS)
-
-// The counters change at most once a second, or when there is a failure to forget: a row that every success wrote would be the
-// narrowest place of all. Probed: the success that an integration in error waits for.
-const NOTE = `
+// The integration's row changes at most once a second, or when there is a failure to reset: a row that every success writes would be the
+// narrowest bottleneck of all. An integration in error that is probed becomes active with its first success.
+const UPDATE_INTEGRATIONS = `
   with stale as materialized (
     select i.number, i.active = 2 and i.is_probed as revived, t.now
     from integrations i cross join lateral (select environment_now(i.environment) as now) t
@@ -36,7 +29,7 @@ const NOTE = `
     updated_at = case when s.revived then date_trunc('second', s.now) else i.updated_at end
   from stale s where i.number = s.number returning i.number, i.environment, s.revived`
 
-const END = `
+const END_DELIVERIES = `
   with jobs as (${deleteJobs(DELIVERY_DUE, 'any ($1::bigint[])')})
   update deliveries v set status = 'delivered', reason = null, attempts = w.attempts, attempt_count = v.attempt_count + 1,
     round_attempts = v.round_attempts + 1, next_attempt_at = null, delivered_at = w.now, ended_at = w.now
@@ -44,41 +37,34 @@ const END = `
         from unnest($1::bigint[], $2::jsonb[], $3::int[]) w(number, attempts, environment)) w
   where v.number = any ($1::bigint[]) and v.number = w.number`
 
-/** Several that were delivered at the same moment, in one transaction. False: the lease was lost, nothing was recorded. */
 async function record(tx: Tx, items: readonly Delivered[]): Promise<boolean[]> {
   const integrations = [...new Set(items.map(({ delivery }) => delivery.integration))]
-  const noted = await tx.query<{ number: number; environment: number; revived: boolean }>({
-    name: 'note-deliveries',
-    text: NOTE,
+  const updated = await tx.query<{ number: number; environment: number; revived: boolean }>({
+    name: 'update-delivered-integrations',
+    text: UPDATE_INTEGRATIONS,
     values: [integrations],
   })
-  await lockOrderingKeys(
-    tx,
-    items.flatMap(({ delivery }) => laneOf(delivery)),
-  )
-  const held = await lockFences(
+  await lockOrderingKeys(tx, orderingKeysOf(items.map(({ delivery }) => delivery)))
+  const locked = await lockFences(
     tx,
     DELIVERY_DUE,
     items.map(({ claimed }) => claimed),
   )
-  const ended = items.filter(({ claimed }) => held.has(claimed.id))
+  const ended = items.filter(({ claimed }) => locked.has(claimed.id))
   const numbers = ended.map(({ claimed }) => claimed.id)
   const attempts = ended.map(({ delivery, attempt }) => JSON.stringify(withAttempt(delivery, attempt)))
-  await tx.query({ name: 'end-deliveries', text: END, values: [numbers, attempts, ended.map(({ delivery }) => delivery.environment)] })
-  await scheduleNext(
-    tx,
-    ended.flatMap(({ delivery }) => laneOf(delivery)),
-  )
-  await wakeWaiting(
-    tx,
-    ended.map(({ delivery }) => delivery),
-  )
-  for (const { number, environment, revived } of noted.rows) {
+  const deliveries = ended.map(({ delivery }) => delivery)
+  const environments = deliveries.map(({ environment }) => environment)
+  await tx.query({ name: 'end-deliveries', text: END_DELIVERIES, values: [numbers, attempts, environments] })
+  await scheduleNext(tx, orderingKeysOf(deliveries))
+  await wakeWaitingRuns(tx, deliveries)
+  for (const { number, environment, revived } of updated.rows) {
     if (!revived) continue
     await endProbes(tx, number)
-    await release(tx, environment, number)
+    await releaseDeliveries(tx, environment, number)
   }
-  return items.map(({ claimed }) => held.has(claimed.id))
+  return items.map(({ claimed }) => locked.has(claimed.id))
 }
 
+/** Records deliveries that were delivered at the same moment, in one transaction. False: the lease was lost, and nothing was recorded. */
 export const recordDelivered = (pool: Pool, items: readonly Delivered[]): Promise<boolean[]> => transaction(pool, tx => record(tx, items))

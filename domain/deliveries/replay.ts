@@ -8,23 +8,23 @@ import { conflict, invalidField, notFound } from '../refusal.ts'
 import { DELIVERY_DUE } from './delivery.ts'
 import { idleOrderingKeys, insertOrderingKeys, type OrderingKey, scheduleNext } from './ordering-key.ts'
 
-/** `events`: slugs; null is all. The window is [from, to) of the events' arrival. */
+/** `events`: slugs; null: all. The window [from, to) is compared with the time at which an event was received. */
 export type Replay = { from: string; to: string; events: string[] | null; statuses: ('delivered' | 'failed' | 'missing')[] }
 
-/** Of one request: it is one transaction, and all of it is in memory. */
-const MOST = 100_000
-/** Events that are looked at in one go. */
+/** Deliveries of one request: a replay is one transaction, and all of its deliveries are in memory. */
+const MAX_DELIVERIES = 100_000
+/** Events that one fetch reads. */
 const PAGE = 10_000
 
 const tooMany = (most: number) => invalidField('to', `must be earlier: more than ${most} deliveries would be sent`)
 
 type Integration = Selection & { number: number; active: number }
-/** A delivery that is open again, or new; `user_id`: whose order it stands in. */
+/** A delivery that is open again, or new. `user_id`: the user of its ordering key; null: it has none. */
 type Opened = { number: number; user_id: string | null }
 
-// A delivery is made when its event has arrived, or later: what was made before the window is not of it. Each event is looked up by itself:
-// planned before the tables were analyzed, a join read the log once for each delivery (281 s for 20,000).
-// The limit stands outside, for with it the planner might read all deliveries in the order of their numbers.
+// A delivery is created when its event was received, or later: a delivery that was created before the window is outside of it. The lateral
+// join looks each event up by itself: planned before the tables were analyzed, a plain join read the log once for each delivery (281 s for
+// 20,000). The limit is outside of the CTE: inside, the planner might read all deliveries in the order of their numbers.
 const ENDED = `
   with ended as materialized (
     select v.number, case when v.source = 'event' then v.user_id end as user_id
@@ -44,17 +44,17 @@ async function findEnded(tx: Tx, environment: Environment, integration: number, 
   return rows
 }
 
-// 30 days back, and no further than the integration's start: the log has what came before, but that was never its own. Within a partition
-// arrival never goes back, so the window is a stretch of offsets.
+// At most 30 days back, and no further than the integration's first activation: the log has earlier events, but the integration never took
+// them. Within a partition the times of receipt never decrease, so the window is a range of offsets.
 const MISSING = `declare missing no scroll cursor for
   select e.* from generate_series(0, 63) p(partition)
   cross join lateral (select
     greatest(($2::bigint[])[p.partition + 1],
       offset_at($1, p.partition::smallint, greatest(date_trunc('second', $3::timestamptz), environment_now($1) - interval '30 days'))) as first,
-    offset_at($1, p.partition::smallint, date_trunc('second', $4::timestamptz)) as beyond) w
+    offset_at($1, p.partition::smallint, date_trunc('second', $4::timestamptz)) as until) w
   cross join lateral (
     select partition, log_offset, id, name, user_id, platform from events
-    where environment = $1 and partition = p.partition and log_offset >= w.first and log_offset < w.beyond
+    where environment = $1 and partition = p.partition and log_offset >= w.first and log_offset < w.until
       and triggers and ($5::text[] is null or name = any ($5))) e
   where (select v.number from deliveries v where v.integration = $6 and v.event_id = e.id and v.source = 'event' limit 1) is null
   order by e.partition, e.log_offset`
@@ -83,16 +83,16 @@ const REOPEN = `
   where number = any ($1::bigint[]) and status in ('delivered', 'failed')
   returning number, case when source = 'event' then user_id end as user_id`
 
-const MAKE = `
+const CREATE_MISSING = `
   insert into deliveries (environment, id, integration, source, event_id, event_name, user_id, partition, log_offset, priority, created_at)
   select $1, w.id, $2, 'event', w.event_id, w.event_name, w.user_id, w.partition, w.log_offset, 1, date_trunc('second', t)
   from unnest($3::text[], $4::text[], $5::text[], $6::text[], $7::smallint[], $8::bigint[])
     with ordinality w(id, event_id, event_name, user_id, partition, log_offset, n), environment_now($1) t order by n
   on conflict (integration, event_id) where source = 'event' do nothing returning number, user_id`
 
-async function make(tx: Tx, environment: Environment, integration: number, missing: Missing[]): Promise<Opened[]> {
+async function createMissing(tx: Tx, environment: Environment, integration: number, missing: Missing[]): Promise<Opened[]> {
   if (missing.length === 0) return []
-  const { rows } = await tx.query<Opened>(MAKE, [
+  const { rows } = await tx.query<Opened>(CREATE_MISSING, [
     environment,
     integration,
     missing.map(() => orderedId('dlv')),
@@ -105,7 +105,7 @@ async function make(tx: Tx, environment: Environment, integration: number, missi
   return rows
 }
 
-/** A delivery without an ordering key has a job of its own. */
+/** Jobs of the deliveries without an ordering key. */
 const INSERT_JOBS = `
   with jobs as (
     ${insertJobs({
@@ -121,10 +121,16 @@ const INSERT_JOBS = `
   select ${notifyWorkers(DELIVERY_DUE)} from jobs limit 1`
 
 /**
- * Sends again, and makes up for what was left out; gives how many. Throws `conflict` unless the integration is active, `invalid_data` for
- * more than `most`.
+ * Opens ended deliveries again and creates the missing ones; gives how many. Throws `conflict` unless the integration is active,
+ * `invalid_data` for more than `most`.
  */
-export async function replayDeliveries(tx: Tx, environment: Environment, id: string, replay: Replay, most = MOST): Promise<number> {
+export async function replayDeliveries(
+  tx: Tx,
+  environment: Environment,
+  id: string,
+  replay: Replay,
+  most = MAX_DELIVERIES,
+): Promise<number> {
   const { rows } = await tx.query<Integration>(
     `select number, active, slug, target_platform, from_offsets, events, event_mapping from integrations
      where environment = $1 and id = $2 and deleted_at is null for share`,
@@ -138,15 +144,15 @@ export async function replayDeliveries(tx: Tx, environment: Environment, id: str
   const missing = await findMissing(tx, environment, integration, replay, most - ended.length)
   if (ended.length + missing.length > most) throw tooMany(most)
   const users = [...new Set([...ended, ...missing].flatMap(({ user_id }) => user_id ?? []))]
-  const lanes = users.map((user): OrderingKey => ({ environment, integration: number, user }))
-  await insertOrderingKeys(tx, lanes)
-  // A lane in motion goes on by itself: what is added stands in it by its place in the log, behind the one under way. Of an idle one the
-  // first is due, once all of it stands there.
-  const idle = await idleOrderingKeys(tx, lanes)
-  const reopened = await tx.query<Opened>(REOPEN, [ended.map(one => one.number)])
-  const opened = [...reopened.rows, ...(await make(tx, environment, number, missing))]
+  const orderingKeys = users.map((user): OrderingKey => ({ environment, integration: number, user }))
+  await insertOrderingKeys(tx, orderingKeys)
+  // An ordering key with an open delivery needs no job: the added deliveries wait behind that one, in the order of the log. An idle key
+  // gets a job for its first delivery, after all of its deliveries are open.
+  const idle = await idleOrderingKeys(tx, orderingKeys)
+  const reopened = await tx.query<Opened>(REOPEN, [ended.map(delivery => delivery.number)])
+  const opened = [...reopened.rows, ...(await createMissing(tx, environment, number, missing))]
   await scheduleNext(tx, idle)
-  const alone = opened.filter(({ user_id }) => user_id === null).map(one => one.number)
-  if (alone.length > 0) await tx.query(INSERT_JOBS, [environment, number, alone])
+  const unordered = opened.filter(({ user_id }) => user_id === null).map(delivery => delivery.number)
+  if (unordered.length > 0) await tx.query(INSERT_JOBS, [environment, number, unordered])
   return opened.length
 }

@@ -3,8 +3,8 @@ import { remember } from '../ledger-history/history.ts'
 
 const KEPT_DAYS = 30
 
-// A replay may open one again while we wait for its row: it is asked once more when it is locked. One whose run has not looked at its end
-// yet (the automation is paused) stays: without it the run would take what was delivered for failed.
+// A replay may open a delivery again while this statement waits for the row: the condition is checked again under the lock. A delivery whose
+// run has not read the result yet (the automation is paused) stays: without the delivery the run would record a success as a failure.
 const DROP = `
 with old as materialized (
   select d.number from environments e cross join lateral (
@@ -15,14 +15,14 @@ with old as materialized (
 ), locked as materialized (
   select d.number from deliveries d where d.number = any (array(select number from old)) and d.ended_at is not null and d.status in ('delivered', 'failed')
   order by d.number for update skip locked
-), gone as (
+), deleted as (
   delete from deliveries d using locked l where d.number = l.number returning d.environment, d.status, d.reason, d.created_at
 ), remembered as (
-  ${remember({ kind: 'deliveries', from: 'gone', due: 'created_at', outcome: 'status', reason: 'reason' })}
+  ${remember({ kind: 'deliveries', from: 'deleted', due: 'created_at', outcome: 'status', reason: 'reason' })}
 )
-select count(*)::int as dropped from gone`
+select count(*)::int as dropped from deleted`
 
-/** Removes deliveries 30 days after their end by the clock of their environment; at most `batch` at once. The ledger still counts them. */
+/** Deletes deliveries 30 days after their end, by the clock of their environment; at most `batch` at once. The ledger still counts them. */
 export async function dropOldDeliveries(db: Db, batch: number): Promise<number> {
   const { rows } = await db.query<{ dropped: number }>(DROP, [KEPT_DAYS, batch])
   return rows[0]!.dropped

@@ -4,53 +4,53 @@ import { announceJobs, type ClaimedJob, lockFence, lockFences } from '../jobs/jo
 import { suspendJobs } from '../jobs/sql.ts'
 import { DELIVERY_DUE, expiry } from './delivery.ts'
 import type { OpenDelivery } from './load.ts'
-import { lockOrderingKeys } from './ordering-key.ts'
-import { fail } from './record-failure.ts'
-import { laneOf } from './record-success.ts'
+import { lockOrderingKeys, orderingKeysOf } from './ordering-key.ts'
+import { failDelivery } from './record-failure.ts'
 
 /**
- * Puts aside what came due while its integration is not active, until it expires; what has been released meanwhile is due at once.
+ * Suspends deliveries that fell due while their integration is not active, until they expire. A delivery whose integration was activated
+ * meanwhile is due at once.
  */
 export const parkDeliveries = (pool: Pool, claimed: readonly ClaimedJob[]): Promise<true[]> =>
   transaction(pool, async tx => {
     await tx.query({
-      name: 'hold-integrations-of-deliveries',
+      name: 'lock-integrations-of-deliveries',
       text: `select 1 from integrations where number = any ($1::int[]) order by number for share`,
       values: [[...new Set(claimed.map(({ destination }) => destination))]],
     })
-    const held = [...(await lockFences(tx, DELIVERY_DUE, claimed))]
+    const locked = [...(await lockFences(tx, DELIVERY_DUE, claimed))]
     await tx.query({
-      name: 'forget-next-attempts',
+      name: 'clear-next-attempts',
       text: 'update deliveries set next_attempt_at = null where number = any ($1::bigint[]) and next_attempt_at is not null',
-      values: [held],
+      values: [locked],
     })
     await tx.query({
-      name: 'park-deliveries',
+      name: 'suspend-deliveries',
       text: suspendJobs({
         kind: DELIVERY_DUE,
         dueAt: `case when i.active = 1 then environment_now(v.environment) else ${expiry('v.created_at')} end`,
         from: 'deliveries v join integrations i on i.number = v.integration',
         where: 'd.id = any ($1::bigint[]) and v.number = any ($1::bigint[]) and v.number = d.id',
       }),
-      values: [held],
+      values: [locked],
     })
     await announceJobs(tx, DELIVERY_DUE)
     return claimed.map(() => true)
   })
 
-/** Held for too long. False when it was released meanwhile: nothing has happened then. */
+/** Ends a delivery that was held for too long as failed. False: the delivery was released meanwhile, and nothing was changed. */
 export const expire = (pool: Pool, claimed: ClaimedJob, delivery: OpenDelivery): Promise<boolean> =>
   transaction(pool, async tx => {
     await tx.query('select 1 from integrations where number = $1 for share', [delivery.integration])
-    // Asked again under the lock: released and held anew since it was found, its time begins anew.
-    const held = await tx.query(
+    // Checked again under the lock: a delivery that was released and held again has its 30 days again.
+    const expired = await tx.query(
       `select 1 from deliveries v join integrations i on i.number = v.integration
        where v.number = $1 and i.active <> 1 and environment_now(v.environment) >= ${expiry('v.created_at')}`,
       [delivery.number],
     )
-    if (held.rowCount === 0) return false
-    await lockOrderingKeys(tx, laneOf(delivery))
+    if (expired.rowCount === 0) return false
+    await lockOrderingKeys(tx, orderingKeysOf([delivery]))
     await lockFence(tx, claimed)
-    await fail(tx, delivery, 'expired', delivery.attempts, 0)
+    await failDelivery(tx, delivery, 'expired', delivery.attempts, 0)
     return true
   })

@@ -1,11 +1,11 @@
 import type { Tx } from '../../store/connect.ts'
 import { wakeRuns } from '../jobs/wake-runs.ts'
 
-type Ended = { environment: number; run_id: string | null }
+type EndedDelivery = { environment: number; run_id: string | null }
 
-/** The deliveries of these runs' steps have ended: the runs go on. */
-export async function wakeWaiting(tx: Tx, ended: readonly Ended[]): Promise<void> {
-  const waiting = ended.filter((one): one is { environment: number; run_id: string } => one.run_id !== null)
+/** Wakes the automation runs that wait for these deliveries. */
+export async function wakeWaitingRuns(tx: Tx, ended: readonly EndedDelivery[]): Promise<void> {
+  const waiting = ended.filter((delivery): delivery is { environment: number; run_id: string } => delivery.run_id !== null)
   if (waiting.length === 0) return
   const { rows } = await tx.query<{ environment: number; number: number }>({
     name: 'runs-of-deliveries',

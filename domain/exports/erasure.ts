@@ -9,10 +9,10 @@ import { shareErasure } from './erasure-lock.ts'
 
 export const ERASE_WORKFLOW = { workflow: 'erase-export', version: 1 } as const
 
-/** How an erased user is named where the id itself must not stand. */
+/** The name of an erased user where the id itself must not be stored. */
 const erasedName = (user: string): string => createHash('sha256').update(user).digest('hex')
 
-/** A run's subject: whose rows go from which export. */
+/** A run's subject: the export, and the user whose rows the run deletes from its files. */
 const erasureSubject = (exportId: string, sha256: string) => `${exportId}:${sha256}`
 export const exportToErase = (subject: string): { exportId: string; sha256: string } => {
   const [exportId = '', sha256 = ''] = subject.split(':')
@@ -20,24 +20,25 @@ export const exportToErase = (subject: string): { exportId: string; sha256: stri
 }
 
 /**
- * Takes a user out of what is kept of exports, and promises to rewrite the files that may have rows of the user. Part of the
- * transaction that erases the user, before it removes the user's events and the user: those tell which files these are.
+ * Deletes a user from the records of exports, and schedules runs that rewrite the files that may have rows of the user. Part of the
+ * transaction that erases the user, before it deletes the user's events and the user: these tell which files are affected.
  */
 export async function eraseFromExports(tx: Tx, environment: Environment, user: string): Promise<void> {
   await shareErasure(tx, environment)
-  // Also before the id below it, which `eraseEdges` may lock: two neighbours erased at once wait for each other, never in a circle.
+  // The user is locked before the user with the next lower id, which `eraseEdges` may lock: two erasures of neighbours wait for each other,
+  // but cannot deadlock.
   await tx.query('select 1 from users where environment = $1 and id = $2 for update', [environment, user])
-  await lockRuns(tx, environment)
+  await lockExportRuns(tx, environment)
   await tx.query('delete from export_members where environment = $1 and user_id = $2', [environment, user])
   await eraseEdges(tx, environment, user)
   await scheduleRewriting(tx, environment, user)
 }
 
 /**
- * Unfinished exports whose run may be writing an id down at this moment: a list of members, the edge of a part. Their records wait for
- * our commit, and read only what is left then; what they have recorded before is seen here.
+ * Locks the runs of unfinished exports that may store a user's id at this moment: in a list of members, or as the edge of a part. Their next
+ * record waits for the commit of this transaction and reads what is left then; this transaction sees what they have recorded before.
  */
-async function lockRuns(tx: Tx, environment: Environment): Promise<void> {
+async function lockExportRuns(tx: Tx, environment: Environment): Promise<void> {
   const { workflow } = EXPORT_WORKFLOW
   const runs = `
     select r.id from exports x join runs r on r.environment = x.environment and r.subject = x.id and r.workflow = '${workflow}'
@@ -46,9 +47,9 @@ async function lockRuns(tx: Tx, environment: Environment): Promise<void> {
 }
 
 /**
- * The last row of a part may be the user's. In its place comes the nearest row before it of the same moment, or none of that moment:
- * the parts have the same other rows. A worker that has the former edge in its memory must not go on: the fence takes the run from it,
- * and its lease runs out.
+ * Replaces the user as the edge of a part, which is the part's last row: by the nearest row before it with the same time, or by no row of
+ * that time. The other rows of the parts stay the same. A worker that has the former edge in its memory must stop: the higher fence revokes
+ * its claim, and its lease runs out.
  */
 async function eraseEdges(tx: Tx, environment: Environment, user: string): Promise<void> {
   const { rows } = await tx.query<{ run: number; n: number }>(
@@ -60,7 +61,7 @@ async function eraseEdges(tx: Tx, environment: Environment, user: string): Promi
     [environment, user, EXPORT_WORKFLOW.workflow],
   )
   if (rows.length === 0) return
-  // Held, or its own erasure, at the same time as this one, would not find it here.
+  // Locked: otherwise the erasure of that user, at the same time as this one, would not find its id as the new edge.
   const before = await tx.query<{ id: string }>(
     `select p.id from users p where p.environment = $1 and p.id < $2
        and p.created_at = (select created_at from users where environment = $1 and id = $2)
@@ -76,17 +77,17 @@ async function eraseEdges(tx: Tx, environment: Environment, user: string): Promi
   await revokeClaims(tx, EXPORT_WORKFLOW.workflow, runs)
 }
 
-// Of a user's offsets, in order, those below an edge are counted by bisection: a user with a million events costs no more than another.
-// A file that has just expired, or the parts of an export that failed, may still lie there.
+// Bisection of the user's sorted offsets counts those below an edge: a user with a million events costs no more than another. The files of an
+// export that has expired within the last day, and the parts of a failed export, may still exist.
 const AFFECTED = `
-  with theirs as materialized (
+  with user_offsets as materialized (
     select partition, array_agg(log_offset order by log_offset) as offsets from events where environment = $1 and user_id = $2 group by partition
   )
   select x.id from exports x join users u on u.environment = x.environment and u.id = $2
   where x.environment = $1
     and (x.status in ('new', 'processing', 'failed') or x.expires_at > (select environment_now($1)) - interval '1 day')
     and case when x.type = 'customers' then u.created_at >= x.window_from and u.created_at < x.window_to
-      else exists (select 1 from theirs t where width_bucket(x.to_offsets[t.partition + 1] - 1, t.offsets)
+      else exists (select 1 from user_offsets t where width_bucket(x.to_offsets[t.partition + 1] - 1, t.offsets)
         > width_bucket(x.from_offsets[t.partition + 1] - 1, t.offsets)) end
   order by x.id for no key update of x`
 

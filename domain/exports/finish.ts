@@ -6,18 +6,18 @@ import { EXPORT_WORKFLOW } from './create.ts'
 import type { ExportFailure, Part } from './export.ts'
 import { forgetMembers } from './members.ts'
 
-export const FILE_DAYS = 7
-export const RECORD_DAYS = 90
+const FILE_DAYS = 7
+const RECORD_DAYS = 90
 const DAY_SECONDS = 86_400
 export const RETENTION_WORKFLOW = { workflow: 'export-retention', version: 1 } as const
 
-export type Finished = { parts: Part[]; bytes: number; sha256: string }
+type FinishedFile = { parts: Part[]; bytes: number; sha256: string }
 
 const scheduleRetention = (tx: Tx, environment: Environment, id: string) =>
   createRun(tx, environment, { ...RETENTION_WORKFLOW, subject: id, afterSeconds: FILE_DAYS * DAY_SECONDS })
 
-/** The file becomes visible, and its removal is promised, at once. */
-export async function publishExport(tx: Tx, environment: Environment, id: string, { parts, bytes, sha256 }: Finished): Promise<void> {
+/** Makes the file visible and schedules its deletion, in one transaction. */
+export async function publishExport(tx: Tx, environment: Environment, id: string, { parts, bytes, sha256 }: FinishedFile): Promise<void> {
   await tx.query(
     `update exports set status = 'done', parts = $3, bytes = $4, sha256 = $5, rows_written = $6,
        expires_at = environment_now($1) + make_interval(days => $7) where environment = $1 and id = $2`,
@@ -37,24 +37,27 @@ export async function failExport(tx: Tx, environment: Environment, id: string, e
   await scheduleRetention(tx, environment, id)
 }
 
-/** Seconds that the record outlives its file. */
+/** Seconds between the deletion of a file and the deletion of its record. */
 export const RECORD_AFTER_FILE_SECONDS = (RECORD_DAYS - FILE_DAYS) * DAY_SECONDS
 
-// Of a report's slot the report's run is what counts.
-const FORGET = `
-with gone as (
+// The ledger counts a report's slot by its run, and not by the export of its file.
+const DELETE_RECORD = `
+with deleted as (
   delete from exports where environment = $1 and id = $2 returning environment, status, error ->> 'code' as reason, created_at, report_run
-), promised as (
-  select * from gone where report_run is null
+), counted as (
+  select * from deleted where report_run is null
 )
-${remember({ kind: 'exports', from: 'promised', due: 'created_at', outcome: 'status', reason: 'reason' })}`
+${remember({ kind: 'exports', from: 'counted', due: 'created_at', outcome: 'status', reason: 'reason' })}`
 
-/** The record goes (the ledger still counts it), and with it what the run noted of its parts: an erasure looks for the edges of parts by their export. */
+/**
+ * Deletes the record of an export, which the ledger still counts, and its run with the steps: an erasure finds the edges of parts by their
+ * export.
+ */
 export async function forgetExport(tx: Tx, environment: Environment, id: string): Promise<void> {
   await tx.query('delete from runs where environment = $1 and subject = $2 and workflow = $3 and finished_at is not null', [
     environment,
     id,
     EXPORT_WORKFLOW.workflow,
   ])
-  await tx.query(FORGET, [environment, id])
+  await tx.query(DELETE_RECORD, [environment, id])
 }

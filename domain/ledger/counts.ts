@@ -1,5 +1,6 @@
 import type { Db } from '../../store/connect.ts'
-import { automationsWithRuns } from '../automation-runs/run.ts'
+import { automationsWithRuns, UNFINISHED } from '../automation-runs/run.ts'
+import { OPEN_DELIVERY } from '../deliveries/delivery.ts'
 import type { Environment } from '../environment.ts'
 import { OVERDUE_SECONDS } from '../jobs/drift.ts'
 import { isWaiting } from '../jobs/sql.ts'
@@ -7,37 +8,35 @@ import { PRIORITIES } from '../jobs/sweep.ts'
 import type { LedgerKind } from '../ledger-history/kinds.ts'
 import type { Schedule } from '../reports/slots.ts'
 
-/** Promises that have come to the same. `outcome` null: not ended yet. */
-export type Group = { kind: LedgerKind; outcome: string | null; reason: string; count: number }
-/** Of one kind; `at` and `id` of the one that has waited longest. */
-export type Late = { kind: LedgerKind; count: number; at: string; id: string | null }
-/** The schedule of an active report, and the first of its slots that nobody has taken. */
-export type Untaken = Schedule & { next_slot: string }
-export type Counted = { groups: Group[]; late: Late[]; untaken: Untaken[] }
-export type Window = { from: string; to: string; now: string; kinds: readonly LedgerKind[] }
+/** The jobs of a kind with the same outcome and reason. `outcome` null: they have not ended. */
+export type LedgerGroup = { kind: LedgerKind; outcome: string | null; reason: string; count: number }
+/** The overdue jobs of a kind; `at` and `id` are those of the oldest. */
+export type OverdueJobs = { kind: LedgerKind; count: number; at: string; id: string | null }
+/** The schedule of an active report, and the first of its slots that no worker has taken. */
+export type UntakenSlots = Schedule & { next_slot: string }
+export type LedgerCounts = { groups: LedgerGroup[]; overdue: OverdueJobs[]; untaken: UntakenSlots[] }
+/** [from, to) and the environment's time, with microseconds. */
+export type LedgerWindow = { from: string; to: string; now: string }
 
-const made = (kind: LedgerKind, from: string, open: string) => `
-  select '${kind}' as kind, case when status not in (${open}) then status end as outcome, coalesce(reason, '') as reason, count(*) as count
+const countSql = (kind: LedgerKind, from: string, open: string) => `
+  select '${kind}' as kind, case when status not in ${open} then status end as outcome, coalesce(reason, '') as reason, count(*) as count
   from ${from} where '${kind}' = any ($4::text[]) and environment = $1 and created_at >= $2 and created_at < $3 group by status, reason`
 const RUNS = `(${automationsWithRuns('$1')}) a join automation_runs r using (automation_id)`
 
-// What is due of runs and deliveries is asked of their promises: of what waits for something else nothing is due, and what is paused or
-// held is promised for later. While a worker has one in hand it is being done.
-const late = (kind: LedgerKind, due: string, table: string, at: string, open: string) => `
+// Whether runs and deliveries are overdue depends on their jobs: a run or delivery that waits has no due job, a paused run or a held delivery
+// has a job that is due later, and a job with a live lease is being executed.
+const overdueSql = (kind: LedgerKind, due: string, table: string, at: string, open: string) => `
   select '${kind}' as kind, ${at} as at, t.id from due d join ${table} t on t.number = d.id
   where '${kind}' = any ($4::text[]) and d.kind = '${due}' and d.priority in ${PRIORITIES} and d.environment = $1
     and d.due_at < $5::timestamptz - make_interval(secs => $6)
     and ${isWaiting('d')}
-    and t.environment = $1 and t.status in (${open}) and t.created_at >= $2 and t.created_at < $3`
-
-const OPEN_RUN = `'pending', 'running', 'waiting'`
-const OPEN_DELIVERY = `'pending', 'retrying'`
+    and t.environment = $1 and t.status in ${open} and t.created_at >= $2 and t.created_at < $3`
 
 const LEDGER = `
 with counted as (
-    ${made('automation_runs', RUNS, OPEN_RUN)}
+    ${countSql('automation_runs', RUNS, UNFINISHED)}
     union all
-    ${made('deliveries', 'deliveries', OPEN_DELIVERY)}
+    ${countSql('deliveries', 'deliveries', OPEN_DELIVERY)}
     union all
     select 'exports', case when status in ('done', 'failed') then status end, coalesce(error ->> 'code', ''), count(*) as count from exports
     where 'exports' = any ($4::text[]) and environment = $1 and created_at >= $2 and created_at < $3 and report_run is null group by 2, 3
@@ -48,11 +47,11 @@ with counted as (
     select kind, outcome, reason, sum(count)::bigint from ledger_history
     where environment = $1 and kind = any ($4::text[]) and due_at >= $2 and due_at < $3 group by kind, outcome, reason
   ),
-  late as (
-    ${late('automation_runs', 'automation-run', 'automation_runs', 'coalesce(t.due_at, d.due_at)', OPEN_RUN)}
+  overdue as (
+    ${overdueSql('automation_runs', 'automation-run', 'automation_runs', 'coalesce(t.due_at, d.due_at)', UNFINISHED)}
       and not exists (select 1 from automations a where a.environment = $1 and a.id = t.automation_id and a.status = 'paused')
     union all
-    ${late('deliveries', 'delivery', 'deliveries', 'coalesce(t.next_attempt_at, d.due_at)', OPEN_DELIVERY)}
+    ${overdueSql('deliveries', 'delivery', 'deliveries', 'coalesce(t.next_attempt_at, d.due_at)', OPEN_DELIVERY)}
       and exists (select 1 from integrations i where i.number = t.integration and i.active = 1)
     union all
     select 'exports', created_at, id from exports
@@ -66,18 +65,20 @@ with counted as (
   select
     (select coalesce(jsonb_agg(to_jsonb(c)), '[]') from counted c) as groups,
     (select coalesce(jsonb_agg(to_jsonb(l)), '[]') from (
-      select kind, count(*) as count, min(at)::text as at, (array_agg(id order by at, id))[1] as id from late group by kind) l) as late,
+      select kind, count(*) as count, min(at)::text as at, (array_agg(id order by at, id))[1] as id from overdue group by kind) l) as overdue,
     (select coalesce(jsonb_agg(jsonb_build_object('next_slot', next_slot::text, 'send_at', send_at, 'timezone', timezone, 'cadence', cadence,
         'weekday', weekday, 'day_of_month', day_of_month, 'on_dst_gap', on_dst_gap, 'on_dst_overlap', on_dst_overlap)), '[]')
       from scheduled_reports
       where 'report_slots' = any ($4::text[]) and environment = $1 and status = 'active' and deleted_at is null
         and next_slot < $3 and next_slot <= $5) as untaken`
 
-/**
- * What was promised for a window, as the rows stand in one snapshot: a promise that ends meanwhile, or whose row goes, counts once.
- * Times with microseconds; `now` is the environment's.
- */
-export async function countJobs(db: Db, environment: Environment, { from, to, now, kinds }: Window): Promise<Counted> {
-  const { rows } = await db.query<Counted>(LEDGER, [environment, from, to, kinds, now, OVERDUE_SECONDS])
+/** Counts the jobs of a window in one snapshot: a job that ends meanwhile, or whose row is deleted meanwhile, counts once. */
+export async function countJobs(
+  db: Db,
+  environment: Environment,
+  kinds: readonly LedgerKind[],
+  { from, to, now }: LedgerWindow,
+): Promise<LedgerCounts> {
+  const { rows } = await db.query<LedgerCounts>(LEDGER, [environment, from, to, kinds, now, OVERDUE_SECONDS])
   return rows[0]!
 }

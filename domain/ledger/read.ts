@@ -3,14 +3,31 @@ import type { Environment } from '../environment.ts'
 import { OVERDUE_SECONDS } from '../jobs/drift.ts'
 import { type LedgerKind, meaningOf } from '../ledger-history/kinds.ts'
 import { slotsAfter } from '../reports/slots.ts'
-import { type Counted, countJobs, type Group, type Late, type Untaken } from './counts.ts'
+import { countJobs, type LedgerCounts, type LedgerGroup, type LedgerWindow, type OverdueJobs, type UntakenSlots } from './counts.ts'
+
+/** The jobs of one kind: promised = kept + declined + broken + outstanding. */
+export type LedgerEntry = {
+  kind: LedgerKind
+  promised: number
+  kept: number
+  declined: number
+  broken: number
+  outstanding: number
+  /** By final status or outcome. */
+  outcomes: Record<string, number>
+  /** Of the declined and broken jobs. */
+  reasons: Record<string, number>
+  overdue: number
+  oldest_overdue_at: string | null
+  oldest_overdue_id: string | null
+}
 
 // Fractions are cut off, and never rounded into the next second.
-const whole = (time: string | undefined) => time?.replace(/\.\d+/, '') ?? null
+const wholeSeconds = (time: string | undefined) => time?.replace(/\.\d+/, '') ?? null
 
 /**
- * The last 24 hours, as far as nothing else is asked for. They end at this very moment and not at its whole second: what was promised
- * just now is in them.
+ * The requested window; without bounds the last 24 hours. They end now and not at the last whole second, so that they include the jobs of
+ * this moment.
  */
 export async function ledgerWindow(
   db: Db,
@@ -21,13 +38,39 @@ export async function ledgerWindow(
     `select coalesce($2::timestamptz, date_trunc('second', n.now) - interval '24 hours')::text as from,
        coalesce($3::timestamptz, n.now)::text as to, n.now::text as now
      from environment_now($1) n(now)`,
-    [environment, whole(from), whole(to)],
+    [environment, wholeSeconds(from), wholeSeconds(to)],
   )
   return rows[0]!
 }
 
-/** The instants (ms) of a report's slots in [from, end) that nobody has taken. */
-export function untakenSlots(report: Untaken, from: number, end: number): number[] {
+/** The ledger of a window, one entry for each kind in the given order. */
+export async function readLedger(
+  db: Db,
+  environment: Environment,
+  kinds: readonly LedgerKind[],
+  window: LedgerWindow,
+): Promise<LedgerEntry[]> {
+  const { groups, overdue } = withUntaken(await countJobs(db, environment, kinds, window), window)
+  const of = <T extends { kind: LedgerKind }>(all: T[], kind: LedgerKind) => all.filter(each => each.kind === kind)
+  return kinds.map(kind => entryOf(kind, of(groups, kind), of(overdue, kind)))
+}
+
+/** Slots that have passed and that no worker has taken are as outstanding as slots whose run has not ended. */
+function withUntaken({ groups, overdue, untaken }: LedgerCounts, { from, to, now }: LedgerWindow): LedgerCounts {
+  const kind = 'report_slots'
+  const end = Math.min(Date.parse(to), Date.parse(now) + 1)
+  const slots = untaken.flatMap(report => slotsBetween(report, Date.parse(from), end)).sort((a, b) => a - b)
+  const late = slots.filter(slot => slot < Date.parse(now) - OVERDUE_SECONDS * 1000)
+  const at = (slot: number) => new Date(slot).toISOString().replace('T', ' ')
+  return {
+    groups: slots.length === 0 ? groups : [...groups, { kind, outcome: null, reason: '', count: slots.length }],
+    overdue: late.length === 0 ? overdue : [...overdue, { kind, count: late.length, at: at(late[0]!), id: null }],
+    untaken,
+  }
+}
+
+/** The instants (ms) of a report's untaken slots in [from, end). */
+function slotsBetween(report: UntakenSlots, from: number, end: number): number[] {
   const slots: number[] = []
   for (const { at } of slotsAfter(report, Date.parse(report.next_slot) - 1)) {
     if (at >= end) return slots
@@ -36,30 +79,11 @@ export function untakenSlots(report: Untaken, from: number, end: number): number
   return slots
 }
 
-/** What was promised of one kind, and what became of it: promised = kept + declined + broken + outstanding. */
-export type LedgerEntry = {
-  kind: LedgerKind
-  promised: number
-  kept: number
-  declined: number
-  broken: number
-  outstanding: number
-  /** By final status or outcome. */
-  outcomes: Record<string, number>
-  /** Of what was declined or broken. */
-  reasons: Record<string, number>
-  overdue: number
-  oldest_overdue_at: string | null
-  oldest_overdue_id: string | null
-}
-/** `to` and `now` with microseconds. */
-export type LedgerWindow = { from: string; to: string; now: string }
-
 const add = (counts: Record<string, number>, key: string, count: number) => {
   counts[key] = (counts[key] ?? 0) + count
 }
 
-function entryOf(kind: LedgerKind, groups: Group[], late: Late[]): LedgerEntry {
+function entryOf(kind: LedgerKind, groups: LedgerGroup[], overdue: OverdueJobs[]): LedgerEntry {
   const entry: LedgerEntry = {
     kind,
     promised: 0,
@@ -84,41 +108,14 @@ function entryOf(kind: LedgerKind, groups: Group[], late: Late[]): LedgerEntry {
     add(entry.outcomes, outcome, count)
     if (meaning !== 'kept' && reason !== '') add(entry.reasons, reason, count)
   }
-  let oldest: Late | undefined
-  for (const one of late) {
-    entry.overdue += one.count
-    if (oldest === undefined || one.at < oldest.at) oldest = one
+  let oldest: OverdueJobs | undefined
+  for (const jobs of overdue) {
+    entry.overdue += jobs.count
+    if (oldest === undefined || jobs.at < oldest.at) oldest = jobs
   }
   if (oldest) {
     entry.oldest_overdue_at = wireTime(oldest.at)
     entry.oldest_overdue_id = oldest.id
   }
   return entry
-}
-
-/** Slots that have passed and were not taken yet are as outstanding as those whose run is under way. */
-function withUntaken({ groups, late, untaken }: Counted, { from, to, now }: LedgerWindow): Counted {
-  const end = Math.min(Date.parse(to), Date.parse(now) + 1)
-  const slots = untaken.flatMap(report => untakenSlots(report, Date.parse(from), end)).sort((a, b) => a - b)
-  const overdue = slots.filter(slot => slot < Date.parse(now) - OVERDUE_SECONDS * 1000)
-  const kind = 'report_slots'
-  const open = slots.length > 0 ? [{ kind, outcome: null, reason: '', count: slots.length } as const] : []
-  const at = overdue.length > 0 ? new Date(overdue[0]!).toISOString().replace('T', ' ') : ''
-  return {
-    groups: [...groups, ...open],
-    late: at === '' ? late : [...late, { kind, count: overdue.length, at, id: null }],
-    untaken,
-  }
-}
-
-/** The ledger of a window, kind by kind in the order asked for. */
-export async function readLedger(
-  db: Db,
-  environment: Environment,
-  kinds: readonly LedgerKind[],
-  window: LedgerWindow,
-): Promise<LedgerEntry[]> {
-  const { groups, late } = withUntaken(await countJobs(db, environment, { ...window, kinds }), window)
-  const of = <T extends { kind: LedgerKind }>(all: T[], kind: LedgerKind) => all.filter(each => each.kind === kind)
-  return kinds.map(kind => entryOf(kind, of(groups, kind), of(late, kind)))
 }

@@ -6,7 +6,7 @@ import { deleteJob, lockIfDue } from '../jobs/job.ts'
 import { SUBSCRIPTION_DUE } from '../subscriptions/store.ts'
 import { refold } from './refold.ts'
 
-// The user before the promise, as every change of facts locks them.
+// The user is locked before the job, as in every change of facts.
 async function pass(tx: Tx, id: number): Promise<boolean> {
   const { rows } = await tx.query<{ environment: Environment; user_id: string }>(
     'select u.environment, u.id as user_id from subscriptions s join users u on u.environment = s.environment and u.id = s.user_id where s.id = $1 for no key update of u',
@@ -23,7 +23,7 @@ async function pass(tx: Tx, id: number): Promise<boolean> {
 }
 
 /**
- * Does what time has brought to one subscription: its events, its user's status, and the promise of what comes next, in one
- * transaction; nothing is held in between, so a process that dies has done all of it or none. False: it was done already.
+ * Records what time has changed of one subscription: its events, its user's status, and the job of the next change, in one transaction.
+ * There is no lease, so a process that dies has recorded all of it or nothing. False: another process has recorded it already.
  */
 export const passTime = (pool: Pool, id: number): Promise<boolean> => transaction(pool, tx => pass(tx, id), isLogConflict)

@@ -7,14 +7,12 @@ import { LEDGER_KINDS, type LedgerKind } from '../ledger-history/kinds.ts'
 import { conflict, invalidField, Refusal } from '../refusal.ts'
 import { TIMERS } from './timers.ts'
 
-/** Real time: what is not drained by then goes on with the next advance. */
-const LIMIT_MS = 60_000
-/** Between two looks at what workers have in hand. */
-const LOOK_MS = 20
-
 export type Target = { by: string } | { to: string }
 
-/** The instant that is asked for, with microseconds. Throws `invalid_data` unless it lies ahead, by a second to a year. */
+/**
+ * The requested instant, with microseconds. Throws `invalid_data` unless it is after now, for `by` by at least a second, and at most a year
+ * ahead.
+ */
 export async function targetOf(tx: Tx, environment: Environment, target: Target): Promise<string> {
   const field = 'by' in target ? 'by' : 'to'
   const { rows } = await tx.query<{ target: string; early: boolean; late: boolean }>(
@@ -30,20 +28,30 @@ export async function targetOf(tx: Tx, environment: Environment, target: Target)
   return row.target
 }
 
-/** One advance at a time: held by the transaction until it ends. */
+/** Allows one advance at a time: the transaction has the lock until it ends. Throws `conflict`. */
 export async function lockClock(tx: Tx, environment: Environment): Promise<void> {
   const { rows } = await tx.query<{ locked: boolean }>('select pg_try_advisory_xact_lock($1, $2) as locked', [LOCK.advance, environment])
   if (!rows[0]!.locked) throw conflict('the clock is being advanced')
 }
 
-export type AdvanceOptions = { pool: Pool /** Keeps whatever holds the lock alive. */; beat: () => Promise<unknown>; limitMs?: number }
+type AdvanceOptions = {
+  pool: Pool
+  /** Keeps the transaction that has the lock alive. */
+  beat: () => Promise<unknown>
+  limitMs?: number
+}
 
-const OWN = TIMERS.map(({ kind }) => kind)
+/** Real time for one advance. The next advance continues with what is left. */
+const LIMIT_MS = 60_000
+/** Pause between two checks of the jobs that workers execute. */
+const POLL_MS = 20
+const TIMER_KINDS = TIMERS.map(({ kind }) => kind)
 
 /**
- * Does everything that is due, then takes the clock to each later due time up to `target` in turn and does what is due there. What
- * one transaction keeps is done here, one promise at a time; what workers do, the reading of the log included, is waited for. Throws `upstream_timeout` when that takes
- * longer than a minute: the clock then stands at the last time reached, and whoever asks again goes on from there.
+ * Executes every due job, then moves the clock to each later due time up to `target` in turn and executes the jobs that are due there.
+ * Timers are fired here, one job at a time. For the jobs of workers, and for the consumers of the log, this function waits. Throws
+ * `upstream_timeout` when that takes longer than a minute: the clock then stays at the last instant reached, and a repeated request
+ * continues from there.
  */
 export async function advanceClock(
   environment: Environment,
@@ -53,11 +61,12 @@ export async function advanceClock(
   const until = performance.now() + limitMs
   const drain = async () => {
     for (;;) {
-      const { own, others } = await pendingNow(pool, environment, OWN)
-      if (own.length === 0 && !others) return
-      if (performance.now() > until) throw new Refusal('upstream_timeout', 'what fell due is not done yet: repeat with `to` to go on')
-      for (const { kind, id } of own) await TIMERS.find(timer => timer.kind === kind)!.fire(pool, id)
-      if (own.length === 0) await delay(LOOK_MS)
+      const { timers, hasOthers } = await pendingNow(pool, environment, TIMER_KINDS)
+      if (timers.length === 0 && !hasOthers) return
+      if (performance.now() > until)
+        throw new Refusal('upstream_timeout', 'some due jobs have not ended yet: repeat the request with `to` to continue')
+      for (const { kind, id } of timers) await TIMERS.find(timer => timer.kind === kind)!.fire(pool, id)
+      if (timers.length === 0) await delay(POLL_MS)
       await beat()
     }
   }
@@ -70,26 +79,26 @@ export async function advanceClock(
   await drain()
 }
 
-export type FinalCounts = Record<LedgerKind, number>
+type FinalCounts = Record<LedgerKind, number>
 
-/** How many things of each kind of the ledger have reached a final state so far, those that are no longer kept included. */
+/** How many rows of each kind of the ledger have reached a final state so far, those that retention has deleted included. */
 export async function finalCounts(db: Db, environment: Environment): Promise<FinalCounts> {
   const { rows } = await db.query<FinalCounts>(
-    `with gone as (select kind, sum(count) as count from ledger_history where environment = $1 group by kind)
+    `with deleted as (select kind, sum(count) as count from ledger_history where environment = $1 group by kind)
      select
        (select count(*) from report_runs where environment = $1 and finished_at is not null and kind = 'scheduled')
-         + coalesce((select count from gone where kind = 'report_slots'), 0)::bigint as report_slots,
+         + coalesce((select count from deleted where kind = 'report_slots'), 0)::bigint as report_slots,
        (select count(*) from automation_runs where environment = $1 and finished_at is not null)
-         + coalesce((select count from gone where kind = 'automation_runs'), 0)::bigint as automation_runs,
+         + coalesce((select count from deleted where kind = 'automation_runs'), 0)::bigint as automation_runs,
        (select count(*) from deliveries where environment = $1 and ended_at is not null)
-         + coalesce((select count from gone where kind = 'deliveries'), 0)::bigint as deliveries,
+         + coalesce((select count from deleted where kind = 'deliveries'), 0)::bigint as deliveries,
        (select count(*) from exports where environment = $1 and status in ('done', 'failed') and report_run is null)
-         + coalesce((select count from gone where kind = 'exports'), 0)::bigint as exports`,
+         + coalesce((select count from deleted where kind = 'exports'), 0)::bigint as exports`,
     [environment],
   )
   return rows[0]!
 }
 
-/** What has reached it in between. A replay that opens a finished delivery again undoes nothing that was drained. */
+/** How many have reached a final state in between; never negative, because a replay may open a finished delivery again. */
 export const drainedSince = (before: FinalCounts, after: FinalCounts): FinalCounts =>
   Object.fromEntries(LEDGER_KINDS.map(kind => [kind, Math.max(0, after[kind] - before[kind])])) as FinalCounts

@@ -4,7 +4,7 @@ import { DELIVERY_DUE } from '../deliveries/delivery.ts'
 import { AUTOMATION_RUN_DUE } from '../jobs/wake-runs.ts'
 import type { Consumer } from '../log/consume.ts'
 
-/** Who reads the log for good. */
+/** The consumers of the log. */
 export const CONSUMERS: Consumer[] = [
   { name: 'automations', jobKind: AUTOMATION_RUN_DUE, handle: consumeForAutomations },
   { name: 'integrations', jobKind: DELIVERY_DUE, handle: consumeForIntegrations },

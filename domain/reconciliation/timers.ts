@@ -1,29 +1,29 @@
 import type { Pool } from '../../store/connect.ts'
 import { CANCEL_DUE, cancelMore } from '../automation-runs/cancel.ts'
-import { DELETION_DUE, failPendingMore } from '../deliveries/fail-pending.ts'
+import { continueFailPending, DELETION_DUE } from '../deliveries/fail-pending.ts'
 import { PROBE_DUE, probeOldest } from '../deliveries/probe.ts'
-import { RELEASE_DUE, releaseMore } from '../deliveries/release.ts'
+import { continueRelease, RELEASE_DUE } from '../deliveries/release.ts'
 import { passTime } from '../purchases/pass-time.ts'
 import { REPORT_SLOT } from '../reports/report.ts'
 import { takeSlot, takeSlots } from '../reports/take-slots.ts'
 import { SUBSCRIPTION_DUE } from '../subscriptions/store.ts'
 
 /**
- * A kind of promise that one transaction keeps. `fire` does what is due, once, and passes over what is not (or no longer) due;
- * `fireTogether` does many of them in fewer transactions, and gives back those that it has not done.
+ * A kind of job that one transaction executes. `fire` executes a due job once and skips a job that is not (or no longer) due.
+ * `fireTogether` executes many jobs in fewer transactions and returns the ids that it has not executed.
  */
-export type DomainTimer = {
+type DomainTimer = {
   kind: string
   fire(pool: Pool, id: number): Promise<unknown>
   fireTogether?(pool: Pool, ids: number[]): Promise<number[]>
 }
 
-/** All of them, in the order in which those of one instant are kept: what workers fire, the test clock fires by itself. */
+/** All kinds, in the order in which the test clock fires the jobs of one instant. Without a test clock the workers fire them. */
 export const TIMERS: DomainTimer[] = [
   { kind: CANCEL_DUE, fire: cancelMore },
   { kind: REPORT_SLOT, fire: takeSlot, fireTogether: takeSlots },
   { kind: PROBE_DUE, fire: probeOldest },
-  { kind: RELEASE_DUE, fire: releaseMore },
-  { kind: DELETION_DUE, fire: failPendingMore },
+  { kind: RELEASE_DUE, fire: continueRelease },
+  { kind: DELETION_DUE, fire: continueFailPending },
   { kind: SUBSCRIPTION_DUE, fire: passTime },
 ]

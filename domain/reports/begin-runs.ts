@@ -4,12 +4,12 @@ import type { Environment } from '../environment.ts'
 import { isRawDataOn, recordExport, recordExports } from '../exports/create.ts'
 import { createRun, createRuns } from '../jobs/workflow-run.ts'
 import type { ReportRow } from './report.ts'
-import { DELIVERY_WORKFLOW, deliverySubject, FILE_WORKFLOW, lockRun, pending } from './run.ts'
-import { finish, settleAll } from './settle.ts'
+import { DELIVERY_WORKFLOW, deliverySubject, FILE_WORKFLOW, lockReportRun, pending } from './run.ts'
+import { settleAll, writeDestinations } from './settle.ts'
 import { isoOf, moveSlots } from './slot-job.ts'
 import { type Slot, windowOf } from './slots.ts'
 
-/** Starts a run: its window is cut, the export of its file recorded, and the file's making promised. */
+/** Starts a run: fixes its window in the log, records the export of its file and schedules the workflow that writes the file. */
 export async function beginReport(tx: Tx, environment: Environment, id: string): Promise<void> {
   const { rows } = await tx.query<{ format: 'csv' | 'json' | 'ndjson' | 'parquet'; window_from: string; window_to: string }>(
     `update report_runs r set status = 'running', started_at = t.now,
@@ -38,9 +38,9 @@ export async function beginReport(tx: Tx, environment: Environment, id: string):
   await createRun(tx, environment, { ...FILE_WORKFLOW, subject: id })
 }
 
-/** The file is there: every destination gets a promise of its own, so that none waits for the attempts of another. */
+/** Schedules the deliveries of a run whose file is written: one job per destination, so that none waits for the attempts of another. */
 export async function scheduleDeliveries(tx: Tx, environment: Environment, id: string): Promise<void> {
-  const run = await lockRun(tx, environment, id)
+  const run = await lockReportRun(tx, environment, id)
   if (!run || run.status === 'finished') return
   const { rows } = await tx.query<{ rows: number }>(
     `update report_runs r set rows = x.rows_written from exports x
@@ -49,48 +49,49 @@ export async function scheduleDeliveries(tx: Tx, environment: Environment, id: s
   )
   for (const { id: destination } of run.destinations.filter(({ status }) => status === 'pending'))
     await createRun(tx, environment, { ...DELIVERY_WORKFLOW, subject: deliverySubject(id, destination) })
-  await finish(tx, environment, { ...run, rows: rows[0]?.rows ?? null })
+  await writeDestinations(tx, environment, { ...run, rows: rows[0]?.rows ?? null })
 }
 
-/** A slot to be run. `next`: the one after it. */
-export type Start = { report: ReportRow; slot: Slot; next: number }
-type Begun = Start & { run: string; file: string; from: string; to: string }
+/** A slot that is due and runs. `next`: the slot after it. */
+export type DueSlot = { report: ReportRow; slot: Slot; next: number }
+type NewRun = DueSlot & { run: string; file: string; from: string; to: string }
 
 /**
- * Records the runs of these slots as started, promises their files, and the next slots of the reports. All statements are about all of
- * them, and those with the same window share its cut. The reports must be held. Gives those whose slot was not there already.
+ * Records the runs of these slots as started, schedules the workflows that write their files, and schedules the reports' next slots. Each
+ * statement does so for all of them, and runs with the same window share its offsets in the log. The reports are locked. Gives the slots
+ * that had no run yet.
  */
-export async function startTogether(tx: Tx, environment: Environment, starts: Start[]): Promise<Start[]> {
-  if (starts.length === 0) return []
-  const begun = await recordStarted(
+export async function startDueSlots(tx: Tx, environment: Environment, slots: DueSlot[]): Promise<DueSlot[]> {
+  if (slots.length === 0) return []
+  const started = await recordStarted(
     tx,
     environment,
-    starts.map(start => {
-      const { from, to } = windowOf(start.report, start.report.included_range_days, start.slot)
-      return { ...start, run: orderedId('rrn'), file: opaqueId(), from: isoOf(from), to: isoOf(to) }
+    slots.map(due => {
+      const { from, to } = windowOf(due.report, due.report.included_range_days, due.slot)
+      return { ...due, run: orderedId('rrn'), file: opaqueId(), from: isoOf(from), to: isoOf(to) }
     }),
   )
   await moveSlots(
     tx,
     environment,
-    begun.map(({ report, slot, next }) => ({ number: report.number, last: isoOf(slot.at), next: isoOf(next) })),
+    started.map(({ report, slot, next }) => ({ number: report.number, last: isoOf(slot.at), next: isoOf(next) })),
   )
   await createRuns(
     tx,
     environment,
     FILE_WORKFLOW,
-    begun.map(({ run }) => run),
+    started.map(({ run }) => run),
   )
-  // Last: from here on nobody appends to the log.
-  for (const group of Map.groupBy(begun, ({ from, to }) => `${from} ${to}`).values()) {
-    const { from, to } = group[0]!
-    const files = group.map(({ file, report, run }) => ({ id: file, format: report.format, reportRun: run }))
+  // Last: from here on no other transaction appends to the log.
+  for (const sameWindow of Map.groupBy(started, ({ from, to }) => `${from} ${to}`).values()) {
+    const { from, to } = sameWindow[0]!
+    const files = sameWindow.map(({ file, report, run }) => ({ id: file, format: report.format, reportRun: run }))
     await recordExports(tx, environment, { type: 'events', compression: 'none', platform: null, from, to }, files)
   }
-  return begun
+  return started
 }
 
-async function recordStarted(tx: Tx, environment: Environment, starts: Begun[]): Promise<Begun[]> {
+async function recordStarted(tx: Tx, environment: Environment, runs: NewRun[]): Promise<NewRun[]> {
   const { rows } = await tx.query<{ id: string }>({
     name: 'record-started-slots',
     text: `insert into report_runs (environment, id, report_id, kind, slot, window_from, window_to, status, late_by_seconds, export_id, destinations,
@@ -103,7 +104,7 @@ async function recordStarted(tx: Tx, environment: Environment, starts: Begun[]):
     values: [
       environment,
       JSON.stringify(
-        starts.map(({ report, slot, run, file, from, to }) => ({
+        runs.map(({ report, slot, run, file, from, to }) => ({
           run,
           report: report.id,
           slot: isoOf(slot.at),
@@ -116,5 +117,5 @@ async function recordStarted(tx: Tx, environment: Environment, starts: Begun[]):
     ],
   })
   const recorded = new Set(rows.map(({ id }) => id))
-  return starts.filter(({ run }) => recorded.has(run))
+  return runs.filter(({ run }) => recorded.has(run))
 }

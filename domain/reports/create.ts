@@ -4,33 +4,33 @@ import { type Environment, now } from '../environment.ts'
 import { type Detail, invalidFields } from '../refusal.ts'
 import { isZone } from '../time/local-time.ts'
 import { lockDestinations } from './destinations.ts'
-import { REPORT_COLUMNS, type ReportRequest, type ReportRow, writtenColumns } from './report.ts'
+import { inputValues, REPORT_COLUMNS, type ReportRequest, type ReportRow } from './report.ts'
 import { isoOf, scheduleSlot } from './slot-job.ts'
 import { nextSlot } from './slots.ts'
 
-/** Rules beyond a schema. Throws `invalid_data` with everything that is wrong. */
-export function checkReport({ input, destinationIds, faults: known }: ReportRequest): void {
+/** Validates what a schema cannot express. Throws `invalid_data` with all faults. */
+export function validateReport({ input, destinationIds, faults: known }: ReportRequest): void {
   const { timezone, cadence, weekday, day_of_month } = input
   const faults: Detail[] = [...known]
-  const wanted = (field: string, value: unknown, of: string) => {
-    if (cadence === of && value === null) faults.push({ field, message: `is required for ${of}` })
-    if (cadence !== of && value !== null) faults.push({ field, message: `must be null unless cadence is ${of}` })
+  const requireOnlyFor = (only: string, field: string, value: unknown) => {
+    if (cadence === only && value === null) faults.push({ field, message: `is required for ${only}` })
+    if (cadence !== only && value !== null) faults.push({ field, message: `must be null unless cadence is ${only}` })
   }
   if (!isZone(timezone)) faults.push({ field: 'timezone', message: 'must be a name of the IANA time zone database' })
-  wanted('weekday', weekday, 'weekly')
-  wanted('day_of_month', day_of_month, 'monthly')
+  requireOnlyFor('weekly', 'weekday', weekday)
+  requireOnlyFor('monthly', 'day_of_month', day_of_month)
   for (const [i, id] of destinationIds.entries())
     if (destinationIds.indexOf(id) < i) faults.push({ field: `destinations[${i}].id`, message: 'must be named once' })
   if (faults.length > 0) throw invalidFields(faults)
 }
 
-/** A report; an active one with the promise of its first slot, which lies after now. */
+/** Creates a report. An active report gets a job for its first slot, which is after now. */
 export async function createReport(tx: Tx, environment: Environment, request: ReportRequest): Promise<ReportRow> {
-  checkReport(request)
+  validateReport(request)
   const { input, destinationIds } = request
   const destinations = await lockDestinations(tx, environment, destinationIds)
-  const made = await now(tx, environment)
-  const next = input.status === 'active' ? nextSlot(input, Date.parse(made)).at : null
+  const createdAt = await now(tx, environment)
+  const next = input.status === 'active' ? nextSlot(input, Date.parse(createdAt)).at : null
   const { rows } = await tx.query<ReportRow>(
     `insert into scheduled_reports (environment, id, report_name, send_at, included_range_days, status, destinations, timezone, cadence,
        weekday, day_of_month, missed, on_dst_gap, on_dst_overlap, format, next_slot, last_slot, created_at, updated_at)
@@ -38,10 +38,10 @@ export async function createReport(tx: Tx, environment: Environment, request: Re
     [
       environment,
       orderedId('rep'),
-      ...writtenColumns(input, destinations),
+      ...inputValues(input, destinations),
       next === null ? null : isoOf(next),
-      next === null ? null : made,
-      made,
+      next === null ? null : createdAt,
+      createdAt,
     ],
   )
   if (next !== null) await scheduleSlot(tx, environment, rows[0]!.number, next)

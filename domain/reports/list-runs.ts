@@ -1,30 +1,32 @@
 import type { Db } from '../../store/connect.ts'
 import type { Environment } from '../environment.ts'
 import { notFound } from '../refusal.ts'
-import type { Outcome } from './run.ts'
-import { RUN_COLUMNS, type RunRow } from './run.ts'
+import { REPORT_RUN_COLUMNS, type ReportRunOutcome, type RunRow } from './run.ts'
 
-type Wanted = { limit: number; after: string | undefined; outcomes: Outcome[] }
+type ListOptions = { limit: number; after: string | undefined; outcomes: ReportRunOutcome[] }
 
-/** A report's runs, newest first; one row more than `limit`. `restarted`: the cursor names none of them. 404 without report. */
+/**
+ * A report's runs, newest first; one row more than `limit`. `restarted`: the cursor names no run of the report. Throws `not_found` without
+ * the report.
+ */
 export async function listRuns(
   db: Db,
   environment: Environment,
   report: string,
-  { limit, after, outcomes }: Wanted,
+  { limit, after, outcomes }: ListOptions,
 ): Promise<{ rows: RunRow[]; restarted: boolean }> {
-  const first = await db.query<{ at: string | null }>({
+  const cursor = await db.query<{ at: string | null }>({
     name: 'report-runs-cursor',
     text: `select c.created_at::text as at from scheduled_reports r
            left join report_runs c on c.environment = r.environment and c.id = $3 and c.report_id = r.id
            where r.environment = $1 and r.id = $2 and r.deleted_at is null`,
     values: [environment, report, after ?? null],
   })
-  const from = first.rows[0]
+  const from = cursor.rows[0]
   if (!from) throw notFound('report')
   const { rows } = await db.query<RunRow>({
     name: 'list-report-runs',
-    text: `select ${RUN_COLUMNS} from report_runs
+    text: `select ${REPORT_RUN_COLUMNS} from report_runs
            where environment = $1 and report_id = $2 and ($3::timestamptz is null or (created_at, id) < ($3, $4))
              and (cardinality($5::text[]) = 0 or outcome = any ($5))
            order by created_at desc, id desc limit $6`,

@@ -3,22 +3,22 @@ import type { Environment, EnvironmentKind } from '../environment.ts'
 import type { ExportRow } from '../exports/export.ts'
 import { deliveryOf } from './run.ts'
 
-/** One attempt's view of what is to be delivered. `file` null: there is none any more. `target` null: the integration is deleted. */
+/** What one attempt delivers, and where to. `file` null: the file is gone. `target` null: the integration is deleted. */
 export type LoadedDelivery = {
   report: { id: string; name: string }
   run: { id: string; slot: string | null; from: string; to: string; test: boolean; resends: number }
-  file: (Stored & { expires_at: string }) | null
+  file: (StoredFile & { expires_at: string }) | null
   target: { id: string; slug: string; active: 0 | 1 | 2 } | null
   environment: EnvironmentKind
   isRawDataOn: boolean
 }
 
-type Stored = Pick<
+type StoredFile = Pick<
   ExportRow,
   'id' | 'status' | 'format' | 'rows_written' | 'bytes' | 'sha256' | 'parts' | 'from_offsets' | 'to_offsets' | 'expires_at'
 >
 
-type Row = Omit<Stored, 'id'> & {
+type Row = Omit<StoredFile, 'id'> & {
   run: string
   slot: string | null
   from: string
@@ -49,7 +49,7 @@ const LOAD = `
     left join integrations i on i.environment = r.environment and i.id = $3 and i.deleted_at is null
   where r.environment = $1 and r.id = $2`
 
-/** Null when the run is not kept any more. */
+/** Null: retention has deleted the run. */
 export async function loadDelivery(db: Db, environment: Environment, subject: string): Promise<LoadedDelivery | null> {
   const { run, destination } = deliveryOf(subject)
   const { rows } = await db.query<Row>({ name: 'load-report-delivery', text: LOAD, values: [environment, run, destination] })

@@ -7,46 +7,46 @@ import {
   EXPORT_FAILED,
   exportOf,
   FILE_WORKFLOW,
+  REPORT_RUN_COLUMNS,
   REPORT_WORKFLOW,
-  RUN_COLUMNS,
   type RunRow,
 } from './run.ts'
-import { finish, settleAll } from './settle.ts'
+import { settleAll, writeDestinations } from './settle.ts'
 
-const PENDING = `jsonb_path_exists(s.destinations, '$[*] ? (@.status == "pending")')`
-const UNPROMISED = `exists (select 1 from jsonb_array_elements(s.destinations) d
+const HAS_PENDING = `jsonb_path_exists(s.destinations, '$[*] ? (@.status == "pending")')`
+const LACKS_DELIVERY = `exists (select 1 from jsonb_array_elements(s.destinations) d
   where d ->> 'status' = 'pending' and not ${unfinishedRunExists(DELIVERY_WORKFLOW, 's.environment', `s.id || ':' || (d ->> 'id')`)})`
 
-/** In SQL: whether nothing will ever move the unfinished report run `s`, or one of its destinations. */
-export const IS_ORPHANED_RUN = `case s.status when 'pending' then not ${unfinishedRunExists(REPORT_WORKFLOW, 's.environment', 's.id')}
-  else not ${unfinishedRunExists(FILE_WORKFLOW, 's.environment', 's.id')} and (${UNPROMISED} or not ${PENDING}) end`
+/** In SQL: whether no job will ever continue the unfinished report run `s`, or the delivery to one of its destinations. */
+export const IS_ORPHANED_REPORT_RUN = `case s.status when 'pending' then not ${unfinishedRunExists(REPORT_WORKFLOW, 's.environment', 's.id')}
+  else not ${unfinishedRunExists(FILE_WORKFLOW, 's.environment', 's.id')} and (${LACKS_DELIVERY} or not ${HAS_PENDING}) end`
 
-type Held = RunRow & { environment: Environment }
+type LockedRun = RunRow & { environment: Environment }
 
-/** Promises what the runs lack, if they still do: their start, their file, or the deliveries that are not under way. Gives how many were mended. */
-export async function mendReportRuns(tx: Tx, ids: string[]): Promise<number> {
-  const held = await tx.query<Held>(
-    `select environment, ${RUN_COLUMNS} from report_runs where status <> 'finished' and id = any ($1) order by environment, id for no key update`,
+/** Schedules what the runs still lack: their start, their file, or the deliveries without a job. Gives how many runs were repaired. */
+export async function repairReportRuns(tx: Tx, ids: string[]): Promise<number> {
+  const locked = await tx.query<LockedRun>(
+    `select environment, ${REPORT_RUN_COLUMNS} from report_runs where status <> 'finished' and id = any ($1) order by environment, id for no key update`,
     [ids],
   )
-  // Looked at once more under the lock: whoever moves a run on, or ends it, holds it.
+  // Checked again under the lock: every transaction that continues or ends a run locks it.
   const orphaned = await tx.query<{ id: string }>(
-    `select id from report_runs s where s.status <> 'finished' and id = any ($1) and ${IS_ORPHANED_RUN}`,
-    [held.rows.map(({ id }) => id)],
+    `select id from report_runs s where s.status <> 'finished' and id = any ($1) and ${IS_ORPHANED_REPORT_RUN}`,
+    [locked.rows.map(({ id }) => id)],
   )
-  const still = new Set(orphaned.rows.map(({ id }) => id))
-  for (const run of held.rows) if (still.has(run.id)) await mend(tx, run)
-  return still.size
+  const orphans = new Set(orphaned.rows.map(({ id }) => id))
+  for (const run of locked.rows) if (orphans.has(run.id)) await repair(tx, run)
+  return orphans.size
 }
 
-async function mend(tx: Tx, run: Held): Promise<void> {
+async function repair(tx: Tx, run: LockedRun): Promise<void> {
   const { environment, id } = run
   if (run.status === 'pending') {
     await recreateRun(tx, environment, { ...REPORT_WORKFLOW, subject: id })
     return
   }
   const file = await exportOf(tx, environment, id)
-  // With the number of its rows a run knows that its file was made; the file may be gone by then.
+  // A run with a number of rows has had its file; the file may be deleted by now.
   if (run.rows === null && !file?.isFinished) {
     await recreateRun(tx, environment, { ...FILE_WORKFLOW, subject: id })
     return
@@ -66,6 +66,6 @@ async function mend(tx: Tx, run: Held): Promise<void> {
     [environment, run.destinations.filter(({ status }) => status === 'pending').map(destination => deliverySubject(id, destination.id))],
   )
   for (const { subject } of missing.rows) await recreateRun(tx, environment, { ...DELIVERY_WORKFLOW, subject })
-  // Which ends it, should none be pending.
-  await finish(tx, environment, { ...run, rows: written })
+  // Also ends the run if no destination is pending.
+  await writeDestinations(tx, environment, { ...run, rows: written })
 }

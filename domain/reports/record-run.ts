@@ -8,7 +8,7 @@ import { type Slot, windowOf } from './slots.ts'
 
 type Ended = Pick<RunRow, 'outcome' | 'reason'>
 
-/** Records a slot: to be run, or ended as it is. Null when it is there already. */
+/** Records the run of a slot, as pending or as ended. Null: the slot has a run already. */
 export async function recordSlot(
   tx: Tx,
   environment: Environment,

@@ -1,28 +1,28 @@
-import type { Db } from '../../store/connect.ts'
+import type { Db, Tx } from '../../store/connect.ts'
 import type { Environment } from '../environment.ts'
 import type { ExportFormat } from '../exports/export.ts'
 import { type Detail, notFound } from '../refusal.ts'
-import type { Missed } from './missed-policy.ts'
+import type { MissedPolicy } from './missed-policy.ts'
 import type { Schedule } from './slots.ts'
 
-/** Kind of the `due` rows of slots; their id is the report's number. */
+/** Kind of the jobs of slots. A job's id is the report's number. */
 export const REPORT_SLOT = 'report-slot'
 
 export type Destination = { type: 'target_integration'; id: string; label: string }
 
-/** What the caller says of a report, all of it. */
-export type ReportInput = Schedule & {
+/** The fields of a report that a request gives. */
+type ReportInput = Schedule & {
   report_name: string
   included_range_days: 1 | 3 | 7
   status: 'draft' | 'active'
-  missed: Missed
+  missed: MissedPolicy
   format: ExportFormat
 }
 
-/** `faults`: what was found wrong with the request already. */
+/** `faults`: those that the caller has found already. */
 export type ReportRequest = { input: ReportInput; destinationIds: string[]; faults: Detail[] }
 
-/** `last_slot`: the slots begin after it. Null slots: never active, or a draft. */
+/** The report's slots follow after `last_slot`. `next_slot` null: a draft. `last_slot` null: never active. */
 export type ReportRow = ReportInput & {
   id: string
   number: number
@@ -46,9 +46,9 @@ export async function getReport(db: Db, environment: Environment, id: string): P
   return rows[0]
 }
 
-/** The report, held until the transaction ends: nobody takes a slot of it meanwhile. */
-export async function lockReport(db: Db, environment: Environment, id: string): Promise<ReportRow> {
-  const { rows } = await db.query<ReportRow>(
+/** The report, locked: until the transaction ends no worker takes a slot of it. */
+export async function lockReport(tx: Tx, environment: Environment, id: string): Promise<ReportRow> {
+  const { rows } = await tx.query<ReportRow>(
     `select ${REPORT_COLUMNS} from scheduled_reports where environment = $1 and id = $2 and deleted_at is null for no key update`,
     [environment, id],
   )
@@ -56,7 +56,7 @@ export async function lockReport(db: Db, environment: Environment, id: string): 
   return rows[0]
 }
 
-/** Newest first; one row more than `limit` when there are more. */
+/** Newest first; one row more than `limit` if there are more. */
 export async function listReports(
   db: Db,
   environment: Environment,
@@ -70,8 +70,8 @@ export async function listReports(
   return rows
 }
 
-/** The schedule's columns as they are written, from `report_name` to `format`. */
-export const writtenColumns = (input: ReportInput, destinations: unknown): unknown[] => [
+/** The values of the columns from `report_name` to `format`, in the order of `REPORT_COLUMNS`. */
+export const inputValues = (input: ReportInput, destinations: unknown): unknown[] => [
   input.report_name,
   input.send_at,
   input.included_range_days,

@@ -3,7 +3,7 @@ import { remember } from '../ledger-history/history.ts'
 
 const KEPT_DAYS = 400
 
-// A resend may be under way: it is asked once more when it is locked.
+// A resend may start a run again while this statement waits for the row: the condition is checked again under the lock.
 const DROP = `
 with old as materialized (
   select r.environment, r.id from environments e cross join lateral (
@@ -12,17 +12,20 @@ with old as materialized (
 ), locked as materialized (
   select r.environment, r.id from old o join report_runs r on r.environment = o.environment and r.id = o.id
   where r.status = 'finished' and r.finished_at is not null order by r.environment, r.id for update of r skip locked
-), gone as (
+), deleted as (
   delete from report_runs r using locked l where r.environment = l.environment and r.id = l.id
   returning r.environment, r.kind, r.slot, r.outcome, r.reason
 ), slots as (
-  select * from gone where kind = 'scheduled'
+  select * from deleted where kind = 'scheduled'
 ), remembered as (
   ${remember({ kind: 'report_slots', from: 'slots', due: 'slot', outcome: 'outcome', reason: 'reason' })}
 )
-select count(*)::int as dropped from gone`
+select count(*)::int as dropped from deleted`
 
-/** Removes runs of reports 400 days after their end by the clock of their environment; at most `batch` at once. The ledger still counts slots. */
+/**
+ * Deletes runs of reports 400 days after their end, by the clock of their environment; at most `batch` at once. The ledger still counts the
+ * slots.
+ */
 export async function dropOldReportRuns(db: Db, batch: number): Promise<number> {
   const { rows } = await db.query<{ dropped: number }>(DROP, [KEPT_DAYS, batch])
   return rows[0]!.dropped

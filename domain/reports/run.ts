@@ -1,11 +1,11 @@
-import type { Db } from '../../store/connect.ts'
+import type { Db, Tx } from '../../store/connect.ts'
 import type { Environment } from '../environment.ts'
 
-/** Starts a run; subject: the run. */
+/** Starts a run. Subject: the run. */
 export const REPORT_WORKFLOW = { workflow: 'scheduled-report', version: 1 } as const
-/** Makes the run's file; subject: the run. */
+/** Writes the run's file. Subject: the run. */
 export const FILE_WORKFLOW = { workflow: 'report-file', version: 1 } as const
-/** Brings one run's file to one destination; subject: both. */
+/** Delivers one run's file to one destination. Subject: both. */
 export const DELIVERY_WORKFLOW = { workflow: 'report-delivery', version: 1 } as const
 
 export const deliverySubject = (run: string, destination: string): string => `${run}:${destination}`
@@ -13,6 +13,9 @@ export const deliveryOf = (subject: string): { run: string; destination: string 
   const [run = '', destination = ''] = subject.split(':')
   return { run, destination }
 }
+
+export type ReportRunOutcome = 'delivered' | 'empty' | 'withheld' | 'failed' | 'skipped'
+export type Withheld = 'report_deleted' | 'report_paused' | 'raw_data_off' | 'destination_inactive'
 
 export type RunDestination = {
   id: string
@@ -31,7 +34,7 @@ export type RunRow = {
   window_from: string | null
   window_to: string | null
   status: 'pending' | 'running' | 'finished'
-  outcome: Outcome | null
+  outcome: ReportRunOutcome | null
   reason: string | null
   late_by_seconds: number
   export_id: string | null
@@ -43,9 +46,10 @@ export type RunRow = {
   finished_at: string | null
 }
 
-export const RUN_COLUMNS = `id, report_id, kind, slot, window_from, window_to, status, outcome, reason, late_by_seconds, export_id, rows, resends,
-  destinations, created_at, started_at, finished_at`
+export const REPORT_RUN_COLUMNS = `id, report_id, kind, slot, window_from, window_to, status, outcome, reason, late_by_seconds, export_id, rows,
+  resends, destinations, created_at, started_at, finished_at`
 
+/** A destination to which the run's file is not delivered yet. */
 export const pending = ({ id, label }: { id: string; label: string }): RunDestination => ({
   id,
   label,
@@ -55,37 +59,17 @@ export const pending = ({ id, label }: { id: string; label: string }): RunDestin
   delivered_at: null,
 })
 
-/** The run, held until the transaction ends; null when it is not kept any more. */
-export async function lockRun(db: Db, environment: Environment, id: string): Promise<RunRow | null> {
-  const { rows } = await db.query<RunRow>({
-    name: 'hold-report-run',
-    text: `select ${RUN_COLUMNS} from report_runs where environment = $1 and id = $2 for no key update`,
+/** The run, locked until the transaction ends; null when retention has deleted it. */
+export async function lockReportRun(tx: Tx, environment: Environment, id: string): Promise<RunRow | null> {
+  const { rows } = await tx.query<RunRow>({
+    name: 'lock-report-run',
+    text: `select ${REPORT_RUN_COLUMNS} from report_runs where environment = $1 and id = $2 for no key update`,
     values: [environment, id],
   })
   return rows[0] ?? null
 }
 
-export type Outcome = 'delivered' | 'empty' | 'withheld' | 'failed' | 'skipped'
-export type Withheld = 'report_deleted' | 'report_paused' | 'raw_data_off' | 'destination_inactive'
-
-/** Of several reasons the one that concerns the whole report. */
-const ORDER: Withheld[] = ['report_deleted', 'report_paused', 'raw_data_off', 'destination_inactive']
-
-/** The reason of every destination of a run without file. */
-export const EXPORT_FAILED = 'export_failed'
-
-/** What became of a run, by its destinations; null while one is pending. */
-export function outcomeOf(destinations: RunDestination[], rows: number | null): { outcome: Outcome; reason: string | null } | null {
-  const reasons = (status: RunDestination['status']) => destinations.flatMap(d => (d.status === status ? [d.reason] : []))
-  if (reasons('pending').length > 0) return null
-  const failed = reasons('failed')
-  if (failed.length > 0) return { outcome: 'failed', reason: failed.includes(EXPORT_FAILED) ? EXPORT_FAILED : 'destination_failed' }
-  const withheld = reasons('withheld')
-  if (withheld.length > 0) return { outcome: 'withheld', reason: ORDER.find(reason => withheld.includes(reason)) ?? withheld[0]! }
-  return { outcome: rows === 0 ? 'empty' : 'delivered', reason: null }
-}
-
-/** The export that makes the file of a run that was started; null when it is not kept any more. */
+/** The export that writes the file of a run that was started; null when retention has deleted it. */
 export async function exportOf(db: Db, environment: Environment, run: string): Promise<{ id: string; isFinished: boolean } | null> {
   const { rows } = await db.query<{ id: string; isFinished: boolean }>({
     name: 'export-of-report-run',
@@ -94,4 +78,24 @@ export async function exportOf(db: Db, environment: Environment, run: string): P
     values: [environment, run],
   })
   return rows[0] ?? null
+}
+
+/** The reason of every destination of a run without a file. */
+export const EXPORT_FAILED = 'export_failed'
+
+/** Reasons that concern the whole report come first. */
+const WITHHELD_ORDER: Withheld[] = ['report_deleted', 'report_paused', 'raw_data_off', 'destination_inactive']
+
+/** The outcome of a run, from the states of its destinations; null while one is pending. */
+export function outcomeOf(
+  destinations: RunDestination[],
+  rows: number | null,
+): { outcome: ReportRunOutcome; reason: string | null } | null {
+  const reasons = (status: RunDestination['status']) => destinations.flatMap(d => (d.status === status ? [d.reason] : []))
+  if (reasons('pending').length > 0) return null
+  const failed = reasons('failed')
+  if (failed.length > 0) return { outcome: 'failed', reason: failed.includes(EXPORT_FAILED) ? EXPORT_FAILED : 'destination_failed' }
+  const withheld = reasons('withheld')
+  if (withheld.length > 0) return { outcome: 'withheld', reason: WITHHELD_ORDER.find(reason => withheld.includes(reason)) ?? withheld[0]! }
+  return { outcome: rows === 0 ? 'empty' : 'delivered', reason: null }
 }

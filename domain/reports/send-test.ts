@@ -3,15 +3,16 @@ import { orderedId } from '../../store/ids.ts'
 import type { Environment } from '../environment.ts'
 import { createRun } from '../jobs/workflow-run.ts'
 import { lockReport } from './report.ts'
-import { pending, REPORT_WORKFLOW, RUN_COLUMNS, type RunRow } from './run.ts'
+import { pending, REPORT_RUN_COLUMNS, REPORT_WORKFLOW, type RunRow } from './run.ts'
 
 /** Real time between two tests of one report. */
 const SECONDS_BETWEEN = 60
 
-export type Tested = { run: RunRow } | { secondsLeft: number }
+/** `secondsLeft`: until the next test is allowed. */
+type Test = { run: RunRow } | { secondsLeft: number }
 
-/** A run over the last days up to now, for all destinations of the report. Once a minute. */
-export async function sendTest(tx: Tx, environment: Environment, id: string): Promise<Tested> {
+/** Creates a test run over the last days up to now, for all destinations of the report. At most one test a minute. */
+export async function sendTest(tx: Tx, environment: Environment, id: string): Promise<Test> {
   const report = await lockReport(tx, environment, id)
   const tested = await tx.query<{ left: number }>(
     `update scheduled_reports r set tested_at = case when l.seconds > 0 then r.tested_at else clock_timestamp() end
@@ -24,7 +25,7 @@ export async function sendTest(tx: Tx, environment: Environment, id: string): Pr
   if (secondsLeft > 0) return { secondsLeft: Math.min(secondsLeft, SECONDS_BETWEEN) }
   const { rows } = await tx.query<RunRow>(
     `insert into report_runs (environment, id, report_id, kind, window_from, window_to, destinations, created_at)
-     select $1, $2, $3, 'test', t - make_interval(hours => 24 * $4), t, $5, t from environment_now($1) t returning ${RUN_COLUMNS}`,
+     select $1, $2, $3, 'test', t - make_interval(hours => 24 * $4), t, $5, t from environment_now($1) t returning ${REPORT_RUN_COLUMNS}`,
     [environment, orderedId('rrn'), id, report.included_range_days, JSON.stringify(report.destinations.map(pending))],
   )
   await createRun(tx, environment, { ...REPORT_WORKFLOW, subject: rows[0]!.id })

@@ -4,10 +4,13 @@ import { deleteJob } from '../jobs/job.ts'
 import { insertJobs, notifyWorkers } from '../jobs/sql.ts'
 import { REPORT_SLOT } from './report.ts'
 
-/** Times of slots as Postgres takes them. */
+/** The time of a slot as Postgres reads it. */
 export const isoOf = (ms: number): string => new Date(ms).toISOString()
 
-/** The report's next slot falls due then, and is announced at once when that has passed; null: there is none. */
+/**
+ * Schedules the job of the report's next slot, and announces the job if it is due already. `at` null: the report has no next slot, and its
+ * job is deleted.
+ */
 export async function scheduleSlot(tx: Tx, environment: Environment, number: number, at: number | null): Promise<void> {
   if (at === null) {
     await deleteJob(tx, REPORT_SLOT, number)
@@ -23,7 +26,19 @@ export async function scheduleSlot(tx: Tx, environment: Environment, number: num
   })
 }
 
-/** Reports whose slot `last` was taken for a run go on to `next`. */
+type Move = { next: number; last?: number; runs?: number }
+
+/** Moves a report on to its slot `next`. `last`: the slot that was taken, with a new run or none. */
+export async function moveSlot(tx: Tx, environment: Environment, number: number, { next, last, runs = 0 }: Move): Promise<void> {
+  await tx.query({
+    name: 'move-slot',
+    text: 'update scheduled_reports set next_slot = $2, last_slot = coalesce($3, last_slot), runs = runs + $4 where number = $1',
+    values: [number, isoOf(next), last === undefined ? null : isoOf(last), runs],
+  })
+  await scheduleSlot(tx, environment, number, next)
+}
+
+/** Moves reports on to their slots `next`. Their slots `last` have new runs. */
 export async function moveSlots(tx: Tx, environment: Environment, moves: { number: number; last: string; next: string }[]): Promise<void> {
   await tx.query({
     name: 'move-slots',

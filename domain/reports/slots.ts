@@ -14,7 +14,7 @@ export type Schedule = {
   on_dst_overlap: 'first' | 'both'
 }
 
-/** Instants in ms. `day`: the local date, in days since 1970. `opens`: where the window begins when not at another day's edge. */
+/** Instants in ms. `day`: the local date, in days since 1970. `opens`: where the window begins if not at the edge of another day. */
 export type Slot = { at: number; day: number; isSkipped: boolean; opens: number | null }
 
 const MINUTE = 60_000
@@ -25,7 +25,7 @@ const localTime = ({ send_at }: Schedule, day: number): number => {
   return day * DAY + hours * HOUR + minutes * MINUTE
 }
 
-// Where a zone crosses the date line a whole date is left out (Apia, 30 December 2011).
+// A zone that crosses the date line leaves a whole date out (Apia, 30 December 2011).
 const isNoDate = ({ gap }: Moments) => gap >= DAY
 
 function slotsOn(schedule: Schedule, zone: IANAZone, day: number): Slot[] {
@@ -52,7 +52,7 @@ function cadenceDay({ cadence, weekday, day_of_month }: Schedule, day: number): 
   return own >= day ? own : inMonth(date.getUTCMonth() + 1)
 }
 
-/** The slots after an instant, in order, without end. They follow from the schedule alone. */
+/** The slots after an instant, in order, without end. They depend on the schedule alone. */
 export function* slotsAfter(schedule: Schedule, instant: number): Generator<Slot, never> {
   const zone = IANAZone.create(schedule.timezone)
   // A gap may have moved the slot of the day before into this one.
@@ -63,14 +63,14 @@ export function* slotsAfter(schedule: Schedule, instant: number): Generator<Slot
 
 export const nextSlot = (schedule: Schedule, instant: number): Slot => slotsAfter(schedule, instant).next().value
 
-/** Where the windows of two days meet. */
+/** The instant at which the window of a day ends and the window of the next day begins. */
 function edge(schedule: Schedule, zone: IANAZone, day: number): number {
   const moments = momentsOf(zone, localTime(schedule, day))
   if (isNoDate(moments)) return edge(schedule, zone, day - 1)
   return (schedule.on_dst_overlap === 'both' ? moments.at.at(-1) : moments.at[0])!
 }
 
-/** What the slot's file covers, [from, to): back to the same time on the date `days` before. */
+/** The window of a slot, [from, to): back to the same local time `days` dates earlier. */
 export const windowOf = (schedule: Schedule, days: number, { at, day, opens }: Slot): { from: number; to: number } => ({
   from: opens ?? edge(schedule, IANAZone.create(schedule.timezone), day - days),
   to: at,

@@ -1,27 +1,28 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { Tx } from '../../store/connect.ts'
 import { type Environment, now } from '../environment.ts'
-import { checkReport } from './create.ts'
+import { validateReport } from './create.ts'
 import { lockDestinations } from './destinations.ts'
 import { endReport } from './end-runs.ts'
-import { lockReport, REPORT_COLUMNS, type ReportRequest, type ReportRow, writtenColumns } from './report.ts'
+import { inputValues, lockReport, REPORT_COLUMNS, type ReportRequest, type ReportRow } from './report.ts'
 import { isoOf, scheduleSlot } from './slot-job.ts'
 import { nextSlot } from './slots.ts'
 
-/** `before` is null when the report was so already: nothing was changed then. */
-export type ReportChange = { before: ReportRow | null; after: ReportRow }
+/** `before` is null when the request changes nothing. */
+type ReportChange = { before: ReportRow | null; after: ReportRow }
 
 /**
- * Replaces what the caller says of a report. A changed schedule goes on after the last slot taken, so that no time is left out; one
- * that becomes active begins after now; one set to draft withholds what is due or under way.
+ * Replaces the fields of a report that a request gives. A changed schedule continues after the last slot that was taken, so that no time
+ * is left out. The first slot of a report that becomes active is after now. A report that becomes a draft withholds its due slots and its
+ * unfinished runs.
  */
 export async function updateReport(tx: Tx, environment: Environment, id: string, request: ReportRequest): Promise<ReportChange> {
   const before = await lockReport(tx, environment, id)
-  checkReport(request)
+  validateReport(request)
   const { input, destinationIds } = request
   const destinations = await lockDestinations(tx, environment, destinationIds)
-  const wanted: ReportRow = { ...before, ...input, destinations }
-  if (isDeepStrictEqual(wanted, before)) return { before: null, after: before }
+  const requested: ReportRow = { ...before, ...input, destinations }
+  if (isDeepStrictEqual(requested, before)) return { before: null, after: before }
   const at = await now(tx, environment)
   if (before.status === 'active' && input.status === 'draft') await endReport(tx, environment, before, 'report_paused', at)
   const last = before.status === 'active' ? before.last_slot : laterOf(before.last_slot, at)
@@ -31,7 +32,7 @@ export async function updateReport(tx: Tx, environment: Environment, id: string,
        cadence = $9, weekday = $10, day_of_month = $11, missed = $12, on_dst_gap = $13, on_dst_overlap = $14, format = $15, next_slot = $16,
        last_slot = coalesce($17, last_slot), updated_at = $18
      where environment = $1 and id = $2 returning ${REPORT_COLUMNS}`,
-    [environment, id, ...writtenColumns(input, destinations), next === null ? null : isoOf(next), next === null ? null : last, at],
+    [environment, id, ...inputValues(input, destinations), next === null ? null : isoOf(next), next === null ? null : last, at],
   )
   await scheduleSlot(tx, environment, before.number, next)
   return { before, after: rows[0]! }
@@ -39,7 +40,7 @@ export async function updateReport(tx: Tx, environment: Environment, id: string,
 
 const laterOf = (slot: string | null, at: string): string => (slot !== null && slot > at ? slot : at)
 
-/** No further slots, and an end to what is due or under way. The row stays: runs and the ledger know of it. */
+/** Deletes softly: ends the report, its due slots and its unfinished runs. The row stays, because runs and the ledger name the report. */
 export async function deleteReport(tx: Tx, environment: Environment, id: string): Promise<ReportRow> {
   const report = await lockReport(tx, environment, id)
   const at = await now(tx, environment)

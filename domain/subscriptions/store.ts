@@ -3,19 +3,17 @@ import type { Environment } from '../environment.ts'
 import { deleteJobs, insertJobs } from '../jobs/sql.ts'
 import type { Subscription } from './lineages.ts'
 import { passingOf } from './passing.ts'
-
 import { LAST_MS } from './period.ts'
 import { best, type Status, statusOf } from './status.ts'
-
 import { nextChange, stateAt } from './timeline.ts'
 
-/** Kind of the `due` rows that wake a subscription when time alone changes it. */
+/** Kind of the jobs that change a subscription when its time has come. A job's id is the subscription's. */
 export const SUBSCRIPTION_DUE = 'subscription'
 
 const iso = (ms: number) => new Date(Math.min(ms, LAST_MS)).toISOString()
 
-/** When time changes something next: the state, or an event falls due. */
-function wakesAt({ timeline, links }: Subscription, now: number): number | null {
+/** When time changes the subscription next: its state changes, or an event falls due. */
+function nextDueAt({ timeline, links }: Subscription, now: number): number | null {
   const dues = passingOf(links)
     .filter(({ period, due }) => period.purchase !== null && due > now)
     .map(({ due }) => due)
@@ -24,42 +22,42 @@ function wakesAt({ timeline, links }: Subscription, now: number): number | null 
   return Number.isFinite(next) ? next : null
 }
 
-/** `true` for a lineage that is no longer theirs (transferred, or superseded by a purchase of another name). */
+/** Deletes the subscriptions of lineages that the users no longer own: transferred, or superseded by a purchase with another name. */
 const DROP = `
-with gone as (
+with deleted as (
   delete from subscriptions s where s.environment = $1 and s.user_id = any($2)
     and not exists (select 1 from unnest($3::text[], $4::text[], $5::text[]) n(user_id, platform, lineage)
       where n.user_id = s.user_id and n.platform = s.platform and n.lineage = s.lineage)
   returning id
 )
-${deleteJobs(SUBSCRIPTION_DUE, 'any (array(select id from gone))')}`
+${deleteJobs(SUBSCRIPTION_DUE, 'any (array(select id from deleted))')}`
 
 const WRITE = `
 with given as (
   select * from unnest($2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::boolean[], $8::boolean[], $9::timestamptz[])
-    as g(user_id, platform, lineage, state_at, states, auto_renewing, ever_paid, wakes_at)
-), kept as (
+    as g(user_id, platform, lineage, state_at, states, auto_renewing, ever_paid, due_at)
+), written as (
   insert into subscriptions (environment, user_id, platform, lineage, state_at, states, auto_renewing, ever_paid)
   select $1, user_id, platform, lineage, state_at::timestamptz[], states::text[], auto_renewing, ever_paid from given
   order by user_id, platform, lineage
   on conflict (environment, user_id, platform, md5(lineage)) do update
     set state_at = excluded.state_at, states = excluded.states, auto_renewing = excluded.auto_renewing, ever_paid = excluded.ever_paid
   returning id, user_id, platform, lineage
-), waking as (
-  select k.id, g.wakes_at from kept k join given g on g.user_id = k.user_id and g.platform = k.platform and g.lineage = k.lineage
-), asleep as (
-  ${deleteJobs(SUBSCRIPTION_DUE, 'any (array(select id from waking where wakes_at is null))')}
+), scheduled as (
+  select w.id, g.due_at from written w join given g on g.user_id = w.user_id and g.platform = w.platform and g.lineage = w.lineage
+), unscheduled as (
+  ${deleteJobs(SUBSCRIPTION_DUE, 'any (array(select id from scheduled where due_at is null))')}
 )
 ${insertJobs({
   kind: SUBSCRIPTION_DUE,
   id: 'id',
   environment: '$1',
-  dueAt: 'wakes_at',
-  from: 'waking where wakes_at is not null order by id',
+  dueAt: 'due_at',
+  from: 'scheduled where due_at is not null order by id',
   ifExists: 'reschedule',
 })}`
 
-/** Writes what the users' subscriptions are now and when each changes next; gives the users' status. The users' rows are locked. */
+/** Writes the users' subscriptions as they are now and schedules the next change of each; gives the users' statuses. The users are locked. */
 export async function storeSubscriptions(
   tx: Tx,
   environment: Environment,
@@ -82,12 +80,12 @@ export async function storeSubscriptions(
         column(s => s.autoRenewing),
         column(s => s.everPaid),
         column(s => {
-          const at = wakesAt(s, now)
+          const at = nextDueAt(s, now)
           return at === null ? null : iso(at)
         }),
       ],
     })
-  const statuses = Map.groupBy(subscriptions, ({ user }) => user)
-  const status = (user: string) => best((statuses.get(user) ?? []).map(s => statusOf(stateAt(s.timeline, now), s.autoRenewing, s.everPaid)))
+  const byUser = Map.groupBy(subscriptions, ({ user }) => user)
+  const status = (user: string) => best((byUser.get(user) ?? []).map(s => statusOf(stateAt(s.timeline, now), s.autoRenewing, s.everPaid)))
   return new Map(users.map(user => [user, status(user)]))
 }

@@ -56,7 +56,7 @@ async function entangle(user: string, integrations: number[]): Promise<void> {
     await deliveryRow(pool, environment, { ...row, status: 'delivered' })
     await deliveryRow(pool, environment, { ...row, status: 'failed', reason: 'exhausted' })
     await deliveryRow(pool, environment, { ...row, status: 'retrying', dueAt: now() })
-    // The next in the lane.
+    // The next of the ordering key.
     await deliveryRow(pool, environment, { ...row, status: 'pending' })
     await pool.query('insert into ordering_keys values ($1, $2, $3)', [environment, integration, user])
   }
@@ -73,11 +73,11 @@ async function entangle(user: string, integrations: number[]): Promise<void> {
   )
 }
 
-test('whatever was promised to an erased customer goes with them; the ledger tells what it came to', async () => {
+test('the jobs of an erased customer are deleted with the customer; the ledger keeps their outcomes', async () => {
   const integrations = [await integrationRow(api.pool, environment), await integrationRow(api.pool, environment)]
   const [ada, bob] = [await userOf(api), await userOf(api)]
   await entangle(bob, integrations)
-  const promised = await dueRows()
+  const jobs = await dueRows()
   const names = JSON.stringify({ steps: [{ conditions: [{ metric: 'client_uid', comparator: 'eq', value: ada }] }] })
   await api.pool.query(`insert into automation_versions (environment, automation_id, version, data) values ($1, 'auto_a', 1, $2)`, [
     environment,
@@ -95,7 +95,7 @@ test('whatever was promised to an erased customer goes with them; the ledger tel
   expect((await api.call('DELETE', `/v4/customers/${ada}`)).status).toBe(204)
 
   expect(await tracesOf(api.pool, ada)).toEqual([])
-  expect(await dueRows()).toEqual(promised)
+  expect(await dueRows()).toEqual(jobs)
   const after = await ledger()
   expect(after.automation_runs).toMatchObject({
     promised: 8,

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { DELETION_DUE, failPendingMore } from '../../domain/deliveries/fail-pending.ts'
+import { continueFailPending, DELETION_DUE } from '../../domain/deliveries/fail-pending.ts'
 import { loadDeliveries } from '../../domain/deliveries/load.ts'
 import { mendOrphans } from '../../domain/reconciliation/orphans.ts'
 import { startApi, type TestApi } from '../harness/api.ts'
@@ -21,18 +21,18 @@ const OPEN = 12_000
 const count = async (sql: string, values: unknown[] = []): Promise<number> =>
   (await api.pool.query(`select count(*)::int as n from ${sql}`, values)).rows[0].n
 
-test('an integration with very much that is open is deleted at once, and fails the rest of it in steps', async () => {
+test('an integration with many open deliveries is deleted at once, and the rest of them fail in steps', async () => {
   const { rows } = await api.pool.query('select number, environment from integrations where id = $1', [made.id])
   const { number, environment } = rows[0]
   const later = new Date(Date.now() + 9_999_999).toISOString()
   const run = await runRow(api.pool, environment, { at: new Date().toISOString(), status: 'waiting', dueAt: later })
-  // Two of each user, the first of which is promised; the last one is awaited by a run.
+  // Two of each user, the first of which has a job; a run waits for the last one.
   await api.pool.query(
     `with made as (
        insert into deliveries (environment, id, integration, source, event_id, event_name, user_id, partition, log_offset, created_at)
        select $1, 'dlv_' || n, $2, 'event', 'evt_' || n, 'x', 'user-' || n / 2, 0, n, now() from generate_series(1, $3::int - 1) n
        returning number, user_id, log_offset),
-     lanes as (insert into ordering_keys select distinct $1::int, $2::int, user_id from made)
+     keys as (insert into ordering_keys select distinct $1::int, $2::int, user_id from made)
      insert into due (kind, id, environment, due_at, destination)
      select distinct on (user_id) 'delivery', number, $1, now(), $2 from made order by user_id, log_offset`,
     [environment, number, OPEN],
@@ -45,10 +45,10 @@ test('an integration with very much that is open is deleted at once, and fails t
     [environment, number, run.id],
   )
   const open = () => count(`deliveries where integration = $1 and status = 'pending'`, [number])
-  const promised = () => count('due where kind = $1', [DELETION_DUE])
+  const jobs = () => count('due where kind = $1', [DELETION_DUE])
 
   expect((await sandbox(api)('DELETE', `/v4/integrations/${made.id}`)).status).toBe(204)
-  expect([await open(), await promised()]).toEqual([OPEN - 5_000, 1])
+  expect([await open(), await jobs()]).toEqual([OPEN - 5_000, 1])
   const rest = await api.pool.query<{ number: number }>(`select number from deliveries where integration = $1 and status = 'pending'`, [
     number,
   ])
@@ -58,13 +58,13 @@ test('an integration with very much that is open is deleted at once, and fails t
 
   await api.pool.query('delete from due where kind = $1', [DELETION_DUE])
   expect(await mendOrphans(api.pool, new Map(), 100_000)).toEqual([{ kind: DELETION_DUE, ids: [number], mended: 1 }])
-  await failPendingMore(api.pool, number)
-  await failPendingMore(api.pool, number)
-  expect([await open(), await promised()]).toEqual([0, 0])
+  await continueFailPending(api.pool, number)
+  await continueFailPending(api.pool, number)
+  expect([await open(), await jobs()]).toEqual([0, 0])
   expect(await count(`deliveries where integration = $1 and status = 'failed' and reason = 'integration_deleted'`, [number])).toBe(OPEN)
   expect(await count(`due where kind = 'delivery'`)).toBe(0)
   expect(await count('ordering_keys where integration = $1', [number])).toBe(0)
   expect(await count(`due where kind = 'automation-run' and id = $1 and due_at <= environment_now(environment)`, [run.number])).toBe(1)
-  await failPendingMore(api.pool, number)
+  await continueFailPending(api.pool, number)
   expect(await mendOrphans(api.pool, new Map(), 100_000)).toEqual([])
 })

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { OpenDelivery } from '../../domain/deliveries/load.ts'
-import { RELEASE_DUE, releaseMore } from '../../domain/deliveries/release.ts'
+import { continueRelease, RELEASE_DUE } from '../../domain/deliveries/release.ts'
 import { expire } from '../../domain/deliveries/suspend.ts'
 import { startApi, type TestApi } from '../harness/api.ts'
 import { type Hook, hook, sandbox } from '../harness/integrations.ts'
@@ -36,16 +36,16 @@ test('a release of very many goes on in steps, in their order, and stops when it
   expect(await count(DUE)).toBe(10_000)
   expect(await count('kind = $1 and id = $2', [RELEASE_DUE, number])).toBe(1)
   await made.status(0)
-  await releaseMore(api.pool, number)
+  await continueRelease(api.pool, number)
   expect(await count(DUE)).toBe(10_000)
   expect(await count('kind = $1', [RELEASE_DUE])).toBe(0)
 
   await made.status(1)
-  await releaseMore(api.pool, number)
+  await continueRelease(api.pool, number)
   expect(await count(DUE)).toBe(20_000)
   const { rows: left } = await api.pool.query(`select min(id)::int as first from due where kind = 'delivery' and not (${DUE})`)
   expect(await count(`kind = 'delivery' and id < $1 and not (${DUE})`, [left[0].first])).toBe(0)
-  await releaseMore(api.pool, number)
+  await continueRelease(api.pool, number)
   expect(await count(DUE)).toBe(HELD)
   expect(await count('kind = $1', [RELEASE_DUE])).toBe(0)
 })
@@ -57,14 +57,14 @@ test('what was found to be held for too long lives on when it was released, and 
        insert into deliveries (environment, id, integration, source, event_id, event_name, partition, log_offset, created_at)
        select environment, 'dlv_old', number, 'event', 'evt_old', 'x', 0, 0, now() - interval '40 days' from integrations where id = $1
        returning number, integration, environment)
-     , promised as (
+     , job as (
        insert into due (kind, id, environment, due_at, destination) select 'delivery', number, environment, now(), integration from made)
      select * from made`,
     [made.id],
   )
   const old = rows[0]!
   const claimed = { kind: 'delivery', id: old.number, fence: 0, environment: old.environment, destination: old.integration }
-  const found = { ...old, lane: null, run_id: null, attempts: [] as unknown } as OpenDelivery
+  const found = { ...old, orderingKey: null, run_id: null, attempts: [] as unknown } as OpenDelivery
   expect(await expire(api.pool, claimed, found)).toBe(false)
   await api.pool.query(`update integrations set held_since = now() - interval '31 days' where id = $1`, [made.id])
   expect(await expire(api.pool, claimed, found)).toBe(true)

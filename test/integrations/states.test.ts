@@ -131,11 +131,11 @@ test('deleting the integration fails what is open', async () => {
   expect((await call('DELETE', `/v4/integrations/${id}`)).status).toBe(204)
   expect((await call('GET', `/v4/integrations/${id}/deliveries`)).status).toBe(404)
   const { rows } = await api.pool.query(
-    `select d.status, d.reason, (select count(*)::int from due where kind = 'delivery' and id = d.number) as promises
+    `select d.status, d.reason, (select count(*)::int from due where kind = 'delivery' and id = d.number) as jobs
      from deliveries d join integrations i on i.number = d.integration where i.id = $1 order by d.number`,
     [id],
   )
-  expect(rows).toEqual(Array(2).fill({ status: 'failed', reason: 'integration_deleted', promises: 0 }))
+  expect(rows).toEqual(Array(2).fill({ status: 'failed', reason: 'integration_deleted', jobs: 0 }))
   await advance(call, 'P1D')
   expect(made.receiver.events()).toHaveLength(1)
 })

@@ -74,7 +74,7 @@ describe('a slot', () => {
     expect([await takeSlot(api.pool, at.number), await at.runs()]).toEqual([false, []])
   })
 
-  test('that was promised by other rules of its zone is promised anew', async () => {
+  test('whose job was scheduled by other rules of its zone is scheduled again', async () => {
     const at = await stage()
     const due = await at.due()
     await api.pool.query(`update scheduled_reports set next_slot = next_slot - interval '1 hour' where number = $1`, [at.number])

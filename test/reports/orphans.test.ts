@@ -58,7 +58,7 @@ const reopen = (run: Shown, pending: number[], changes = `status = 'running'`) =
 test.each([
   ['its start', `status = 'pending', started_at = null, export_id = null, rows = null`, null],
   ['its file', `status = 'running', rows = null`, `status = 'processing', parts = null, expires_at = null`],
-  ['the promises of its deliveries', `status = 'running', rows = null`, `status = 'done'`],
+  ['the jobs of its deliveries', `status = 'running', rows = null`, `status = 'done'`],
 ])('a run of a report that has lost %s is found, and goes on from there', async (_, run, file) => {
   const lost = await delivered()
   if (file) await api.pool.query(`update exports set ${file} where id = $1`, [lost.run.export_id])

@@ -43,7 +43,7 @@ async function stage(fields: Record<string, unknown>[]) {
       (
         await api.pool.query(
           `select r.*, x.status as file, x.from_offsets, x.to_offsets, x.window_from as cut_from, x.window_to as cut_to,
-             array(select r.workflow || ' ' || r.status from runs r where r.environment = x.environment and r.subject = x.report_run) as promised
+             array(select r.workflow || ' ' || r.status from runs r where r.environment = x.environment and r.subject = x.report_run) as workflows
            from report_runs r left join exports x on x.environment = r.environment and x.id = r.export_id
            where r.environment = $1 order by r.report_id, r.slot`,
           [environment],
@@ -59,17 +59,17 @@ async function stage(fields: Record<string, unknown>[]) {
   }
 }
 
-test('slots of one moment are started, once each, whoever hears of which of them', async () => {
+test('slots of one moment are started, once each, however the batches overlap', async () => {
   const at = await stage(Array.from({ length: 130 }, (_, n) => ({ included_range_days: n % 2 === 0 ? 1 : 7 })))
   await api.call('POST', '/v4/events', { key: at.project.sandbox, body: { events: [item({}), item({ identity_id: 'other' })] } })
   await at.sleepToNextSlot()
-  const rings = Array.from({ length: 6 }, (_, n) => at.numbers.slice(n * 20, n * 20 + 30))
-  expect(await Promise.all(rings.map(numbers => takeSlots(api.pool, numbers)))).toEqual(rings.map(() => []))
+  const batches = Array.from({ length: 6 }, (_, n) => at.numbers.slice(n * 20, n * 20 + 30))
+  expect(await Promise.all(batches.map(numbers => takeSlots(api.pool, numbers)))).toEqual(batches.map(() => []))
   const runs = await at.runs()
   expect(new Set(runs.map(({ report_id }) => report_id)).size).toBe(130)
   expect(runs).toHaveLength(130)
   for (const run of runs) {
-    expect(run).toMatchObject({ status: 'running', kind: 'scheduled', file: 'new', late_by_seconds: 1, promised: ['report-file pending'] })
+    expect(run).toMatchObject({ status: 'running', kind: 'scheduled', file: 'new', late_by_seconds: 1, workflows: ['report-file pending'] })
     expect([run.cut_from, run.cut_to]).toEqual([run.window_from, run.window_to])
     expect(run.to_offsets.reduce((sum: number, n: number) => sum + n)).toBe(2)
     expect(run.from_offsets.every((n: number) => n === 0)).toBe(true)
@@ -77,16 +77,16 @@ test('slots of one moment are started, once each, whoever hears of which of them
   }
   expect(await at.due()).toBe(0)
   const { rows } = await api.pool.query(
-    `select distinct s.runs, s.next_slot - s.last_slot as ahead, s.next_slot = d.due_at as promised
+    `select distinct s.runs, s.next_slot - s.last_slot as ahead, s.next_slot = d.due_at as is_scheduled
      from scheduled_reports s join due d on d.kind = 'report-slot' and d.id = s.number where s.environment = $1`,
     [at.environment],
   )
-  expect(rows).toEqual([{ runs: 1, ahead: expect.anything(), promised: true }])
+  expect(rows).toEqual([{ runs: 1, ahead: expect.anything(), is_scheduled: true }])
   expect(await takeSlots(api.pool, at.numbers)).toEqual([])
   expect(await at.runs()).toHaveLength(130)
 })
 
-test('slots together have the windows, the fates and the promises that they have one by one', async () => {
+test('slots taken together have the same windows, decisions and jobs as slots taken one by one', async () => {
   const fields = ['once', 'all', 'skip'].flatMap(missed =>
     ['daily', 'weekly', 'monthly'].map(cadence => ({
       missed,
