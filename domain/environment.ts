@@ -1,10 +1,10 @@
 import type { Db } from '../store/connect.ts'
 
-/** The environment that a row belongs to. Every domain function takes it first: nothing can be read without naming it. */
+/** The environment that a row belongs to. Every domain function takes it first, so no row can be read without naming its environment. */
 export type Environment = number
 export type EnvironmentKind = 'production' | 'sandbox'
 
-/** now on the environment's clock (sandbox: real time plus the test clock's offset), in whole seconds as the wire shows it. */
+/** The time of the environment's clock (sandbox: real time plus the test clock's offset), in whole seconds as the API shows it. */
 export async function now(db: Db, environment: Environment): Promise<string> {
   const { rows } = await db.query<{ now: string }>({ name: 'now', text: 'select environment_now($1) as now', values: [environment] })
   return rows[0]!.now

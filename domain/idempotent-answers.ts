@@ -1,11 +1,11 @@
 import type { Db, Tx } from '../store/connect.ts'
 import type { Environment } from './environment.ts'
 
-export type KeptAnswer = { request_hash: Buffer; status: number; location: string | null; body: string | null }
+type StoredAnswer = { request_hash: Buffer; status: number; location: string | null; body: string | null }
 
 const KEPT = `interval '24 hours'`
 
-/** Takes the key for this transaction; false while another one has it. */
+/** Locks the key for this transaction; false while another transaction has the lock. */
 export async function tryLockKey(tx: Tx, environment: Environment, operation: string, key: string): Promise<boolean> {
   const { rows } = await tx.query<{ locked: boolean }>('select pg_try_advisory_xact_lock(hashtextextended($1, 0)) as locked', [
     `${environment}:${operation}:${key}`,
@@ -13,8 +13,8 @@ export async function tryLockKey(tx: Tx, environment: Environment, operation: st
   return rows[0]!.locked
 }
 
-export async function findAnswer(db: Db, environment: Environment, operation: string, key: string): Promise<KeptAnswer | undefined> {
-  const { rows } = await db.query<KeptAnswer>(
+export async function findAnswer(db: Db, environment: Environment, operation: string, key: string): Promise<StoredAnswer | undefined> {
+  const { rows } = await db.query<StoredAnswer>(
     `select request_hash, status, location, body from idempotent_answers
      where environment = $1 and operation = $2 and key = $3 and created_at > clock_timestamp() - ${KEPT}`,
     [environment, operation, key],
@@ -22,13 +22,13 @@ export async function findAnswer(db: Db, environment: Environment, operation: st
   return rows[0]
 }
 
-/** Replaces an answer that is older than 24 h: the key is new then. */
+/** Replaces an answer that is older than 24 h: its key counts as new. */
 export async function keepAnswer(
   tx: Tx,
   environment: Environment,
   operation: string,
   key: string,
-  answer: KeptAnswer & { user: string | null },
+  answer: StoredAnswer & { user: string | null },
 ): Promise<void> {
   await tx.query(
     `insert into idempotent_answers (environment, operation, key, request_hash, status, location, body, user_id)

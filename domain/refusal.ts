@@ -1,4 +1,4 @@
-/** Every reason for which the domain refuses a request; `api/errors.ts` says which status and type each one has. */
+/** Every reason for which the domain refuses a request. `api/errors.ts` gives each code its HTTP status and its error type. */
 export type RefusalCode =
   | 'invalid_data'
   | 'invalid_request'
@@ -28,7 +28,7 @@ export type RefusalCode =
 
 export type Detail = { field: string; message: string }
 
-/** Thrown when a request cannot be done; the transaction around it is undone. */
+/** Thrown when a request cannot be carried out; the transaction around it is rolled back. */
 export class Refusal extends Error {
   readonly code: RefusalCode
   readonly details: Detail[] | undefined

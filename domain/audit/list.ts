@@ -17,7 +17,7 @@ export type AuditRow = {
   reason: string | null
 }
 
-export type AuditFilter = {
+type AuditFilter = {
   resources?: string[] | undefined
   operations?: string[] | undefined
   actors?: ActorKind[] | undefined
@@ -26,20 +26,21 @@ export type AuditFilter = {
   to?: string | undefined
 }
 
-type Seen = { project: number; environment: Environment; filter: AuditFilter; limit: number; after: string | undefined }
+type AuditQuery = { project: number; environment: Environment; filter: AuditFilter; limit: number; after: string | undefined }
 
 const COLUMNS = 'a.id, a.created_at, actor_kind, actor_id, operation, resource, resource_id, request_id, before, after, reason'
 
-const whole = (time: string | undefined) =>
+/** In whole seconds, as entries are stamped. */
+const wholeSecond = (time: string | undefined) =>
   time === undefined ? null : new Date(Math.floor(micros(time) / 1_000_000) * 1000).toISOString()
 
 /**
- * Entries of the environment and those of the project as a whole, newest first, after the row that the cursor names; `restarted`
- * when it names none. One row more than `limit` when there are more.
+ * The entries of the environment and of the project as a whole, newest first, after the entry that the cursor names. `restarted`: the
+ * cursor names no entry. One row more than `limit` when there are more.
  */
 export async function listAudit(
   db: Db,
-  { project, environment, filter, limit, after }: Seen,
+  { project, environment, filter, limit, after }: AuditQuery,
 ): Promise<{ rows: AuditRow[]; restarted: boolean }> {
   const known =
     after === undefined
@@ -50,9 +51,9 @@ export async function listAudit(
           environment,
         ])
   const restarted = known?.rowCount === 0
-  // The indexes include what the filters look at, so a rare match is found without reading the entries before it.
-  const page = (whose: string) =>
-    `(select id, created_at from audit_log where ${whose}
+  // The indexes include the columns of the filters, so a rare match is found without reading the entries before it.
+  const page = (scope: string) =>
+    `(select id, created_at from audit_log where ${scope}
         and ($4::text[] is null or resource = any($4)) and ($5::text[] is null or operation = any($5))
         and ($6::text[] is null or actor_kind = any($6)) and ($7::text is null or resource_id = $7)
         and ($8::timestamptz is null or created_at >= $8) and ($9::timestamptz is null or created_at < $9)
@@ -70,8 +71,8 @@ export async function listAudit(
       filter.operations ?? null,
       filter.actors ?? null,
       filter.resourceId ?? null,
-      whole(filter.from),
-      whole(filter.to),
+      wholeSecond(filter.from),
+      wholeSecond(filter.to),
       restarted ? null : (after ?? null),
     ],
   )

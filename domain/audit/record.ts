@@ -4,7 +4,7 @@ import type { Environment } from '../environment.ts'
 
 export type ActorKind = 'secret_key' | 'project_key' | 'mcp' | 'cli' | 'system'
 
-/** Who does something, where and in which request; `environment` null for what belongs to the project as a whole. */
+/** The actor of a mutation, its project and environment, and its request. `environment` is null for what belongs to the project as a whole. */
 export type Trail = {
   project: number
   environment: Environment | null
@@ -13,8 +13,11 @@ export type Trail = {
   requestId: string | null
 }
 
-/** `before` and `after` as the API shows the object (null when made or removed), without any secret. `user`: whom it is about. */
-export type AuditEntry = {
+/**
+ * `before` and `after`: the object as the API shows it, without any secret; `before` is null for a creation, `after` for a deletion.
+ * `user`: the id of the user that the entry is about.
+ */
+type AuditEntry = {
   resource: string
   id: string | null
   before?: object | null
@@ -23,7 +26,7 @@ export type AuditEntry = {
   reason?: string
 }
 
-/** Leaves the entry of one mutation, in the mutation's own transaction. */
+/** Writes the entry of one mutation, in the mutation's own transaction. */
 export async function audit(tx: Tx, trail: Trail, entry: AuditEntry): Promise<void> {
   const { project, environment, actor, operation, requestId } = trail
   await tx.query({

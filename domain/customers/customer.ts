@@ -1,12 +1,11 @@
 import type { Db } from '../../store/connect.ts'
 import type { Environment } from '../environment.ts'
+import type { Platform } from '../platform.ts'
 import { notFound } from '../refusal.ts'
+import type { Status } from '../subscriptions/status.ts'
 import { type Property, sortedProperties } from '../users/properties.ts'
 
-/** What a customer's subscriptions make of it, by code point. */
-export const STATUSES = ['active', 'billing_retry', 'canceled', 'canceled_trial', 'churned', 'none', 'trial'] as const
-export type Status = (typeof STATUSES)[number]
-export type TargetPlatform = 'iOS' | 'Android' | 'Stripe' | 'Paddle'
+export type TargetPlatform = Platform
 
 export type CustomerRow = {
   id: string
@@ -21,7 +20,7 @@ export type CustomerRow = {
   purchase_currency: string | null
   purchase_product_id: string | null
   net_payments_usd: number
-  platform: TargetPlatform | null
+  platform: Platform | null
   country: string | null
   device_model: string | null
   device_id: string | null
@@ -29,21 +28,21 @@ export type CustomerRow = {
 }
 
 /** Of `users u`. */
-export const CUSTOMER_COLUMNS = `u.id, u.identity_id, u.properties ->> '_q_custom_user_id' as custom_uid, u.status, u.created_at, u.last_seen_at,
+export const CUSTOMER_ROW_COLUMNS = `u.id, u.identity_id, u.properties ->> '_q_custom_user_id' as custom_uid, u.status, u.created_at, u.last_seen_at,
   u.first_transaction_at, u.last_payment_at, u.payments_count, u.purchase_currency, nullif(u.purchase_product_id, '') as purchase_product_id,
   round(u.net_payments_usd, 2)::float8 as net_payments_usd, u.platform, u.country, u.device_model, u.device_id, u.os_version`
 
 const LAST_EVENTS = 100
 
-export type CustomerEvent = { event: string; at: string; product_id: string | null; revenue_usd: number | null }
+type CustomerEvent = { event: string; at: string; product_id: string | null; revenue_usd: number | null }
 type WholeRow = CustomerRow & Record<'app_version' | 'sdk_version' | 'media_source' | 'campaign' | 'ad_set' | 'ad', string | null>
-export type CustomerView = { customer: WholeRow; properties: Property[]; events: CustomerEvent[] }
+type CustomerView = { customer: WholeRow; properties: Property[]; events: CustomerEvent[] }
 
-/** A user with all that is recorded of it, and its newest occurrences. */
+/** A customer with all recorded fields, the properties and the newest events. */
 export async function viewCustomer(db: Db, environment: Environment, id: string): Promise<CustomerView> {
   const { rows } = await db.query<WholeRow & { properties_sorted: string }>({
     name: 'get-customer',
-    text: `select ${CUSTOMER_COLUMNS}, u.app_version, u.sdk_version, u.media_source, u.campaign, u.ad_set, u.ad, u.properties_sorted
+    text: `select ${CUSTOMER_ROW_COLUMNS}, u.app_version, u.sdk_version, u.media_source, u.campaign, u.ad_set, u.ad, u.properties_sorted
            from users u where u.environment = $1 and u.id = $2`,
     values: [environment, id],
   })

@@ -16,7 +16,7 @@ export const isFact = ({ item, user }: Entry): boolean =>
 
 const transactionOf = ({ item }: Entry) => item.transaction?.transaction_id ?? null
 
-/** Leaves out what a recorded purchase of the same (platform, transaction id) tells alone. */
+/** Leaves out the events of a (platform, transaction id) for which a purchase is recorded: the purchase replaces them. */
 async function withoutRecorded(tx: Tx, environment: Environment, entries: Entry[]): Promise<Entry[]> {
   const named = entries.filter(entry => entry.platform !== null && transactionOf(entry) !== null)
   if (named.length === 0) return entries
@@ -33,22 +33,22 @@ async function withoutRecorded(tx: Tx, environment: Environment, entries: Entry[
 
 const usersOf = (entries: Entry[]) => [...new Set(entries.map(entry => entry.user!))].sort()
 
-/** What a batch's facts come to: each user's new status and payments. `refunded`: users to be counted anew once the events are in the log. */
-export type Folded = { statuses: Map<string, Status>; added: Map<string, PaymentsAdded>; refunded: string[] }
+/** The new status and the added payments of each user of a batch. `refunded`: users to recount when the events are in the log. */
+type Folded = { statuses: Map<string, Status>; added: Map<string, PaymentsAdded>; refunded: string[] }
 
 /**
- * Folds events that are about to be stored into their users' subscriptions. The users' rows are locked. Refunds need the
- * transactions that they take back, so their users are left to `recount`.
+ * Folds events that are about to be stored into the subscriptions of their users. The users' rows are locked. A refund needs the transaction
+ * that it refunds, so its user is left to `recount`.
  */
 export async function foldPosted(tx: Tx, environment: Environment, entries: Entry[]): Promise<Folded> {
   const live = await withoutRecorded(tx, environment, entries)
-  const told = live.filter(({ item }) => isSubscriptionFact(item.event_name))
+  const changing = live.filter(({ item }) => isSubscriptionFact(item.event_name))
   const refunded = usersOf(live.filter(({ item }) => refunds.has(item.event_name)))
   const added = addedPayments(live)
-  if (told.length === 0) return { statuses: new Map(), added, refunded }
-  const users = usersOf(told)
+  if (changing.length === 0) return { statuses: new Map(), added, refunded }
+  const users = usersOf(changing)
   const { rows } = await tx.query<{ now: number }>('select (extract(epoch from environment_now($1)) * 1000)::float8 as now', [environment])
-  const posted = [...(await postedFacts(tx, environment, users)), ...told.map(postedFact)]
+  const posted = [...(await postedFacts(tx, environment, users)), ...changing.map(postedFact)]
   const subscriptions = subscriptionsOf(await recordedPurchases(tx, environment, users), posted)
   const statuses = await storeSubscriptions(tx, environment, users, subscriptions, rows[0]!.now)
   return { statuses, added, refunded }

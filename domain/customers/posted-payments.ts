@@ -2,7 +2,7 @@ import type { Entry } from '../events/entry.ts'
 import { compareAmounts, plus } from '../events/money.ts'
 import { micros } from '../time/instant.ts'
 
-/** Posted events that are a transaction: a trial, or a payment when they carry an amount. */
+/** Posted events that are a transaction: a payment when they have an amount, else a trial. */
 export const TRANSACTION_FACTS = [
   'trial_started',
   'trial_converted',
@@ -14,7 +14,7 @@ export const REFUND_FACTS = ['subscription_refunded', 'in_app_refunded'] as cons
 
 const transactions = new Set<string>(TRANSACTION_FACTS)
 
-/** Transactions on top of those that are counted; times in µs, `usd` an exact decimal. `last`: the latest payment among them. */
+/** Transactions to add to those that are counted already; times in µs, `usd` an exact decimal. `last`: the latest payment among them. */
 export type PaymentsAdded = {
   firstAt: number
   payments: number
@@ -23,10 +23,7 @@ export type PaymentsAdded = {
   last: { at: number; currency: string | null; product: string } | null
 }
 
-/**
- * What posted transactions add to their customers' figures: the same as counting all of them anew (`recount`), at the cost of the new
- * ones.
- */
+/** What posted transactions add to the figures of their customers. The result equals that of `recount`, at the cost of the new ones alone. */
 export function addedPayments(entries: Entry[]): Map<string, PaymentsAdded> {
   const added = new Map<string, PaymentsAdded>()
   for (const { item, at: happened, user, money } of entries) {

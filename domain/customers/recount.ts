@@ -1,12 +1,11 @@
 import type { Tx } from '../../store/connect.ts'
 import type { Environment } from '../environment.ts'
+import { slugsSql } from '../events/catalogue.ts'
 import { SUPERSEDED } from '../subscriptions/posted.ts'
 import type { Status } from '../subscriptions/status.ts'
 import { REFUND_FACTS, TRANSACTION_FACTS } from './posted-payments.ts'
 
-const quoted = (names: readonly string[]) => names.map(name => `'${name}'`).join(', ')
-
-// A refund without amount takes back all; refunds of one transaction never exceed its amount.
+// A refund without an amount refunds the whole transaction; the refunds of one transaction never exceed its amount.
 const FACTS = `
   select p.purchased_at as at, p.amount, p.currency, p.store_product_id as product, p.amount * r.rate as usd,
     least(coalesce(p.refunded_amount, case when p.refunded_at is null then 0 else p.amount end), p.amount) * r.rate as refund_usd, p.id::text as id
@@ -14,7 +13,7 @@ const FACTS = `
   where p.environment = $1 and p.user_id = k.user_id and not p.is_family_shared
   union all
   select coalesce(e.transaction_date, e.happened_at), coalesce(e.price, 0), e.currency, e.product_id, e.price_usd, 0, e.id
-  from events e where e.environment = $1 and e.user_id = k.user_id and e.purchase is null and e.name in (${quoted(TRANSACTION_FACTS)}) and not ${SUPERSEDED}`
+  from events e where e.environment = $1 and e.user_id = k.user_id and e.purchase is null and e.name in (${slugsSql(TRANSACTION_FACTS)}) and not ${SUPERSEDED}`
 
 const POSTED_REFUNDS = `
   select coalesce(sum(least(refund, coalesce(paid, refund))), 0) as usd from (
@@ -22,12 +21,12 @@ const POSTED_REFUNDS = `
     from events e left join lateral (
       select b.price_usd from events b where b.environment = $1 and b.transaction_key = coalesce(e.platform, '') || ':' || e.transaction_id
         and b.purchase is null limit 1) t on true
-    where e.environment = $1 and e.user_id = k.user_id and e.purchase is null and e.name in (${quoted(REFUND_FACTS)}) and not ${SUPERSEDED}
+    where e.environment = $1 and e.user_id = k.user_id and e.purchase is null and e.name in (${slugsSql(REFUND_FACTS)}) and not ${SUPERSEDED}
     group by coalesce(coalesce(e.platform, '') || ':' || e.transaction_id, e.id)) of_transaction`
 
 /**
- * What the customer's facts add up to, counted anew from all of them: transactions, payments, gross and net in USD (each at the rate
- * of the day of its purchase; without a rate in counts only). Writes the statuses along. The users' rows are locked.
+ * Recounts the figures of customers from all their facts: transactions, payments, gross and net in USD. Each amount is converted at the rate
+ * of the day of its purchase; an amount without a rate is only counted. Writes `statuses` in the same statement. The users' rows are locked.
  */
 export async function recount(tx: Tx, environment: Environment, users: string[], statuses?: Map<string, Status>): Promise<void> {
   await tx.query({

@@ -1,54 +1,52 @@
-import type { Status, TargetPlatform } from './customer.ts'
+// Loads Kysely: import values of this file only from `statements.ts`.
+import { type RawBuilder, sql } from 'kysely'
+import type { Environment } from '../environment.ts'
+import { PLATFORMS, type Platform } from '../platform.ts'
+import type { Status } from '../subscriptions/status.ts'
 
-/** Which customers a list or the metrics are about; what is undefined does not restrict. */
-export type Selection = { search: string | undefined; statuses: Status[] | undefined; platforms: TargetPlatform[] | undefined }
+/** The customers that a list or the metrics are about; a field that is undefined does not restrict them. */
+export type Selection = { search: string | undefined; statuses: Status[] | undefined; platforms: Platform[] | undefined }
 
-/** Values of a statement in the making; gives the name of each one. */
-export type Parameters = { values: unknown[]; add: (value: unknown) => string }
-
-/** `$1` is the environment. */
-export function parameters(environment: number): Parameters {
-  const values: unknown[] = [environment]
-  return { values, add: value => `$${values.push(value)}` }
-}
-
-// Property values have at most 120 bytes, so nothing that begins with the prefix comes after the prefix and 64 of the last code point.
+// Property values have at most 120 bytes, so no value that begins with the prefix sorts after the prefix and 64 of the last code point.
 const CEILING = '\u{10FFFF}'.repeat(64)
 
 const PROPERTIES = ['_q_custom_user_id', '_q_email', '_q_name']
-/** How a key of the events begins that names a transaction. */
-const KEY_PLATFORMS = ['', 'iOS', 'Android', 'Stripe', 'Paddle']
+/** The prefixes of the transaction keys of events. */
+const KEY_PREFIXES = ['', ...PLATFORMS]
 
 /**
- * The ids of the users whom a search finds, each once: one seek of an index for each place to look at. Both sides are lowered by the
+ * The ids of the users that a search finds, each once, by one index seek for each place that is searched. Both sides are lowered by the
  * database, each under the collation of its column: JavaScript and Postgres do not agree on every letter.
  */
-function foundIds(search: string, { add }: Parameters): string {
-  const text = `${add(search)}::text`
-  const ceiling = add(CEILING)
-  const begins = (column: string, prefix: string) =>
-    `lower(${column}) collate "C" >= ${prefix} and lower(${column}) collate "C" < ${prefix} || ${ceiling}`
-  const ids = (condition: string) => `select id from users where environment = $1 and ${condition}`
-  return [
-    ids(begins('id', `lower(${text} collate "C")`)),
-    ids(`identity_id is not null and ${begins('identity_id', `lower(${text} collate "C")`)}`),
-    ...PROPERTIES.map(key => ids(`properties ? '${key}' and ${begins(`(properties ->> '${key}')`, `lower(${text})`)}`)),
-    `select user_id from purchases where environment = $1 and platform = any('{app_store,play_store,stripe,paddle}')
+function foundIds(environment: Environment, search: string): RawBuilder<unknown> {
+  const text = sql`${search}::text`
+  const lowered = sql`lower(${text} collate "C")`
+  const beginsWith = (column: RawBuilder<unknown>, prefix: RawBuilder<unknown>) =>
+    sql`lower(${column}) collate "C" >= ${prefix} and lower(${column}) collate "C" < ${prefix} || ${CEILING}::text`
+  const ids = (condition: RawBuilder<unknown>) => sql`select id from users where environment = ${environment} and ${condition}`
+  const withProperty = (key: string) =>
+    sql`properties ? ${sql.lit(key)} and ${beginsWith(sql`(properties ->> ${sql.lit(key)})`, sql`lower(${text})`)}`
+  const found = [
+    ids(beginsWith(sql`id`, lowered)),
+    ids(sql`identity_id is not null and ${beginsWith(sql`identity_id`, lowered)}`),
+    ...PROPERTIES.map(key => ids(withProperty(key))),
+    sql`select user_id from purchases where environment = ${environment} and platform = any('{app_store,play_store,stripe,paddle}')
        and coalesce(transaction_id, order_id) = ${text} and user_id is not null`,
-    `select user_id from events where environment = $1 and user_id is not null
-       and transaction_key = any(${add(KEY_PLATFORMS.map(platform => `${platform}:${search}`))}::text[])`,
-  ].join('\nunion\n')
+    sql`select user_id from events where environment = ${environment} and user_id is not null
+       and transaction_key = any(${KEY_PREFIXES.map(prefix => `${prefix}:${search}`)}::text[])`,
+  ]
+  return sql.join(found, sql` union `)
 }
 
-/** `users u` behind the found ids, one seek each: a join could be planned as a walk through all users. */
-export const foundUsers = (search: string, parameters: Parameters): string =>
-  `(${foundIds(search, parameters)}) found
-   cross join lateral (select * from users where users.environment = $1 and users.id = found.id limit 1) u`
+/** `users u` with the ids that a search finds, by one seek each: the planner could make a join a scan of all users. */
+export const foundUsers = (environment: Environment, search: string): RawBuilder<unknown> =>
+  sql`(${foundIds(environment, search)}) found
+   cross join lateral (select * from users where users.environment = ${environment} and users.id = found.id limit 1) u`
 
-/** Conditions on `status` and `platform`. `status` as it stands in the index that the statement walks. */
-export function filters({ statuses, platforms }: Selection, { add }: Parameters, status = 'status'): string[] {
+/** The conditions on `status` and `platform`. `status`: the expression that the index of the statement contains. */
+export function filters({ statuses, platforms }: Selection, status: RawBuilder<unknown>): RawBuilder<boolean>[] {
   return [
-    ...(statuses ? [`${status} = any(${add(statuses)}::text[])`] : []),
-    ...(platforms ? [`platform = any(${add(platforms)}::text[])`] : []),
+    ...(statuses ? [sql<boolean>`${status} = any(${statuses}::text[])`] : []),
+    ...(platforms ? [sql<boolean>`platform = any(${platforms}::text[])`] : []),
   ]
 }

@@ -1,23 +1,24 @@
 import type { Tx } from '../../store/connect.ts'
 import type { Environment } from '../environment.ts'
-import { KNOWN_FIELDS, type Known, learn } from '../events/known.ts'
 import { findUsers } from '../events/look-up.ts'
+import { TRAIT_FIELDS, type UserTraits, updateTraits } from '../events/traits.ts'
+import type { Platform } from '../platform.ts'
 import type { Status } from '../subscriptions/status.ts'
 import { isoMicros, micros } from '../time/instant.ts'
 import type { PaymentsAdded } from './posted-payments.ts'
 
-/** What a batch changes about one user: what was learned, payments on top of those that are counted, the status. */
-export type UserChange = { known?: Known; added?: PaymentsAdded; status?: Status }
+/** The changes of a batch to one user: the traits, the payments to add to those that are counted already, the status. */
+export type UserChange = { traits?: UserTraits; added?: PaymentsAdded; status?: Status }
 
 const typeOf = (name: string) => (name.endsWith('_at') ? 'timestamptz' : 'text')
 
 const COLUMNS: [name: string, type: string, value: (change: UserChange) => string | number | boolean | null][] = [
-  ['knows', 'boolean', ({ known }) => known !== undefined],
-  ...KNOWN_FIELDS.map((name): (typeof COLUMNS)[number] => [
+  ['has_traits', 'boolean', ({ traits }) => traits !== undefined],
+  ...TRAIT_FIELDS.map((name): (typeof COLUMNS)[number] => [
     name,
     typeOf(name),
-    ({ known }) => {
-      const value = known?.[name] ?? null
+    ({ traits }) => {
+      const value = traits?.[name] ?? null
       return typeof value === 'number' ? isoMicros(value) : value
     },
   ]),
@@ -33,11 +34,11 @@ const COLUMNS: [name: string, type: string, value: (change: UserChange) => strin
 const names = COLUMNS.map(([name]) => name)
 const isLater = `c.last_at >= coalesce(u.last_payment_at, '-infinity')`
 
-// One version of the row per batch: every one costs an entry in each index of the figures. The rows are locked, so they stay where they
-// are found; found one by one and as a range in order, because without statistics a join may read all of the environment.
+// One new version of a row per batch, because each version costs an entry in each index of the figures. The rows are locked, so their ctid
+// does not change. They are found one by one and as an ordered range, because without statistics a join may read the whole environment.
 const WRITE = `
 update users u set
-  ${KNOWN_FIELDS.map(name => `${name} = case when c.knows then c.${name} else u.${name} end`).join(', ')},
+  ${TRAIT_FIELDS.map(name => `${name} = case when c.has_traits then c.${name} else u.${name} end`).join(', ')},
   first_transaction_at = least(u.first_transaction_at, c.first_at),
   payments_count = u.payments_count + c.payments,
   converted_payments = u.converted_payments + c.converted,
@@ -48,13 +49,13 @@ update users u set
   last_payment_at = greatest(u.last_payment_at, c.last_at),
   status = coalesce(c.status, u.status)
 from (
-  select t.place, g.* from unnest($2::text[], ${COLUMNS.map(([, type], i) => `$${i + 3}::${type}[]`).join(', ')}) g(id, ${names.join(', ')})
-  cross join lateral (select ctid as place from users where environment = $1 and id >= g.id and id <= g.id order by id limit 1) t
+  select t.row_id, g.* from unnest($2::text[], ${COLUMNS.map(([, type], i) => `$${i + 3}::${type}[]`).join(', ')}) g(id, ${names.join(', ')})
+  cross join lateral (select ctid as row_id from users where environment = $1 and id >= g.id and id <= g.id order by id limit 1) t
   offset 0
 ) c
-where u.ctid = c.place`
+where u.ctid = c.row_id`
 
-/** Writes what changes about users; the caller has locked them. */
+/** Writes changes of users; the caller has locked the users. */
 export async function writeUsers(tx: Tx, environment: Environment, changes: Map<string, UserChange>): Promise<void> {
   if (changes.size === 0) return
   const all = [...changes.values()]
@@ -63,19 +64,19 @@ export async function writeUsers(tx: Tx, environment: Environment, changes: Map<
     text: WRITE,
     values: [environment, [...changes.keys()], ...COLUMNS.map(([, , value]) => all.map(value))],
   })
-  if (written.rowCount !== changes.size) throw new Error(`${written.rowCount} of ${changes.size} users were written: they were not locked`)
+  if (written.rowCount !== changes.size)
+    throw new Error(`${written.rowCount} of ${changes.size} users were written: the users were not locked`)
 }
 
-/** What a purchase tells of its user: platform and country, known as of the purchase's own time. The user's row is locked. */
+/** Updates the user's traits by a purchase: platform and country, as of the time of the purchase. The user's row is locked. */
 export async function noteSeen(
   tx: Tx,
   environment: Environment,
   user: string,
-  told: { platform: 'iOS' | 'Android' | 'Stripe' | 'Paddle'; country: string | null; at: string },
+  { platform, country, at }: { platform: Platform; country: string | null; at: string },
 ): Promise<void> {
-  const known = (await findUsers(tx, environment, 'id', [user])).get(user)
-  if (!known) return
-  const { platform, country, at } = told
-  if (learn(known, { platform, ...(country !== null && { device: { country } }) }, micros(at)))
-    await writeUsers(tx, environment, new Map([[user, { known }]]))
+  const traits = (await findUsers(tx, environment, 'id', [user])).get(user)
+  if (!traits) return
+  if (updateTraits(traits, { platform, ...(country !== null && { device: { country } }) }, micros(at)))
+    await writeUsers(tx, environment, new Map([[user, { traits }]]))
 }

@@ -1,8 +1,8 @@
-/** What the `price` of an occurrence may be: none at all, an amount that came in, or an amount that went back (stored negative). */
-export type Value = 'none' | 'in' | 'out'
-export type EventType = { uid: string; slug: string; title: string; value: Value; refund: boolean; begins: boolean; recurring: boolean }
+/** What the `price` of an event may be: none at all, an amount that came in, or an amount that went back (stored negative). */
+type PriceKind = 'none' | 'in' | 'out'
+export type EventType = { uid: string; slug: string; title: string; value: PriceKind; refund: boolean; begins: boolean; recurring: boolean }
 
-type Row = [slug: string, title: string, value: Value, trait?: 'refund' | 'begins']
+type Row = [slug: string, title: string, value: PriceKind, kind?: 'refund' | 'begins']
 const ROWS: Row[] = [
   ['trial_started', 'Trial Started', 'none', 'begins'],
   ['trial_converted', 'Trial Converted', 'in', 'begins'],
@@ -27,36 +27,39 @@ const ROWS: Row[] = [
 ]
 
 /**
- * The twenty events that the service knows; `uid` is the place in this list, from "1". `begins`: unique per (platform, transaction
- * id). `recurring`: about a subscription (the proceeds rate differs).
+ * The twenty event types of the service. `uid` is the position in this list, from "1". `begins`: the log has one such event per (platform,
+ * transaction id). `recurring`: the event is about a subscription, whose proceeds rate differs.
  */
-export const CATALOGUE: readonly EventType[] = ROWS.map(([slug, title, value, trait], i) => ({
+export const CATALOGUE: readonly EventType[] = ROWS.map(([slug, title, value, kind], i) => ({
   uid: String(i + 1),
   slug,
   title,
   value,
-  refund: trait === 'refund',
-  begins: trait === 'begins',
+  refund: kind === 'refund',
+  begins: kind === 'begins',
   recurring: !slug.startsWith('in_app_'),
 }))
 
 const bySlug = new Map(CATALOGUE.map(type => [type.slug, type]))
 
-/** The catalogue's entry, or undefined for a custom event. */
+/** The catalogue's entry; undefined for a custom event. */
 export const eventType = (slug: string): EventType | undefined => bySlug.get(slug)
 
-/** Slugs of the events that carry price and revenue. */
+/** The slugs of the events that have a price. */
 export const VALUE_SLUGS = CATALOGUE.filter(type => type.value !== 'none').map(type => type.slug)
 export const REFUND_SLUGS = CATALOGUE.filter(type => type.refund).map(type => type.slug)
+
+/** Slugs of the catalogue as a list of SQL literals. */
+export const slugsSql = (slugs: readonly string[]): string => slugs.map(slug => `'${slug}'`).join(', ')
 
 const byUid = new Map(CATALOGUE.map(type => [type.uid, type.slug]))
 const CUSTOM = /^(?=.*[a-z])[a-z0-9][a-z0-9_.-]{0,99}$/
 
-/** The slug of an event type that is named by the uid or the slug of the catalogue, or by a custom slug; null when the text names none. */
-export function slugOf(named: string): string | null {
-  const slug = byUid.get(named) ?? named
+/** The slug of an event type, given its uid or slug in the catalogue, or a custom slug; null when the text is none of them. */
+export function slugOf(text: string): string | null {
+  const slug = byUid.get(text) ?? text
   return eventType(slug) || CUSTOM.test(slug) ? slug : null
 }
 
-/** Outside the catalogue. */
+/** Whether the event type is not in the catalogue. */
 export const isCustom = (slug: string): boolean => eventType(slug) === undefined

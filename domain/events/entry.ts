@@ -5,8 +5,8 @@ import type { EventInput } from './item.ts'
 import { decimal, defaultProceeds, negated } from './money.ts'
 import { partitionOf } from './partition.ts'
 
-/** Amounts as they are stored; all null on an occurrence without price. */
-export type Money = {
+/** Amounts as they are stored; all are null for an event without a price. */
+type Money = {
   price: string | null
   currency: string | null
   proceeds: string | null
@@ -14,7 +14,7 @@ export type Money = {
   proceedsUsd: string | null
 }
 
-/** An item on its way into the log, with what was found out about it. `at`: when it happened, in µs. */
+/** An item that is about to be written to the log, with its user and its amounts. `at`: the time of the event, in µs. */
 export type Entry = {
   id: string
   partition: number
@@ -24,17 +24,17 @@ export type Entry = {
   platform: string | null
   transactionKey: string | null
   money: Money
-  /** The purchase that emits it; absent on posted ones. */
+  /** The purchase that emits the event; absent for a posted event. */
   purchase?: number
 }
 
 const NO_MONEY: Money = { price: null, currency: null, proceeds: null, priceUsd: null, proceedsUsd: null }
 
-/** Refunds and rests are stored negative, whatever sign they came with. */
+/** Amounts that went back are stored negative, whichever sign the item has. */
 function signed(amount: string | undefined, out: boolean): string | null {
   if (amount === undefined) return null
-  const plain = decimal(amount)
-  return out && !plain.startsWith('-') ? negated(plain) : plain
+  const text = decimal(amount)
+  return out && !text.startsWith('-') ? negated(text) : text
 }
 
 function moneyOf(item: EventInput, platform: string | null): Money {
@@ -54,17 +54,17 @@ function moneyOf(item: EventInput, platform: string | null): Money {
   }
 }
 
-/** The store transaction that an event may begin once only, whatever told us of it first. */
+/** The key of the store transaction that the event begins; the log has at most one event with this key. */
 export function transactionKey(item: EventInput, platform: string | null): string | null {
   const transaction = item.transaction?.transaction_id
   return transaction !== undefined && eventType(item.event_name)?.begins ? `${platform ?? ''}:${transaction}` : null
 }
 
-export type Known = Pick<Entry, 'item' | 'at' | 'user' | 'platform' | 'transactionKey'>
+type EntryInput = Pick<Entry, 'item' | 'at' | 'user' | 'platform' | 'transactionKey'>
 
-export const toEntry = (environment: Environment, known: Known): Entry => ({
-  ...known,
+export const toEntry = (environment: Environment, input: EntryInput): Entry => ({
+  ...input,
   id: orderedId('evt'),
-  partition: partitionOf(environment, known.user ?? known.item.event_id),
-  money: moneyOf(known.item, known.platform),
+  partition: partitionOf(environment, input.user ?? input.item.event_id),
+  money: moneyOf(input.item, input.platform),
 })

@@ -1,15 +1,16 @@
+import type { Platform } from '../platform.ts'
 import type { Detail } from '../refusal.ts'
 
 type Strings<K extends string> = { [key in K]?: string }
 
-/** One occurrence as posted; its shape (types, patterns, lengths) was checked by the description. */
+/** An event as a client posts it. The request's validator has checked types, patterns and lengths. */
 export type EventInput = {
   event_id: string
   event_name: string
   happened_at: string
   customer_uid?: string
   identity_id?: string
-  platform?: 'iOS' | 'Android' | 'Stripe' | 'Paddle'
+  platform?: Platform
   product_id?: string
   old_product_id?: string
   new_product_id?: string

@@ -2,17 +2,17 @@ import type { Db } from '../../store/connect.ts'
 import type { Environment } from '../environment.ts'
 
 export type Occurrence = [id: string, name: string, user: string | null, happenedAt: string]
-export type Page = { limit: number; offset: number; order: 'asc' | 'desc' }
+type EventPage = { limit: number; offset: number; order: 'asc' | 'desc' }
 
-// One index holds all that is shown: neither the rows to skip nor those of the page are fetched from the table, as long as the
-// visibility map is fresh (a plain implementation fetches every skipped row: five times the work at offset 5,000).
+// One index contains all columns that are shown. So neither the skipped rows nor the rows of the page are fetched from the table, as long as
+// the visibility map is up to date. (A plain implementation fetches every skipped row: five times the work at offset 5,000.)
 const statement = (order: 'asc' | 'desc') =>
   `select id, name, user_id, happened_at from events where environment = $1 order by happened_at ${order}, id ${order} limit $2 offset $3`
 
 const TEXT = { asc: statement('asc'), desc: statement('desc') }
 
-/** One row more than asked for when there are more: the caller cuts it off. */
-export async function listEvents(db: Db, environment: Environment, { limit, offset, order }: Page): Promise<Occurrence[]> {
+/** One row more than `limit` when there are more; the caller removes it. */
+export async function listEvents(db: Db, environment: Environment, { limit, offset, order }: EventPage): Promise<Occurrence[]> {
   const { rows } = await db.query<Occurrence>({
     name: `list-events-${order}`,
     text: TEXT[order],

@@ -1,13 +1,13 @@
 import type { Tx } from '../../store/connect.ts'
 import type { Environment } from '../environment.ts'
-import { SHARE_INGESTION } from '../users/user.ts'
+import { LOCK_INGESTION_SHARED } from '../users/user.ts'
 import type { EventInput } from './item.ts'
-import { KNOWN_COLUMNS, type Known } from './known.ts'
+import { TRAIT_COLUMNS, type UserTraits } from './traits.ts'
 
-export type FoundUser = Known & { id: string; identity_id: string | null }
-export type StoredEvent = { id: string; event_id: string; name: string; user_id: string | null; happened_at: number }
+export type FoundUser = UserTraits & { id: string; identity_id: string | null }
+type StoredEvent = { id: string; event_id: string; name: string; user_id: string | null; happened_at: number }
 
-/** What a batch refers to: `now` in µs on the environment's clock, users by id and by identity, events that are there already. */
+/** What a batch refers to: `now` in µs by the environment's clock, the users by id and by identity, and the events that are stored already. */
 export type LookUp = {
   now: number
   users: Map<string, FoundUser>
@@ -15,8 +15,8 @@ export type LookUp = {
   events: Map<string, StoredEvent>
 }
 
-// Each value is looked up by itself, by the whole key of a unique index: as one condition (`= any`) or a plain join the planner may read
-// the whole environment instead, as long as it has no statistics.
+// Each value is looked up alone, by the whole key of a unique index. With one condition (`= any`) or a plain join, the planner may read the
+// whole environment instead as long as it has no statistics.
 
 const distinct = (values: (string | undefined)[]) => [...new Set(values.filter(value => value !== undefined))]
 
@@ -29,7 +29,7 @@ export async function findUsers(
   if (values.length === 0) return new Map()
   const { rows } = await tx.query<FoundUser>({
     name: `find-users-by-${column}`,
-    text: `select u.id, u.identity_id, ${KNOWN_COLUMNS} from unnest($2::text[]) k(value)
+    text: `select u.id, u.identity_id, ${TRAIT_COLUMNS} from unnest($2::text[]) k(value)
            cross join lateral (select * from users where environment = $1 and ${column} = k.value limit 1) u`,
     values: [environment, values],
   })
@@ -37,13 +37,13 @@ export async function findUsers(
 }
 
 export async function lookUp(tx: Tx, environment: Environment, items: EventInput[]): Promise<LookUp> {
-  // Events before users: whoever commits a batch in between has made its users too, so an event that is found finds its user. The
-  // other way round a repeat would look like another user's event. The first row is there in any case, to tell the time.
+  // Events are read before users. A batch that commits in between has created its users too, so the user of an event that is found is also
+  // found. In the other order, a repeated event could look like the event of another user. The join returns one row at least, with the time.
   const { rows } = await tx.query<StoredEvent & { now: number }>({
     name: 'find-events',
     text: `select (extract(epoch from n.now) * 1000000)::bigint as now,
              e.id, e.event_id, e.name, e.user_id, (extract(epoch from e.happened_at) * 1000000)::bigint as happened_at
-           from (select environment_now($1) as now, ${SHARE_INGESTION}) n left join (
+           from (select environment_now($1) as now, ${LOCK_INGESTION_SHARED}) n left join (
              select f.* from unnest($2::text[]) k(event_id)
              cross join lateral (select * from events where environment = $1 and event_id = k.event_id limit 1) f
            ) e on true`,
@@ -55,7 +55,7 @@ export async function lookUp(tx: Tx, environment: Environment, items: EventInput
   return { now: rows[0]!.now, users, identities, events }
 }
 
-/** Which of the transactions have begun already: key -> the event that told of it. */
+/** The transactions that an event of the log has begun already: key -> id of the event. */
 export async function findTransactions(tx: Tx, environment: Environment, keys: string[]): Promise<Map<string, string>> {
   if (keys.length === 0) return new Map()
   const { rows } = await tx.query<{ key: string; id: string }>({

@@ -1,9 +1,12 @@
 import type { Environment } from '../environment.ts'
 
-/** Partitions of an environment's log. Never changes: a user's events must stay in one partition. */
+/** The partitions of an environment's log. This number must never change: a user's events must stay in one partition. */
 export const PARTITIONS = 64
 
-/** FNV-1a (32 bit) of environment and user (without user: the caller's event id), so that the order of one user's events is one partition's order. */
+/**
+ * The 32-bit FNV-1a hash of environment and user; without a user, of environment and the caller's event id. So the events of one user are in
+ * one partition, in its order.
+ */
 export function partitionOf(environment: Environment, subject: string): number {
   let hash = 0x811c9dc5
   const text = `${environment}:${subject}`
@@ -11,6 +14,6 @@ export function partitionOf(environment: Environment, subject: string): number {
     hash ^= text.charCodeAt(i)
     hash = Math.imul(hash, 0x01000193)
   }
-  // The low bits of FNV are its weakest: fold the high ones in.
+  // The low bits of FNV are its weakest bits, so the high bits are mixed in.
   return ((hash ^ (hash >>> 16)) >>> 0) % PARTITIONS
 }

@@ -5,14 +5,14 @@ import { LOG_CHANNEL } from '../log/consumer.ts'
 import { isoMicros } from '../time/instant.ts'
 import type { Entry } from './entry.ts'
 
-type Value = string | number | null | undefined
-type Column = [name: string, type: string, value: (entry: Entry) => Value]
+type EntryValue = string | number | null | undefined
+type Column = [name: string, type: string, value: (entry: Entry) => EntryValue]
 
 const text = (name: string, value: Column[2]): Column => [name, 'text', value]
 const time = (name: string, value: Column[2]): Column => [name, 'timestamptz', value]
 const amount = (name: string, value: Column[2]): Column => [name, 'numeric', value]
 
-/** What an entry fills of a row of the log; `environment`, `log_offset`, `received_at` and `triggers` come with the statement. */
+/** The columns of the log that an entry fills. The statement sets `environment`, `log_offset`, `received_at` and `triggers`. */
 export const ENTRY_COLUMNS: readonly Column[] = [
   ['partition', 'smallint', e => e.partition],
   text('id', e => e.id),
@@ -55,11 +55,12 @@ export const ENTRY_COLUMNS: readonly Column[] = [
   ['purchase', 'bigint', e => e.purchase],
   ['properties', 'jsonb', e => e.item.properties && JSON.stringify(e.item.properties)],
 ]
-const FIRST = 3 // $1 environment, $2 triggers
+const FIRST = 3 // after $1 environment and $2 triggers
 const names = ENTRY_COLUMNS.map(([name]) => name)
 
-// The counters are locked in the order of their partitions, bumped, and held for this one statement and the commit that follows.
-// Offsets are given in array order. A taken event id or transaction fails the statement and, with it, the counters: no gap.
+// The counters are locked in the order of their partitions and raised; the locks last for this statement and the commit that follows.
+// Offsets are assigned in array order. When an event id or a transaction is in the log already, the statement fails and the counters are
+// rolled back with it, so that no gap arises.
 const APPEND = `
 with input as materialized (
   select * from unnest(${ENTRY_COLUMNS.map(([, type], i) => `$${i + FIRST}::${type}[]`).join(', ')}) with ordinality as i(${names.join(', ')}, n)
@@ -68,7 +69,7 @@ with input as materialized (
 ), locked as materialized (
   select p.partition, w.rows from log_positions p join wanted w on w.partition = p.partition
   where p.environment = $1 order by p.partition for no key update of p
-), taken as (
+), assigned as (
   update log_positions p set next_offset = p.next_offset + l.rows,
     last_received_at = greatest(p.last_received_at, clock_timestamp() + (select clock_offset from environments where id = $1))
   from locked l where p.environment = $1 and p.partition = l.partition
@@ -76,11 +77,11 @@ with input as materialized (
 )
 insert into events (environment, log_offset, received_at, triggers, ${names.join(', ')})
 select $1, t.base + row_number() over (partition by i.partition order by i.n) - 1, t.received_at, $2, ${names.map(n => `i.${n}`).join(', ')}
-from input i join taken t on t.partition = i.partition`
+from input i join assigned t on t.partition = i.partition`
 
 /**
- * One column of all entries as a Postgres array literal; null when no entry has a value there (unnest fills it up, so such a column
- * costs nothing). Column by column and by hand: rows of objects and the driver's own conversion take four times as long.
+ * One column of all entries as a Postgres array literal; null when no entry has a value: unnest then fills the column with nulls, so it
+ * costs nothing. Written by hand and by column: rows of objects with the driver's own conversion take four times as long.
  */
 export function arrayOf(entries: Entry[], value: Column[2]): string | null {
   let literal = '{'
@@ -88,7 +89,7 @@ export function arrayOf(entries: Entry[], value: Column[2]): string | null {
   for (let i = 0; i < entries.length; i++) {
     const one = value(entries[i]!)
     if (i > 0) literal += ','
-    // An empty text says no more than none.
+    // An empty text is stored as null.
     if (one === null || one === undefined || one === '') literal += 'NULL'
     else {
       any = true
@@ -99,17 +100,20 @@ export function arrayOf(entries: Entry[], value: Column[2]): string | null {
   return any ? `${literal}}` : null
 }
 
-const ANNOUNCE = `select pg_notify('${LOG_CHANNEL}', id::text) from environments where id = $1 and consumed`
+const NOTIFY = `select pg_notify('${LOG_CHANNEL}', id::text) from environments where id = $1 and consumed`
 
-/** Appends entries to the log, in order: the last statement of its transaction. Throws the database's unique violation when an id is taken. */
+/**
+ * Appends entries to the log, in order, as the last statement of the transaction: until the commit the counters stay locked. Throws the
+ * database's unique violation when an event id or a transaction is in the log already.
+ */
 export async function appendEntries(tx: Tx, environment: Environment, entries: Entry[], triggers: boolean): Promise<void> {
   const values = [environment, triggers, ...ENTRY_COLUMNS.map(([, , value]) => arrayOf(entries, value))]
   const written = await tx.query({ name: 'append-events', text: APPEND, values })
   if (written.rowCount !== entries.length)
-    throw new Error(`the log took ${written.rowCount} of ${entries.length} events: its positions are incomplete`)
-  if (triggers) await tx.query({ name: 'announce-events', text: ANNOUNCE, values: [environment] })
+    throw new Error(`${written.rowCount} of ${entries.length} events were appended: the environment lacks log positions`)
+  if (triggers) await tx.query({ name: 'notify-log-consumers', text: NOTIFY, values: [environment] })
 }
-/** A concurrent writer has taken the event's id or its transaction: the repeat finds it. */
 
+/** Whether a concurrent writer appended an event with the same id or transaction: a repeat of the transaction finds that event. */
 export const isLogConflict = (error: unknown): boolean =>
   isUniqueViolation(error, 'events_by_event_id') || isUniqueViolation(error, 'events_by_transaction')

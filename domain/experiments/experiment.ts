@@ -5,7 +5,7 @@ import { dropVariant } from '../offerings/variant.ts'
 import { type Page, pageOf } from '../page.ts'
 import { alreadyExists, conflict, notFound } from '../refusal.ts'
 import { checkConditions } from '../segments/check.ts'
-import type { Condition, ConditionInput } from '../segments/condition.ts'
+import { type Condition, type ConditionInput, shownCondition } from '../segments/condition.ts'
 
 export type ExperimentStatus = 'draft' | 'active' | 'paused' | 'finished'
 export type PrimaryMetric =
@@ -19,7 +19,7 @@ export type PrimaryMetric =
   | 'sales'
   | 'proceeds'
   | 'refunds'
-export type GoalDirection = 'increase' | 'decrease'
+type GoalDirection = 'increase' | 'decrease'
 
 export type Experiment = {
   id: string
@@ -63,8 +63,8 @@ export const GROUP_COLUMNS = `id, experiment_id, name, is_control, weight, remot
   updated_at`
 
 /**
- * Holds the experiment until the end of the transaction. `no key update` for everything that changes it or its groups, `share` for
- * what must only not see its state change. Order of locks: remote-configurations/lock.ts.
+ * Locks the experiment until the end of the transaction. `no key update` for a change of the experiment or of its groups, `share` for a
+ * transaction that needs its status to stay the same. The order of locks is in remote-configurations/lock.ts.
  */
 export async function lockExperiment(
   tx: Tx,
@@ -107,7 +107,6 @@ export async function groupsOf(db: Db, environment: Environment, experiment: str
 
 const LISTED = { table: 'experiments', columns: EXPERIMENT_COLUMNS, order: 'newest' as const }
 
-/** Newest first, after the row that the cursor names; one row more than `limit` when there are more. */
 export const listExperiments = (db: Db, environment: Environment, limit: number, after: string | undefined): Promise<Page<Experiment>> =>
   pageOf(db, LISTED, environment, { limit, after })
 
@@ -126,34 +125,38 @@ export type ExperimentInput = {
 
 export const takenAlias = (alias: string) => alreadyExists(`an experiment with alias_id ${alias} exists already`)
 
-/** A draft without groups. The unique index decides between two writers of one alias. */
+/** An input, or a row of the table: numbers are decimal text there. */
+type Stored<Input> = { [field in keyof Input]: number extends Input[field] ? Input[field] | string : Input[field] }
+
+/** The values in the order in which the statements take them. */
+export const valuesOf = (input: Stored<ExperimentInput>): unknown[] => [
+  input.name,
+  input.alias_id,
+  input.description,
+  input.segment_percent,
+  input.primary_metric,
+  input.goal_value,
+  input.goal_direction,
+  input.context_key,
+  input.is_context_specific,
+  JSON.stringify(input.segmentation_conditions.map(shownCondition)),
+]
+
+/** Creates a draft without groups. The unique index decides between two writers of one alias. */
 export async function createExperiment(tx: Tx, environment: Environment, input: ExperimentInput): Promise<Experiment> {
-  const conditions = await checkConditions(tx, environment, input.segmentation_conditions, 'segmentation_conditions', true)
+  const segmentation_conditions = await checkConditions(tx, environment, input.segmentation_conditions, 'segmentation_conditions', true)
   const { rows } = await tx.query<Experiment>(
     `insert into experiments (environment, id, name, alias_id, description, segment_percent, primary_metric, goal_value, goal_direction,
        context_key, is_context_specific, segmentation_conditions, created_at, updated_at)
      select $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, t, t from date_trunc('second', environment_now($1)) t
      on conflict (environment, alias_id) do nothing returning ${EXPERIMENT_COLUMNS}`,
-    [
-      environment,
-      orderedId('exp'),
-      input.name,
-      input.alias_id,
-      input.description,
-      input.segment_percent,
-      input.primary_metric,
-      input.goal_value,
-      input.goal_direction,
-      input.context_key,
-      input.is_context_specific,
-      JSON.stringify(conditions),
-    ],
+    [environment, orderedId('exp'), ...valuesOf({ ...input, segmentation_conditions })],
   )
   if (!rows[0]) throw takenAlias(input.alias_id)
   return rows[0]
 }
 
-/** Groups and assignments go by their foreign keys, the groups' offerings here. */
+/** Deletes an experiment. Foreign keys delete its groups and assignments; the groups' offerings are deleted here. */
 export async function deleteExperiment(tx: Tx, environment: Environment, id: string): Promise<Experiment> {
   const experiment = await lockExperiment(tx, environment, id)
   if (experiment.status === 'active' || experiment.status === 'paused')

@@ -1,10 +1,8 @@
-import { RATES } from '../events/money.ts'
+import { LOYAL_DAYS, RATES } from '../events/money.ts'
+import { DAY_MS, RETRY_MS } from '../subscriptions/period.ts'
 import { POSTED_FACTS } from './posted-facts.ts'
 
-// Billing retry of a store that does not tell its end.
-const RETRY_DAYS = 60
-// Paid days of one subscription after which the App Store takes its smaller share.
-const LOYAL_DAYS = 365
+const RETRY_DAYS = RETRY_MS / DAY_MS
 
 const PAID = 'is_subscription and q.amount > 0 and not q.is_family_shared'
 const inRun = 'q.lineage = p.lineage and q.run_started_at = p.run_started_at and q.is_subscription and not q.is_family_shared'
@@ -21,7 +19,7 @@ const PAID_DAYS = `(select coalesce(sum(extract(epoch from least(d.expires_at, d
       select q.purchased_at, q.expires_at, lead(q.purchased_at, 1, p.purchased_at) over (order by q.purchased_at, q.id) as next_at
       from purchases q where q.lineage = p.lineage and q.${PAID} and ${before}) d)`
 
-// Rates are looked up only where they differ: a lookup takes as long as all the rest about a row.
+// A rate is only looked up where the currencies differ: a look-up takes as long as all the rest of a row.
 const RATE = `(select case when p.currency = $2 then 1
     else usd_rate(p.currency, p.purchased_at::date) / usd_rate($2, p.purchased_at::date) end as value)`
 
@@ -34,19 +32,20 @@ const SHARE = `case p.platform
 const isOff = (row: string) => `(not ${row}.auto_renewing and coalesce(${row}.auto_renew_off_at < m.ends, true))`
 
 /**
- * By the end of the window. A trial: auto-renew is off, or was off at its end. What is paid: the same of the last period of its run by
- * then, or the store gave up billing it.
+ * Whether the subscription is cancelled by the end of the window. A trial is cancelled when its auto-renew was switched off before that time, or
+ * at an unknown time, and is still off. A paid period is cancelled when the same holds for the last period of its run by then, or when
+ * billing retry has ended by then.
  */
 const CANCELLED = `case when p.amount = 0 then ${isOff('p')} else coalesce((
     select ${isOff('r')} or r.billing_retry_at + interval '${RETRY_DAYS} days' <= m.ends
     from (select q.* from purchases q where ${inRun} and q.purchased_at < m.ends order by q.purchased_at desc, q.id desc limit 1) r), false) end`
 
 /**
- * The facts of a user in a window, to stand in a lateral join after `m (user_id, starts, ends)`: one row per transaction and one per
- * refund, each at its own time. Columns: id, kind (trial, start, conversion, renewal, one_time, refund), currency, amount, and in the
- * wanted currency, null without a rate, money and proceeds (those of a refund are what was given back); `converted` and `cancelled` of
- * trials and of what begins a paid subscription, as known at the end of the window.
- * $1 environment, `$2` currency. What counts is defined in the analytics: trials are free periods, nothing shared by a family counts.
+ * The facts of a user in a window, for a lateral join after `m (user_id, starts, ends)`: one row per transaction and one per refund, each at
+ * its own time. Parameters: $1 environment, $2 currency. Columns: id, kind (trial, start, conversion, renewal, one_time, refund), currency,
+ * amount; money and proceeds in the currency $2, null without a rate, and for a refund the amounts that went back; `converted` and
+ * `cancelled` for trials and for the first period of a paid subscription, as of the end of the window. The analytics define what counts:
+ * trials are free periods, and nothing that a family shares counts.
  */
 export const FACTS = `
   select p.id::text as id, ${KIND} as kind, p.currency, p.amount, p.amount * rate.value as money, p.amount * rate.value * ${SHARE} as proceeds,

@@ -2,7 +2,7 @@ import type { Db } from '../../store/connect.ts'
 import type { Environment } from '../environment.ts'
 import { FACTS } from './facts.ts'
 
-/** Amounts as exact decimal text, rounded to cents; `…_variance` of the amounts per user, null for fewer than two users. */
+/** Amounts are exact decimal text, rounded to cents. `…_variance` is the variance of the amounts per user; null for fewer than two users. */
 export type Figures = {
   group_id: string
   users: number
@@ -42,9 +42,9 @@ const COUNTS = [
   'in_app_purchases',
 ]
 
-// Facts have whole seconds: one of the second of the assignment is not before it.
-// Facts are summed up user by user, inside the lateral join: a user without any has a row of zeros, as every mean wants it, and there
-// is no second join for a planner without statistics to get wrong (20,000 users against 100,000 facts took over 30 s).
+// The times of facts are whole seconds, so a fact in the second of the assignment counts.
+// Facts are summed per user, inside the lateral join: so a user without facts has a row of zeros, which every mean needs, and there is no
+// second join that a planner without statistics could misjudge (20,000 users against 100,000 facts took over 30 s).
 const FIGURES = `
 with w as materialized (
   select e.id, case when e.started_at is not null then greatest(e.started_at, $4::timestamptz) end as starts,
@@ -86,8 +86,8 @@ with w as materialized (
 select (select coalesce(json_agg(g), '[]') from g) as groups, (select coalesce(json_agg(x order by currency), '[]') from x) as unconverted`
 
 /**
- * What the users of each group did since their assignment, within the experiment's time and [from, to). A group without users has no
- * row. Reads every transaction of these users once: about 1 s for 20,000 users with 100,000 of them.
+ * The figures of the users of each group since their assignment, within the experiment's time and [from, to). A group without users has no
+ * row. Reads every transaction of these users once: about 1 s for 20,000 users with 100,000 transactions.
  */
 export async function loadFigures(
   db: Db,

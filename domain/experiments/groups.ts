@@ -7,7 +7,7 @@ import { type Change, unchanged } from '../remote-configurations/configuration.t
 import { lockConfiguration, refuseArchived } from '../remote-configurations/lock.ts'
 import { type Experiment, GROUP_COLUMNS, type Group, groupsOf, lockExperiment } from './experiment.ts'
 
-export type GroupInput = {
+type GroupInput = {
   name: string | null
   is_control: boolean
   weight: number
@@ -18,7 +18,7 @@ export type GroupInput = {
 const MAX_GROUPS = 20
 
 const refuseStarted = ({ status }: Experiment): void => {
-  if (status !== 'draft') throw conflict(`groups are made and deleted in a draft only, the experiment is ${status}`)
+  if (status !== 'draft') throw conflict(`groups can be created and deleted in a draft only, the experiment is ${status}`)
 }
 
 export async function getGroup(tx: Tx, environment: Environment, experiment: string, id: string, what = 'group'): Promise<Group> {
@@ -30,20 +30,20 @@ export async function getGroup(tx: Tx, environment: Environment, experiment: str
   return rows[0]
 }
 
-/** Under the experiment's lock: the flag never stands twice, not even for a moment. */
-export const takeControl = (tx: Tx, environment: Environment, experiment: string) =>
+/** Ends the present control group. Under the experiment's lock, so that no reader sees two control groups. */
+const clearControl = (tx: Tx, environment: Environment, experiment: string) =>
   tx.query(
     `update experiment_groups set is_control = false, updated_at = environment_now($1)
      where environment = $1 and experiment_id = $2 and is_control`,
     [environment, experiment],
   )
 
-export async function useConfiguration(tx: Tx, environment: Environment, id: string): Promise<void> {
+async function lockGroupConfiguration(tx: Tx, environment: Environment, id: string): Promise<void> {
   refuseArchived(await lockConfiguration(tx, environment, id, 'share', 'remote_config_uid'))
 }
 
-/** The group's own copy of a regular offering. */
-export async function useOffering(tx: Tx, environment: Environment, source: string, group: string) {
+/** Creates the group's own copy of a regular offering. */
+async function copyOffering(tx: Tx, environment: Environment, source: string, group: string) {
   const variant = await copyAsVariant(tx, environment, source, group)
   if (!variant) throw notFound('offering_uid')
   return variant
@@ -55,11 +55,11 @@ export async function createGroup(tx: Tx, environment: Environment, experiment: 
     'select count(*)::int as count from experiment_groups where environment = $1 and experiment_id = $2',
     [environment, experiment],
   )
-  if (input.remote_config_uid !== null) await useConfiguration(tx, environment, input.remote_config_uid)
+  if (input.remote_config_uid !== null) await lockGroupConfiguration(tx, environment, input.remote_config_uid)
   const id = orderedId('grp')
-  const variant = input.offering_uid === null ? null : await useOffering(tx, environment, input.offering_uid, id)
+  const variant = input.offering_uid === null ? null : await copyOffering(tx, environment, input.offering_uid, id)
   if (counted[0]!.count >= MAX_GROUPS) throw conflict(`an experiment has at most ${MAX_GROUPS} groups`)
-  if (input.is_control) await takeControl(tx, environment, experiment)
+  if (input.is_control) await clearControl(tx, environment, experiment)
   const { rows } = await tx.query<Group>(
     `insert into experiment_groups (environment, id, experiment_id, name, is_control, weight, remote_config_uid, offering_uid, offering_tag,
        created_at, updated_at)
@@ -79,7 +79,7 @@ export async function createGroup(tx: Tx, environment: Environment, experiment: 
   return rows[0]!
 }
 
-/** Pins to it go by their foreign key. */
+/** Deletes a group. A foreign key deletes its assignments. */
 export async function deleteGroup(tx: Tx, environment: Environment, experiment: string, id: string): Promise<Group> {
   const parent = await lockExperiment(tx, environment, experiment)
   const group = await getGroup(tx, environment, experiment, id)
@@ -90,9 +90,13 @@ export async function deleteGroup(tx: Tx, environment: Environment, experiment: 
 }
 
 type Field = keyof GroupInput
+/** Fields that also a running experiment may change. */
 const ALWAYS: readonly Field[] = ['name', 'weight']
 
-/** Only given fields that differ change. The offering is named by its source, or by the copy itself, which leaves it. */
+/**
+ * Changes the given fields that differ. `offering_uid` is the id of a regular offering to copy; the id of the group's own copy leaves the copy
+ * unchanged.
+ */
 export async function updateGroup(
   tx: Tx,
   environment: Environment,
@@ -108,30 +112,28 @@ export async function updateGroup(
   if (status === 'finished') throw conflict('the groups of a finished experiment cannot be changed')
   const late = status === 'draft' ? undefined : changed.find(field => !ALWAYS.includes(field))
   if (late) throw conflict(`${late} can be changed in a draft only, the experiment is ${status}`)
-  if (status !== 'draft' && input.weight === 0 && !(await othersWeigh(tx, environment, experiment, id)))
+  if (status !== 'draft' && input.weight === 0 && !(await hasOtherWeight(tx, environment, experiment, id)))
     throw conflict('the sum of the weights must stay above 0')
 
-  const set: Record<string, unknown> = {}
-  for (const field of changed) set[field] = input[field]
-  if (changed.includes('remote_config_uid') && input.remote_config_uid != null)
-    await useConfiguration(tx, environment, input.remote_config_uid)
+  const wanted = { ...before, ...Object.fromEntries(changed.map(field => [field, input[field]])) }
+  if (changed.includes('remote_config_uid') && wanted.remote_config_uid !== null)
+    await lockGroupConfiguration(tx, environment, wanted.remote_config_uid)
   if (changed.includes('offering_uid')) {
-    const source = input.offering_uid ?? null
+    const source = wanted.offering_uid
     if (source === null) await dropVariant(tx, environment, id)
-    const variant = source === null ? null : await useOffering(tx, environment, source, id)
-    set.offering_uid = variant?.id ?? null
-    set.offering_tag = variant?.tag ?? null
+    const variant = source === null ? null : await copyOffering(tx, environment, source, id)
+    wanted.offering_uid = variant?.id ?? null
+    wanted.offering_tag = variant?.tag ?? null
   }
-  if (changed.includes('is_control') && input.is_control) await takeControl(tx, environment, experiment)
+  if (changed.includes('is_control') && input.is_control) await clearControl(tx, environment, experiment)
   const { rows } = await tx.query<Group>(
-    `update experiment_groups set ${Object.keys(set)
-      .map((field, i) => `${field} = $${i + 3}`)
-      .join(', ')}, updated_at = environment_now($1)
+    `update experiment_groups set name = $3, is_control = $4, weight = $5, remote_config_uid = $6, offering_uid = $7, offering_tag = $8,
+       updated_at = environment_now($1)
      where environment = $1 and id = $2 returning ${GROUP_COLUMNS}`,
-    [environment, id, ...Object.values(set)],
+    [environment, id, wanted.name, wanted.is_control, wanted.weight, wanted.remote_config_uid, wanted.offering_uid, wanted.offering_tag],
   )
   return { before, after: rows[0]! }
 }
 
-const othersWeigh = async (tx: Tx, environment: Environment, experiment: string, id: string): Promise<boolean> =>
+const hasOtherWeight = async (tx: Tx, environment: Environment, experiment: string, id: string): Promise<boolean> =>
   (await groupsOf(tx, environment, experiment)).some(group => group.id !== id && Number(group.weight) > 0)

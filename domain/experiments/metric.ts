@@ -2,18 +2,18 @@ import type { PrimaryMetric } from './experiment.ts'
 import type { Figures } from './figures.ts'
 import {
   isSignificant,
+  type MeanSample,
   meansTest,
   type Proportion,
   proportionsTest,
   rateOf,
   rounded,
-  type Sample,
   sampleSize,
   upliftOf,
 } from './statistics.ts'
 
-/** `value` as it is shown: percent, a count, or money. */
-export type Measured = { value: number } & ({ is: 'proportion'; proportion: Proportion } | { is: 'mean'; sample: Sample })
+/** `value` as the API shows it: a percentage, a count or an amount. */
+type Measured = { value: number } & ({ is: 'proportion'; proportion: Proportion } | { is: 'mean'; sample: MeanSample })
 
 const share = (hits: number, of: number): Measured => {
   const proportion = { hits, of }
@@ -26,7 +26,7 @@ const average = (value: number, n: number, mean: number, variance: number | null
 })
 const perUser = (count: number, users: number) => (users === 0 ? 0 : count / users)
 
-/** A group's value of the primary metric, with what a test of it needs. */
+/** A group's value of the primary metric, with the data for a statistical test. */
 export function measure(metric: PrimaryMetric, f: Figures): Measured {
   switch (metric) {
     case 'user_to_trial':
@@ -60,28 +60,28 @@ export type Comparison = {
 }
 export const NO_COMPARISON: Comparison = { uplift: null, p_value: null, is_significant: null, recommended_sample_size: null }
 
-/** Mean and variance of one observation: of a user, or of a yes or no. Nothing observed: no variance. */
+/** Mean and variance of one observation: an amount per user, or a success (0 or 1). The variance is null without observations. */
 const spread = (m: Measured) => {
   if (m.is === 'mean') return m.sample
   const mean = rateOf(m.proportion)
   return { mean, variance: m.proportion.of === 0 ? null : mean * (1 - mean) }
 }
 
-/** A group against the control. */
+/** Compares a group with the control group. */
 export function compare(group: Measured, control: Measured): Comparison {
-  const [ours, theirs] = [spread(group), spread(control)]
+  const [treated, untreated] = [spread(group), spread(control)]
   const p =
     group.is === 'proportion' && control.is === 'proportion'
       ? proportionsTest(group.proportion, control.proportion)
       : group.is === 'mean' && control.is === 'mean'
         ? meansTest(group.sample, control.sample)
         : null
-  const uplift = upliftOf(ours.mean, theirs.mean)
+  const uplift = upliftOf(treated.mean, untreated.mean)
   const significant = isSignificant(p)
   return {
     uplift: uplift === null ? null : rounded(uplift),
     p_value: p,
     is_significant: significant,
-    recommended_sample_size: significant ? null : sampleSize(ours, theirs),
+    recommended_sample_size: significant ? null : sampleSize(treated, untreated),
   }
 }

@@ -1,7 +1,8 @@
 import type { Tx } from '../../store/connect.ts'
 import type { Environment } from '../environment.ts'
 import { conflict } from '../refusal.ts'
-import { dropOtherPins, lockUser } from '../remote-configurations/pins.ts'
+import { dropOtherPins } from '../remote-configurations/pins.ts'
+import { lockUsers } from '../users/user.ts'
 import { type Experiment, lockExperiment } from './experiment.ts'
 import { getGroup } from './groups.ts'
 
@@ -10,8 +11,8 @@ function refuseFinished({ status }: Experiment): void {
 }
 
 /**
- * Pins the user to the group, in place of an automatic assignment in this experiment and of every other pin of its context key; false
- * when that was so already. `assigned_at` moves only with the group, since the user's facts count from then on.
+ * Pins the user to the group. The pin replaces an automatic assignment in this experiment and every other pin of its context key. `changed`
+ * is false when nothing changes. `assigned_at` changes only with the group, because the user's facts count from that time on.
  */
 export async function attachToExperiment(
   tx: Tx,
@@ -22,13 +23,9 @@ export async function attachToExperiment(
 ): Promise<{ changed: boolean; before: string | null }> {
   const experiment = await lockExperiment(tx, environment, id, 'share')
   await getGroup(tx, environment, id, group, 'group_id')
-  await lockUser(tx, environment, user)
+  await lockUsers(tx, environment, [user])
   refuseFinished(experiment)
-  const { rows } = await tx.query<{ group_id: string; pinned: boolean }>(
-    'select group_id, pinned from experiment_assignments where environment = $1 and experiment_id = $2 and user_id = $3 for update',
-    [environment, id, user],
-  )
-  const before = rows[0]
+  const before = await lockAssignment(tx, environment, id, user)
   const isPinned = before?.pinned === true && before.group_id === group
   if (!isPinned)
     await tx.query(
@@ -42,10 +39,18 @@ export async function attachToExperiment(
   return { changed: !isPinned || dropped, before: before?.group_id ?? null }
 }
 
-/** Takes away the pin or the assignment; the group it was to, null when there was none. */
+async function lockAssignment(tx: Tx, environment: Environment, experiment: string, user: string) {
+  const { rows } = await tx.query<{ group_id: string; pinned: boolean }>(
+    'select group_id, pinned from experiment_assignments where environment = $1 and experiment_id = $2 and user_id = $3 for update',
+    [environment, experiment, user],
+  )
+  return rows[0]
+}
+
+/** Deletes the user's pin or assignment; returns its group, null when there was none. */
 export async function detachFromExperiment(tx: Tx, environment: Environment, id: string, user: string): Promise<string | null> {
   const experiment = await lockExperiment(tx, environment, id, 'share')
-  await lockUser(tx, environment, user)
+  await lockUsers(tx, environment, [user])
   refuseFinished(experiment)
   const { rows } = await tx.query<{ group_id: string }>(
     'delete from experiment_assignments where environment = $1 and experiment_id = $2 and user_id = $3 returning group_id',

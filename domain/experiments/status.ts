@@ -2,7 +2,7 @@ import type { Tx } from '../../store/connect.ts'
 import type { Environment } from '../environment.ts'
 import { conflict } from '../refusal.ts'
 import { type Change, unchanged } from '../remote-configurations/configuration.ts'
-import { missingSegments } from '../segments/missing.ts'
+import { refuseMissingSegments } from '../segments/missing.ts'
 import { EXPERIMENT_COLUMNS, type Experiment, type ExperimentStatus, groupsOf, lockExperiment } from './experiment.ts'
 
 const NEXT: Record<ExperimentStatus, readonly ExperimentStatus[]> = {
@@ -12,7 +12,7 @@ const NEXT: Record<ExperimentStatus, readonly ExperimentStatus[]> = {
   finished: [],
 }
 
-/** Setting the status that it has changes nothing. */
+/** Nothing changes when the experiment has the status already. */
 export async function changeExperimentStatus(
   tx: Tx,
   environment: Environment,
@@ -38,6 +38,5 @@ async function refuseUnready(tx: Tx, environment: Environment, { id, segmentatio
   if (groups.length < 2) throw conflict('an active experiment needs at least two groups')
   if (groups.filter(group => group.is_control).length !== 1) throw conflict('exactly one group must be the control')
   if (!groups.some(group => Number(group.weight) > 0)) throw conflict('the sum of the weights must be above 0')
-  const missing = await missingSegments(tx, environment, segmentation_conditions)
-  if (missing.length > 0) throw conflict(`a condition names a segment that no longer exists: ${missing[0]}`)
+  await refuseMissingSegments(tx, environment, segmentation_conditions)
 }

@@ -5,13 +5,13 @@ import type { Experiment } from './experiment.ts'
 import { type Figures, loadFigures, type Unconverted } from './figures.ts'
 import { type Comparison, compare, measure, NO_COMPARISON } from './metric.ts'
 
-export type SummaryQuery = { experiments: string[]; from: number | undefined; to: number | undefined; currency: string }
-type Group = { id: string; name: string | null; is_control: boolean }
+type SummaryQuery = { experiments: string[]; from: number | undefined; to: number | undefined; currency: string }
+type SummaryGroup = { id: string; name: string | null; is_control: boolean }
 type Row = Pick<
   Experiment,
   'id' | 'name' | 'status' | 'started_at' | 'finished_at' | 'primary_metric' | 'goal_value' | 'goal_direction'
-> & { days_running: number; groups: Group[] }
-export type GroupResult = Group & Figures & Comparison & { value: number | null; goal_reached: boolean | null }
+> & { days_running: number; groups: SummaryGroup[] }
+export type GroupResult = SummaryGroup & Figures & Comparison & { value: number | null; goal_reached: boolean | null }
 export type ExperimentResult = Omit<Row, 'groups'> & { groups: GroupResult[] }
 
 const EXPERIMENTS = `
@@ -22,7 +22,7 @@ select e.id, e.name, e.status, e.started_at, e.finished_at, e.primary_metric, e.
 from (select environment_now($1) as now, $3 = 'USD' or exists (select 1 from currency_rates where currency = $3) as is_known) c
 left join experiments e on e.environment = $1 and e.id = any ($2::text[])`
 
-/** Results of the known ones of these experiments, in the order of the request. */
+/** The results of these experiments, in the order of the request; unknown ids are left out. */
 export async function summarise(
   db: Db,
   environment: Environment,
@@ -37,31 +37,7 @@ export async function summarise(
   return { experiments: known.map(({ is_known, ...row }) => ({ ...row, groups: resultsOf(row, groups) })), unconverted }
 }
 
-function resultsOf({ primary_metric, goal_value, goal_direction, groups }: Row, figures: Map<string, Figures>): GroupResult[] {
-  const all = groups.map(group => {
-    const found = figures.get(group.id) ?? { ...NOBODY, group_id: group.id }
-    return { group, found, measured: primary_metric === null ? null : measure(primary_metric, found) }
-  })
-  const control = all.find(({ group }) => group.is_control)?.measured ?? null
-  return all.map(({ group, found, measured }) => {
-    const value = measured?.value ?? null
-    const isCompared = !group.is_control && measured !== null && control !== null
-    return {
-      ...group,
-      ...found,
-      ...(isCompared ? compare(measured, control) : NO_COMPARISON),
-      value,
-      goal_reached: reached(value, goal_value === null ? null : Number(goal_value), goal_direction),
-    }
-  })
-}
-
-function reached(value: number | null, goal: number | null, direction: Experiment['goal_direction']): boolean | null {
-  if (value === null || goal === null || direction === null) return null
-  return direction === 'increase' ? value >= goal : value <= goal
-}
-
-const NOBODY: Omit<Figures, 'group_id'> = {
+const NO_USERS: Omit<Figures, 'group_id'> = {
   users: 0,
   pinned_users: 0,
   paying_users: 0,
@@ -85,4 +61,28 @@ const NOBODY: Omit<Figures, 'group_id'> = {
   sales_variance: null,
   proceeds_variance: null,
   refunds_variance: null,
+}
+
+function resultsOf({ primary_metric, goal_value, goal_direction, groups }: Row, figures: Map<string, Figures>): GroupResult[] {
+  const all = groups.map(group => {
+    const found = figures.get(group.id) ?? { ...NO_USERS, group_id: group.id }
+    return { group, found, measured: primary_metric === null ? null : measure(primary_metric, found) }
+  })
+  const control = all.find(({ group }) => group.is_control)?.measured ?? null
+  return all.map(({ group, found, measured }) => {
+    const value = measured?.value ?? null
+    const isCompared = !group.is_control && measured !== null && control !== null
+    return {
+      ...group,
+      ...found,
+      ...(isCompared ? compare(measured, control) : NO_COMPARISON),
+      value,
+      goal_reached: reached(value, goal_value === null ? null : Number(goal_value), goal_direction),
+    }
+  })
+}
+
+function reached(value: number | null, goal: number | null, direction: Experiment['goal_direction']): boolean | null {
+  if (value === null || goal === null || direction === null) return null
+  return direction === 'increase' ? value >= goal : value <= goal
 }

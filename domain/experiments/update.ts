@@ -5,19 +5,19 @@ import { conflict } from '../refusal.ts'
 import { type Change, unchanged } from '../remote-configurations/configuration.ts'
 import { checkConditions } from '../segments/check.ts'
 import { shownCondition } from '../segments/condition.ts'
-import { EXPERIMENT_COLUMNS, type Experiment, type ExperimentInput, lockExperiment, takenAlias } from './experiment.ts'
+import { EXPERIMENT_COLUMNS, type Experiment, type ExperimentInput, lockExperiment, takenAlias, valuesOf } from './experiment.ts'
 
 type Field = keyof ExperimentInput
 const DRAFT_ONLY: readonly Field[] = ['alias_id', 'context_key', 'is_context_specific', 'segmentation_conditions']
 const NUMBERS: readonly Field[] = ['segment_percent', 'goal_value']
 
-/** A field's value in a form that can be compared, as it is stored or as it was sent. */
+/** The value of a field in one form for comparison, whether it comes from the table or from the request. */
 function comparable(field: Field, value: unknown): string {
   if (field === 'segmentation_conditions') return JSON.stringify((value as ExperimentInput[typeof field]).map(shownCondition))
   return JSON.stringify(NUMBERS.includes(field) && value !== null ? Number(value) : value)
 }
 
-/** Only given fields that differ change; which of them may depends on the state. */
+/** Changes the given fields that differ. The status decides which fields may change. */
 export async function updateExperiment(
   tx: Tx,
   environment: Environment,
@@ -34,12 +34,12 @@ export async function updateExperiment(
   if (before.status === 'finished') throw conflict('a finished experiment cannot be changed')
   const late = before.status === 'draft' ? undefined : changed.find(field => DRAFT_ONLY.includes(field))
   if (late) throw conflict(`${late} can be changed in a draft only, the experiment is ${before.status}`)
-  const values = changed.map(field => (field === 'segmentation_conditions' ? comparable(field, input[field]) : input[field]))
   try {
     const { rows } = await tx.query<Experiment>(
-      `update experiments set ${changed.map((field, i) => `${field} = $${i + 3}`).join(', ')}, updated_at = environment_now($1)
+      `update experiments set name = $3, alias_id = $4, description = $5, segment_percent = $6, primary_metric = $7, goal_value = $8,
+         goal_direction = $9, context_key = $10, is_context_specific = $11, segmentation_conditions = $12, updated_at = environment_now($1)
        where environment = $1 and id = $2 returning ${EXPERIMENT_COLUMNS}`,
-      [environment, id, ...values],
+      [environment, id, ...valuesOf({ ...before, ...Object.fromEntries(changed.map(field => [field, input[field]])) })],
     )
     return { before, after: rows[0]! }
   } catch (error) {

@@ -7,38 +7,66 @@ import { type UserChange, writeUsers } from '../customers/write-users.ts'
 import type { Environment } from '../environment.ts'
 import { type Entry, toEntry } from '../events/entry.ts'
 import type { EventInput, ItemError, ItemResult } from '../events/item.ts'
-import { type Known, learn } from '../events/known.ts'
 import { findTransactions, findUsers, lookUp } from '../events/look-up.ts'
+import { type UserTraits, updateTraits } from '../events/traits.ts'
 import { appendEntries } from '../events/write.ts'
 import { createIdentifiedUsers, lockUsers } from '../users/user.ts'
-import { type Candidate, sortOut } from './sort-out.ts'
+import { type NewItem, validateItems } from './validate-items.ts'
 
-/** Gives the newcomers their ids: makes the users, or takes those that a concurrent writer has made meanwhile. */
-async function admit(tx: Tx, environment: Environment, candidates: Candidate[]): Promise<void> {
-  const newcomers = [...new Set(candidates.flatMap(({ user }) => (user && user.id === '' ? [user] : [])))]
-  if (newcomers.length === 0) return
-  const made = await createIdentifiedUsers(
+/**
+ * Stores the valid items of a batch in one transaction, in array order; returns the result of each item. An item that the request's
+ * validator refused comes as its error. `triggers` false: a backfill that starts no automation and no delivery.
+ *
+ * The unique indexes of the log decide between two writers of one event id or one transaction. The transaction of the slower writer is
+ * rolled back as a whole, its offsets included, and is run again: it then finds the events of the faster writer.
+ */
+export const appendBatch = (
+  pool: Pool,
+  environment: Environment,
+  items: (EventInput | ItemError)[],
+  triggers: boolean,
+): Promise<ItemResult[]> => transaction(pool, tx => append(tx, environment, items, triggers), isUniqueViolation)
+
+async function append(tx: Tx, environment: Environment, items: (EventInput | ItemError)[], triggers: boolean): Promise<ItemResult[]> {
+  const found = await lookUp(
     tx,
     environment,
-    newcomers.map(user => user.identity_id!),
+    items.filter((item): item is EventInput => !('code' in item)),
   )
-  const late = newcomers.filter(user => !made.has(user.identity_id!)).map(user => user.identity_id!)
-  const found = await findUsers(tx, environment, 'identity_id', late)
-  for (const user of newcomers) Object.assign(user, found.get(user.identity_id!) ?? { id: made.get(user.identity_id!) })
+  const { results, repeats, newItems } = validateItems(items, found)
+  const fresh = await dropKnownTransactions(tx, environment, newItems, results, repeats)
+  await createNewUsers(tx, environment, fresh)
+
+  const changed = new Map<string, UserTraits>()
+  const entries: Entry[] = []
+  for (const { index, item, at, user, platform, transactionKey } of fresh) {
+    if (user && updateTraits(user, item, at)) changed.set(user.id, user)
+    const entry = toEntry(environment, { item, at, user: user?.id ?? null, platform, transactionKey })
+    entries.push(entry)
+    results[index] = { status: 'created', id: entry.id }
+  }
+  for (const [index, first] of repeats) {
+    const result = results[first]
+    results[index] = result && result.status !== 'rejected' ? { status: 'duplicate', id: result.id } : result
+  }
+  const refunded = await updateUsers(tx, environment, entries, changed)
+  if (entries.length > 0) await appendEntries(tx, environment, entries, triggers)
+  if (refunded.length > 0) await recount(tx, environment, refunded)
+  return results as ItemResult[]
 }
 
-/** Drops the candidates whose store transaction has begun already, in the log or earlier in the batch. */
+/** Drops the items whose store transaction was begun before, by an event of the log or by an earlier item of the batch. */
 async function dropKnownTransactions(
   tx: Tx,
   environment: Environment,
-  candidates: Candidate[],
+  newItems: NewItem[],
   results: (ItemResult | undefined)[],
   repeats: Map<number, number>,
-): Promise<Candidate[]> {
-  const keys = candidates.flatMap(c => c.transactionKey ?? [])
+): Promise<NewItem[]> {
+  const keys = newItems.flatMap(({ transactionKey }) => transactionKey ?? [])
   const begun = await findTransactions(tx, environment, keys)
   const first = new Map<string, number>()
-  return candidates.filter(({ index, transactionKey: key }) => {
+  return newItems.filter(({ index, transactionKey: key }) => {
     if (key === null) return true
     const known = begun.get(key)
     const before = first.get(key)
@@ -49,11 +77,22 @@ async function dropKnownTransactions(
   })
 }
 
-/** Brings the users up to date with what the entries tell of them; gives those who must be counted anew once the entries are stored. */
-async function write(tx: Tx, environment: Environment, entries: Entry[], learned: Map<string, Known>): Promise<string[]> {
+/** Creates the users that do not exist yet, or finds those that a concurrent writer created first, and sets their ids. */
+async function createNewUsers(tx: Tx, environment: Environment, newItems: NewItem[]): Promise<void> {
+  const users = [...new Set(newItems.flatMap(({ user }) => (user && user.id === '' ? [user] : [])))]
+  if (users.length === 0) return
+  const identities = users.map(user => user.identity_id!)
+  const created = await createIdentifiedUsers(tx, environment, identities)
+  const existing = identities.filter(identity => !created.has(identity))
+  const found = await findUsers(tx, environment, 'identity_id', existing)
+  for (const user of users) Object.assign(user, found.get(user.identity_id!) ?? { id: created.get(user.identity_id!) })
+}
+
+/** Updates the users by the entries; returns the users that must be recounted when the entries are stored. */
+async function updateUsers(tx: Tx, environment: Environment, entries: Entry[], changed: Map<string, UserTraits>): Promise<string[]> {
   const facts = entries.filter(isFact)
-  const changes = new Map<string, UserChange>([...learned].map(([user, known]) => [user, { known }]))
-  const users = [...learned.keys(), ...facts.map(entry => entry.user!)]
+  const changes = new Map<string, UserChange>([...changed].map(([user, traits]) => [user, { traits }]))
+  const users = [...changed.keys(), ...facts.map(entry => entry.user!)]
   if (users.length === 0) return []
   await lockUsers(tx, environment, users)
   const { statuses, added, refunded } = await foldPosted(tx, environment, facts)
@@ -62,45 +101,3 @@ async function write(tx: Tx, environment: Environment, entries: Entry[], learned
   await writeUsers(tx, environment, changes)
   return refunded
 }
-
-async function append(tx: Tx, environment: Environment, items: (EventInput | ItemError)[], triggers: boolean): Promise<ItemResult[]> {
-  const look = await lookUp(
-    tx,
-    environment,
-    items.filter((item): item is EventInput => !('code' in item)),
-  )
-  const { results, repeats, candidates } = sortOut(items, look)
-  const fresh = await dropKnownTransactions(tx, environment, candidates, results, repeats)
-  await admit(tx, environment, fresh)
-
-  const learned = new Map<string, Known>()
-  const entries: Entry[] = []
-  for (const { index, item, at, user, platform, transactionKey } of fresh) {
-    if (user && learn(user, item, at)) learned.set(user.id, user)
-    const entry = toEntry(environment, { item, at, user: user?.id ?? null, platform, transactionKey })
-    entries.push(entry)
-    results[index] = { status: 'created', id: entry.id }
-  }
-  for (const [index, first] of repeats) {
-    const told = results[first]
-    results[index] = told && told.status !== 'rejected' ? { status: 'duplicate', id: told.id } : told
-  }
-  const refunded = await write(tx, environment, entries, learned)
-  if (entries.length > 0) await appendEntries(tx, environment, entries, triggers)
-  if (refunded.length > 0) await recount(tx, environment, refunded)
-  return results as ItemResult[]
-}
-
-/**
- * Stores the good items of a batch in one transaction, in array order, and says of each what became of it. Items that did not pass
- * the description come as their error. `triggers` false: a backfill that starts nothing.
- *
- * Two writers with the same event id or transaction are told apart by the log's unique indexes: the loser's transaction is undone
- * whole (its offsets too) and run again, and then finds the winner's events.
- */
-export const appendBatch = (
-  pool: Pool,
-  environment: Environment,
-  items: (EventInput | ItemError)[],
-  triggers: boolean,
-): Promise<ItemResult[]> => transaction(pool, tx => append(tx, environment, items, triggers), isUniqueViolation)

@@ -3,39 +3,43 @@ import { orderedId } from '../../store/ids.ts'
 import type { Environment } from '../environment.ts'
 import { notFound } from '../refusal.ts'
 
-const DROP = `
-with lapsed as materialized (
-  select s.environment, s.id from environments e cross join lateral (
-    select environment, id from pending_screens where environment = e.id and expires_at < now() + e.clock_offset
-    order by expires_at limit $1) s limit $1
-), locked as materialized (
-  select s.environment, s.id from lapsed l join pending_screens s on s.environment = l.environment and s.id = l.id
-  order by s.environment, s.id for update of s skip locked
-), gone as (
-  delete from pending_screens s using locked l where s.environment = l.environment and s.id = l.id returning 1
-)
-select count(*)::int as dropped from gone`
-
-/** Removes screens that were not fetched in time, and those that were, by the clock of their environment; at most `batch` at once. */
-export async function dropLapsedScreens(db: Db, batch: number): Promise<number> {
-  const { rows } = await db.query<{ dropped: number }>(DROP, [batch])
-  return rows[0]!.dropped
-}
-
-const LAPSES_DAYS = 30
+const LIFETIME_DAYS = 30
 
 /** The automation run that shows the screen. */
 type ShowingRun = { environment: Environment; id: string; automation_id: string }
 
-/** Stores a screen for the user's app to fetch; it lapses after 30 days. Throws `not_found` for a screen that is gone. */
+/** Stores a screen for the user's app to fetch; it expires after 30 days. Throws `not_found` for a screen that no longer exists. */
 export async function storePendingScreen(tx: Tx, run: ShowingRun, user: string, step: string, screen: string): Promise<string> {
-  const there = await tx.query('select 1 from screens where environment = $1 and id = $2 for key share', [run.environment, screen])
-  if (there.rowCount === 0) throw notFound('screen')
+  await lockScreen(tx, run.environment, screen)
   const id = orderedId('psc')
   await tx.query(
     `insert into pending_screens (environment, id, user_id, screen_id, automation_id, run_id, step_id, created_at, expires_at)
-     select $1, $2, $3, $4, $5, $6, $7, t, t + make_interval(days => ${LAPSES_DAYS}) from date_trunc('second', environment_now($1)) t`,
+     select $1, $2, $3, $4, $5, $6, $7, t, t + make_interval(days => ${LIFETIME_DAYS}) from date_trunc('second', environment_now($1)) t`,
     [run.environment, id, user, screen, run.automation_id, run.id, step],
   )
   return id
+}
+
+async function lockScreen(tx: Tx, environment: Environment, screen: string): Promise<void> {
+  const { rowCount } = await tx.query('select 1 from screens where environment = $1 and id = $2 for key share', [environment, screen])
+  if (rowCount === 0) throw notFound('screen')
+}
+
+const DROP = `
+with expired as materialized (
+  select s.environment, s.id from environments e cross join lateral (
+    select environment, id from pending_screens where environment = e.id and expires_at < now() + e.clock_offset
+    order by expires_at limit $1) s limit $1
+), locked as materialized (
+  select s.environment, s.id from expired x join pending_screens s on s.environment = x.environment and s.id = x.id
+  order by s.environment, s.id for update of s skip locked
+), dropped as (
+  delete from pending_screens s using locked l where s.environment = l.environment and s.id = l.id returning 1
+)
+select count(*)::int as dropped from dropped`
+
+/** Deletes screens that have expired by the clock of their environment, whether or not they were fetched; at most `batch` at once. */
+export async function dropLapsedScreens(db: Db, batch: number): Promise<number> {
+  const { rows } = await db.query<{ dropped: number }>(DROP, [batch])
+  return rows[0]!.dropped
 }

@@ -1,10 +1,10 @@
 import type { Tx } from '../../store/connect.ts'
 import type { Environment } from '../environment.ts'
-import { conflict, notFound } from '../refusal.ts'
-import { PRODUCT_COLUMNS, type Product } from './product.ts'
+import { conflict } from '../refusal.ts'
+import { lockProduct, type Product } from './product.ts'
 
-/** Whether the offering of a group of an active or paused experiment has it. */
-async function isTried(tx: Tx, environment: Environment, id: string): Promise<boolean> {
+/** Whether the offering of a group of an active or paused experiment contains the product. */
+async function isInExperiment(tx: Tx, environment: Environment, id: string): Promise<boolean> {
   const { rowCount } = await tx.query(
     `select 1 from offering_products l
      join offerings o on o.environment = $1 and o.id = l.offering_id
@@ -17,44 +17,40 @@ async function isTried(tx: Tx, environment: Environment, id: string): Promise<bo
 }
 
 /**
- * Removes a product that nobody needs; the keys of the lists take it off them. Who writes a list locks its products first, so a list
- * being written is either seen here or no longer finds the product. The lists are locked in the order of their ids, as by everybody
- * who needs several.
+ * Deletes a product that no valid purchase and no running experiment needs. The foreign keys of the lists remove the product from them. A
+ * writer of a list locks its products first: so a list that is being written is either seen here or no longer finds the product. The lists
+ * are locked in the order of their ids, as in every transaction that locks several.
  */
 export async function deleteProduct(tx: Tx, environment: Environment, id: string): Promise<Product> {
-  const { rows } = await tx.query<Product>(`select ${PRODUCT_COLUMNS} from products where environment = $1 and id = $2 for update`, [
-    environment,
-    id,
-  ])
-  if (!rows[0]) throw notFound('product')
+  const product = await lockProduct(tx, environment, id, 'update')
   if (await isInUse(tx, environment, [id])) throw conflict('a purchase of the product gives access at present')
-  if (await isTried(tx, environment, id)) throw conflict('a running experiment offers the product')
+  if (await isInExperiment(tx, environment, id)) throw conflict('a running experiment offers the product')
   await tx.query(
-    `with listing as (
+    `with lists as (
        select id from entitlements where environment = $1
          and id in (select entitlement_id from entitlement_products where environment = $1 and product_id = $2)
        order by id for no key update)
-     update entitlements e set updated_at = date_trunc('second', environment_now($1)) from listing l
+     update entitlements e set updated_at = date_trunc('second', environment_now($1)) from lists l
      where e.environment = $1 and e.id = l.id`,
     [environment, id],
   )
   await tx.query(
-    `with listing as (
+    `with lists as (
        select id from offerings where environment = $1
          and id in (select offering_id from offering_products where environment = $1 and product_id = $2)
        order by id for no key update)
-     update offerings o set updated_at = date_trunc('second', environment_now($1)) from listing l
+     update offerings o set updated_at = date_trunc('second', environment_now($1)) from lists l
      where o.environment = $1 and o.id = l.id`,
     [environment, id],
   )
   await tx.query('delete from products where environment = $1 and id = $2', [environment, id])
-  return rows[0]
+  return product
 }
 
 /**
- * Whether a purchase of one of these products gives somebody access now: a definition lists the product, and the purchase belongs to
- * a user or is shared with one. Which product links a purchase is asked last, as it costs 50 µs each: now is a subquery, so that the
- * lapsed ones are gone before.
+ * Whether a purchase of one of these products gives a user access now: an entitlement lists the product, and the purchase belongs to a
+ * user or is shared with one. The function `linked_product` costs 50 µs a purchase, so it is called last. `now` is a subquery, so that
+ * purchases without access are filtered out before.
  */
 export async function isInUse(tx: Tx, environment: Environment, products: string[]): Promise<boolean> {
   const { rows } = await tx.query<{ used: boolean }>(

@@ -6,7 +6,7 @@ import { type Page, pageOf } from '../page.ts'
 import { automationNaming } from '../references/automation-naming.ts'
 import { conflict, invalidField, notFound } from '../refusal.ts'
 
-/** A template, as the API shows it. */
+/** A template of a push notification, as the API shows it. */
 export type Push = {
   id: string
   name: string
@@ -22,10 +22,10 @@ export type Push = {
 
 export type PushInput = Omit<Push, 'id' | 'created_at' | 'updated_at'>
 
-export const PUSH_COLUMNS = 'id, name, title, body, image_url, deep_link, data, integration_id, created_at, updated_at'
+const PUSH_COLUMNS = 'id, name, title, body, image_url, deep_link, data, integration_id, created_at, updated_at'
 
 /** In the order of the columns after the id. */
-export const valuesOf = ({ name, title, body, image_url, deep_link, data, integration_id }: PushInput): unknown[] => [
+const valuesOf = ({ name, title, body, image_url, deep_link, data, integration_id }: PushInput): unknown[] => [
   name,
   title,
   body,
@@ -35,21 +35,22 @@ export const valuesOf = ({ name, title, body, image_url, deep_link, data, integr
   integration_id,
 ]
 
-/** Providers that bring a push to a user. */
-const SENDERS = ['onesignal', 'firebase']
+/** Providers that send pushes. */
+const PUSH_PROVIDERS = ['onesignal', 'firebase']
 
 /**
- * Holds the integration that a push names until the end of the transaction, so that whoever deletes it meanwhile waits and then finds the
- * push. Throws `not_found`; `invalid_data` for a provider that sends no pushes.
+ * Locks the integration that a push names until the end of the transaction: a concurrent deletion of the integration waits, and then finds
+ * the push. Throws `not_found`; `invalid_data` for a provider that sends no pushes.
  */
-export async function lockSender(tx: Tx, environment: Environment, id: string | null): Promise<void> {
+async function lockIntegration(tx: Tx, environment: Environment, id: string | null): Promise<void> {
   if (id === null) return
   const { rows } = await tx.query<{ slug: string }>(
     'select slug from integrations where environment = $1 and id = $2 and deleted_at is null for share',
     [environment, id],
   )
   if (!rows[0]) throw notFound(`integration_id: integration ${id}`)
-  if (!SENDERS.includes(rows[0].slug)) throw invalidField('integration_id', `must be an integration of ${SENDERS.join(' or ')}`)
+  if (!PUSH_PROVIDERS.includes(rows[0].slug))
+    throw invalidField('integration_id', `must be an integration of ${PUSH_PROVIDERS.join(' or ')}`)
 }
 
 export async function findPush(db: Db, environment: Environment, id: string): Promise<Push | null> {
@@ -65,12 +66,11 @@ export async function getPush(db: Db, environment: Environment, id: string): Pro
 
 const LISTED = { table: 'pushes', columns: PUSH_COLUMNS, order: 'newest' as const }
 
-/** Newest first, after the row that the cursor names; one row more than `limit` when there are more. */
 export const listPushes = (db: Db, environment: Environment, limit: number, after: string | undefined): Promise<Page<Push>> =>
   pageOf(db, LISTED, environment, { limit, after })
 
 export async function createPush(tx: Tx, environment: Environment, input: PushInput): Promise<Push> {
-  await lockSender(tx, environment, input.integration_id)
+  await lockIntegration(tx, environment, input.integration_id)
   const { rows } = await tx.query<Push>(
     `insert into pushes (environment, id, name, title, body, image_url, deep_link, data, integration_id, created_at, updated_at)
      select $1, $2, $3, $4, $5, $6, $7, $8, $9, t, t from date_trunc('second', environment_now($1)) t returning ${PUSH_COLUMNS}`,
@@ -79,21 +79,25 @@ export async function createPush(tx: Tx, environment: Environment, input: PushIn
   return rows[0]!
 }
 
-/** Replaces the template. `before` is null when it was so already: nothing was changed then. */
+async function lockPush(tx: Tx, environment: Environment, id: string, strength: 'update' | 'no key update'): Promise<Push> {
+  const { rows } = await tx.query<Push>(`select ${PUSH_COLUMNS} from pushes where environment = $1 and id = $2 for ${strength}`, [
+    environment,
+    id,
+  ])
+  if (!rows[0]) throw notFound('push')
+  return rows[0]
+}
+
+/** Replaces the template. `before` is null when nothing changes. */
 export async function updatePush(
   tx: Tx,
   environment: Environment,
   id: string,
   input: PushInput,
 ): Promise<{ before: Push | null; after: Push }> {
-  const locked = await tx.query<Push>(`select ${PUSH_COLUMNS} from pushes where environment = $1 and id = $2 for no key update`, [
-    environment,
-    id,
-  ])
-  const before = locked.rows[0]
-  if (!before) throw notFound('push')
-  await lockSender(tx, environment, input.integration_id)
-  const { id: _id, created_at: _made, updated_at: _changed, ...present } = before
+  const before = await lockPush(tx, environment, id, 'no key update')
+  await lockIntegration(tx, environment, input.integration_id)
+  const { id: _id, created_at: _created, updated_at: _updated, ...present } = before
   if (isDeepStrictEqual(present, input)) return { before: null, after: before }
   const { rows } = await tx.query<Push>(
     `update pushes set name = $3, title = $4, body = $5, image_url = $6, deep_link = $7, data = $8, integration_id = $9,
@@ -103,18 +107,11 @@ export async function updatePush(
   return { before, after: rows[0]! }
 }
 
-/**
- * Removes a push for good; returns what it was. Whoever names it in an automation holds its row, so after the lock here all of them are
- * committed and seen, and later ones find no push.
- */
+/** Deletes a push and returns its last state. Throws `conflict` while an active or paused automation names the push. */
 export async function deletePush(tx: Tx, environment: Environment, id: string): Promise<Push> {
-  const { rows } = await tx.query<Push>(`select ${PUSH_COLUMNS} from pushes where environment = $1 and id = $2 for update`, [
-    environment,
-    id,
-  ])
-  if (!rows[0]) throw notFound('push')
+  const push = await lockPush(tx, environment, id, 'update')
   const naming = await automationNaming(tx, environment, 'push', id)
   if (naming) throw conflict(`the push is in use by the automation ${naming}`)
   await tx.query('delete from pushes where environment = $1 and id = $2', [environment, id])
-  return rows[0]
+  return push
 }

@@ -1,10 +1,13 @@
 import type { Tx } from '../../store/connect.ts'
 import type { Environment } from '../environment.ts'
 
+/** A condition on the automation's data: a step of the type, at any depth, names the id $2 in the field. */
 const step = (type: string, field: string) =>
   `jsonb_path_exists(v.data, '$.steps.** ? (@.type == "${type}" && @.${field} == $id)', jsonb_build_object('id', $2::text))`
 
-/** Of the data `v.data`: whether it names the thing of the id $2. */
+export type NamedKind = 'entitlement' | 'screen' | 'segment' | 'push' | 'integration'
+
+/** For each kind, the condition that the automation's data `v.data` names the object with the id $2. */
 const NAMES: Record<NamedKind, string> = {
   entitlement: step('grant_entitlement', 'entitlement_id'),
   screen: `(v.data -> 'actions' ->> 'screen' = $2 or ${step('screen', 'screen')})`,
@@ -14,8 +17,9 @@ const NAMES: Record<NamedKind, string> = {
 }
 
 /**
- * An active or paused automation that names the thing; null when there is none. Ask once the thing's own row is locked for its removal: whoever names it
- * holds that row until the end of the transaction, so all of them are seen, and later ones do not find it.
+ * The id of an active or paused automation that names the object; null when there is none. Call this function after the object's own
+ * row is locked for its deletion. A transaction that writes an automation locks the rows that the automation names, so after the
+ * deletion's lock all such automations are committed and seen, and later ones do not find the object.
  */
 export async function automationNaming(tx: Tx, environment: Environment, kind: NamedKind, id: string): Promise<string | null> {
   const { rows } = await tx.query<{ id: string }>(
@@ -26,4 +30,3 @@ export async function automationNaming(tx: Tx, environment: Environment, kind: N
   )
   return rows[0]?.id ?? null
 }
-export type NamedKind = 'entitlement' | 'screen' | 'segment' | 'push' | 'integration'

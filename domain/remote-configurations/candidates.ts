@@ -4,19 +4,19 @@ import { notFound } from '../refusal.ts'
 import type { Condition } from '../segments/condition.ts'
 import type { JsonObject } from './lock.ts'
 
-// Context keys here: '' is the one of requests without a key.
+// In this file the context key '' is the key of requests without a key.
 
-export type Payload = { id: string; name: string; payload: JsonObject }
-export type Targeted = Payload & { key: string; percent: number; conditions: Condition[] }
+export type ServedConfiguration = { id: string; name: string; payload: JsonObject }
+type ActiveConfiguration = ServedConfiguration & { key: string; percent: number; conditions: Condition[] }
 export type CandidateGroup = {
   id: string
   name: string | null
   is_control: boolean
   weight: number
-  configuration: Payload | null
+  configuration: ServedConfiguration | null
   offering: { uid: string; product_ids: string[] } | null
 }
-export type Running = {
+export type RunningExperiment = {
   id: string
   name: string
   key: string
@@ -26,24 +26,26 @@ export type Running = {
   conditions: Condition[]
   groups: CandidateGroup[]
 }
-/** `at`: when it was pinned. A configuration that is not served, or a group whose experiment does not run, is passed over. */
-export type Pin = { key: string; at: number; configuration: Payload | null; experiment: string | null }
-/** In active and paused experiments of whatever key, oldest first. */
-export type Assignment = { experiment: string; group: string; pinned: boolean }
+/** `at`: the time of the pin. A pin to a configuration that is not active, or to an experiment that does not run, has no effect. */
+type Pin = { key: string; at: number; configuration: ServedConfiguration | null; experiment: string | null }
+type Assignment = { experiment: string; group: string; pinned: boolean }
 
 export type Candidates = {
-  /** The user was seen a second ago or earlier. */
-  unseen: boolean
-  configurations: Targeted[]
-  experiments: Running[]
+  /** The user's last_seen_at is at least a second old. */
+  isSeenLate: boolean
+  /** The latest activated first. */
+  configurations: ActiveConfiguration[]
+  /** The earliest started first. */
+  experiments: RunningExperiment[]
   pins: Pin[]
+  /** The user's assignments in active and paused experiments of all keys, oldest first. */
   assignments: Assignment[]
 }
 
-// Of the payloads only those that can be asked for are read: nothing behind an active configuration that takes everybody, and of an
-// experiment in which the user is already only the own group's.
+// Only payloads that can be served are read: no configuration after an active one that serves all users, and only the own group's payload of an
+// experiment in which the user is assigned already.
 const CANDIDATES = `
-select u.last_seen_at <= environment_now($1) - interval '1 second' as unseen,
+select u.last_seen_at <= environment_now($1) - interval '1 second' as "isSeenLate",
   (select coalesce(json_agg(json_build_object('id', c.id, 'name', c.name, 'payload', c.payload, 'key', coalesce(c.context_key, ''),
        'percent', c.segment_percent, 'conditions', c.segmentation_conditions) order by c.activated_at desc, c.id), '[]')
      from remote_configurations c
@@ -83,9 +85,9 @@ select u.last_seen_at <= environment_now($1) - interval '1 second' as unseen,
      where a.environment = $1 and a.user_id = $2 and e.status in ('active', 'paused')) as assignments
 from users u where u.environment = $1 and u.id = $2`
 
-/** Everything but the user's profile that decides what the user is served for these context keys (null: all), in one statement. */
+/** Reads with one statement all that decides what the user is served for these context keys (null: all), except the user's profile. */
 export async function loadCandidates(db: Db, environment: Environment, user: string, keys: string[] | null): Promise<Candidates> {
-  const { rows } = await db.query<Candidates>({ name: 'candidates', text: CANDIDATES, values: [environment, user, keys] })
+  const { rows } = await db.query<Candidates>({ name: 'load-candidates', text: CANDIDATES, values: [environment, user, keys] })
   if (!rows[0]) throw notFound('user')
   return rows[0]
 }

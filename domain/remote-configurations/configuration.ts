@@ -5,7 +5,7 @@ import { type Page, pageOf } from '../page.ts'
 import { conflict, notFound } from '../refusal.ts'
 import { checkConditions } from '../segments/check.ts'
 import { type ConditionInput, shownCondition } from '../segments/condition.ts'
-import { missingSegments } from '../segments/missing.ts'
+import { refuseMissingSegments } from '../segments/missing.ts'
 import {
   CONFIGURATION_COLUMNS,
   type Configuration,
@@ -17,11 +17,11 @@ import {
   refuseInUse,
 } from './lock.ts'
 
-/** What a mutation found and left; the same object twice when it changed nothing. */
+/** The object before and after a mutation; the same object twice when nothing changed. */
 export type Change<T> = { before: T; after: T }
 export const unchanged = <T>(row: T): Change<T> => ({ before: row, after: row })
 
-/** With payload and mapping. */
+/** Includes payload and mapping. */
 export async function getConfiguration(db: Db, environment: Environment, id: string): Promise<ConfigurationDetail> {
   const { rows } = await db.query<ConfigurationDetail>({
     name: 'get-configuration',
@@ -34,7 +34,6 @@ export async function getConfiguration(db: Db, environment: Environment, id: str
 
 const LISTED = { table: 'remote_configurations', columns: CONFIGURATION_COLUMNS, order: 'newest' as const }
 
-/** Newest first, after the row that the cursor names; one row more than `limit` when there are more. */
 export const listConfigurations = (
   db: Db,
   environment: Environment,
@@ -42,14 +41,14 @@ export const listConfigurations = (
   after: string | undefined,
 ): Promise<Page<Configuration>> => pageOf(db, LISTED, environment, { limit, after })
 
-export type ConfigurationInput = {
+type ConfigurationInput = {
   name: string
   context_key: string | null
   segment_percent: number
   segmentation_conditions: ConditionInput[]
 }
 
-/** A draft with empty payload and mapping. */
+/** Creates a draft with an empty payload and an empty mapping. */
 export async function createConfiguration(tx: Tx, environment: Environment, input: ConfigurationInput): Promise<Configuration> {
   const conditions = await checkConditions(tx, environment, input.segmentation_conditions, 'segmentation_conditions', true)
   const { rows } = await tx.query<Configuration>(
@@ -60,7 +59,7 @@ export async function createConfiguration(tx: Tx, environment: Environment, inpu
   return rows[0]!
 }
 
-/** Replaces what a caller sets; status, payload and mapping stay. */
+/** Replaces the fields of the input; status, payload and mapping stay. */
 export async function replaceConfiguration(
   tx: Tx,
   environment: Environment,
@@ -90,7 +89,7 @@ const NEXT: Record<ConfigurationStatus, readonly ConfigurationStatus[]> = {
   archived: [],
 }
 
-/** Setting the status that it has changes nothing. */
+/** Nothing changes when the remote configuration has the status already. */
 export async function changeStatus(
   tx: Tx,
   environment: Environment,
@@ -102,10 +101,7 @@ export async function changeStatus(
   if (before.status === status) return unchanged(before)
   if (!NEXT[before.status].includes(status)) throw conflict(`a remote configuration that is ${before.status} cannot become ${status}`)
   if (status === 'archived') await refuseInUse(tx, environment, id)
-  if (status === 'active') {
-    const missing = await missingSegments(tx, environment, before.segmentation_conditions)
-    if (missing.length > 0) throw conflict(`a condition names a segment that no longer exists: ${missing[0]}`)
-  }
+  if (status === 'active') await refuseMissingSegments(tx, environment, before.segmentation_conditions)
   const { rows } = await tx.query<Configuration>(
     `update remote_configurations set status = $3, updated_at = t, activated_at = case when $3 = 'active' then t else activated_at end
      from environment_now($1) t where environment = $1 and id = $2 returning ${CONFIGURATION_COLUMNS}`,
@@ -114,7 +110,7 @@ export async function changeStatus(
   return { before, after: rows[0]! }
 }
 
-/** Deletes it with its pins. Groups of drafts lose it; finished experiments keep the id as history. */
+/** Deletes a remote configuration with its pins. Groups of drafts lose it; groups of finished experiments keep its id as history. */
 export async function deleteConfiguration(tx: Tx, environment: Environment, id: string): Promise<Configuration> {
   const before = await lockWithUses(tx, environment, id, 'update')
   await refuseInUse(tx, environment, id)

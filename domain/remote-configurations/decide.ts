@@ -1,55 +1,56 @@
+import { createHash } from 'node:crypto'
 import type { Condition } from '../segments/condition.ts'
-import { chooseGroup, isWithin } from './assignment.ts'
-import type { CandidateGroup, Candidates, Payload, Running } from './candidates.ts'
+import type { CandidateGroup, Candidates, RunningExperiment, ServedConfiguration } from './candidates.ts'
 import type { JsonObject } from './lock.ts'
 
 type SourceType = 'remote_configuration' | 'experiment_control_group' | 'experiment_treatment_group'
-export type Source = { uid: string; name: string; assignment_type: 'auto' | 'manual'; type: SourceType }
-export type InExperiment = {
+type PayloadSource = { uid: string; name: string; assignment_type: 'auto' | 'manual'; type: SourceType }
+type ExperimentGroup = {
   uid: string
   name: string
   group: { uid: string; name: string | null; type: 'control' | 'treatment'; offering: CandidateGroup['offering'] }
 }
-export type Served = { payload: JsonObject; source: Source | null; experiment: InExperiment | null }
+/** What a user is served for one context key. */
+export type Decision = { payload: JsonObject; source: PayloadSource | null; experiment: ExperimentGroup | null }
 export type NewAssignment = { experiment: string; group: string }
 
-/** Whether the user meets conditions; asks for the profile only when there are any. */
+/** Whether the user meets the conditions; reads the profile only when there are conditions. */
 type Meets = (conditions: Condition[]) => Promise<boolean>
 
-const configured = (
-  { id, name, payload }: Payload,
-  assignment_type: Source['assignment_type'],
+const fromConfiguration = (
+  { id, name, payload }: ServedConfiguration,
+  assignment_type: PayloadSource['assignment_type'],
   type: SourceType,
-): Omit<Served, 'experiment'> => ({
+): Omit<Decision, 'experiment'> => ({
   payload,
   source: { uid: id, name, assignment_type, type },
 })
 
-const NOTHING: Omit<Served, 'experiment'> = { payload: {}, source: null }
+const NOTHING: Omit<Decision, 'experiment'> = { payload: {}, source: null }
 
 /**
- * What the user is served for one context key. `taken` grows by the assignments that are to be recorded, and counts them already: an
- * experiment that wants users who are in no other sees those that this very request has taken.
+ * Decides what the user is served for one context key. Adds the assignments that must be recorded to `taken`. Assignments in `taken` count
+ * already: an experiment that only accepts users who are in no other experiment sees the assignments of the same request.
  */
-export async function decide(user: string, key: string, found: Candidates, taken: NewAssignment[], meets: Meets): Promise<Served> {
+export async function decide(user: string, key: string, found: Candidates, taken: NewAssignment[], meets: Meets): Promise<Decision> {
   const pin = found.pins.filter(p => p.key === key).sort((a, b) => b.at - a.at)[0]
-  if (pin?.configuration) return { ...configured(pin.configuration, 'manual', 'remote_configuration'), experiment: null }
+  if (pin?.configuration) return { ...fromConfiguration(pin.configuration, 'manual', 'remote_configuration'), experiment: null }
   const running = found.experiments.filter(experiment => experiment.key === key)
-  const chosen = assigned(running, found, pin?.experiment ?? null) ?? (await newcomer(user, running, found, taken, meets))
-  if (!chosen) return { ...(await targeted(user, key, found, meets)), experiment: null }
+  const chosen = currentGroup(running, found, pin?.experiment ?? null) ?? (await newGroup(user, running, found, taken, meets))
+  if (!chosen) return { ...(await fromTargeting(user, key, found, meets)), experiment: null }
   const { experiment, group, pinned } = chosen
   const type = group.is_control ? 'control' : 'treatment'
   const payload = group.configuration
-    ? configured(group.configuration, pinned ? 'manual' : 'auto', `experiment_${type}_group`)
-    : await targeted(user, key, found, meets)
+    ? fromConfiguration(group.configuration, pinned ? 'manual' : 'auto', `experiment_${type}_group`)
+    : await fromTargeting(user, key, found, meets)
   const { id: uid, name, offering } = group
   return { ...payload, experiment: { uid: experiment.id, name: experiment.name, group: { uid, name, type, offering } } }
 }
 
-type Chosen = { experiment: Running; group: CandidateGroup; pinned: boolean }
+type Chosen = { experiment: RunningExperiment; group: CandidateGroup; pinned: boolean }
 
-/** The pinned experiment when it runs, else the one in which the user has been longest. */
-function assigned(running: Running[], { assignments }: Candidates, pinned: string | null): Chosen | null {
+/** The user's group in the pinned experiment when that runs, else in the running experiment with the oldest assignment. */
+function currentGroup(running: RunningExperiment[], { assignments }: Candidates, pinned: string | null): Chosen | null {
   const all = assignments.flatMap((assignment): Chosen[] => {
     const experiment = running.find(({ id }) => id === assignment.experiment)
     const group = experiment?.groups.find(({ id }) => id === assignment.group)
@@ -58,7 +59,14 @@ function assigned(running: Running[], { assignments }: Candidates, pinned: strin
   return all.find(({ experiment }) => experiment.id === pinned) ?? all[0] ?? null
 }
 
-async function newcomer(user: string, running: Running[], found: Candidates, taken: NewAssignment[], meets: Meets): Promise<Chosen | null> {
+/** Assigns the user to a group of the first running experiment that accepts the user. */
+async function newGroup(
+  user: string,
+  running: RunningExperiment[],
+  found: Candidates,
+  taken: NewAssignment[],
+  meets: Meets,
+): Promise<Chosen | null> {
   for (const experiment of running) {
     const { id, status, percent, is_context_specific, conditions, groups } = experiment
     if (status !== 'active') continue
@@ -72,11 +80,37 @@ async function newcomer(user: string, running: Running[], found: Candidates, tak
   return null
 }
 
-async function targeted(user: string, key: string, { configurations }: Candidates, meets: Meets): Promise<Omit<Served, 'experiment'>> {
+/** The payload of the first active configuration whose percentage and conditions include the user. */
+async function fromTargeting(
+  user: string,
+  key: string,
+  { configurations }: Candidates,
+  meets: Meets,
+): Promise<Omit<Decision, 'experiment'>> {
   for (const configuration of configurations) {
     const { id, percent, conditions } = configuration
     if (configuration.key === key && isWithin('config', id, user, percent) && (await meets(conditions)))
-      return configured(configuration, 'auto', 'remote_configuration')
+      return fromConfiguration(configuration, 'auto', 'remote_configuration')
   }
   return NOTHING
+}
+
+/**
+ * A number in [0, 1) that depends on ids alone: the first 6 bytes of SHA-256 of `what:id:user`, big-endian, divided by 2^48. So all processes
+ * decide alike, and a higher percentage keeps all users who are included already.
+ */
+export const chance = (what: 'traffic' | 'group' | 'config', id: string, user: string): number =>
+  createHash('sha256').update(`${what}:${id}:${user}`).digest().readUIntBE(0, 6) / 2 ** 48
+
+export const isWithin = (what: 'traffic' | 'config', id: string, user: string, percent: number): boolean =>
+  100 * chance(what, id, user) < percent
+
+/** The first group, in order of creation, whose cumulative weight is above the user's share of the sum of all weights. */
+export function chooseGroup<G extends { weight: number }>(experiment: string, user: string, groups: readonly G[]): G | undefined {
+  const x = chance('group', experiment, user) * groups.reduce((sum, group) => sum + group.weight, 0)
+  let cumulative = 0
+  return groups.find(({ weight }) => {
+    cumulative += weight
+    return cumulative > x
+  })
 }

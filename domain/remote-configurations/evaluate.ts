@@ -7,58 +7,58 @@ import { type Condition, segmentIdsIn } from '../segments/condition.ts'
 import { holds, withOverrides } from '../segments/evaluate.ts'
 import { loadProfile, type Overrides, type Profile } from '../segments/profile.ts'
 import { type Candidates, loadCandidates } from './candidates.ts'
-import { decide, type NewAssignment, type Served } from './decide.ts'
+import { type Decision, decide, type NewAssignment } from './decide.ts'
 
-export type Question = {
-  /** null and '' are the same key; undefined asks for every key there is something for. */
+type EvaluationRequest = {
+  /** null and '' are the same key; undefined: all keys that have a candidate. */
   keys: (string | null)[] | undefined
   overrides: Overrides
   dryRun: boolean
 }
-export type Evaluated = Served & { context_key: string | null }
+type Evaluation = Decision & { context_key: string | null }
 
 /**
- * What the app of the user is served, and the recording of new assignments. All of it sees one snapshot. Who is to be assigned is
- * evaluated anew in turn with other evaluations of the same user, so that it sees their assignments. Nothing here writes the user's row
- * before the answer is decided: fifty writers of properties would fail its snapshot again and again.
+ * Decides what the user's app is served and records new assignments. One evaluation uses one snapshot. When it assigns the user, it is
+ * repeated in a second transaction, which waits for other evaluations of the same user and sees their assignments. The user's row is only
+ * written when the answer is decided: otherwise fifty writers of properties would fail the snapshot again and again.
  */
-export async function evaluate(pool: Pool, environment: Environment, user: string, question: Question): Promise<Evaluated[]> {
-  const look = (tx: Tx) => inSnapshot(tx, environment, user, question)
-  let { answer, taken, unseen } = await transaction(pool, look, undefined, 'repeatable read')
-  if (taken.length > 0 && !question.dryRun) {
+export async function evaluate(pool: Pool, environment: Environment, user: string, request: EvaluationRequest): Promise<Evaluation[]> {
+  const decideAll = (tx: Tx) => inSnapshot(tx, environment, user, request)
+  let { answer, taken, isSeenLate } = await transaction(pool, decideAll, undefined, 'repeatable read')
+  if (taken.length > 0 && !request.dryRun) {
     const work = async (tx: Tx) => {
-      const decided = await look(tx)
-      if (decided.taken.length > 0) await assign(tx, environment, user, decided.taken)
+      const decided = await decideAll(tx)
+      if (decided.taken.length > 0) await insertAssignments(tx, environment, user, decided.taken)
       return decided
     }
     const turn: Turn = [LOCK.evaluation, `${environment}:${user}`]
-    ;({ answer, unseen } = await transaction(pool, work, undefined, 'repeatable read', turn))
+    ;({ answer, isSeenLate } = await transaction(pool, work, undefined, 'repeatable read', turn))
   }
-  if (unseen && !question.dryRun) await seen(pool, environment, user)
+  if (isSeenLate && !request.dryRun) await updateLastSeen(pool, environment, user)
   return answer
 }
 
-async function inSnapshot(tx: Tx, environment: Environment, user: string, { keys, overrides }: Question) {
+async function inSnapshot(tx: Tx, environment: Environment, user: string, { keys, overrides }: EvaluationRequest) {
   const asked = keys?.map(key => key ?? '')
   const found = await loadCandidates(tx, environment, user, asked ? [...new Set(asked)] : null)
-  const meets = audience(tx, environment, user, found, overrides)
+  const meets = conditionsOf(tx, environment, user, found, overrides)
   const taken: NewAssignment[] = []
-  const served = new Map<string, Served>()
-  for (const key of asked ?? allKeys(found)) if (!served.has(key)) served.set(key, await decide(user, key, found, taken, meets))
-  const wanted = keys ?? [...served.keys()].map(key => (key === '' ? null : key))
+  const decisions = new Map<string, Decision>()
+  for (const key of asked ?? allKeys(found)) if (!decisions.has(key)) decisions.set(key, await decide(user, key, found, taken, meets))
+  const wanted = keys ?? [...decisions.keys()].map(key => (key === '' ? null : key))
   return {
-    answer: wanted.map((context_key): Evaluated => ({ context_key, ...served.get(context_key ?? '')! })),
+    answer: wanted.map((context_key): Evaluation => ({ context_key, ...decisions.get(context_key ?? '')! })),
     taken,
-    unseen: found.unseen,
+    isSeenLate: found.isSeenLate,
   }
 }
 
-/** '' first, then by code point: keys are ASCII. */
+/** Sorted by code point, '' first: keys are ASCII. */
 const allKeys = ({ configurations, experiments }: Candidates) =>
   [...new Set([...configurations, ...experiments].map(({ key }) => key))].sort((a, b) => (a < b ? -1 : 1))
 
-/** Reads the profile at most once, with all segments that any condition here may name. */
-function audience(tx: Tx, environment: Environment, user: string, found: Candidates, overrides: Overrides) {
+/** Whether the user meets conditions. Reads the profile at most once, with all segments that the candidates' conditions name. */
+function conditionsOf(tx: Tx, environment: Environment, user: string, found: Candidates, overrides: Overrides) {
   let profile: Profile | undefined
   return async (conditions: Condition[]): Promise<boolean> => {
     if (conditions.length === 0) return true
@@ -72,20 +72,20 @@ function audience(tx: Tx, environment: Environment, user: string, found: Candida
   }
 }
 
-/** A pin to one of them since the snapshot, or its deletion, is a serialisation failure: the evaluation is run anew. */
-const assign = (tx: Tx, environment: Environment, user: string, taken: NewAssignment[]) =>
+/** A pin to one of the experiments since the snapshot, or its deletion, is a serialisation failure: the evaluation is then repeated. */
+const insertAssignments = (tx: Tx, environment: Environment, user: string, taken: NewAssignment[]) =>
   tx.query({
-    name: 'assign',
+    name: 'insert-assignments',
     text: `insert into experiment_assignments (environment, experiment_id, user_id, group_id, assigned_at)
            select $1, t.experiment, $2, t.chosen, environment_now($1) from unnest($3::text[], $4::text[]) t(experiment, chosen)
            on conflict do nothing`,
     values: [environment, user, taken.map(t => t.experiment), taken.map(t => t.group)],
   })
 
-/** After the transaction: it needs no snapshot, and a writer of the user's properties must not make the evaluation begin anew. */
-const seen = (pool: Pool, environment: Environment, user: string) =>
+/** Runs after the transaction: it needs no snapshot, and a concurrent writer of the user's properties must not repeat the evaluation. */
+const updateLastSeen = (pool: Pool, environment: Environment, user: string) =>
   pool.query({
-    name: 'seen',
+    name: 'update-last-seen',
     text: `update users set last_seen_at = environment_now($1)
            where environment = $1 and id = $2 and last_seen_at <= environment_now($1) - interval '1 second'`,
     values: [environment, user],

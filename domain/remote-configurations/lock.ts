@@ -25,12 +25,12 @@ export type PayloadType = 'String' | 'Number' | 'Bool' | 'Json' | 'Color' | 'Pro
 
 export type ConfigurationDetail = Configuration & { payload: JsonObject; payload_mapping: Record<string, PayloadType> }
 
-// Order of row locks wherever experiments and what they use meet: experiments by id, their groups, remote configuration or offering,
-// user. Whoever writes groups holds the experiment first.
+// The order of row locks where experiments and the objects that they use meet: experiments by id, their groups, remote configuration or
+// offering, user. A transaction that writes groups locks the experiment first.
 
 type Strength = 'update' | 'no key update' | 'share'
 
-/** Holds one remote configuration until the end of the transaction. */
+/** Locks one remote configuration until the end of the transaction. `what`: its name in the error `not_found`. */
 export async function lockConfiguration(
   tx: Tx,
   environment: Environment,
@@ -46,7 +46,7 @@ export async function lockConfiguration(
   return rows[0]
 }
 
-/** Holds it for a change of what archived ones keep for ever. */
+/** Locks a remote configuration for a change of fields that never change once it is archived. */
 export async function lockWritable(tx: Tx, environment: Environment, id: string): Promise<ConfigurationDetail> {
   const { rows } = await tx.query<ConfigurationDetail>(
     `select ${CONFIGURATION_COLUMNS}, payload, payload_mapping from remote_configurations where environment = $1 and id = $2 for no key update`,
@@ -61,7 +61,7 @@ export function refuseArchived({ status }: Configuration): void {
   if (status === 'archived') throw conflict('the remote configuration is archived and read-only')
 }
 
-/** Holds it together with the experiments that use it, so that none of them starts meanwhile. */
+/** Locks a remote configuration together with the experiments that use it, so that none of them starts in the meantime. */
 export async function lockWithUses(tx: Tx, environment: Environment, id: string, strength: Strength): Promise<Configuration> {
   await tx.query(
     `select 1 from experiments where environment = $1 and id = any (array(
@@ -71,7 +71,10 @@ export async function lockWithUses(tx: Tx, environment: Environment, id: string,
   return lockConfiguration(tx, environment, id, strength)
 }
 
-/** After `lockWithUses`: a statement of its own, so it sees the groups that were being made and have been waited for. */
+/**
+ * Throws `conflict` while a running experiment uses the remote configuration. Call this function after `lockWithUses`: as a statement of its own
+ * it sees the groups whose creation the lock has waited for.
+ */
 export async function refuseInUse(tx: Tx, environment: Environment, id: string): Promise<void> {
   const { rows } = await tx.query<{ id: string; status: string }>(
     `select e.id, e.status from experiment_groups g join experiments e on e.environment = g.environment and e.id = g.experiment_id

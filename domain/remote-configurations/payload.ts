@@ -1,10 +1,9 @@
 import type { Tx } from '../../store/connect.ts'
 import type { Environment } from '../environment.ts'
 import { type Change, unchanged } from './configuration.ts'
-import type { JsonObject, PayloadType } from './lock.ts'
-import { lockWritable } from './lock.ts'
+import { type JsonObject, lockWritable, type PayloadType } from './lock.ts'
 
-/** Replaces one of the two documents as a whole; the order of keys is kept, so another order is a change. */
+/** Replaces one of the two documents as a whole. The order of keys is stored, so another order is a change. */
 async function replace<T extends object>(
   tx: Tx,
   environment: Environment,

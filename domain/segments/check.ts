@@ -2,22 +2,22 @@ import type { Tx } from '../../store/connect.ts'
 import type { Environment } from '../environment.ts'
 import { type Detail, Refusal } from '../refusal.ts'
 import { type Condition, type ConditionInput, segmentIdsIn, shownCondition } from './condition.ts'
-import { COMPARATORS, entitlementOf, isReference, kindOf } from './metrics.ts'
+import { COMPARATORS, entitlementOf, isReference, metricKind } from './metrics.ts'
 import { lockSegments } from './missing.ts'
 import { valueFault } from './value.ts'
 
 function fault({ metric, comparator, value }: ConditionInput, references: boolean): Detail | null {
-  const kind = kindOf(metric)
+  const kind = metricKind(metric)
   if (!kind) return { field: 'metric', message: 'is not a metric' }
-  if (isReference(kind) && !references) return { field: 'metric', message: 'cannot stand in the conditions of a segment' }
+  if (isReference(kind) && !references) return { field: 'metric', message: 'is not allowed in the conditions of a segment' }
   if (!COMPARATORS[kind].includes(comparator))
     return { field: 'comparator', message: `must be one of ${COMPARATORS[kind].join(', ')} for this metric` }
   const reason = valueFault(metric, kind, comparator, value)
   return reason === null ? null : { field: 'value', message: reason }
 }
 
-/** The ids of entitlements and experiments in the conditions that there are, as `entitlement:…` and `experiment:…`. */
-async function existing(tx: Tx, environment: Environment, conditions: readonly ConditionInput[]): Promise<Set<string>> {
+/** The entitlements and experiments that the conditions name and that exist, as `entitlement:<id>` and `experiment:<id>`. */
+async function existingReferences(tx: Tx, environment: Environment, conditions: readonly ConditionInput[]): Promise<Set<string>> {
   const entitlements = conditions.flatMap(({ metric }) => entitlementOf(metric) ?? [])
   const experiments = conditions.filter(({ metric }) => metric === 'attached_experiment').map(({ value }) => value)
   if (entitlements.length + experiments.length === 0) return new Set()
@@ -30,9 +30,9 @@ async function existing(tx: Tx, environment: Environment, conditions: readonly C
 }
 
 /**
- * Conditions as they are stored. Throws `invalid_data` with every fault, `{field}[2].value`; ids that name nothing are faults too.
- * `references`: whether users may be chosen by segment and experiment. Segments that are named cannot be deleted before the
- * transaction ends.
+ * Validates conditions and returns them in the form in which they are stored. Throws `invalid_data` with every fault, for example of
+ * `{field}[2].value`; an id that names no object is a fault too. `references`: whether conditions on segments and experiments are allowed.
+ * The segments that the conditions name cannot be deleted before the transaction ends.
  */
 export async function checkConditions(
   tx: Tx,
@@ -42,9 +42,9 @@ export async function checkConditions(
   references: boolean,
 ): Promise<Condition[]> {
   const faults = conditions.map(condition => fault(condition, references))
-  const good = conditions.filter((_, i) => !faults[i])
-  const known = await existing(tx, environment, good)
-  const missing = new Set(await lockSegments(tx, environment, segmentIdsIn(good)))
+  const wellFormed = conditions.filter((_, i) => !faults[i])
+  const known = await existingReferences(tx, environment, wellFormed)
+  const missing = new Set(await lockSegments(tx, environment, segmentIdsIn(wellFormed)))
   const unknown = ({ metric, value }: ConditionInput): Detail | null => {
     if (metric === 'segment' && missing.has(value)) return { field: 'value', message: 'names no segment' }
     if (metric === 'attached_experiment' && !known.has(`experiment:${value}`)) return { field: 'value', message: 'names no experiment' }

@@ -1,30 +1,27 @@
-// Comparisons that must come out the same as Postgres makes them.
+// Comparisons whose results must equal those of Postgres: segments are evaluated for one user in memory and for sets of users in SQL.
+import { placesOf, scaled } from '../decimal.ts'
 import type { Comparator } from './condition.ts'
 
 const DECIMAL = /^-?[0-9]+(\.[0-9]+)?$/
 
-/** Decimal notation, of any length. The same expression stands in SQL. */
+/** Whether the text is a number in decimal notation, of any length. The SQL of segments uses the same expression. */
 export const isDecimal = (text: string): boolean => DECIMAL.test(text)
 export const DECIMAL_SQL = DECIMAL.source
 
-const scaled = (text: string, places: number): bigint => {
-  const [whole = '', fraction = ''] = text.replace('-', '').split('.')
-  const value = BigInt(whole + fraction.padEnd(places, '0'))
-  return text.startsWith('-') ? -value : value
-}
-const placesOf = (text: string) => text.split('.')[1]?.length ?? 0
-
-/** Exact, whatever the length: a number would round after 15 digits. Negative, 0 or positive, like all comparisons here. */
+/**
+ * Exact for texts of any length: a JavaScript number would round after 15 digits. Returns a negative number, 0 or a positive number, like
+ * all comparisons of this file.
+ */
 export function compareDecimals(a: string, b: string): number {
   const places = Math.max(placesOf(a), placesOf(b))
   const [left, right] = [scaled(a, places), scaled(b, places)]
   return left < right ? -1 : left > right ? 1 : 0
 }
 
-/** By code point: the order of UTF-8 bytes, which is that of `collate "C"`. UTF-16 would sort 😀 before ﬀ. */
+/** By code point: the order of UTF-8 bytes, which is the order of `collate "C"`. The order of UTF-16 would place 😀 before ﬀ. */
 export const compareText = (a: string, b: string): number => Buffer.compare(Buffer.from(a), Buffer.from(b))
 
-/** The leading digits of each part, without zeros at the end: 1.2.0 is 1.2. */
+/** The leading digits of each part of a version, without zeros at the end: 1.2.0 equals 1.2. */
 export function versionParts(version: string): string[] {
   const parts = version.split('.').map(part => /^[0-9]*/.exec(part)![0].replace(/^0+/, '') || '0')
   while (parts.at(-1) === '0') parts.pop()
@@ -40,10 +37,10 @@ export function compareVersions(a: string, b: string): number {
   return 0
 }
 
-// Without locale: "ß" stays, whatever the server's language.
+// Independent of the locale: "ß" stays as it is, as in Postgres under `collate "C"`.
 export const upper = (text: string): string => text.replace(/[a-z]/g, letter => letter.toUpperCase())
 
-/** What an order means for a comparator that asks for one. */
+/** Whether a comparator of order accepts the result of a comparison. */
 export function accepts(comparator: Comparator, order: number): boolean {
   switch (comparator) {
     case 'eq':

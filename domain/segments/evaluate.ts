@@ -1,16 +1,16 @@
 import { accepts, compareDecimals, compareText, compareVersions, isDecimal, upper } from './compare.ts'
 import type { Comparator, Condition } from './condition.ts'
-import { entitlementOf, kindOf, propertyOf, SUBSCRIPTION_STATES, type SubscriptionState } from './metrics.ts'
+import { entitlementOf, metricKind, propertyOf, SUBSCRIPTION_STATES, type SubscriptionState } from './metrics.ts'
 import type { Overrides, Profile } from './profile.ts'
 import { systemSegment } from './system.ts'
 import { spanOf, timeValue } from './time.ts'
-import { truth } from './value.ts'
+import { booleanOf } from './value.ts'
 
 const seconds = (time: string) => Date.parse(time) / 1000
 const property = (profile: Profile, key: string): string | null =>
   Object.hasOwn(profile.properties, key) ? profile.properties[key]! : null
 
-/** What a state of a subscription counts as. */
+/** For each state of a user, the states of a subscription that put the user there. */
 export const COUNTS_AS: Record<Exclude<SubscriptionState, 'none'>, readonly string[]> = {
   active: ['paid'],
   billing_retry: ['grace', 'retry'],
@@ -35,7 +35,7 @@ function textOf(metric: string, profile: Profile): string | null {
       return profile.id
     case 'custom_uid':
       return property(profile, '_q_custom_user_id')
-    // A property can only be emptied, not removed.
+    // A property cannot be removed, only set to the empty text.
     case 'client_advertiser_id':
       return property(profile, '_q_advertising_id') || profile.advertiser_id
     case 'target_platform':
@@ -62,7 +62,7 @@ function flagOf(metric: string, { subscriptions, entitlements }: Profile): boole
   }
 }
 
-/** Text against text; without a value only what asks for a difference is true. */
+/** Compares two texts. For a user without a value, only the comparators of difference are true. */
 function compared(comparator: Comparator, has: string | null, value: string, order: (a: string, b: string) => number): boolean {
   if (has === null) return comparator === 'ne' || comparator === 'not_contains'
   if (comparator === 'contains') return has.includes(value)
@@ -72,7 +72,7 @@ function compared(comparator: Comparator, has: string | null, value: string, ord
 
 const numbersOrText = (a: string, b: string) => (isDecimal(a) && isDecimal(b) ? compareDecimals(a, b) : compareText(a, b))
 
-/** A value of the type "text or number", as properties are: compared as numbers when both are. */
+/** Compares values that are text or number, as properties are: as numbers when both are numbers. */
 export const meetsValue = (comparator: Comparator, has: string | null, value: string): boolean =>
   compared(comparator, has, value, numbersOrText)
 
@@ -83,9 +83,9 @@ function inTime(comparator: Comparator, at: number, value: string, now: number):
   return accepts(comparator, at < start ? -1 : at >= end ? 1 : 0)
 }
 
-/** Null: nobody can tell, whatever is asked. */
+/** Null when the condition names a metric or a segment that does not exist: the condition is then false, negated or not. */
 function meets({ metric, comparator, value }: Condition, profile: Profile): boolean | null {
-  const kind = kindOf(metric)
+  const kind = metricKind(metric)
   switch (kind) {
     case 'string':
     case 'enum':
@@ -103,7 +103,7 @@ function meets({ metric, comparator, value }: Condition, profile: Profile): bool
     case 'time':
       return inTime(comparator, seconds(metric === 'last_seen' ? profile.last_seen_at : profile.created_at), value, seconds(profile.now))
     case 'boolean':
-      return (flagOf(metric, profile) === truth(value)) === (comparator === 'eq')
+      return (flagOf(metric, profile) === booleanOf(value)) === (comparator === 'eq')
     case 'segment': {
       const conditions = systemSegment(value)?.conditions ?? (Object.hasOwn(profile.segments, value) ? profile.segments[value] : undefined)
       return conditions ? holds(conditions, profile) === (comparator === 'eq') : null
@@ -119,7 +119,7 @@ function meets({ metric, comparator, value }: Condition, profile: Profile): bool
   }
 }
 
-/** Whether all conditions are true of the user; none at all is true of everybody. `membersSql` says the same of sets. */
+/** Whether the user meets all conditions; an empty list is met by every user. `membersSql` is the same rule for sets of users. */
 export function holds(conditions: readonly Condition[], profile: Profile): boolean {
   return conditions.every(condition => {
     const plain = meets(condition, profile)
@@ -127,7 +127,7 @@ export function holds(conditions: readonly Condition[], profile: Profile): boole
   })
 }
 
-/** The profile as the app tells it for this one evaluation. */
+/** The profile with the values that the app sends for this one evaluation. */
 export const withOverrides = (profile: Profile, { target_platform, country, app_version }: Overrides): Profile => ({
   ...profile,
   platform: target_platform ?? profile.platform,

@@ -1,8 +1,9 @@
+import { PLATFORMS } from '../platform.ts'
 import { keyFault } from '../users/properties.ts'
 import type { Comparator } from './condition.ts'
 
-/** What can be asked about a user. The kind decides which comparators there are and how the value is read. */
-export type Kind =
+/** The kind of a metric decides which comparators it has and how a condition's value is read. */
+export type MetricKind =
   | 'string'
   | 'country'
   | 'enum'
@@ -20,7 +21,7 @@ const EQUALITY = ['eq', 'ne'] as const
 const TEXT = ['eq', 'ne', 'contains', 'not_contains'] as const
 const ORDER = ['eq', 'ne', 'gt', 'gte', 'lt', 'lte'] as const
 
-export const COMPARATORS: Record<Kind, readonly Comparator[]> = {
+export const COMPARATORS: Record<MetricKind, readonly Comparator[]> = {
   string: TEXT,
   country: TEXT,
   enum: EQUALITY,
@@ -35,7 +36,7 @@ export const COMPARATORS: Record<Kind, readonly Comparator[]> = {
   context_key: EQUALITY,
 }
 
-const KINDS: Record<string, Kind> = {
+const KINDS: Record<string, MetricKind> = {
   environment: 'enum',
   client_uid: 'string',
   custom_uid: 'string',
@@ -55,13 +56,13 @@ const KINDS: Record<string, Kind> = {
   attached_experiment_context_key: 'context_key',
 }
 
-/** The best first: of several subscriptions of a user the first of these counts. */
+/** Best first: the state of a user with several subscriptions is the first of these states that a subscription has. */
 export const SUBSCRIPTION_STATES = ['active', 'billing_retry', 'trial', 'expired', 'none'] as const
 export type SubscriptionState = (typeof SUBSCRIPTION_STATES)[number]
 
 export const ENUMS: Record<string, readonly string[]> = {
   environment: ['prod', 'sandbox'],
-  target_platform: ['iOS', 'Android', 'Stripe', 'Paddle'],
+  target_platform: PLATFORMS,
   subscription_state: SUBSCRIPTION_STATES,
 }
 
@@ -69,20 +70,20 @@ const ENTITLEMENT = 'entitlement:'
 const PROPERTY = 'property:'
 const ENTITLEMENT_ID = /^[a-zA-Z0-9._-]{1,255}$/
 
-/** The id of `entitlement:<id>`, null for every other metric. */
+/** The id in `entitlement:<id>`; null for every other metric. */
 export const entitlementOf = (metric: string): string | null =>
   metric.startsWith(ENTITLEMENT) && ENTITLEMENT_ID.test(metric.slice(ENTITLEMENT.length)) ? metric.slice(ENTITLEMENT.length) : null
 
-/** The key of `property:<key>`, null for every other metric and for a key that no user can have. */
+/** The key in `property:<key>`; null for every other metric and for a key that no user can have. */
 export const propertyOf = (metric: string): string | null =>
   metric.startsWith(PROPERTY) && keyFault(metric.slice(PROPERTY.length)) === null ? metric.slice(PROPERTY.length) : null
 
-/** Null: there is no such metric. */
-export function kindOf(metric: string): Kind | null {
+/** Null when there is no such metric. */
+export function metricKind(metric: string): MetricKind | null {
   if (Object.hasOwn(KINDS, metric)) return KINDS[metric]!
   if (entitlementOf(metric) !== null) return 'boolean'
   return propertyOf(metric) === null ? null : 'property'
 }
 
-/** Only who may be asked, not who somebody is: segments do not nest. */
-export const isReference = (kind: Kind): boolean => kind === 'segment' || kind === 'experiment' || kind === 'context_key'
+/** Whether a condition refers to another object. The conditions of a segment must not: segments do not nest. */
+export const isReference = (kind: MetricKind): boolean => kind === 'segment' || kind === 'experiment' || kind === 'context_key'

@@ -1,11 +1,12 @@
 import type { Tx } from '../../store/connect.ts'
 import type { Environment } from '../environment.ts'
+import { conflict } from '../refusal.ts'
 import { type Condition, segmentIdsIn } from './condition.ts'
 import { systemSegment } from './system.ts'
 
 /**
- * Which of these ids name no segment. The others cannot be deleted before the transaction ends: whoever is about to name a segment
- * holds it like this, and a deletion looks for those who name it only after it has waited for them.
+ * Locks segments against deletion until the transaction ends; returns the ids that name no segment. Every transaction that stores the id
+ * of a segment takes this lock. A deletion waits for those transactions before it looks for objects that name the segment.
  */
 export async function lockSegments(tx: Tx, environment: Environment, ids: readonly string[]): Promise<string[]> {
   const own = [...new Set(ids)].filter(id => !systemSegment(id))
@@ -18,6 +19,12 @@ export async function lockSegments(tx: Tx, environment: Environment, ids: readon
   return own.filter(id => !known.has(id))
 }
 
-/** Ids of segments that the conditions name and that no longer exist: what names one cannot be activated. */
+/** The ids of segments that the conditions name and that no longer exist. The other segments are locked. */
 export const missingSegments = (tx: Tx, environment: Environment, conditions: readonly Condition[]): Promise<string[]> =>
   lockSegments(tx, environment, segmentIdsIn(conditions))
+
+/** Throws `conflict` when a condition names a segment that no longer exists: an object with such a condition cannot be activated. */
+export async function refuseMissingSegments(tx: Tx, environment: Environment, conditions: readonly Condition[]): Promise<void> {
+  const missing = await missingSegments(tx, environment, conditions)
+  if (missing.length > 0) throw conflict(`a condition names a segment that no longer exists: ${missing[0]}`)
+}

@@ -2,10 +2,10 @@ import type { Db } from '../../store/connect.ts'
 import type { Environment } from '../environment.ts'
 import type { Condition } from './condition.ts'
 
-/** Values that an app tells for one evaluation, in place of the last known ones. */
+/** Values that an app sends for one evaluation; they replace the last known ones. */
 export type Overrides = { target_platform?: string; country?: string; app_version?: string }
 
-/** Everything that conditions may ask about one user, as of `now` (whole seconds, like all times here). */
+/** The facts about one user that conditions use, as of `now`. All times are in whole seconds. */
 export type Profile = {
   id: string
   now: string
@@ -19,17 +19,17 @@ export type Profile = {
   app_version: string | null
   payments_count: number
   net_payments_usd: string
-  /** `state` null: not begun yet. */
+  /** `state` is null before the subscription begins. */
   subscriptions: { state: string | null; auto_renewing: boolean; ever_paid: boolean }[]
-  /** Ids of the active ones. */
+  /** The ids of the active entitlements. */
   entitlements: string[]
-  /** Active or paused ones in which the user has an assignment. */
+  /** The active or paused experiments in which the user has an assignment. */
   experiments: { id: string; context_key: string }[]
-  /** The conditions of own segments, by id; one that is not here does not exist. */
+  /** The conditions of own segments, by id; a segment that is not here does not exist. */
   segments: Record<string, Condition[]>
 }
 
-/** Own purchases, and those of lineages that are shared with the user. */
+/** The purchases that give the user access now: own ones, and those of lineages that are shared with the user. */
 const ACCESS = `
   select p.platform, p.store_product_id, p.base_plan_id from purchases p
   where p.environment = u.environment and p.user_id = u.id and p.purchased_at <= c.now and p.access_until > c.now
@@ -61,8 +61,8 @@ const PROFILE = `
   where u.environment = $1 and u.id = $2`
 
 /**
- * The profile of one user in one statement, null for an unknown user. `segmentIds`: what `segmentIdsIn` gives for the conditions that
- * will be asked. `now` in place of the environment's clock, where several evaluations must share one instant.
+ * Reads the profile of one user with one statement; null for an unknown user. `segmentIds`: the result of `segmentIdsIn` for the conditions
+ * that will be evaluated. `now` replaces the environment's clock where several evaluations must share one instant.
  */
 export async function loadProfile(
   db: Db,

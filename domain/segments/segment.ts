@@ -17,10 +17,10 @@ export type Segment = {
   updated_at: string
 }
 
-export type SegmentRow = Omit<Segment, 'is_system'>
-export const SEGMENT_COLUMNS = 'id, name, conditions, created_at, updated_at'
+type SegmentRow = Omit<Segment, 'is_system'>
+const SEGMENT_COLUMNS = 'id, name, conditions, created_at, updated_at'
 
-export const ownSegment = (row: SegmentRow): Segment => ({ ...row, is_system: false, conditions: row.conditions.map(shownCondition) })
+const ownSegment = (row: SegmentRow): Segment => ({ ...row, is_system: false, conditions: row.conditions.map(shownCondition) })
 
 /** System segments are as old as the environment. */
 async function withTimes(db: Db, environment: Environment, segments: readonly SystemSegment[]): Promise<Segment[]> {
@@ -29,10 +29,10 @@ async function withTimes(db: Db, environment: Environment, segments: readonly Sy
   return segments.map(segment => ({ ...segment, is_system: true, created_at, updated_at: created_at }))
 }
 
-/** In the order of the description. */
+/** In the order of the API description. */
 export const systemSegments = (db: Db, environment: Environment): Promise<Segment[]> => withTimes(db, environment, SYSTEM_SEGMENTS)
 
-/** A segment of the system or an own one. Throws `not_found`. */
+/** A system segment or an own segment. Throws `not_found`. */
 export async function getSegment(db: Db, environment: Environment, id: string): Promise<Segment> {
   const system = systemSegment(id)
   if (system) return (await withTimes(db, environment, [system]))[0]!
@@ -44,7 +44,7 @@ export async function getSegment(db: Db, environment: Environment, id: string): 
   return ownSegment(rows[0])
 }
 
-/** The conditions of own segments by id; those that do not exist are not in the map. */
+/** The conditions of own segments, by id; segments that do not exist are not in the map. */
 export async function loadSegments(db: Db, environment: Environment, ids: readonly string[]): Promise<Map<string, Condition[]>> {
   const own = ids.filter(id => !systemSegment(id))
   if (own.length === 0) return new Map()
@@ -57,7 +57,7 @@ export async function loadSegments(db: Db, environment: Environment, ids: readon
 
 const LISTED = { table: 'segments', columns: SEGMENT_COLUMNS, order: 'newest' as const }
 
-/** Own segments, newest first, after the row that the cursor names; one row more than `limit` when there are more. */
+/** The own segments. */
 export async function listSegments(db: Db, environment: Environment, limit: number, after: string | undefined): Promise<Page<Segment>> {
   const { rows, restarted } = await pageOf<SegmentRow>(db, LISTED, environment, { limit, after })
   return { rows: rows.map(ownSegment), restarted }
@@ -80,21 +80,21 @@ export async function createSegment(
   return { segment: ownSegment(rows[0]!), size }
 }
 
-export function refuseSystem(id: string): void {
+function refuseSystem(id: string): void {
   if (systemSegment(id)) throw new Refusal('control_forbidden', 'system segments cannot be changed')
 }
 
-/** The segment, locked for this transaction. `deletion` waits also for those who are about to name the segment. */
-export async function lockSegment(tx: Tx, environment: Environment, id: string, deletion = false): Promise<Segment> {
+/** The strength `update` also waits for transactions that are about to store the id of the segment (`lockSegments`). */
+async function lockSegment(tx: Tx, environment: Environment, id: string, strength: 'update' | 'no key update'): Promise<Segment> {
   const { rows } = await tx.query<SegmentRow>(
-    `select ${SEGMENT_COLUMNS} from segments where environment = $1 and id = $2 for ${deletion ? 'update' : 'no key update'}`,
+    `select ${SEGMENT_COLUMNS} from segments where environment = $1 and id = $2 for ${strength}`,
     [environment, id],
   )
   if (!rows[0]) throw notFound('segment')
   return ownSegment(rows[0])
 }
 
-/** `conditions` undefined leaves them as they are. `before`: null when nothing changed. */
+/** `conditions` undefined: the conditions do not change. `before`: null when nothing changed. */
 export async function updateSegment(
   tx: Tx,
   environment: Environment,
@@ -104,9 +104,9 @@ export async function updateSegment(
   refuseSystem(id)
   const present = await getSegment(tx, environment, id)
   const checked = input.conditions && (await checkConditions(tx, environment, input.conditions, 'conditions', false))
-  // Before the lock: fifty writers of one large segment would otherwise wait for each other's counting.
+  // Counted before the lock: otherwise fifty writers of one large segment would wait for each other's counting.
   const size = await countMembers(tx, environment, checked ?? present.conditions)
-  const before = await lockSegment(tx, environment, id)
+  const before = await lockSegment(tx, environment, id, 'no key update')
   const conditions = checked ?? before.conditions
   if (before.name === input.name && JSON.stringify(before.conditions) === JSON.stringify(conditions))
     return { before: null, segment: before, size }
@@ -118,7 +118,7 @@ export async function updateSegment(
   return { before, segment: ownSegment(rows[0]!), size }
 }
 
-const NAMED_BY: [what: string, statement: string][] = [
+const NAMING: [what: string, statement: string][] = [
   [
     'an active remote configuration',
     `select 1 from remote_configurations where environment = $1 and status = 'active' and segmentation_conditions @> $2::jsonb limit 1`,
@@ -138,19 +138,17 @@ const NAMED_BY: [what: string, statement: string][] = [
     `select 1 from exports where environment = $1 and status in ('new', 'processing') and segment_id = $2::jsonb -> 0 ->> 'value' limit 1`,
   ],
 ]
+const FIND_NAMING = NAMING.map(([what, statement]) => `select '${what}' as what where exists (${statement})`).join(' union all ')
 
 /**
- * Throws `conflict` while something in use names the segment. Whoever names a segment holds its row (`holdSegments`), so after the
- * lock here all of them are committed and seen, and later ones find no segment.
+ * Throws `conflict` while an object in use names the segment. Every transaction that stores the id of a segment locks the segment
+ * (`lockSegments`): so after the deletion's lock all such objects are committed and seen, and later transactions find no segment.
  */
 export async function deleteSegment(tx: Tx, environment: Environment, id: string): Promise<Segment> {
   refuseSystem(id)
-  const segment = await lockSegment(tx, environment, id, true)
-  const naming = JSON.stringify([{ metric: 'segment', value: id }])
-  const { rows } = await tx.query<{ what: string }>(
-    NAMED_BY.map(([what, statement]) => `select '${what}' as what where exists (${statement})`).join(' union all '),
-    [environment, naming],
-  )
+  const segment = await lockSegment(tx, environment, id, 'update')
+  const condition = JSON.stringify([{ metric: 'segment', value: id }])
+  const { rows } = await tx.query<{ what: string }>(FIND_NAMING, [environment, condition])
   if (rows[0]) throw conflict(`the segment is in use by ${rows.map(({ what }) => what).join(', ')}`)
   await tx.query('delete from segments where environment = $1 and id = $2', [environment, id])
   return segment

@@ -4,11 +4,11 @@ import { savepoint } from '../../store/transaction.ts'
 import type { Environment } from '../environment.ts'
 import type { Condition } from './condition.ts'
 
-/** Where counting ends: the header says "this many or more". */
+/** Counting stops here: the API's header then says "this many or more". */
 const MOST_COUNTED = 1_000_000
-const TIME_MS = 1_000
+const MAX_TIME_MS = 1_000
 
-/** How many users are in a segment with these conditions now; null when that could not be counted within a second. */
+/** How many users are in a segment with these conditions now; null when the count takes more than a second. */
 export async function countMembers(tx: Tx, environment: Environment, conditions: readonly Condition[]): Promise<number | null> {
   if (conditions.some(({ metric }) => metric === 'segment')) throw new RangeError('a segment names no segment')
   const { memberIdsSql } = await import('./sql.ts')
@@ -17,7 +17,7 @@ export async function countMembers(tx: Tx, environment: Environment, conditions:
     return await savepoint(tx, async () => {
       const { rows: before } = await tx.query<{ limit: string }>(
         `select current_setting('statement_timeout') as limit, set_config('statement_timeout', $1, true)`,
-        [String(TIME_MS)],
+        [String(MAX_TIME_MS)],
       )
       const { rows } = await tx.query<{ n: number }>(
         `select count(*) as n from (${members.sql} limit ${MOST_COUNTED}) m`,

@@ -1,64 +1,36 @@
-import { DummyDriver, Kysely, PostgresAdapter, PostgresIntrospector, PostgresQueryCompiler, type RawBuilder, sql } from 'kysely'
+import { type RawBuilder, sql } from 'kysely'
+import { and, compile, type Statement } from '../compose.ts'
 import type { Environment } from '../environment.ts'
 import { DECIMAL_SQL, isDecimal, upper, versionParts } from './compare.ts'
 import type { Comparator, Condition } from './condition.ts'
-import { kindOf, type SubscriptionState } from './metrics.ts'
+import { metricKind, type SubscriptionState } from './metrics.ts'
 import { systemSegment } from './system.ts'
 import { isForever, type TimeValue, timeValue } from './time.ts'
-import { truth } from './value.ts'
-import { all, experimentSql, flagSql, type Is, type Scope, subscriptionStateSql, textSql, versionSql, when } from './values-sql.ts'
-
-/** A piece of SQL and the values of its parameters. */
-export type Statement = { sql: string; parameters: unknown[] }
-
-/** Numbers its parameters from `first`, so that the text can stand in a statement that has some already. */
-class Compiler extends PostgresQueryCompiler {
-  readonly #first: number
-  constructor(first: number) {
-    super()
-    this.#first = first
-  }
-  protected override getCurrentParameterPlaceholder(): string {
-    return `$${this.#first - 1 + this.numParameters}`
-  }
-}
-
-/** Composed by Kysely, run by whoever asked for it: nothing here is connected to a database. */
-export function compile(expression: RawBuilder<unknown>, first = 1): Statement {
-  const builder = new Kysely<unknown>({
-    dialect: {
-      createAdapter: () => new PostgresAdapter(),
-      createDriver: () => new DummyDriver(),
-      createIntrospector: db => new PostgresIntrospector(db),
-      createQueryCompiler: () => new Compiler(first),
-    },
-  })
-  const { sql, parameters } = expression.compile(builder)
-  return { sql, parameters: [...parameters] }
-}
+import { booleanOf } from './value.ts'
+import { experimentSql, flagSql, isOrNot, type Predicate, type Scope, subscriptionStateSql, textSql, versionSql } from './values-sql.ts'
 
 type Sql<T = unknown> = RawBuilder<T>
 type Segments = ReadonlyMap<string, readonly Condition[]>
 
-const FALSE: Is = sql`false`
+const FALSE: Predicate = sql`false`
 const OPERATOR = { eq: sql`=`, ne: sql`<>`, gt: sql`>`, gte: sql`>=`, lt: sql`<`, lte: sql`<=` }
-const ordered = (comparator: Comparator, has: Sql, value: Sql): Is =>
+const compared = (comparator: Comparator, has: Sql, value: Sql): Predicate =>
   comparator === 'contains' || comparator === 'not_contains' ? FALSE : sql`${has} ${OPERATOR[comparator]} ${value}`
 
-/** Without a value only what asks for a difference is true. */
-const filled = (comparator: Comparator, is: Is): Is =>
-  sql`coalesce(${is}, ${comparator === 'ne' || comparator === 'not_contains' ? sql`true` : FALSE})`
+/** For a user without a value, only the comparators of difference are true. */
+const withoutNull = (comparator: Comparator, predicate: Predicate): Predicate =>
+  sql`coalesce(${predicate}, ${comparator === 'ne' || comparator === 'not_contains' ? sql`true` : FALSE})`
 
-function text(comparator: Comparator, has: Sql<string | null>, value: string): Is {
+function text(comparator: Comparator, has: Sql<string | null>, value: string): Predicate {
   if (comparator === 'contains') return sql`strpos(${has}, ${value}::text) > 0`
   if (comparator === 'not_contains') return sql`strpos(${has}, ${value}::text) = 0`
-  return ordered(comparator, sql`${has} collate "C"`, sql`${value}::text`)
+  return compared(comparator, sql`${has} collate "C"`, sql`${value}::text`)
 }
 
-function numbersOrText(comparator: Comparator, has: Sql<string | null>, value: string): Is {
+function numbersOrText(comparator: Comparator, has: Sql<string | null>, value: string): Predicate {
   const asText = text(comparator, has, value)
   if (comparator === 'contains' || comparator === 'not_contains' || !isDecimal(value)) return asText
-  return sql`case when ${has} ~ ${sql.lit(DECIMAL_SQL)} then ${ordered(comparator, sql`(${has})::numeric`, sql`${value}::numeric`)} else ${asText} end`
+  return sql`case when ${has} ~ ${sql.lit(DECIMAL_SQL)} then ${compared(comparator, sql`(${has})::numeric`, sql`${value}::numeric`)} else ${asText} end`
 }
 
 function startOf(value: TimeValue, now: Sql): Sql {
@@ -66,11 +38,11 @@ function startOf(value: TimeValue, now: Sql): Sql {
   if (isForever(value.ago)) return sql`'-infinity'::timestamptz`
   const { months, days, seconds } = value.ago
   const length = sql`make_interval(months => ${months}::int, days => ${days}::int, secs => ${seconds}::double precision)`
-  // In a subquery, so that it is worked out once and an index on the column can be used.
+  // In a subquery: so the value is computed once and an index on the column can be used.
   return sql`(select (date_trunc('second', ${now}) at time zone 'UTC' - ${length}) at time zone 'UTC')`
 }
 
-function time(comparator: Comparator, has: Sql, text: string, now: Sql): Is {
+function time(comparator: Comparator, has: Sql, text: string, now: Sql): Predicate {
   const value = timeValue(text)
   if (!value) return FALSE
   const start = startOf(value, now)
@@ -93,47 +65,47 @@ function time(comparator: Comparator, has: Sql, text: string, now: Sql): Is {
   }
 }
 
-/** Small numbers as int: then `purchases_count = 0` finds its index. */
+/** Small numbers as int, so that `purchases_count = 0` can use its index. */
 const integer = (value: string): Sql => (/^-?[0-9]{1,9}$/.test(value) ? sql`${value}::int` : sql`${value}::numeric`)
 
-function enumerated(scope: Scope, metric: string, value: string): Is {
+function enumerated(scope: Scope, metric: string, value: string): Predicate {
   if (metric === 'subscription_state') return subscriptionStateSql(scope, value as SubscriptionState)
-  if (metric === 'target_platform') return filled('eq', text('eq', textSql(metric), value))
+  if (metric === 'target_platform') return withoutNull('eq', text('eq', textSql(metric), value))
   const kind = value === 'prod' ? 'production' : 'sandbox'
   return sql`exists (select 1 from environments v where v.id = ${scope.environment}::int and v.kind = ${kind}::text)`
 }
 
-function one({ metric, comparator, value, negate }: Condition, scope: Scope, segments: Segments): Is {
-  const kind = kindOf(metric)
-  // eq and not negated, or ne and negated: for what is either so or not.
-  const same = (comparator === 'eq') !== negate
-  const compared = (is: Is) => when(filled(comparator, is), !negate)
+function conditionSql({ metric, comparator, value, negate }: Condition, scope: Scope, segments: Segments): Predicate {
+  const kind = metricKind(metric)
+  // For metrics that are true or false: eq and not negated, or ne and negated.
+  const isWanted = (comparator === 'eq') !== negate
+  const ofText = (predicate: Predicate) => isOrNot(withoutNull(comparator, predicate), !negate)
   switch (kind) {
     case 'string':
-      return compared(text(comparator, textSql(metric), value))
+      return ofText(text(comparator, textSql(metric), value))
     case 'country':
-      return compared(text(comparator, textSql(metric), upper(value)))
+      return ofText(text(comparator, textSql(metric), upper(value)))
     case 'property':
-      return compared(numbersOrText(comparator, textSql(metric), value))
+      return ofText(numbersOrText(comparator, textSql(metric), value))
     case 'version':
-      return compared(ordered(comparator, versionSql(textSql(metric)), sql`${versionParts(value)}::numeric[]`))
+      return ofText(compared(comparator, versionSql(textSql(metric)), sql`${versionParts(value)}::numeric[]`))
     case 'integer':
-      return when(ordered(comparator, sql`u.payments_count`, integer(value)), !negate)
+      return isOrNot(compared(comparator, sql`u.payments_count`, integer(value)), !negate)
     case 'decimal':
-      return when(ordered(comparator, sql`u.net_payments_usd`, sql`${value}::numeric`), !negate)
+      return isOrNot(compared(comparator, sql`u.net_payments_usd`, sql`${value}::numeric`), !negate)
     case 'time':
-      return when(time(comparator, metric === 'last_seen' ? sql`u.last_seen_at` : sql`u.created_at`, value, scope.now), !negate)
+      return isOrNot(time(comparator, metric === 'last_seen' ? sql`u.last_seen_at` : sql`u.created_at`, value, scope.now), !negate)
     case 'enum':
-      return when(enumerated(scope, metric, value), same)
+      return isOrNot(enumerated(scope, metric, value), isWanted)
     case 'boolean':
-      return when(flagSql(scope, metric), same === truth(value))
+      return isOrNot(flagSql(scope, metric), isWanted === booleanOf(value))
     case 'experiment':
-      return when(experimentSql(scope, sql`x.id = ${value}::text`), same)
+      return isOrNot(experimentSql(scope, sql`x.id = ${value}::text`), isWanted)
     case 'context_key':
-      return when(experimentSql(scope, sql`x.context_key = ${value}::text`), same)
+      return isOrNot(experimentSql(scope, sql`x.context_key = ${value}::text`), isWanted)
     case 'segment': {
       const conditions = systemSegment(value)?.conditions ?? segments.get(value)
-      return conditions ? when(all(conditions.map(each => one(each, scope, segments))), same) : FALSE
+      return conditions ? isOrNot(and(conditions.map(each => conditionSql(each, scope, segments))), isWanted) : FALSE
     }
     case null:
       return FALSE
@@ -142,20 +114,20 @@ function one({ metric, comparator, value, negate }: Condition, scope: Scope, seg
   }
 }
 
-/** `now`: the instant of the evaluation, else the environment's clock. `first`: the number of the first parameter, else 1. */
-export type MembersOptions = { now?: string; first?: number }
+/** `now`: the instant of the evaluation; the environment's clock by default. `first`: the number of the first parameter; 1 by default. */
+type MembersOptions = { now?: string; first?: number }
 
-const members = (environment: Environment, conditions: readonly Condition[], segments: Segments, now: string | undefined): Is => {
+const members = (environment: Environment, conditions: readonly Condition[], segments: Segments, now: string | undefined): Predicate => {
   const scope = {
     environment,
     now: now === undefined ? sql<string>`(select environment_now(${environment}::int))` : sql<string>`${now}::timestamptz`,
   }
-  return all(conditions.map(each => one(each, scope, segments)))
+  return and(conditions.map(each => conditionSql(each, scope, segments)))
 }
 
 /**
- * An expression that is true of the users `u` (an alias of the table users) for whom all conditions are; it does not itself keep to the
- * environment's users. `segments`: the conditions of the own segments that are named (`loadSegments`).
+ * An expression that is true for the rows of `users u` that meet all conditions. The caller restricts the rows to the environment.
+ * `segments`: the conditions of the own segments that the conditions name (`loadSegments`).
  */
 export const membersSql = (
   environment: Environment,
@@ -164,7 +136,7 @@ export const membersSql = (
   { now, first }: MembersOptions = {},
 ): Statement => compile(members(environment, conditions, segments, now), first)
 
-/** The ids of all members, as a statement of its own. */
+/** A statement that selects the ids of all users who meet the conditions. */
 export const memberIdsSql = (
   environment: Environment,
   conditions: readonly Condition[],

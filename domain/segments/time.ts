@@ -1,7 +1,10 @@
-/** Seconds since 1970. Every value of a condition is a span: a day, or the one second that an instant is on the wire. */
-export type Span = { start: number; end: number }
-/** Calendar arithmetic in UTC: years and months first (the 31st falls back to the last day there is), then days, then time. */
-export type Ago = { months: number; days: number; seconds: number }
+/** Seconds since 1970. Every value of a condition is a span: a day, or one second, as the API's instants are whole seconds. */
+type Span = { start: number; end: number }
+/**
+ * A time before now, by calendar arithmetic in UTC: first years and months (a 31st becomes the last day of a shorter month), then days, then
+ * time.
+ */
+type Ago = { months: number; days: number; seconds: number }
 export type TimeValue = { is: 'span'; span: Span } | { is: 'ago'; ago: Ago }
 
 const DAY = /^(\d{4})-(\d\d)-(\d\d)$/
@@ -10,7 +13,7 @@ const AGO = /^-P(?=.)(?:(\d+)Y)?(?:(\d+)M)?(?:(\d+)W)?(?:(\d+)D)?(?:T(?=.)(?:(\d
 
 const DAY_SECONDS = 86_400
 const LAST = Date.UTC(9999, 11, 31, 23, 59, 59) / 1000
-// Longer ago than anything was stored, and no further than Postgres counts: 6,000 years before now at most.
+// Longer ago than anything that is stored, and within the range of Postgres: at most 6,000 years before now.
 const LONGEST: Ago = { months: 2_000 * 12, days: 2_000 * 365, seconds: 2_000 * 365 * DAY_SECONDS }
 
 function midnight(text: string): number | null {
@@ -18,7 +21,7 @@ function midnight(text: string): number | null {
   if (!match) return null
   const [year, month, day] = [Number(match[1]), Number(match[2]), Number(match[3])]
   const date = new Date(0)
-  // Not Date.UTC, which reads the years 0 to 99 as 1900 to 1999.
+  // Not Date.UTC: that reads the years 0 to 99 as 1900 to 1999.
   date.setUTCFullYear(year, month - 1, day)
   if (year === 0 || date.getUTCMonth() !== month - 1 || date.getUTCDate() !== day) return null
   return date.getTime() / 1000
@@ -36,7 +39,7 @@ function instant(text: string): number | null {
   return at >= 0 && at <= LAST ? at : null
 }
 
-/** A day, a date-time, or a negative duration; null for every other text. */
+/** Reads a day, a date-time or a negative duration; null for every other text. */
 export function timeValue(text: string): TimeValue | null {
   const day = midnight(text)
   if (day !== null) return { is: 'span', span: { start: day, end: day + DAY_SECONDS } }
@@ -50,11 +53,11 @@ export function timeValue(text: string): TimeValue | null {
   return { is: 'ago', ago: { months, days, seconds: (part(5) * 60 + part(6)) * 60 + part(7) } }
 }
 
-/** Before everything: to be compared as minus infinity instead of being counted. */
+/** Whether the time is before all that is stored: it is then compared as minus infinity and not computed. */
 export const isForever = ({ months, days, seconds }: Ago): boolean =>
   months > LONGEST.months || days > LONGEST.days || seconds > LONGEST.seconds
 
-/** `now` in whole seconds since 1970. Postgres' `timestamp - interval` in TypeScript. */
+/** The expression `timestamp - interval` of Postgres in TypeScript. `now` in whole seconds since 1970. */
 function before(now: number, ago: Ago): number {
   if (isForever(ago)) return Number.NEGATIVE_INFINITY
   const date = new Date(now * 1000)

@@ -1,34 +1,34 @@
 import { isDecimal } from './compare.ts'
 import type { Comparator } from './condition.ts'
-import { ENUMS, type Kind } from './metrics.ts'
+import { ENUMS, type MetricKind } from './metrics.ts'
 import { timeValue } from './time.ts'
 
-const TRUTH: Record<string, boolean> = { 1: true, true: true, 0: false, false: false }
+const BOOLEANS: Record<string, boolean> = { 1: true, true: true, 0: false, false: false }
 const INTEGER = /^-?[0-9]+$/
 const COUNTRY = /^[A-Za-z]{2}$/
 const CONTEXT_KEY = /^[a-zA-Z0-9._-]{0,256}$/
 
-/** The value of a boolean metric, undefined when it is none. */
-export const truth = (value: string): boolean | undefined => (Object.hasOwn(TRUTH, value) ? TRUTH[value] : undefined)
+/** The value of a boolean metric; undefined when the text is no boolean. */
+export const booleanOf = (value: string): boolean | undefined => (Object.hasOwn(BOOLEANS, value) ? BOOLEANS[value] : undefined)
 
-/** Why a value cannot be read as one of its metric; null when it can. */
-export function valueFault(metric: string, kind: Kind, comparator: Comparator, value: string): string | null {
+/** Why the text is not a value of the metric; null when it is. */
+export function valueFault(metric: string, kind: MetricKind, comparator: Comparator, value: string): string | null {
   switch (kind) {
     case 'string':
     case 'property':
     case 'segment':
     case 'experiment':
       return null
-    // Any text is a version: a part without leading digits is 0.
+    // Every text is a version: a part without leading digits counts as 0.
     case 'version':
       return null
     case 'country':
-      // A part of a code may be looked for, a code has two letters.
+      // A condition may search for a part of a code; a whole code has two letters.
       return comparator === 'contains' || comparator === 'not_contains' || COUNTRY.test(value) ? null : 'must be a country of two letters'
     case 'enum':
       return ENUMS[metric]!.includes(value) ? null : `must be one of ${ENUMS[metric]!.join(', ')}`
     case 'boolean':
-      return truth(value) === undefined ? 'must be 1, true, 0 or false' : null
+      return booleanOf(value) === undefined ? 'must be 1, true, 0 or false' : null
     case 'integer':
       return INTEGER.test(value) ? null : 'must be an integer in decimal notation'
     case 'decimal':

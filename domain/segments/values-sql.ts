@@ -1,17 +1,17 @@
-// What conditions ask about the user `u`, in SQL; `evaluate.ts` has the same for one user in memory.
+// The values of the user `u` that conditions use, in SQL. `evaluate.ts` has the same rules for one user in memory.
 import { type RawBuilder, sql } from 'kysely'
+import { and } from '../compose.ts'
 import type { Environment } from '../environment.ts'
 import { COUNTS_AS, GIVING_ACCESS, RENEWABLE } from './evaluate.ts'
 import { entitlementOf, propertyOf, SUBSCRIPTION_STATES, type SubscriptionState } from './metrics.ts'
 
-export type Is = RawBuilder<boolean>
-/** `now`: one instant for the whole statement. */
+export type Predicate = RawBuilder<boolean>
+/** `now` is one instant for the whole statement. */
 export type Scope = { environment: Environment; now: RawBuilder<string> }
 
-export const when = (expression: Is, wanted: boolean): Is => (wanted ? expression : sql`not (${expression})`)
-export const all = (parts: readonly Is[]): Is => (parts.length === 0 ? sql`true` : sql`(${sql.join(parts, sql` and `)})`)
+export const isOrNot = (expression: Predicate, wanted: boolean): Predicate => (wanted ? expression : sql`not (${expression})`)
 
-/** Null for a user without a value. */
+/** Null for a user who has no value. */
 export function textSql(metric: string): RawBuilder<string | null> {
   switch (metric) {
     case 'client_uid':
@@ -32,8 +32,8 @@ export function textSql(metric: string): RawBuilder<string | null> {
 }
 
 /**
- * The leading digits of each part as numbers, without zeros at the end, as `versionParts` has them. Plain versions take a way that is
- * ten times as fast.
+ * The leading digits of each part of a version as numbers, without zeros at the end, as in `versionParts`. Versions of digits and points
+ * alone take the first branch, which is ten times as fast.
  */
 export const versionSql = (version: RawBuilder<string | null>): RawBuilder<string[] | null> => sql`case
 when ${version} ~ '^[0-9]+([.][0-9]+)*$' then string_to_array(regexp_replace(${version}, '(^|[.])0+([.]0+)*$', ''), '.')::numeric[]
@@ -45,35 +45,35 @@ when ${version} is not null then (
   ) p
 ) end`
 
-// One probe of an index per user, whatever the planner believes: as a join (which EXISTS becomes) it would compare every user with every
-// row as long as the tables have no statistics, 3 s for 250 users.
-const some = (rows: RawBuilder<unknown>): Is => sql`((select 1 ${rows} limit 1) is not null)`
+// A subquery with a limit is one index probe per user, independent of the planner's estimates. EXISTS becomes a join; without statistics that
+// join compares every user with every row: 3 s for 250 users.
+const existsRow = (rows: RawBuilder<unknown>): Predicate => sql`((select 1 ${rows} limit 1) is not null)`
 
-const subscription = ({ environment }: Scope, which: Is): Is =>
-  some(sql`from subscriptions s where s.environment = ${environment}::int and s.user_id = u.id and (${which})`)
+const subscription = ({ environment }: Scope, which: Predicate): Predicate =>
+  existsRow(sql`from subscriptions s where s.environment = ${environment}::int and s.user_id = u.id and (${which})`)
 
-// subscription_state() written out: a call costs 50 µs, and there is one per subscription.
-const stateIn = ({ now }: Scope, states: readonly string[]): Is =>
+// The expression of subscription_state() in place of a call: a call costs 50 µs, and there would be one per subscription.
+const stateIn = ({ now }: Scope, states: readonly string[]): Predicate =>
   sql`s.states[(select count(*)::int from unnest(s.state_at) a where a <= ${now})] = any (${states}::text[])`
 
-export function subscriptionStateSql(scope: Scope, wanted: SubscriptionState): Is {
-  const counts = (state: SubscriptionState): Is[] => {
+export function subscriptionStateSql(scope: Scope, wanted: SubscriptionState): Predicate {
+  const counts = (state: SubscriptionState): Predicate[] => {
     if (state === 'none') return []
-    const is = stateIn(scope, COUNTS_AS[state])
-    return [state === 'expired' ? sql`${is} and s.ever_paid` : is]
+    const counted = stateIn(scope, COUNTS_AS[state])
+    return [state === 'expired' ? sql`${counted} and s.ever_paid` : counted]
   }
   const better = SUBSCRIPTION_STATES.slice(0, SUBSCRIPTION_STATES.indexOf(wanted)).flatMap(counts)
-  return all([
-    ...counts(wanted).map(is => subscription(scope, is)),
-    ...(better.length > 0 ? [when(subscription(scope, sql`${sql.join(better, sql` or `)}`), false)] : []),
+  return and([
+    ...counts(wanted).map(predicate => subscription(scope, predicate)),
+    ...(better.length > 0 ? [isOrNot(subscription(scope, sql`${sql.join(better, sql` or `)}`), false)] : []),
   ])
 }
 
-// From the products of the definition to their purchases, once for the whole set: few of the users have any. Which product a purchase
-// belongs to is asked once per product of the store, not per purchase (50 µs each). The planner cannot know how many they are and, left
-// to itself, compares every member with every user; of an array it expects ten elements and always makes a hash table (IS TRUE keeps it
-// from becoming a join).
-function entitledSql({ environment, now }: Scope, id: string): Is {
+// From the products of the entitlement to their purchases, once for the whole set, because few users have such purchases. linked_product() is
+// called once per product of the store and not per purchase: a call costs 50 µs. The planner cannot know how many users result; left to
+// itself it compares every member with every user. Of an array it expects ten elements, so it always builds a hash table (IS TRUE prevents
+// that the condition becomes a join).
+function entitledSql({ environment, now }: Scope, id: string): Predicate {
   const linked = sql`linked_product(${environment}::int, c.platform, c.store_product_id, c.base_plan_id)`
   return sql`(u.id in (select unnest(array(with candidates as materialized (
     select p.user_id, p.lineage, p.platform, p.store_product_id, p.base_plan_id
@@ -97,7 +97,7 @@ function entitledSql({ environment, now }: Scope, id: string): Is {
   ))) is true)`
 }
 
-export function flagSql(scope: Scope, metric: string): Is {
+export function flagSql(scope: Scope, metric: string): Predicate {
   switch (metric) {
     case 'renewable':
       return subscription(scope, sql`s.auto_renewing and ${stateIn(scope, RENEWABLE)}`)
@@ -108,6 +108,6 @@ export function flagSql(scope: Scope, metric: string): Is {
   }
 }
 
-export const experimentSql = ({ environment }: Scope, which: Is): Is =>
-  some(sql`from experiment_assignments a join experiments x on x.environment = a.environment and x.id = a.experiment_id
+export const experimentSql = ({ environment }: Scope, which: Predicate): Predicate =>
+  existsRow(sql`from experiment_assignments a join experiments x on x.environment = a.environment and x.id = a.experiment_id
     where a.environment = ${environment}::int and a.user_id = u.id and x.status in ('active', 'paused') and ${which}`)

@@ -23,7 +23,7 @@ export async function getIdentity(db: Db, environment: Environment, identity: st
 
 const taken = () => alreadyExists('the identity exists already')
 
-/** Links an identity to a user (a new one when none is named). The unique index decides between two writers. */
+/** Links an identity to a user, or to a new user when `user` is null. The unique index decides between two writers of one identity. */
 export async function createIdentity(tx: Tx, environment: Environment, identity: string, user: string | null): Promise<Identity> {
   if (await find(tx, environment, identity)) throw taken()
   if (user === null) {

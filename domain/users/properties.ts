@@ -35,13 +35,13 @@ export const sortedProperties = (text: string): Property[] =>
     .map(([key, value]) => ({ key, value }))
     .sort((a, b) => (a.key < b.key ? -1 : 1)) // JSON.parse moves keys like "1" to the front
 
-/** Why no user can have a property of this key; null when one can. */
+/** Why no user can have a property with this key; null when a user can. */
 export function keyFault(key: string): string | null {
   if (!KEY.test(key)) return 'invalid key format'
   return key.startsWith('_') && !REGISTERED.has(key) ? 'reserved key' : null
 }
 
-/** Why a property cannot be set, and which half of it is at fault; null when it can, as far as the user has room for it. */
+/** Why a property cannot be set, and whether the key or the value is at fault; null when it can. The limit of keys is not checked here. */
 export function propertyFault({ key, value }: Property): { in: 'key' | 'value'; error: string } | null {
   const wrongKey = keyFault(key)
   if (wrongKey) return { in: 'key', error: wrongKey }
@@ -50,8 +50,9 @@ export function propertyFault({ key, value }: Property): { in: 'key' | 'value'; 
 }
 
 /**
- * Judges each row alone, in order, and writes the good ones together. Of equal keys the last good one counts and is listed once.
- * Throws `invalid_data` when no row is good; then nothing is written. `before`: what the saved keys held, as far as they were there.
+ * Validates each property alone, in order, and writes the valid ones together. Of equal keys the last valid one counts and is listed
+ * once. Throws `invalid_data` when no property is valid; nothing is written then. `before`: the former values of the saved keys that
+ * existed.
  */
 export async function setProperties(
   tx: Tx,
@@ -59,12 +60,7 @@ export async function setProperties(
   user: string,
   given: Property[],
 ): Promise<{ saved: Property[]; errors: PropertyError[]; before: Properties }> {
-  const locked = await tx.query<{ properties: Properties }>(
-    'select properties from users where environment = $1 and id = $2 for no key update',
-    [environment, user],
-  )
-  if (!locked.rows[0]) throw notFound('user')
-  const { properties } = locked.rows[0]
+  const properties = await lockProperties(tx, environment, user)
   const keys = new Set(Object.keys(properties))
   const saved = new Map<string, Property>()
   const errors: PropertyError[] = []
@@ -97,4 +93,14 @@ export async function setProperties(
   )
   const before = Object.fromEntries(Object.entries(properties).filter(([key]) => saved.has(key)))
   return { saved: [...saved.values()], errors, before }
+}
+
+/** Locks the user's row and reads its properties. */
+async function lockProperties(tx: Tx, environment: Environment, user: string): Promise<Properties> {
+  const { rows } = await tx.query<{ properties: Properties }>(
+    'select properties from users where environment = $1 and id = $2 for no key update',
+    [environment, user],
+  )
+  if (!rows[0]) throw notFound('user')
+  return rows[0].properties
 }

@@ -3,11 +3,12 @@ import { transactionKey } from '../events/entry.ts'
 import { type EventInput, type ItemError, type ItemResult, invalidItem } from '../events/item.ts'
 import type { FoundUser, LookUp } from '../events/look-up.ts'
 import { isCurrency } from '../events/money.ts'
+import { MAX_AHEAD_MS, TOO_FAR_AHEAD } from '../limits.ts'
 import type { Detail } from '../refusal.ts'
 import { micros } from '../time/instant.ts'
 
-/** An item that breaks no rule and is not in the log: `user` has an empty id while it is still to be made. */
-export type Candidate = {
+/** An item that is valid and not in the log. The id of a user who must still be created is empty. */
+export type NewItem = {
   index: number
   item: EventInput
   at: number
@@ -15,10 +16,10 @@ export type Candidate = {
   platform: string | null
   transactionKey: string | null
 }
-/** Repeats within the batch point at the index of the item that they repeat. */
-export type Sorted = { results: (ItemResult | undefined)[]; repeats: Map<number, number>; candidates: Candidate[] }
+/** `repeats`: for an item that repeats an earlier item of the batch, the index of both. */
+type Validated = { results: (ItemResult | undefined)[]; repeats: Map<number, number>; newItems: NewItem[] }
 
-const newcomer = (identity: string): FoundUser => ({
+const newUser = (identity: string): FoundUser => ({
   id: '',
   identity_id: identity,
   platform: null,
@@ -38,10 +39,11 @@ const newcomer = (identity: string): FoundUser => ({
   attributed_at: null,
 })
 
+const CONFLICT = 'exists already with another event_name, user or happened_at'
 const conflict: ItemError = {
   code: 'idempotency_conflict',
-  message: 'event_id is there already with another event_name, user or happened_at',
-  details: [{ field: 'event_id', message: 'is there already with another event_name, user or happened_at' }],
+  message: `event_id ${CONFLICT}`,
+  details: [{ field: 'event_id', message: CONFLICT }],
 }
 const unknownUser: ItemError = {
   code: 'not_found',
@@ -49,21 +51,21 @@ const unknownUser: ItemError = {
   details: [{ field: 'customer_uid', message: 'not found' }],
 }
 
-/** Judges each item alone, in order, against the log and against the items before it. */
-export function sortOut(items: (EventInput | ItemError)[], look: LookUp): Sorted {
+/** Validates each item alone, in order, against the log and against the earlier items of the batch. */
+export function validateItems(items: (EventInput | ItemError)[], found: LookUp): Validated {
   const results: (ItemResult | undefined)[] = new Array(items.length).fill(undefined)
   const repeats = new Map<number, number>()
-  const candidates: Candidate[] = []
-  const seen = new Map<string, Candidate>()
+  const newItems: NewItem[] = []
+  const earlier = new Map<string, NewItem>()
   const platforms = new Map<FoundUser, string>()
 
   const userOf = (item: EventInput): FoundUser | null | undefined => {
-    if (item.customer_uid !== undefined) return look.users.get(item.customer_uid)
+    if (item.customer_uid !== undefined) return found.users.get(item.customer_uid)
     if (item.identity_id === undefined) return null
-    const found = look.identities.get(item.identity_id) ?? newcomer(item.identity_id)
-    look.identities.set(item.identity_id, found)
-    // The same person may be named in both ways within one batch.
-    return look.users.get(found.id) ?? found
+    const user = found.identities.get(item.identity_id) ?? newUser(item.identity_id)
+    found.identities.set(item.identity_id, user)
+    // One batch may name the same user by id and by identity.
+    return found.users.get(user.id) ?? user
   }
 
   for (const [index, item] of items.entries()) {
@@ -75,7 +77,7 @@ export function sortOut(items: (EventInput | ItemError)[], look: LookUp): Sorted
       continue
     }
     const at = micros(item.happened_at)
-    const faults = validateItem(item, at, look.now)
+    const faults = itemFaults(item, at, found.now)
     if (faults.length > 0) {
       reject(invalidItem(faults))
       continue
@@ -85,39 +87,36 @@ export function sortOut(items: (EventInput | ItemError)[], look: LookUp): Sorted
       reject(unknownUser)
       continue
     }
-    const stored = look.events.get(item.event_id)
+    const stored = found.events.get(item.event_id)
     if (stored) {
-      const same = stored.name === item.event_name && stored.user_id === (user?.id ?? null) && stored.happened_at === at
-      if (same) results[index] = { status: 'duplicate', id: stored.id }
+      const isSame = stored.name === item.event_name && stored.user_id === (user?.id ?? null) && stored.happened_at === at
+      if (isSame) results[index] = { status: 'duplicate', id: stored.id }
       else reject(conflict)
       continue
     }
-    const before = seen.get(item.event_id)
+    const before = earlier.get(item.event_id)
     if (before) {
-      const same = before.item.event_name === item.event_name && before.user === user && before.at === at
-      if (same) repeats.set(index, before.index)
+      const isSame = before.item.event_name === item.event_name && before.user === user && before.at === at
+      if (isSame) repeats.set(index, before.index)
       else reject(conflict)
       continue
     }
     const platform = item.platform ?? (user && (platforms.get(user) ?? user.platform))
     if (user && item.platform) platforms.set(user, item.platform)
-    const candidate: Candidate = { index, item, at, user, platform, transactionKey: transactionKey(item, platform) }
-    seen.set(item.event_id, candidate)
-    candidates.push(candidate)
+    const newItem: NewItem = { index, item, at, user, platform, transactionKey: transactionKey(item, platform) }
+    earlier.set(item.event_id, newItem)
+    newItems.push(newItem)
   }
-  return { results, repeats, candidates }
+  return { results, repeats, newItems }
 }
 
-/** An occurrence may lie this far ahead: clocks of servers differ. */
-const FUTURE_MICROS = 5 * 60 * 1_000_000
-
-/** The rules for one item that a schema cannot say; empty when it may be stored. `at` (when it happened) and `now` in µs. */
-export function validateItem(item: EventInput, at: number, now: number): Detail[] {
+/** The faults of one item that a schema cannot describe; empty for a valid item. `at` (the time of the event) and `now` in µs. */
+function itemFaults(item: EventInput, at: number, now: number): Detail[] {
   const faults: Detail[] = []
   const fault = (field: string, message: string) => faults.push({ field, message })
   const value = eventType(item.event_name)?.value ?? 'custom'
   if (item.customer_uid !== undefined && item.identity_id !== undefined) fault('identity_id', 'is not allowed together with customer_uid')
-  if (at > now + FUTURE_MICROS) fault('happened_at', 'lies more than 5 minutes in the future')
+  if (at > now + MAX_AHEAD_MS * 1000) fault('happened_at', TOO_FAR_AHEAD)
   if (item.price !== undefined) {
     if (value === 'none') fault('price', `is not allowed for ${item.event_name}`)
     else if (value !== 'out' && item.price.startsWith('-') && /[1-9]/.test(item.price)) fault('price', 'must be >= 0')

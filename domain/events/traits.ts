@@ -1,0 +1,72 @@
+import type { EventInput } from './item.ts'
+
+const LATEST = [
+  'platform',
+  'device_id',
+  'device_model',
+  'advertiser_id',
+  'os_version',
+  'locale',
+  'country',
+  'app_version',
+  'sdk_version',
+] as const
+const FIRST = ['media_source', 'campaign', 'ad_set', 'ad'] as const
+type Field = (typeof LATEST)[number] | (typeof FIRST)[number]
+
+/** What events say about a user: the last known device, app and platform, the first known attribution, and the times of both (µs). */
+export type UserTraits = { [field in Field]: string | null } & { known_at: number | null; attributed_at: number | null }
+
+/** The columns of `users` that the traits fill. */
+export const TRAIT_FIELDS = [...LATEST, ...FIRST, 'known_at', 'attributed_at'] as const
+
+/** Of `users u`. */
+export const TRAIT_COLUMNS = [
+  ...LATEST,
+  ...FIRST,
+  ...['known_at', 'attributed_at'].map(at => `(extract(epoch from ${at}) * 1000000)::bigint as ${at}`),
+]
+  .map(column => (column.startsWith('(') ? column : `u.${column}`))
+  .join(', ')
+
+const SENT: [field: (typeof LATEST)[number], read: (item: Pick<EventInput, 'platform' | 'device' | 'app'>) => string | undefined][] = [
+  ['platform', item => item.platform],
+  ['device_id', item => item.device?.id],
+  ['device_model', item => item.device?.model],
+  ['advertiser_id', item => item.device?.advertiser_id],
+  ['os_version', item => item.device?.os_version],
+  ['locale', item => item.device?.locale],
+  ['country', item => item.device?.country],
+  ['app_version', item => item.app?.version],
+  ['sdk_version', item => item.app?.sdk_version],
+]
+
+/**
+ * Updates a user's traits by one event (`at`: its time in µs); true when something changed. An event that is older than the traits only
+ * fills gaps, so an import of history does not overwrite today's device. For attribution the oldest event counts instead.
+ */
+export function updateTraits(
+  traits: UserTraits,
+  item: Pick<EventInput, 'platform' | 'device' | 'app' | 'attribution'>,
+  at: number,
+): boolean {
+  let changed = false
+  const newer = traits.known_at === null || at >= traits.known_at
+  for (const [field, read] of SENT) {
+    const value = read(item)
+    if (value === undefined || traits[field] === value || (!newer && traits[field] !== null)) continue
+    traits[field] = value
+    if (newer) traits.known_at = at
+    changed = true
+  }
+  if (!item.attribution) return changed
+  const older = traits.attributed_at === null || at < traits.attributed_at
+  for (const field of FIRST) {
+    const value = item.attribution[field]
+    if (value === undefined || traits[field] === value || (!older && traits[field] !== null)) continue
+    traits[field] = value
+    if (older) traits.attributed_at = at
+    changed = true
+  }
+  return changed
+}

@@ -1,0 +1,5 @@
+// Limits of requests that several rooms check.
+
+/** An event or a purchase may lie this far ahead of the environment's clock: the clocks of servers differ. */
+export const MAX_AHEAD_MS = 5 * 60_000
+export const TOO_FAR_AHEAD = 'lies more than 5 minutes in the future'
