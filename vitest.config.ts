@@ -4,7 +4,8 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node'
 /** What takes longest comes first: a new machine knows no durations, and would end with one of them while its processors have nothing to do. */
 class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
-    const isLong = ({ moduleId }: TestSpecification) => /\/test\/(crash\/|engine\/bullmq\.)/.test(moduleId)
+    const isLong = ({ moduleId }: TestSpecification) =>
+      /\/test\/(crash\/|engine\/bullmq\.|contract\/boundaries\.|exports\/erasure\.)/.test(moduleId)
     const sorted = await super.sort(files)
     return [...sorted.filter(isLong), ...sorted.filter(file => !isLong(file))]
   }

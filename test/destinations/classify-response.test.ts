@@ -3,7 +3,7 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { byStatus } from '../../workflows/destinations/classify-response.ts'
 import { eventDestinations } from '../../workflows/destinations/registry.ts'
-import type { Answer, Request } from '../../workflows/outgoing/request.ts'
+import type { OutgoingRequest, OutgoingResponse } from '../../workflows/outgoing/outgoing.ts'
 import { occurrence } from '../harness/occurrence.ts'
 import { vendors } from '../harness/vendors/all.ts'
 
@@ -18,9 +18,9 @@ test('only what will be refused again is final', () => {
   expect([400, 404, 409, 410, 413, 422].every(status => outcomes.get('reject')?.includes(status))).toBe(true)
 })
 
-const send = async (slug: string, answer: Answer, settings = {}) => {
-  const requests: Request[] = []
-  const request = async (asked: Request) => {
+const send = async (slug: string, answer: OutgoingResponse, settings = {}) => {
+  const requests: OutgoingRequest[] = []
+  const request = async (asked: OutgoingRequest) => {
     requests.push(asked)
     return answer
   }
@@ -33,7 +33,7 @@ const send = async (slug: string, answer: Answer, settings = {}) => {
   })
   return { sent, requests }
 }
-const ok: Answer = { is: 'answer', status: 200, retryAfterSeconds: null, text: '', durationMs: 1 }
+const ok: OutgoingResponse = { is: 'response', status: 200, retryAfterSeconds: null, text: '', durationMs: 1 }
 
 test('the page about destinations names every one with the address it goes to', async () => {
   const page = await readFile(new URL('../../docs/destinations.md', import.meta.url), 'utf8')

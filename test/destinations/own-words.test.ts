@@ -3,14 +3,14 @@ import { describe, expect, test } from 'vitest'
 import type { Occurrence } from '../../domain/integrations/occurrence.ts'
 import { analyticsName } from '../../workflows/destinations/firebase.ts'
 import { eventDestinations, ONLY_MAPPED } from '../../workflows/destinations/registry.ts'
-import type { Answer } from '../../workflows/outgoing/request.ts'
+import type { OutgoingResponse } from '../../workflows/outgoing/outgoing.ts'
 import { bareOccurrence, occurrence } from '../harness/occurrence.ts'
 import { vendors } from '../harness/vendors/all.ts'
 
 /** What a destination sends to a vendor that answers like this. */
 async function say(slug: string, event: Occurrence, { status = 200, body = {} as unknown, settings = {} } = {}) {
   const requests: { url: string; body: string; headers: Record<string, string> }[] = []
-  const answer: Answer = { is: 'answer', status, retryAfterSeconds: null, text: JSON.stringify(body), durationMs: 1 }
+  const answer: OutgoingResponse = { is: 'response', status, retryAfterSeconds: null, text: JSON.stringify(body), durationMs: 1 }
   const sent = await eventDestinations.get(slug)!.send(event, {
     outgoing: {
       request: async ({ url, body, headers }) => {

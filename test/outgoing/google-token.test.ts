@@ -30,7 +30,7 @@ test('a token is kept until a minute before its end', async () => {
   expect(await tokens.tokenFor(account(), 'read', signal)).toEqual(first)
   now += 2
   // Of Google's own clock it is too early for that assertion.
-  expect(await tokens.tokenFor(account(), 'read', signal)).toMatchObject({ is: 'none', answer: { status: 400 } })
+  expect(await tokens.tokenFor(account(), 'read', signal)).toMatchObject({ is: 'none', response: { status: 400 } })
   expect(google.asked).toHaveLength(2)
 })
 

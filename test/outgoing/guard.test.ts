@@ -58,10 +58,10 @@ describe('the operator’s own network', () => {
     expect(await get(url)).toMatchObject({ is: 'error', error: 'address_refused' }))
 
   test('is open where the operator allows it, by IPv4, IPv6, name and plain http', async () => {
-    expect(await get(four.url, open)).toMatchObject({ is: 'answer', status: 200, text: 'hi' })
-    expect(await get(six.url, open)).toMatchObject({ is: 'answer', status: 200, text: 'hi' })
+    expect(await get(four.url, open)).toMatchObject({ is: 'response', status: 200, text: 'hi' })
+    expect(await get(six.url, open)).toMatchObject({ is: 'response', status: 200, text: 'hi' })
     const { family } = await lookup('localhost')
-    expect(await get(`http://localhost:${family === 6 ? six.port : four.port}/`, open)).toMatchObject({ is: 'answer', status: 200 })
+    expect(await get(`http://localhost:${family === 6 ? six.port : four.port}/`, open)).toMatchObject({ is: 'response', status: 200 })
   })
 
   test('a name that nobody knows is a failed connection', async () => {

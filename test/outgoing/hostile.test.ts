@@ -1,8 +1,8 @@
 import type { Socket } from 'node:net'
 import { gzipSync } from 'node:zlib'
 import { afterAll, afterEach, describe, expect, test } from 'vitest'
+import type { OutgoingRequest } from '../../workflows/outgoing/outgoing.ts'
 import { outgoing } from '../../workflows/outgoing/outgoing.ts'
-import type { Request } from '../../workflows/outgoing/request.ts'
 import { type Hostile, hostileServer } from '../harness/hostile.ts'
 import { until } from '../harness/until.ts'
 
@@ -13,7 +13,7 @@ const hostile = async (behave: (socket: Socket) => void, host?: string) => {
   servers.push(server)
   return server
 }
-const post = (server: Hostile, more: Partial<Request> = {}) => way.request({ method: 'POST', url: server.url, body: '{}', ...more })
+const post = (server: Hostile, more: Partial<OutgoingRequest> = {}) => way.request({ method: 'POST', url: server.url, body: '{}', ...more })
 const says = (text: string) => (socket: Socket) => void socket.write(text)
 
 afterEach(async () => {
@@ -25,7 +25,7 @@ describe('whatever the other side does, one answer comes in bounded time and mem
   test('an answer is handed on with its status, text and wait', async () => {
     const server = await hostile(says('HTTP/1.1 429 Slow\r\nretry-after: 90\r\ncontent-length: 4\r\n\r\nwait'))
     expect(await post(server)).toEqual({
-      is: 'answer',
+      is: 'response',
       status: 429,
       retryAfterSeconds: 90,
       text: 'wait',
@@ -65,8 +65,8 @@ describe('whatever the other side does, one answer comes in bounded time and mem
       more()
     })
     const answer = await post(server)
-    expect(answer).toMatchObject({ is: 'answer', status: 200 })
-    expect(answer.is === 'answer' && answer.text.length).toBe(65_536)
+    expect(answer).toMatchObject({ is: 'response', status: 200 })
+    expect(answer.is === 'response' && answer.text.length).toBe(65_536)
     await until('the connection is closed', () => (server.open.size === 0 ? true : undefined))
   })
 
@@ -102,13 +102,13 @@ describe('whatever the other side does, one answer comes in bounded time and mem
       socket.write(bomb)
     })
     const answer = await post(server)
-    expect(answer.is === 'answer' && answer.text.length).toBeLessThanOrEqual(65_536)
+    expect(answer.is === 'response' && answer.text.length).toBeLessThanOrEqual(65_536)
   })
 
   test.each([301, 302, 303, 307, 308])('a %i is the answer; nobody follows it', async status => {
     const target = await hostile(says('HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n'))
     const server = await hostile(says(`HTTP/1.1 ${status} Away\r\nlocation: ${target.url}\r\ncontent-length: 0\r\n\r\n`))
-    expect(await post(server)).toMatchObject({ is: 'answer', status })
+    expect(await post(server)).toMatchObject({ is: 'response', status })
     expect(target.connections).toBe(0)
   })
 

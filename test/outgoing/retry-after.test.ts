@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { retryAfterSeconds } from '../../workflows/outgoing/retry-after.ts'
+import { retryAfterSeconds } from '../../workflows/outgoing/response.ts'
 
 const NOW = Date.UTC(1994, 10, 6, 8, 48, 37)
 

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { email } from '../../workflows/report-destinations/email.ts'
+import { emailReportDestination } from '../../workflows/report-destinations/email.ts'
 import { type MailHost, mailHost, type Refusals } from '../harness/mail.ts'
 import { reportOf, scopeOf } from '../harness/report.ts'
 
@@ -16,7 +16,7 @@ beforeEach(() => {
 })
 
 const RECIPIENTS = ['ann@example.com', 'bob@example.com']
-const destination = email({ allowPrivateNetwork: true })
+const destination = emailReportDestination({ allowPrivateNetwork: true })
 const settings = (more: object = {}) => ({
   host: '127.0.0.1',
   port: host.port,
@@ -68,8 +68,8 @@ describe('a report by e-mail', () => {
   test('that was put off for some goes to those only, and is the same mail', async () => {
     refusals = { to: address => (address.startsWith('bob') ? 450 : undefined) }
     const first = await deliver()
-    expect(first).toMatchObject({ outcome: 'retry', takenBy: ['ann@example.com'] })
-    const again = () => destination.deliver(reportOf(), scopeOf(settings(), { takenBy: first.takenBy! }))
+    expect(first).toMatchObject({ outcome: 'retry', acceptedBy: ['ann@example.com'] })
+    const again = () => destination.deliver(reportOf(), scopeOf(settings(), { acceptedBy: first.acceptedBy! }))
     expect(await again()).toMatchObject({ outcome: 'retry' })
     refusals = {}
     expect(await again()).toMatchObject({ outcome: 'delivered' })
@@ -79,14 +79,14 @@ describe('a report by e-mail', () => {
   })
 
   test('nobody is left to take is delivered without a word', async () => {
-    const sent = await destination.deliver(reportOf(), scopeOf(settings(), { takenBy: RECIPIENTS }))
+    const sent = await destination.deliver(reportOf(), scopeOf(settings(), { acceptedBy: RECIPIENTS }))
     expect([sent.outcome, host.received]).toEqual(['delivered', []])
   })
 
   test('knows hosts that are written otherwise on the wire', async () => {
     refusals = { to: address => (address.startsWith('bob') ? 450 : undefined) }
     const recipients = ['Ann@Bücher.Example', 'bob@example.com']
-    expect(await deliver({ recipients })).toMatchObject({ outcome: 'retry', takenBy: ['Ann@Bücher.Example'] })
+    expect(await deliver({ recipients })).toMatchObject({ outcome: 'retry', acceptedBy: ['Ann@Bücher.Example'] })
   })
 
   test.each([
@@ -105,7 +105,7 @@ describe('a report by e-mail', () => {
   })
 
   test('to the operator’s own network is refused', async () => {
-    const sent = await email({ allowPrivateNetwork: false }).deliver(reportOf(), scopeOf(settings()))
+    const sent = await emailReportDestination({ allowPrivateNetwork: false }).deliver(reportOf(), scopeOf(settings()))
     expect(sent).toMatchObject({ outcome: 'retry', error: 'address_refused' })
   })
 })

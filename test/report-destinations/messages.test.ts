@@ -1,8 +1,8 @@
 import { Webhook } from 'standardwebhooks'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { outgoing } from '../../workflows/outgoing/outgoing.ts'
-import { slack } from '../../workflows/report-destinations/slack.ts'
-import { webhooks } from '../../workflows/report-destinations/webhooks.ts'
+import { slackReportDestination } from '../../workflows/report-destinations/slack.ts'
+import { webhooksReportDestination } from '../../workflows/report-destinations/webhooks.ts'
 import { reportOf, scopeOf } from '../harness/report.ts'
 import { jsonOf, type Vendor, type VendorReply, vendor } from '../harness/vendor.ts'
 
@@ -22,7 +22,8 @@ afterEach(() => {
 
 describe('a webhook', () => {
   const settings = () => ({ url: `${receiver.url}/hook`, signing_secret: SECRET, authorization_token: 'tok:en' })
-  const deliver = (more: object = {}, report = reportOf()) => webhooks(out).deliver(report, scopeOf({ ...settings(), ...more }))
+  const deliver = (more: object = {}, report = reportOf()) =>
+    webhooksReportDestination(out).deliver(report, scopeOf({ ...settings(), ...more }))
 
   test('tells of the file, signed, under an id that repeats and resends share', async () => {
     const report = reportOf()
@@ -79,9 +80,9 @@ describe('a webhook', () => {
 
   test('goes to the address of its environment, and nowhere where that is empty', async () => {
     const both = { ...settings(), sandbox_url: `${receiver.url}/sandbox` }
-    await webhooks(out).deliver(reportOf(), scopeOf(both, { environment: 'sandbox' }))
+    await webhooksReportDestination(out).deliver(reportOf(), scopeOf(both, { environment: 'sandbox' }))
     expect(receiver.asked.map(({ path }) => path)).toEqual(['/sandbox'])
-    const sent = await webhooks(out).deliver(reportOf(), scopeOf(settings(), { environment: 'sandbox' }))
+    const sent = await webhooksReportDestination(out).deliver(reportOf(), scopeOf(settings(), { environment: 'sandbox' }))
     expect(sent).toMatchObject({ outcome: 'retry', error: 'no_url', httpStatus: null })
   })
 
@@ -99,14 +100,15 @@ describe('a webhook', () => {
 
   test('to the operator’s own network is refused', async () => {
     const guarded = outgoing({ allowPrivateNetwork: false })
-    const sent = await webhooks(guarded).deliver(reportOf(), scopeOf({ url: 'https://127.0.0.1/' }))
+    const sent = await webhooksReportDestination(guarded).deliver(reportOf(), scopeOf({ url: 'https://127.0.0.1/' }))
     expect(sent).toMatchObject({ outcome: 'retry', error: 'address_refused' })
     await guarded.close()
   })
 })
 
 describe('a Slack message', () => {
-  const deliver = (report = reportOf()) => slack(out).deliver(report, scopeOf({ webhook_url: `${receiver.url}/services/T/B/x` }))
+  const deliver = (report = reportOf()) =>
+    slackReportDestination(out).deliver(report, scopeOf({ webhook_url: `${receiver.url}/services/T/B/x` }))
 
   test('tells of name, window, rows, link and its end, and mentions nobody', async () => {
     reply = { status: 200, body: 'ok' }
@@ -133,7 +135,10 @@ describe('a Slack message', () => {
   })
 
   test('is what its test sends', async () => {
-    expect(await slack(out).test!(scopeOf({ webhook_url: receiver.url }))).toMatchObject({ outcome: 'delivered', httpStatus: 200 })
+    expect(await slackReportDestination(out).test!(scopeOf({ webhook_url: receiver.url }))).toMatchObject({
+      outcome: 'delivered',
+      httpStatus: 200,
+    })
     expect(Object.keys(jsonOf(receiver.asked[0]!))).toEqual(['text'])
   })
 })

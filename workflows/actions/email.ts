@@ -6,13 +6,13 @@ import { type Effects, type Email, StepSkipped } from '../automation/step-kind.t
 import { StopRetrying } from '../engine/policy.ts'
 import type { Guard } from '../outgoing/guard.ts'
 import { hostOf, isMailAddress } from '../outgoing/mail-address.ts'
-import { mailIntegration } from '../outgoing/mail-integration.ts'
+import { mailIntegration } from '../outgoing/mail-server.ts'
 import { type Mailed, type MailServer, sendMail } from '../outgoing/smtp.ts'
 
-/** The user's property that an address is taken from. */
+/** The user's property with the e-mail address. */
 const ADDRESS_PROPERTY = '_q_email'
-/** The operator's own server may stand in his own network. */
-const OPERATORS_OWN: Guard = { allowPrivateNetwork: true }
+/** The operator's own mail server may be in a private network. */
+const INSTALLATION_GUARD: Guard = { allowPrivateNetwork: true }
 
 /** The installation's own mail server (`SMTP_URL`, `SMTP_FROM`). */
 export type InstallationMail = { server: MailServer; from: string }
@@ -23,7 +23,7 @@ type Sending = InstallationMail & { guard: Guard }
 async function serverFor({ pool, secrets, guard, installation }: EmailDeps, environment: Environment): Promise<Sending> {
   const integration = await mailSender({ db: pool, secrets }, environment)
   if (integration) return { ...mailIntegration(integration.settings, guard), guard }
-  if (installation) return { ...installation, guard: OPERATORS_OWN }
+  if (installation) return { ...installation, guard: INSTALLATION_GUARD }
   throw new StopRetrying('email_not_configured')
 }
 
@@ -36,12 +36,12 @@ function addressOf({ to, occurrence }: Email): string {
   return address
 }
 
-function throwUnlessTaken(mailed: Mailed): void {
+function requireAccepted(mailed: Mailed): void {
   if (mailed.is === 'failed') throw new Error(mailed.error)
   if (mailed.is === 'rejected') throw new StopRetrying('email_rejected', { cause: new Error(mailed.error) })
 }
 
-/** Sends one e-mail to one address. A repeat has the same Message-ID, by which mailboxes know it. */
+/** Sends one e-mail to one address. A repeat has the same Message-ID, by which mailboxes recognize it. */
 export const emailSender =
   (deps: EmailDeps): Effects['sendEmail'] =>
   async (environment, email) => {
@@ -49,6 +49,6 @@ export const emailSender =
     const { server, from, guard } = await serverFor(deps, environment)
     const message_id = messageIdOf(email.key, hostOf(from) ?? server.host)
     const { subject, text, signal } = email
-    throwUnlessTaken(await sendMail(server, { from, to: [to], subject, text, messageId: message_id }, { guard, signal }))
+    requireAccepted(await sendMail(server, { from, to: [to], subject, text, messageId: message_id }, { guard, signal }))
     return { to, message_id }
   }

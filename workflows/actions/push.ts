@@ -6,8 +6,8 @@ import type { Pool } from '../../store/connect.ts'
 import { type Effects, type PushToSend, StepSkipped } from '../automation/step-kind.ts'
 import { RetryAt, StopRetrying } from '../engine/policy.ts'
 import type { GoogleTokens } from '../outgoing/google-token.ts'
-import { keptText } from '../outgoing/kept.ts'
-import type { Outgoing } from '../outgoing/request.ts'
+import type { Outgoing } from '../outgoing/outgoing.ts'
+import { excerpt } from '../outgoing/response.ts'
 import { sendByFirebase } from './firebase.ts'
 import type { Message, Pushed, PushScope } from './message.ts'
 import { sendByOneSignal } from './onesignal.ts'
@@ -19,11 +19,11 @@ const PROVIDERS: Record<string, (message: Message, sender: Sender, scope: PushSc
   onesignal: sendByOneSignal,
 }
 
-/** What the push came to, in the words of steps. Throws unless the provider has it. */
-function takenId(pushed: Pushed): string | null {
+/** The provider's id of an accepted push. Throws in the terms of steps where the push was not accepted. */
+function acceptedId(pushed: Pushed): string | null {
   switch (pushed.is) {
-    case 'taken':
-      return pushed.id === null ? null : keptText(pushed.id)
+    case 'accepted':
+      return pushed.id === null ? null : excerpt(pushed.id)
     case 'no_device':
       throw new StepSkipped('no_device')
     case 'not_configured':
@@ -38,7 +38,7 @@ function takenId(pushed: Pushed): string | null {
   }
 }
 
-/** Sends a template to the user of an event, through the integration that it names or the one that reaches the user. */
+/** Sends a template to the user of an event, through the integration that the template names or the one that reaches the user. */
 export const pushSending =
   ({ pool, secrets, outgoing, tokens }: PushDeps): Effects['sendPush'] =>
   async (environment, { push: id, occurrence, key, signal }: PushToSend) => {
@@ -58,6 +58,6 @@ export const pushSending =
       deepLink: push.deep_link,
       data: push.data,
     }
-    const provider_message_id = takenId(await send(message, sender, { outgoing, tokens, signal }))
+    const provider_message_id = acceptedId(await send(message, sender, { outgoing, tokens, signal }))
     return { provider: sender.slug, provider_message_id }
   }

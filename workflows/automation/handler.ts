@@ -8,7 +8,7 @@ import { takingTurns } from '../../store/taking-turns.ts'
 import { type AtCrashPoint, NOWHERE } from '../engine/crash-point.ts'
 import type { JobHandler } from '../engine/handler.ts'
 import { POLICIES, type RetryPolicy } from '../engine/policy.ts'
-import { advanceRun, halt } from './advance-run.ts'
+import { advanceRun, applyAutomationStatus } from './advance-run.ts'
 import type { Effects, StepDeps } from './step-kind.ts'
 
 export type AutomationOptions = {
@@ -18,19 +18,19 @@ export type AutomationOptions = {
   /** Its connections plan once and join by hashing: for records of many runs. */
   recording?: Pool
   effects: Effects
-  /** Of every effect but webhooks, which are deliveries. */
+  /** For every effect except webhooks, which are deliveries. */
   policy?: RetryPolicy
   at?: AtCrashPoint
   concurrency?: number
 }
 
-/** Enough that the statements of all runs under way are large ones, few enough that a worker's runs are carried on within a lease. */
+/** Enough runs for large statements, and few enough that a worker advances each of them within a lease. */
 const CONCURRENCY = 3_000
 
-/** Steps that write in a transaction of their own at the same time: the rest of the pool is for what travels together. */
+/** Transactions of single steps at the same time: the other connections of the pool are for statements that record many runs. */
 const TRANSACTIONS = 8
 
-/** Turns automation runs. What the runs of this worker read and record at the same moment goes in one statement each. */
+/** Executes automation runs. What the runs of this worker read or record at the same moment is one statement each. */
 export function automationHandler({
   pool,
   planned = pool,
@@ -46,19 +46,19 @@ export function automationHandler({
   const inTurn = takingTurns(TRANSACTIONS)
   const record = {
     step: batching((records: Parameters<typeof recordSteps>[1]) => recordSteps(recording, records)),
-    rest: batching((records: Parameters<typeof suspendRuns>[1]) => suspendRuns(recording, records)),
+    suspend: batching((records: Parameters<typeof suspendRuns>[1]) => suspendRuns(recording, records)),
     end: batching((records: Parameters<typeof endRuns>[1]) => endRuns(recording, records)),
   }
   return {
     kind: AUTOMATION_RUN_DUE,
     concurrency,
-    // Effects that hang (mail, push) must not take the slots of everybody else.
+    // Effects that hang (mail, push) must not use up the capacity of all other environments.
     perEnvironment: Math.ceil(concurrency * 0.75),
     async handle({ id, fence }, signals) {
       const loaded = await load({ number: id, fence })
       if (!loaded) return { is: 'lost' }
-      const halted = await halt(loaded.run, loaded.run, pool)
-      return halted ?? advanceRun(loaded, { pool, planned, deps, record, policy, at, signals, inTurn })
+      const stopped = await applyAutomationStatus(loaded.run, loaded.run, pool)
+      return stopped ?? advanceRun(loaded, { pool, planned, deps, record, policy, at, signals, inTurn })
     },
   }
 }

@@ -1,36 +1,34 @@
-import { classified, delivered, retry, said, unsendable } from './classify-response.ts'
+import { classifyResponse, delivered, fieldText, retry, unsendable } from './classify-response.ts'
 import type { EventDestination } from './destination.ts'
-import { asText, facts, revenueOf } from './facts.ts'
-import { deviceIds, property } from './ids.ts'
-import { postForm, text, vendorUrl } from './post.ts'
+import { asText, eventFacts, revenueOf } from './event-facts.ts'
+import { deviceIds, userProperty } from './ids.ts'
+import { postForm, textSetting, vendorUrl } from './vendor-request.ts'
 
-/** An event token. */
-const TOKEN = /^[a-z0-9]{6}$/i
+const EVENT_TOKEN = /^[a-z0-9]{6}$/i
 
 /**
- * Server-to-server events. The outgoing name is the Adjust event token, so only mapped events can go. Users are found by
- * `_q_adjust_adid` or the device's ids. `deduplication_id` is the delivery's id: the
- * key of Adjust's SDKs, which it does not promise to heed here. Revenue is sent above zero only: Adjust refuses
- * negative amounts.
+ * Server-to-server events. The outgoing name is the Adjust event token, so only mapped events can be sent. Adjust finds users by
+ * `_q_adjust_adid` or the device's ids. `deduplication_id` is the delivery's id: Adjust documents the key for its SDKs and does not
+ * guarantee it for this API. Only revenue above zero is sent, because Adjust refuses negative amounts.
  */
-export const adjust: EventDestination = {
+export const adjustDestination: EventDestination = {
   slug: 'adjust',
   async send(occurrence, scope) {
-    if (!TOKEN.test(occurrence.outgoing_name) && !occurrence.test) return unsendable('event_not_mapped')
+    if (!EVENT_TOKEN.test(occurrence.outgoing_name) && !occurrence.test) return unsendable('event_not_mapped')
     const { idfa, gaid, idfv, androidId } = deviceIds(occurrence)
-    const adid = property(occurrence, '_q_adjust_adid')
+    const adid = userProperty(occurrence, '_q_adjust_adid')
     if (![adid, idfa, gaid, idfv, androidId].some(Boolean)) return unsendable('no_device_id')
     const revenue = revenueOf(occurrence)
     const hasRevenue = revenue !== null && revenue.amount > 0
-    const parameters = JSON.stringify(asText(facts(occurrence, scope.deliveryId), 255))
+    const parameters = JSON.stringify(asText(eventFacts(occurrence, scope.deliveryId), 255))
     const url = vendorUrl(scope.settings, 'https://s2s.adjust.com', '/event')
-    const token = text(scope.settings, 's2s_token')
-    const answer = await postForm(
+    const token = textSetting(scope.settings, 's2s_token')
+    const response = await postForm(
       scope,
       { url, ...(token && { headers: { authorization: `Bearer ${token}` } }) },
       {
         s2s: 1,
-        app_token: text(scope.settings, 'app_token'),
+        app_token: textSetting(scope.settings, 'app_token'),
         event_token: occurrence.outgoing_name,
         environment: occurrence.environment,
         created_at_unix: occurrence.happened_at,
@@ -47,8 +45,8 @@ export const adjust: EventDestination = {
         partner_params: parameters,
       },
     )
-    return classified(answer, (status, { error }) => {
-      const why = said(error)
+    return classifyResponse(response, (status, { error }) => {
+      const why = fieldText(error)
       if (status === 400 && /earlier unique event/i.test(why)) return delivered
       return (status === 400 || status === 404) && /app token/i.test(why) ? retry(why) : null
     })

@@ -1,21 +1,21 @@
-import { classified, retry, said } from './classify-response.ts'
+import { classifyResponse, fieldText, retry } from './classify-response.ts'
 import type { EventDestination } from './destination.ts'
-import { facts, known, revenueOf } from './facts.ts'
+import { eventFacts, revenueOf, withoutEmpty } from './event-facts.ts'
 import { deviceIds, loginId, ownProperties } from './ids.ts'
-import { postJson, text, vendorUrl } from './post.ts'
+import { postJson, textSetting, vendorUrl } from './vendor-request.ts'
 
 /**
- * HTTP V2 API. `user_id` is the login, `device_id` the device, else this service's user id, so that an anonymous user stays one user;
- * an event of nobody is counted under its own id. `insert_id` drops repeats for seven days.
+ * HTTP V2 API. `user_id` is the login, `device_id` the device, else this service's user id, so that an anonymous user stays one user.
+ * An event without user gets its own id as device. By `insert_id` Amplitude drops repeats for seven days.
  */
-export const amplitude: EventDestination = {
+export const amplitudeDestination: EventDestination = {
   slug: 'amplitude',
   async send(occurrence, scope) {
     const { os, idfa, gaid } = deviceIds(occurrence)
     const { device, app } = occurrence
     const revenue = revenueOf(occurrence)
     const event = {
-      ...known({
+      ...withoutEmpty({
         user_id: loginId(occurrence),
         device_id: device.id || occurrence.user?.id || occurrence.id,
         event_type: occurrence.outgoing_name,
@@ -38,14 +38,14 @@ export const amplitude: EventDestination = {
         productId: revenue && occurrence.product_id,
         revenueType: revenue && occurrence.name,
       }),
-      event_properties: facts(occurrence, scope.deliveryId),
+      event_properties: eventFacts(occurrence, scope.deliveryId),
       user_properties: ownProperties(occurrence),
     }
     const url = vendorUrl(scope.settings, 'https://api2.amplitude.com', '/2/httpapi')
-    const body = { api_key: text(scope.settings, 'api_key'), events: [event], options: { min_id_length: 1 } }
-    return classified(await postJson(scope, { url }, body), (status, { error }) =>
-      // A wrong key is told as 400 like a wrong event, but will be mended.
-      status === 400 && /api key/i.test(said(error)) ? retry(error) : null,
+    const body = { api_key: textSetting(scope.settings, 'api_key'), events: [event], options: { min_id_length: 1 } }
+    return classifyResponse(await postJson(scope, { url }, body), (status, { error }) =>
+      // Amplitude answers a wrong key with 400, like a wrong event, but a key will be corrected.
+      status === 400 && /api key/i.test(fieldText(error)) ? retry(error) : null,
     )
   },
 }

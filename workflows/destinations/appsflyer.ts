@@ -1,22 +1,22 @@
-import { classified, unsendable } from './classify-response.ts'
+import { classifyResponse, unsendable } from './classify-response.ts'
 import type { EventDestination } from './destination.ts'
-import { isoTime, known, revenueOf } from './facts.ts'
-import { deviceIds, personId, property } from './ids.ts'
-import { postJson, text, vendorUrl } from './post.ts'
+import { isoTime, revenueOf, withoutEmpty } from './event-facts.ts'
+import { deviceIds, personId, userProperty } from './ids.ts'
+import { postJson, textSetting, vendorUrl } from './vendor-request.ts'
 
 /**
  * Server-to-server in-app events with the dev key (api2; for an S2S key of api3 set `base_url`). `appsflyer_id` is the property
- * `_q_appsflyer_user_id`; without it AppsFlyer takes nothing. `customer_user_id` is the login, else this service's user id. No key
- * against repeats: the delivery's id goes along. A message may have 1 KB, so properties stay here.
+ * `_q_appsflyer_user_id`; without it AppsFlyer accepts no event. `customer_user_id` is the login, else this service's user id. There is no
+ * key against repeats: the delivery's id is in `eventValue`. A message may have 1 KB, so properties are not sent.
  */
-export const appsflyer: EventDestination = {
+export const appsflyerDestination: EventDestination = {
   slug: 'appsflyer',
   async send(occurrence, scope) {
-    const appsflyer_id = property(occurrence, '_q_appsflyer_user_id')
+    const appsflyer_id = userProperty(occurrence, '_q_appsflyer_user_id')
     if (!appsflyer_id) return unsendable('no_appsflyer_id')
     const { idfa, gaid, idfv } = deviceIds(occurrence)
     const revenue = revenueOf(occurrence)
-    const body = known({
+    const body = withoutEmpty({
       appsflyer_id,
       customer_user_id: personId(occurrence),
       idfa,
@@ -29,7 +29,7 @@ export const appsflyer: EventDestination = {
       eventTime: isoTime(occurrence.happened_at)!.replace('T', ' ').replace('Z', ''),
       eventCurrency: revenue?.currency,
       eventValue: JSON.stringify(
-        known({
+        withoutEmpty({
           af_revenue: revenue?.amount,
           af_currency: revenue?.currency,
           af_quantity: revenue && 1,
@@ -40,10 +40,10 @@ export const appsflyer: EventDestination = {
       ),
       af_events_api: 'true',
     })
-    const given = text(scope.settings, 'app_id')
-    // To a bare App Store number AppsFlyer says 200 and forgets the event.
+    const given = textSetting(scope.settings, 'app_id')
+    // For an App Store number without "id" AppsFlyer answers 200 and drops the event.
     const app = encodeURIComponent(/^\d+$/.test(given) ? `id${given}` : given)
     const url = vendorUrl(scope.settings, 'https://api2.appsflyer.com', `/inappevent/${app}`)
-    return classified(await postJson(scope, { url, headers: { authentication: text(scope.settings, 'dev_key') } }, body))
+    return classifyResponse(await postJson(scope, { url, headers: { authentication: textSetting(scope.settings, 'dev_key') } }, body))
   },
 }

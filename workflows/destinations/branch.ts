@@ -1,10 +1,10 @@
-import { classified, retry, said, unsendable } from './classify-response.ts'
+import { classifyResponse, fieldText, retry, unsendable } from './classify-response.ts'
 import type { EventDestination } from './destination.ts'
-import { asText, facts, known, revenueOf } from './facts.ts'
+import { asText, eventFacts, revenueOf, withoutEmpty } from './event-facts.ts'
 import { deviceIds, personId } from './ids.ts'
-import { postJson, text, vendorUrl } from './post.ts'
+import { postJson, textSetting, vendorUrl } from './vendor-request.ts'
 
-/** Names of Branch's own events: everything else is a custom event. */
+/** Names of Branch's own events: every other event is a custom event. */
 const STANDARD = new Set(
   (
     'ADD_TO_CART ADD_TO_WISHLIST VIEW_CART INITIATE_PURCHASE ADD_PAYMENT_INFO CLICK_AD PURCHASE RESERVE SPEND_CREDITS VIEW_AD SEARCH ' +
@@ -14,10 +14,10 @@ const STANDARD = new Set(
 )
 
 /**
- * Events API v2. `developer_identity` is the login, else this service's user id; the device's ids go along. Branch has no key against
- * repeats and takes events as of now: the delivery's id and the time are custom data.
+ * Events API v2. `developer_identity` is the login, else this service's user id; the device's ids are sent, too. Branch has no key against
+ * repeats and dates each event when it arrives: the delivery's id and the event's time are custom data.
  */
-export const branch: EventDestination = {
+export const branchDestination: EventDestination = {
   slug: 'branch',
   async send(occurrence, scope) {
     const { os, idfa, idfv, gaid, androidId } = deviceIds(occurrence)
@@ -27,9 +27,9 @@ export const branch: EventDestination = {
     const { device, app, transaction } = occurrence
     const name = occurrence.outgoing_name
     const body = {
-      branch_key: text(scope.settings, 'branch_key'),
+      branch_key: textSetting(scope.settings, 'branch_key'),
       name,
-      user_data: known({
+      user_data: withoutEmpty({
         developer_identity: person,
         os,
         os_version: device.os_version,
@@ -45,13 +45,13 @@ export const branch: EventDestination = {
         app_version: app.version,
       }),
       ...(revenue && {
-        event_data: known({ transaction_id: transaction?.transaction_id, revenue: revenue.amount, currency: revenue.currency }),
+        event_data: withoutEmpty({ transaction_id: transaction?.transaction_id, revenue: revenue.amount, currency: revenue.currency }),
       }),
-      custom_data: { ...asText(facts(occurrence, scope.deliveryId), 255), happened_at: String(occurrence.happened_at) },
+      custom_data: { ...asText(eventFacts(occurrence, scope.deliveryId), 255), happened_at: String(occurrence.happened_at) },
     }
     const url = vendorUrl(scope.settings, 'https://api2.branch.io', `/v2/event/${STANDARD.has(name) ? 'standard' : 'custom'}`)
-    return classified(await postJson(scope, { url }, body), (status, { error }) => {
-      const message = said((error as { message?: unknown } | undefined)?.message)
+    return classifyResponse(await postJson(scope, { url }, body), (status, { error }) => {
+      const message = fieldText((error as { message?: unknown } | undefined)?.message)
       return status === 400 && /branch.?key/i.test(message) ? retry(message) : null
     })
   },

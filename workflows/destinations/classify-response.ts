@@ -1,53 +1,56 @@
-import { keptText } from '../outgoing/kept.ts'
-import type { Answer } from '../outgoing/request.ts'
+import type { OutgoingResponse } from '../outgoing/outgoing.ts'
+import { excerpt } from '../outgoing/response.ts'
 import type { Sent } from './destination.ts'
 
 export type Classification = { outcome: 'delivered' | 'retry' | 'reject'; error: string | null }
 
-/** What a vendor's body says against the status; null: the status stands. `body` is empty where the answer is no JSON object. */
-export type ResponseClassifier = (status: number, body: Record<string, unknown>, text: string) => Classification | null
+/** Classifies by the vendor's body; null: the status decides. `body` is empty where the response is no JSON object. */
+export type BodyClassifier = (status: number, body: Record<string, unknown>) => Classification | null
 
-/** A key that is wrong or a limit that is reached will be mended; everything else a vendor refuses it will refuse again. */
-const MENDED_LATER = [401, 403, 408, 429]
+/** A wrong key will be corrected and a limit will pass. Every other request that a vendor refuses, it will refuse again. */
+const TEMPORARY = [401, 403, 408, 429]
+
+/** Whether a repeat of the same request will be refused again. */
+export const isFinalStatus = (status: number): boolean => status >= 400 && status < 500 && !TEMPORARY.includes(status)
 
 export function byStatus(status: number): Classification {
   if (status >= 200 && status < 300) return { outcome: 'delivered', error: null }
-  const isFinal = status >= 400 && status < 500 && !MENDED_LATER.includes(status)
-  return { outcome: isFinal ? 'reject' : 'retry', error: `http_${status}` }
+  return { outcome: isFinalStatus(status) ? 'reject' : 'retry', error: `http_${status}` }
 }
 
 export const delivered: Classification = { outcome: 'delivered', error: null }
-export const retry = (error: unknown): Classification => ({ outcome: 'retry', error: said(error) || 'unknown' })
-export const reject = (error: unknown): Classification => ({ outcome: 'reject', error: said(error) || 'unknown' })
+export const retry = (error: unknown): Classification => ({ outcome: 'retry', error: fieldText(error) || 'unknown' })
+export const reject = (error: unknown): Classification => ({ outcome: 'reject', error: fieldText(error) || 'unknown' })
 
-/** A field of the answer as words, whatever type it has today. */
-export const said = (value: unknown): string => keptText(typeof value === 'string' ? value : value == null ? '' : JSON.stringify(value))
+/** A field of a response as text, because vendors change the types of their fields. */
+export const fieldText = (value: unknown): string => excerpt(typeof value === 'string' ? value : value == null ? '' : JSON.stringify(value))
 
-/** What an attempt came to. */
-export function classified(answer: Answer, classifyResponse: ResponseClassifier = () => null): Sent {
-  const { durationMs } = answer
-  if (answer.is === 'error') {
-    return { outcome: 'retry', httpStatus: null, error: answer.error, response: null, retryAfterSeconds: null, durationMs }
-  }
-  const { status, text, retryAfterSeconds } = answer
+/** The result of an attempt. */
+export function classifyResponse(response: OutgoingResponse, classifyBody: BodyClassifier = () => null): Sent {
+  const { durationMs } = response
+  if (response.is === 'error') return { ...notSent('retry', response.error), durationMs }
+  const { status, text, retryAfterSeconds } = response
   return {
-    ...(classifyResponse(status, objectIn(text), text) ?? byStatus(status)),
+    ...(classifyBody(status, objectIn(text)) ?? byStatus(status)),
     httpStatus: status,
-    response: keptText(text),
+    response: excerpt(text),
     retryAfterSeconds,
     durationMs,
   }
 }
 
-/** An event that the vendor has no field to take: nothing is sent. */
-export const unsendable = (error: string): Sent => ({
-  outcome: 'reject',
+/** An attempt without a response. */
+export const notSent = (outcome: 'retry' | 'reject', error: string): Sent => ({
+  outcome,
   httpStatus: null,
   error,
   response: null,
   retryAfterSeconds: null,
   durationMs: 0,
 })
+
+/** For an event that lacks a field which the vendor requires: no request is made. */
+export const unsendable = (error: string): Sent => notSent('reject', error)
 
 export function objectIn(text: string): Record<string, unknown> {
   try {

@@ -1,17 +1,17 @@
-import { classified, reject, unsendable } from './classify-response.ts'
+import { classifyResponse, reject, unsendable } from './classify-response.ts'
 import type { EventDestination } from './destination.ts'
-import { facts, known, revenueOf, type Value } from './facts.ts'
+import { eventFacts, type FactValue, revenueOf, withoutEmpty } from './event-facts.ts'
 import { personId } from './ids.ts'
-import { postJson, text, vendorUrl } from './post.ts'
+import { postJson, textSetting, vendorUrl } from './vendor-request.ts'
 
 const MAX_NAME = 120
 const MAX_VALUE = 512
 
 /**
  * Upload Events. `identity` is the login, else this service's user id. Revenue is `Amount` and `Currency`; an event that is mapped to
- * CleverTap's own `Charged` carries the delivery's id as `Charged ID`, by which repeats are dropped. Other events have no such key.
+ * CleverTap's own `Charged` has the delivery's id as `Charged ID`, by which CleverTap drops repeats. Other events have no such key.
  */
-export const clevertap: EventDestination = {
+export const clevertapDestination: EventDestination = {
   slug: 'clevertap',
   async send(occurrence, scope) {
     const identity = personId(occurrence)
@@ -24,30 +24,30 @@ export const clevertap: EventDestination = {
       ts: occurrence.happened_at,
       evtName: name,
       evtData: {
-        ...short(facts(occurrence, scope.deliveryId)),
-        ...known({
+        ...short(eventFacts(occurrence, scope.deliveryId)),
+        ...withoutEmpty({
           Amount: revenue?.amount,
           Currency: revenue?.currency,
           'Charged ID': name === 'Charged' ? scope.deliveryId : null,
         }),
       },
     }
-    const region = text(scope.settings, 'region')
+    const region = textSetting(scope.settings, 'region')
     const host = /^[a-z0-9-]+$/.test(region) ? `https://${region}.api.clevertap.com` : 'https://api.clevertap.com'
     const url = vendorUrl(scope.settings, host, '/1/upload')
     const headers = {
-      'x-clevertap-account-id': text(scope.settings, 'account_id'),
-      'x-clevertap-passcode': text(scope.settings, 'passcode'),
+      'x-clevertap-account-id': textSetting(scope.settings, 'account_id'),
+      'x-clevertap-passcode': textSetting(scope.settings, 'passcode'),
     }
-    return classified(await postJson(scope, { url, headers }, { d: [event] }), (status, { status: verdict, unprocessed, error }) => {
-      if (status >= 300 || verdict === 'success' || verdict === undefined) return null
+    return classifyResponse(await postJson(scope, { url, headers }, { d: [event] }), (status, { status: result, unprocessed, error }) => {
+      if (status >= 300 || result === 'success' || result === undefined) return null
       return reject(Array.isArray(unprocessed) && unprocessed.length > 0 ? unprocessed[0] : error)
     })
   },
 }
 
 /** Values have at most 512 bytes. */
-const short = (fields: Record<string, Value>) =>
+const short = (fields: Record<string, FactValue>) =>
   Object.fromEntries(
     Object.entries(fields).map(([name, value]) => [
       name,

@@ -1,7 +1,7 @@
 import type { Occurrence } from '../../domain/integrations/occurrence.ts'
-import type { Outgoing } from '../outgoing/request.ts'
+import type { Outgoing } from '../outgoing/outgoing.ts'
 
-/** The integration's settings with their defaults, secrets opened: name -> value. */
+/** The integration's settings with defaults filled in and secrets decrypted: name -> value. */
 export type Settings = Record<string, unknown>
 
 export type SendScope = {
@@ -13,8 +13,8 @@ export type SendScope = {
 }
 
 /**
- * What one attempt came to. `retry`: 408, 429, 401, 403, 5xx, network; `reject`: the provider will never take it; `gone`: 410 from a
- * webhook. `response`: the first 1,024 characters of the answer.
+ * The result of one attempt. `retry`: 408, 429, 401, 403, 5xx, network; `reject`: the provider will never accept the event; `gone`: 410
+ * from a webhook. `response`: the first 1,024 characters of the body.
  */
 export type Sent = {
   outcome: 'delivered' | 'retry' | 'reject' | 'gone'
@@ -25,9 +25,8 @@ export type Sent = {
   durationMs: number
 }
 
-/** Takes events as they happen (E): one file per provider, which maps the event to the vendor's documented HTTP API. */
+/** Receives events as they happen: one file per provider, which maps the event to the vendor's documented HTTP API. */
 export type EventDestination = {
   slug: string
-  /** Where `base_url` is not set. */
   send(occurrence: Occurrence, scope: SendScope): Promise<Sent>
 }

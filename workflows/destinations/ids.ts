@@ -4,15 +4,15 @@ import type { Occurrence } from '../../domain/integrations/occurrence.ts'
 const NO_ADVERTISER = /^[0-]*$/
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
 
-/** Who the user is at the caller: the identity, else `_q_custom_user_id`; null for somebody who never logged in. */
+/** The caller's own id of the user: the identity, else `_q_custom_user_id`; null for a user who never logged in. */
 export const loginId = ({ user }: Occurrence): string | null => user?.identity_id || user?.properties._q_custom_user_id || null
 
-/** The login, else this service's own user id; null for an event of nobody. */
+/** The login, else this service's own user id; null for an event without user. */
 export const personId = (occurrence: Occurrence): string | null => loginId(occurrence) ?? occurrence.user?.id ?? null
 
-export const property = ({ user }: Occurrence, name: string): string | null => user?.properties[name] || null
+export const userProperty = ({ user }: Occurrence, name: string): string | null => user?.properties[name] || null
 
-/** The caller's own properties. Registered ones (`_q_…`: addresses, ids of other vendors) go only to the vendor they are meant for. */
+/** The caller's own properties. Registered ones (`_q_…`: addresses, ids of other vendors) are sent only to the vendor that each is meant for. */
 export const ownProperties = ({ user }: Occurrence): Record<string, string> =>
   Object.fromEntries(Object.entries(user?.properties ?? {}).filter(([name]) => !name.startsWith('_q_')))
 
@@ -30,7 +30,7 @@ export function deviceIds(occurrence: Occurrence): DeviceIds {
   const { device, platform } = occurrence
   const isApple = platform === 'iOS' || /^(iphone|ipad|ipod)/i.test(device.model ?? '')
   const os = isApple ? 'iOS' : platform === 'Android' ? 'Android' : null
-  const given = device.advertiser_id || property(occurrence, '_q_advertising_id')
+  const given = device.advertiser_id || userProperty(occurrence, '_q_advertising_id')
   const advertiser = given && !NO_ADVERTISER.test(given) ? given : null
   return {
     os,
@@ -42,7 +42,7 @@ export function deviceIds(occurrence: Occurrence): DeviceIds {
   }
 }
 
-/** The delivery's id in the form of a UUID, for vendors that take no other key. */
+/** A UUID derived from the delivery's id, for vendors that accept no other key. */
 export function uuidOf(deliveryId: string): string {
   const hex = createHash('sha256').update(deliveryId).digest('hex')
   return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-5${hex.slice(13, 16)}-a${hex.slice(17, 20)}-${hex.slice(20, 32)}`

@@ -1,24 +1,23 @@
-import { classified, reject } from './classify-response.ts'
+import { classifyResponse, reject } from './classify-response.ts'
 import type { EventDestination } from './destination.ts'
-import { facts, known } from './facts.ts'
+import { eventFacts, withoutEmpty } from './event-facts.ts'
 import { loginId, personId } from './ids.ts'
-import { basicAuth, postJson, text, vendorUrl } from './post.ts'
+import { basicAuth, postJson, textSetting, vendorUrl } from './vendor-request.ts'
 
 /**
- * `/import`, with the project token as user name: `/track` silently drops what is older than five days, as a delivery that was held
- * or replayed may be. `distinct_id` is the login, else this service's user id, "" (nobody) without user; `$insert_id` may only have
- * letters, digits and "-".
+ * `/import`, with the project token as user name. `/track` silently drops events older than five days, and a held or replayed delivery may
+ * be older. `distinct_id` is the login, else this service's user id, "" without user; `$insert_id` may only have letters, digits and "-".
  */
-export const mixpanel: EventDestination = {
+export const mixpanelDestination: EventDestination = {
   slug: 'mixpanel',
   async send(occurrence, scope) {
-    const token = text(scope.settings, 'project_token')
+    const token = textSetting(scope.settings, 'project_token')
     const { device, app } = occurrence
     const event = {
       event: occurrence.outgoing_name,
       properties: {
-        ...facts(occurrence, scope.deliveryId),
-        ...known({
+        ...eventFacts(occurrence, scope.deliveryId),
+        ...withoutEmpty({
           token,
           time: occurrence.happened_at * 1000,
           $insert_id: scope.deliveryId.replaceAll('_', '-'),
@@ -34,8 +33,8 @@ export const mixpanel: EventDestination = {
       },
     }
     const url = vendorUrl(scope.settings, 'https://api.mixpanel.com', '/import', { strict: 1 })
-    return classified(await postJson(scope, { url, headers: { authorization: basicAuth(token) } }, [event]), (status, body) =>
-      // Behind some proxies a refused record comes with 200.
+    return classifyResponse(await postJson(scope, { url, headers: { authorization: basicAuth(token) } }, [event]), (status, body) =>
+      // Some proxies answer 200 for a refused record.
       status < 300 && (body.status === 0 || (body.code === 200 && body.num_records_imported === 0)) ? reject(body.error) : null,
     )
   },

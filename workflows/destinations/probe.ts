@@ -1,11 +1,11 @@
 import type { IntegrationProbe, Sample, Tried } from '../../domain/integrations/start-test.ts'
 import { orderedId } from '../../store/ids.ts'
-import { messageOf } from '../engine/policy.ts'
 import { googleTokens } from '../outgoing/google-token.ts'
-import type { Outgoing } from '../outgoing/request.ts'
+import type { Outgoing } from '../outgoing/outgoing.ts'
 import { REPORT_SLUGS, type ReportDestination, type ReportSlug } from '../report-destinations/report-destination.ts'
 import type { EventDestination, Sent } from './destination.ts'
 import { eventDestinations } from './registry.ts'
+import { sendWithin } from './send-within.ts'
 
 export type ProbeDeps = { outgoing: Outgoing; allowPrivateNetwork: boolean; destinations?: ReadonlyMap<string, EventDestination> }
 
@@ -13,16 +13,16 @@ const LIMIT_MS = 10_000
 
 const isReportSlug = (slug: string): slug is ReportSlug => REPORT_SLUGS.includes(slug as ReportSlug)
 
-const told = ({ outcome, httpStatus, error, durationMs }: Sent): Tried => ({
+const triedOf = ({ outcome, httpStatus, error, durationMs }: Sent): Tried => ({
   ok: outcome === 'delivered',
   http_status: httpStatus,
   duration_ms: durationMs,
   error: outcome === 'delivered' ? null : (error ?? outcome),
 })
 
-/** Sends samples: an event where the provider takes events, the way deliveries go, each under an id of its own. */
+/** Sends samples: an event where the provider receives events, in the same way as deliveries and each under its own id. */
 export function integrationProbe({ outgoing, allowPrivateNetwork, destinations = eventDestinations }: ProbeDeps): IntegrationProbe {
-  // Loaded when somebody asks for it: the clients of file stores are large, and an API without reports never needs them.
+  // Loaded at the first test of a report destination: the clients of file stores are large, and an API without reports never needs them.
   async function testOfReports(slug: ReportSlug): Promise<ReportDestination['test']> {
     const { reportDestinations } = await import('../report-destinations/registry.ts')
     return reportDestinations({ outgoing, guard: { allowPrivateNetwork }, tokens: googleTokens(outgoing) })[slug].test
@@ -39,15 +39,6 @@ export function integrationProbe({ outgoing, allowPrivateNetwork, destinations =
   return {
     allowPrivateNetwork,
     isAvailable: slug => destinations.has(slug) || isReportSlug(slug),
-    async tryIntegration(sample) {
-      const signal = AbortSignal.timeout(LIMIT_MS)
-      const began = performance.now()
-      try {
-        return told(await send(sample, signal))
-      } catch (error) {
-        const why = signal.aborted ? 'timeout' : `internal: ${messageOf(error)}`
-        return { ok: false, http_status: null, duration_ms: Math.round(performance.now() - began), error: why }
-      }
-    },
+    tryIntegration: async sample => triedOf(await sendWithin(LIMIT_MS, [], signal => send(sample, signal))),
   }
 }

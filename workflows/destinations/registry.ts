@@ -1,34 +1,42 @@
-import { adjust } from './adjust.ts'
-import { amplitude } from './amplitude.ts'
-import { appmetrica } from './appmetrica.ts'
-import { appsflyer } from './appsflyer.ts'
-import { branch } from './branch.ts'
-import { braze } from './braze.ts'
-import { clevertap } from './clevertap.ts'
+import { adjustDestination } from './adjust.ts'
+import { amplitudeDestination } from './amplitude.ts'
+import { appmetricaDestination } from './appmetrica.ts'
+import { appsflyerDestination } from './appsflyer.ts'
+import { branchDestination } from './branch.ts'
+import { brazeDestination } from './braze.ts'
+import { clevertapDestination } from './clevertap.ts'
 import type { EventDestination } from './destination.ts'
-import { facebook } from './facebook.ts'
-import { firebase } from './firebase.ts'
-import { kochava } from './kochava.ts'
-import { mailchimp } from './mailchimp.ts'
-import { mixpanel } from './mixpanel.ts'
-import { onesignal } from './onesignal.ts'
-import { posthog } from './posthog.ts'
-import { pushwoosh } from './pushwoosh.ts'
-import { segment } from './segment.ts'
-import { singular } from './singular.ts'
-import { slack } from './slack.ts'
-import { tenjin } from './tenjin.ts'
-import { webhooks } from './webhooks.ts'
+import { facebookDestination } from './facebook.ts'
+import { firebaseDestination } from './firebase.ts'
+import { kochavaDestination } from './kochava.ts'
+import { mailchimpDestination } from './mailchimp.ts'
+import { mixpanelDestination } from './mixpanel.ts'
+import { onesignalDestination } from './onesignal.ts'
+import { posthogDestination } from './posthog.ts'
+import { pushwooshDestination } from './pushwoosh.ts'
+import { segmentDestination } from './segment.ts'
+import { singularDestination } from './singular.ts'
+import { slackDestination } from './slack.ts'
+import { tenjinDestination } from './tenjin.ts'
+import { webhooksDestination } from './webhooks.ts'
 
-/** Who takes events as they happen. A provider that is not here cannot be activated (`integration_not_available`). */
+/** The destinations of events. A provider that is missing here cannot be activated (`integration_not_available`). */
 export const eventDestinations: ReadonlyMap<string, EventDestination> = new Map(
   [
-    ...[amplitude, appmetrica, facebook, firebase, mixpanel, posthog, segment],
-    ...[adjust, appsflyer, branch, kochava, singular, tenjin],
-    ...[slack, webhooks],
-    ...[braze, clevertap, mailchimp, onesignal, pushwoosh],
+    ...[
+      amplitudeDestination,
+      appmetricaDestination,
+      facebookDestination,
+      firebaseDestination,
+      mixpanelDestination,
+      posthogDestination,
+      segmentDestination,
+    ],
+    ...[adjustDestination, appsflyerDestination, branchDestination, kochavaDestination, singularDestination, tenjinDestination],
+    ...[slackDestination, webhooksDestination],
+    ...[brazeDestination, clevertapDestination, mailchimpDestination, onesignalDestination, pushwooshDestination],
   ].map(destination => [destination.slug, destination]),
 )
 
-/** Their outgoing names are tokens that the vendor issues: an event type without mapping is not selected for them. */
-export const ONLY_MAPPED: ReadonlySet<string> = new Set([adjust.slug])
+/** Destinations whose outgoing names are tokens that the vendor issues: they receive only event types with a mapping. */
+export const ONLY_MAPPED: ReadonlySet<string> = new Set([adjustDestination.slug])

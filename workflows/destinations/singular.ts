@@ -1,19 +1,19 @@
-import { classified, reject, retry, said, unsendable } from './classify-response.ts'
+import { classifyResponse, fieldText, reject, retry, unsendable } from './classify-response.ts'
 import type { EventDestination } from './destination.ts'
-import { facts, revenueOf } from './facts.ts'
-import { fitted } from './fitted.ts'
+import { eventFacts, revenueOf } from './event-facts.ts'
 import { deviceIds, personId } from './ids.ts'
-import { postForm, text, vendorUrl } from './post.ts'
+import { fitToLimits } from './vendor-limits.ts'
+import { postForm, textSetting, vendorUrl } from './vendor-request.ts'
 
 const MAX_NAME = 32
 const MAX_BYTES = 3500
 
 /**
- * Event endpoint v1. A device's id is needed: IDFA or IDFV, Google advertising id or Android id. `custom_user_id` is the login, else
- * this service's user id. Singular drops no repeats: the delivery's id is in the event's attributes. It says 200 to everything; the
- * body tells.
+ * Event endpoint v1. A device id is required: IDFA or IDFV, Google advertising id or Android id. `custom_user_id` is the login, else
+ * this service's user id. Singular drops no repeats: the delivery's id is in the event's attributes. The status is always 200; the body
+ * says whether the event was accepted.
  */
-export const singular: EventDestination = {
+export const singularDestination: EventDestination = {
   slug: 'singular',
   async send(occurrence, scope) {
     const { os, idfa, idfv, gaid, androidId } = deviceIds(occurrence)
@@ -21,15 +21,15 @@ export const singular: EventDestination = {
     const revenue = revenueOf(occurrence)
     const { device, app } = occurrence
     const url = vendorUrl(scope.settings, 'https://s2s.singular.net', '/api/v1/evt')
-    const answer = await postForm(
+    const response = await postForm(
       scope,
       { url },
       {
-        a: text(scope.settings, 'sdk_key'),
-        i: text(scope.settings, 'app_bundle_id'),
+        a: textSetting(scope.settings, 'sdk_key'),
+        i: textSetting(scope.settings, 'app_bundle_id'),
         p: os,
         n: asciiName(occurrence.outgoing_name),
-        e: JSON.stringify(fitted(facts(occurrence, scope.deliveryId), { characters: 500, bytes: MAX_BYTES })),
+        e: JSON.stringify(fitToLimits(eventFacts(occurrence, scope.deliveryId), { characters: 500, bytes: MAX_BYTES })),
         utime: occurrence.happened_at,
         idfa,
         idfv,
@@ -37,7 +37,7 @@ export const singular: EventDestination = {
         andi: androidId,
         custom_user_id: personId(occurrence),
         ip: device.ip,
-        // One of both must be there; this one places the user where this server stands.
+        // Either `ip` or `use_ip` is required; `use_ip` locates the user at this server.
         use_ip: device.ip ? null : 'true',
         ve: device.os_version ?? '0',
         mo: device.model,
@@ -50,9 +50,9 @@ export const singular: EventDestination = {
         purchase_transaction_id: revenue && occurrence.transaction?.transaction_id,
       },
     )
-    return classified(answer, (status, { status: verdict, reason }) => {
-      if (status >= 300 || verdict !== 'error') return null
-      return /api.?key|auth|limit/i.test(said(reason)) ? retry(reason) : reject(reason)
+    return classifyResponse(response, (status, { status: result, reason }) => {
+      if (status >= 300 || result !== 'error') return null
+      return /api.?key|auth|limit/i.test(fieldText(reason)) ? retry(reason) : reject(reason)
     })
   },
 }

@@ -1,6 +1,6 @@
 import type { Occurrence } from '../../domain/integrations/occurrence.ts'
 
-/** Numbers where they can be exact: ids of the stores are digits mostly. */
+/** A number where it can be exact: most ids of the stores are digits. */
 function idOf(id: string | null): string | number | null {
   if (id === null || !/^\d+$/.test(id)) return id
   const number = Number(id)
@@ -40,10 +40,11 @@ function transactionOf({ transaction }: Occurrence) {
   )
 }
 
-/** Left out when unknown. */
-const known = (fields: Record<string, string | number | null>) => Object.fromEntries(Object.entries(fields).filter(([, v]) => v !== null))
+/** Unknown fields are left out. */
+const withoutNull = (fields: Record<string, string | number | null>) =>
+  Object.fromEntries(Object.entries(fields).filter(([, v]) => v !== null))
 
-/** What an outgoing webhook tells of an event. */
+/** The body of an outgoing webhook for an event. */
 export function webhookBody(occurrence: Occurrence): Record<string, unknown> {
   const { user, device, app, attribution, properties, automation } = occurrence
   return {
@@ -66,7 +67,7 @@ export function webhookBody(occurrence: Occurrence): Record<string, unknown> {
     environment: occurrence.environment,
     platform: occurrence.platform ?? '',
     event_id: occurrence.event_id || occurrence.id,
-    ...known({
+    ...withoutNull({
       country: device.country,
       locale: device.locale,
       subscription_group: occurrence.subscription_group,

@@ -1,4 +1,4 @@
-/** Where a process may die between two changes of the world; tests let it die there. */
+/** The points between two effects at which a process may die; tests kill it there. */
 export type CrashPoint =
   | 'claimed'
   | 'before-effect'
@@ -10,7 +10,7 @@ export type CrashPoint =
   | 'delivery-sent'
   | 'delivery-recorded'
 
-/** Called at each named point; a test's may never return. */
+/** Called at each named point. In a test it may never return. */
 export type AtCrashPoint = (point: CrashPoint) => void
 
 export const NOWHERE: AtCrashPoint = () => {}

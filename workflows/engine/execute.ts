@@ -2,7 +2,8 @@ import { finishRun, LeaseLost, lockFence, recordedSteps } from '../../domain/job
 import { beginRun, type ClaimedRun } from '../../domain/jobs/workflow-run.ts'
 import type { Pool } from '../../store/connect.ts'
 import { transaction } from '../../store/transaction.ts'
-import { Interrupted, runContext, StepFailed, Suspended } from './context.ts'
+import { runContext } from './context.ts'
+import { Interrupted, StepFailed, Suspended } from './control-flow.ts'
 import { type AtCrashPoint, NOWHERE } from './crash-point.ts'
 import type { JobHandler, Outcome, Signals } from './handler.ts'
 import type { Policies } from './policy.ts'
@@ -10,7 +11,7 @@ import type { Workflow } from './workflow.ts'
 
 export type WorkflowDeps = { pool: Pool; policies: Policies; at?: AtCrashPoint }
 
-/** The runs of workflows, as promises that a worker turns. */
+/** The handlers of workflow runs, one for each workflow. */
 export const workflowHandlers = (workflows: Workflow[], deps: WorkflowDeps): JobHandler[] =>
   workflows.map(workflow => workflowHandler(workflow, deps))
 
@@ -26,8 +27,8 @@ const workflowHandler = (workflow: Workflow, deps: WorkflowDeps): JobHandler => 
 type Execution = WorkflowDeps & { workflow: Workflow; run: ClaimedRun; signals: Signals }
 
 /**
- * Carries a claimed run as far as it goes now. Throws only when not even its failure could be recorded (the database is away): the
- * lease then runs out and the run is taken up again.
+ * Executes a claimed run until it ends or waits. Throws only when its failure cannot be recorded either (the database is unavailable): the
+ * lease then expires and a worker claims the run again.
  */
 async function execute({ pool, policies, workflow, run, signals, at = NOWHERE }: Execution): Promise<Outcome> {
   try {

@@ -1,8 +1,8 @@
 const CHARACTERS = 1000
 
 /**
- * An error in words that can be recorded: others' words may hold a NUL or half of a pair, or be cut through a pair, none of which
- * Postgres takes in JSON. An attempt that cannot be recorded would be made again for ever.
+ * The message of an error as it can be recorded. A message from outside may contain a NUL or half of a surrogate pair, and the cut may
+ * split a pair; Postgres takes none of them in JSON. An attempt that cannot be recorded would be repeated for ever.
  */
 export const messageOf = (error: unknown): string =>
   (error instanceof Error ? error.message : String(error)).replaceAll('\0', '').slice(0, CHARACTERS).toWellFormed()
@@ -10,10 +10,10 @@ export const messageOf = (error: unknown): string =>
 /** How an effect is repeated: waits in seconds before the 2nd, 3rd … attempt; one more attempt than waits. */
 export type RetryPolicy = { waits: readonly number[]; attemptLimitMs: number }
 
-/** `delivery`: what goes to somebody else's server. `step`: every other effect. */
+/** `delivery`: requests to the servers of others. `step`: every other effect. */
 export type Policies = { delivery: RetryPolicy; step: RetryPolicy }
 
-/** Waits vary by ±10 %, so that what failed together does not come back together. */
+/** Waits vary by ±10 %, so that jobs that failed together are not repeated together. */
 const JITTER = 0.1
 
 export const POLICIES: Policies = {
@@ -27,21 +27,21 @@ export function waitAfter(policy: RetryPolicy, failed: number, random: number = 
   return wait === undefined ? null : wait * (1 - JITTER + 2 * JITTER * random)
 }
 
-/** Thrown by a step whose failure no repeat will mend. */
+/** Thrown by a step whose failure no repeat will correct. */
 export class StopRetrying extends Error {}
 
-/** Thrown by a step that failed with a part of its work done: later attempts find `kept` (JSON) in their scope, so as not to do it again. */
+/** Thrown by a step that failed after a part of its work. Later attempts get `partialResult` (JSON) in their scope and do not repeat that part. */
 export class PartlyDone extends Error {
-  readonly kept: unknown
-  constructor(message: string, kept: unknown) {
+  readonly partialResult: unknown
+  constructor(message: string, partialResult: unknown) {
     super(message)
-    this.kept = kept
+    this.partialResult = partialResult
   }
 }
 
 const LONGEST_WAIT_SECONDS = 86_400
 
-/** Thrown by a step that failed and was told when to come again: takes the place of the policy's wait, within 1 s to 24 h. */
+/** Thrown by a step that failed and whose receiver named the time of the next attempt: replaces the policy's wait, within 1 s to 24 h. */
 export class RetryAt extends Error {
   readonly seconds: number
 

@@ -6,18 +6,18 @@ import type { FileStorage } from '../../store/files/storage.ts'
 import type { Workflow } from '../engine/workflow.ts'
 import { clearAway, rewriteFile } from './rewrite-file.ts'
 
-/** Each reads a file as fast as a disk and a core allow. */
+/** Each run reads a file as fast as a disk and a core allow. */
 const CONCURRENCY = 2
 const LOOK_AGAIN_SECONDS = 5
 const LONGEST_WAIT_SECONDS = 60
-/** Text is read and rewritten at some 50 MB/s: time for 180 GB. */
+/** Text is read and rewritten at about 50 MB/s: time for 180 GB. */
 const REWRITE_LIMIT_MS = 3_600_000
 const AFTER_FAILURE_SECONDS = 3_600
 
 /**
- * Takes the rows of an erased user out of a finished file, and those of everybody else who waits for it at that moment. The new parts
- * become the file in one statement, and only if the file is still the one they were made of: of two that rewrite it at once the later
- * one does it again, from the other's file.
+ * Removes the rows of an erased user from a finished file, and the rows of all other users whose erasure from it is waiting at that moment.
+ * The new parts become the file in one statement, and only if the file is still the one that was read: when two runs rewrite a file at
+ * once, the later one begins again from the file of the other.
  */
 export const eraseExport = ({ pool, storage }: { pool: Pool; storage: FileStorage }): Workflow => ({
   kind: ERASE_WORKFLOW.workflow,
@@ -32,7 +32,7 @@ export const eraseExport = ({ pool, storage }: { pool: Pool; storage: FileStorag
       const state = await context.transact(`look-${n}`, tx => erasureState(tx, environment, file, sha256))
       if (state === 'over') break
       if (state === 'unfinished') {
-        // Its parts were begun before the erasure, perhaps.
+        // Its parts may have begun before the erasure.
         await context.sleep(`wait-${n}`, Math.min(n * LOOK_AGAIN_SECONDS, LONGEST_WAIT_SECONDS))
         continue
       }
@@ -52,7 +52,8 @@ export const eraseExport = ({ pool, storage }: { pool: Pool; storage: FileStorag
     await context.step('clear-away', () => clearAway({ pool, storage, environment, file, run, replaced }))
   },
 
-  // Somebody was promised that the rows go: the attempts begin anew, until the file itself has gone. Each failure is logged and counted.
+  // The erasure of the rows was confirmed to the caller: the attempts begin again until the file itself is gone. Each failure is logged and
+  // counted.
   failed: async (tx, environment, subject) => {
     await createRun(tx, environment, { ...ERASE_WORKFLOW, subject, afterSeconds: AFTER_FAILURE_SECONDS })
   },

@@ -8,26 +8,26 @@ import type { Pool, Tx } from '../../store/connect.ts'
 import { classify } from '../../store/failures.ts'
 import type { FileStorage } from '../../store/files/storage.ts'
 import type { RunContext, Transacting, Workflow } from '../engine/workflow.ts'
+import { composeParquet, type Piece } from './parquet-file.ts'
 import { writePart } from './write-part.ts'
-import { type Piece, writeWhole } from './write-whole.ts'
 
 export type ExportDeps = {
   pool: Pool
   storage: FileStorage
-  /** Rows looked at per part: the memory of one COPY, and what a crash repeats at most. */
+  /** Rows read per part: they limit the memory of one COPY and what is repeated after a crash. */
   partRows: number
 }
 
-/** Two at a time: each keeps a connection, a core of Postgres and one of ours busy. */
+/** Each run uses a connection, a core of Postgres and a core of this process. */
 const CONCURRENCY = 2
 
-/** Reading a file of 50 GB back takes minutes. */
+/** To read back a file of 50 GB takes minutes. */
 const VERIFY_LIMIT_MS = 600_000
 
-/** Parquet is written at some 300,000 rows/s: time for a thousand million. */
+/** Parquet is written at about 300,000 rows/s: time for a thousand million. */
 const WHOLE_LIMIT_MS = 3_600_000
 
-/** What comes before a file and after it, in the transactions that begin it and publish it. */
+/** Further steps in the transactions that begin a file and publish it. `begin` returns the file's id. */
 type Around = { begin(steps: Transacting): Promise<string>; published(steps: Transacting): Promise<void> }
 
 export const exportWorkflow = (deps: ExportDeps): Workflow => ({
@@ -43,9 +43,9 @@ export const failFile = (tx: Tx, environment: Environment, file: string, error: 
 
 /**
  * Makes the file part by part, and ends the run with its publication. A part's edge is recorded before the part, so a repeat writes the
- * same rows; its file carries the fence in its name, so two holders of the run never write into the same file; and which parts make up
- * the file is recorded with each of them. Of Parquet the parts are only an intermediate: one more step makes the file of them. A file of
- * one part, as most are, takes two transactions.
+ * same rows. A part's file has the fence in its name, so two workers with the same run never write into the same file. Each recorded part
+ * belongs to the file. Parts of Parquet are only an intermediate: one more step composes the file from them. A file of one part, as most
+ * files are, takes two transactions.
  */
 export async function makeFile({ pool, storage, partRows }: ExportDeps, context: RunContext, around: Around): Promise<void> {
   const { environment } = context
@@ -70,8 +70,8 @@ export async function makeFile({ pool, storage, partRows }: ExportDeps, context:
       `part-${n}`,
       async ({ signal, fence }) => {
         hashedParts++
-        const place = { name: `${n}.${fence}`, after, upto, isFirst: n === 1, isLast, isContinued }
-        return writePart({ pool, storage, job, file, ...place, hash, signal })
+        const position = { name: `${n}.${fence}`, after, upto, isFirst: n === 1, isLast, isContinued }
+        return writePart({ pool, storage, job, file, ...position, hash, signal })
       },
       { record: (tx, { rows }) => addRows(tx, environment, file, rows), withNext: n === 1 && isLast && !isParquet },
     )
@@ -80,7 +80,7 @@ export async function makeFile({ pool, storage, partRows }: ExportDeps, context:
   }
   const parts = isParquet
     ? [
-        await context.step('whole', ({ signal, fence }) => writeWhole({ pool, storage, job, file, pieces, fence, signal }), {
+        await context.step('whole', ({ signal, fence }) => composeParquet({ pool, storage, job, file, pieces, fence, signal }), {
           limitMs: WHOLE_LIMIT_MS,
         }),
       ]
@@ -90,7 +90,7 @@ export async function makeFile({ pool, storage, partRows }: ExportDeps, context:
     'verify',
     async ({ signal }) => {
       await verifySizes(storage, file, parts)
-      // Parts of an earlier execution, and what was made of parts, were not hashed here: the manifest's sum is then taken from what is stored.
+      // Parts of an earlier execution, and a file composed from parts, were not hashed here: the manifest's hash is then read from storage.
       return !isParquet && hashedParts === parts.length ? hash.digest('hex') : hashStored(storage, file, parts, signal)
     },
     { limitMs: VERIFY_LIMIT_MS, withNext: true },
@@ -104,7 +104,7 @@ export async function makeFile({ pool, storage, partRows }: ExportDeps, context:
   )
 }
 
-/** A folder that vanished under the export, or a part that was cut short, must not be published. */
+/** An export whose folder has disappeared, or with a truncated part, must not be published. */
 async function verifySizes(storage: FileStorage, file: string, parts: Part[]): Promise<void> {
   await storage.keepOnly(
     file,
@@ -124,7 +124,7 @@ async function hashStored(storage: FileStorage, file: string, parts: Part[], sig
   return hash.digest('hex')
 }
 
-/** What the caller is told: never a path, a statement or an address. */
+/** The failure that the caller sees: never a path, a statement or an address. */
 function reasonOf(error: unknown): ExportFailure {
   const failure = classify(error)
   if (failure === 'unavailable')

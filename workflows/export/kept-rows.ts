@@ -11,18 +11,18 @@ export type Filter = {
   isErased: (row: Buffer) => boolean
 }
 
-/** `isChanged`: what is kept is not the part as it is. */
+/** `isChanged`: the kept rows differ from the part. */
 export type Count = { kept: number; erased: number; isChanged: boolean }
 
 const [LF, QUOTE, COMMA, OPEN, CLOSE] = [10, 34, 44, 91, 93]
 
-/** Where the row that begins at `from` ends, its line feed included; -1 when the rest has not come yet. */
+/** The end of the row that begins at `from`, its line feed included; -1 when the rest is not read yet. */
 function csvEnd(text: Buffer, from: number): number {
   let at = from
   for (;;) {
     const end = text.indexOf(LF, at)
     if (end === -1) return -1
-    // A line feed between quotes is text. Doubled quotes count twice and change nothing.
+    // A line feed between quotes is text. Doubled quotes count twice and do not change the result.
     const row = text.subarray(from, end)
     let quotes = 0
     for (let i = row.indexOf(QUOTE); i !== -1; i = row.indexOf(QUOTE, i + 1)) quotes++
@@ -33,7 +33,7 @@ function csvEnd(text: Buffer, from: number): number {
 
 const lineEnd = (text: Buffer, from: number): number => text.indexOf(LF, from) + 1 || -1
 
-/** The rows of one part that stay, in the bytes they have; what is not a row (header, brackets) stays. */
+/** The kept rows of one part, byte for byte. Header and brackets are kept, too. */
 export async function* keptRows(source: AsyncIterable<Buffer>, filter: Filter, count: Count): AsyncGenerator<Buffer> {
   const { format, isContinued, isErased } = filter
   const endOf = format === 'csv' ? csvEnd : lineEnd
@@ -42,7 +42,7 @@ export async function* keptRows(source: AsyncIterable<Buffer>, filter: Filter, c
   for await (const chunk of source) {
     const text = rest.length > 0 ? Buffer.concat([rest, chunk]) : chunk
     let at = 0
-    // From here on nothing has been given away yet.
+    // The bytes from here on are not yielded yet.
     let from = 0
     for (let end = endOf(text, at); end !== -1; at = end, end = endOf(text, at)) {
       if (isHeader || (format === 'json' && isBracket(text, at))) {
@@ -56,7 +56,7 @@ export async function* keptRows(source: AsyncIterable<Buffer>, filter: Filter, c
         if (begin > from) yield text.subarray(from, begin)
         from = end
       } else if (count.kept++ === 0 && !isContinued && format === 'json' && text[at] === COMMA) {
-        // All rows before it have gone, and its comma with them.
+        // All rows before this one are erased, so its comma is removed.
         count.isChanged = true
         if (at > from) yield text.subarray(from, at)
         from = at + 1
@@ -72,13 +72,13 @@ export async function* keptRows(source: AsyncIterable<Buffer>, filter: Filter, c
 /** `]` or `[]`: the end of the array. */
 const isBracket = (text: Buffer, at: number) => text[at] === CLOSE || (text[at] === OPEN && text[at + 1] === CLOSE)
 
-/** How to find the user's id in a row as it stands in the file; null: the row has no user. */
+/** A function that finds the user's id in a row of the file; null: the row has no user. */
 export function userOfRow(format: ExportFormat, type: ExportType): (row: Buffer) => string | null {
   if (format === 'csv') {
     const column = columnsOf(type).findIndex(({ header }) => header === USER_HEADER)
     return row => csvField(row, column)
   }
-  // Within a text a quote has a backslash before it, so this is a key; a user's property of that name comes after all columns.
+  // Within a text a quote follows a backslash, so this is a key. A user's property of that name comes after all columns.
   const key = `"${USER_KEY}":`
   return row => {
     const at = row.indexOf(key)

@@ -2,7 +2,7 @@ import { forgetExport, RECORD_AFTER_FILE_SECONDS, RETENTION_WORKFLOW } from '../
 import type { FileStorage } from '../../store/files/storage.ts'
 import type { Workflow } from '../engine/workflow.ts'
 
-/** Falls due when a finished export's file expires: removes it, and its record 83 days later. */
+/** Falls due when the file of a finished export expires: removes the file, and its record 83 days later. */
 export const exportRetention = ({ storage }: { storage: FileStorage }): Workflow => ({
   kind: RETENTION_WORKFLOW.workflow,
   version: RETENTION_WORKFLOW.version,
@@ -14,6 +14,6 @@ export const exportRetention = ({ storage }: { storage: FileStorage }): Workflow
     await context.transact('remove-record', tx => forgetExport(tx, context.environment, context.subject))
   },
 
-  // A file that cannot be removed blocks nothing else; the run's failure is counted and logged.
+  // A file that cannot be removed blocks no other work; the run's failure is counted and logged.
   failed: async () => {},
 })

@@ -5,7 +5,7 @@ import { USER_KEY } from '../../domain/exports/statement.ts'
 import { filterParquet } from '../../store/files/parquet-filter.ts'
 import { type FileToRewrite, type RewriteOptions, rewriteText } from './rewrite-text.ts'
 
-/** `of`: the file that was read. `file`: null when no row had to go. `replaced`: parts that the new file has no more. */
+/** `of`: the file that was read. `file`: null when no row was removed. `replaced`: parts of the old file that the new one does not have. */
 export type Rewritten = { of: string; erased: string[]; file: NewFile | null; replaced: string[] }
 
 const markOf = (name: string): number | undefined => {
@@ -14,8 +14,8 @@ const markOf = (name: string): number | undefined => {
 }
 
 /**
- * Writes what a file is without the rows of all who wait to be erased from it. Null when there is no such file any more, when nobody
- * waits any more, or when somebody else has replaced it meanwhile and cleared away what was being read: whoever asked looks at it anew,
+ * Writes a file again without the rows of all users whose erasure from it is waiting. Null when the file is gone, when no erasure waits, or
+ * when another run has meanwhile replaced the file and removed the parts that were being read: the caller then reads the state again,
  * without a failed attempt.
  */
 export async function rewriteFile(options: RewriteOptions): Promise<Rewritten | null> {
@@ -39,7 +39,7 @@ async function rewrite(stored: StoredFile, { storage, file, mark, signal }: Rewr
   return { of, erased, file: made, replaced: old.map(part => part.name).filter(name => !kept.has(name)) }
 }
 
-class NothingGoes extends Error {}
+class NoRowErased extends Error {}
 
 async function rewriteParquet({ storage, file, stored, name, signal }: FileToRewrite): Promise<NewFile | null> {
   const [old] = stored.parts as [Part]
@@ -48,7 +48,7 @@ async function rewriteParquet({ storage, file, stored, name, signal }: FileToRew
   try {
     const { bytes } = await storage.composePart(file, target, [old.name], async ({ sources, ...at }) => {
       const left = await filterParquet({ source: sources[0]!, column: USER_KEY, sha256s: stored.to_erase, ...at, signal })
-      if (left === null) throw new NothingGoes()
+      if (left === null) throw new NoRowErased()
       rows = left
     })
     const part = { name: target, rows, bytes }
@@ -59,7 +59,7 @@ async function rewriteParquet({ storage, file, stored, name, signal }: FileToRew
     }
     return { parts: [part], bytes, sha256: hash.digest('hex') }
   } catch (error) {
-    if (error instanceof NothingGoes) return null
+    if (error instanceof NoRowErased) return null
     throw error
   }
 }
@@ -67,9 +67,9 @@ async function rewriteParquet({ storage, file, stored, name, signal }: FileToRew
 export type ClearOptions = Omit<RewriteOptions, 'mark' | 'signal'> & { run: number; replaced: string[] }
 
 /**
- * Removes what is no part of the file any more: parts that were replaced, half-made ones of this run and of those that have ended, and
- * what the making of the export left behind. Another run that is still rewriting the file keeps its own. A file that has expired
- * meanwhile goes whole: its retention may have come before the last new part.
+ * Removes parts that do not belong to the file: replaced parts, incomplete parts of this run and of runs that have ended, and leftovers of
+ * the export. The parts of another run that is still rewriting the file stay. A file that has expired meanwhile is removed completely: its
+ * retention may have run before the last new part was written.
  */
 export async function clearAway({ pool, storage, environment, file, run, replaced }: ClearOptions): Promise<void> {
   let isUseless = false

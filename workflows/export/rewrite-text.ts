@@ -19,18 +19,18 @@ async function* hashed(source: AsyncIterable<Buffer>, hash: Hash, signal: AbortS
   }
 }
 
-/** The part's text. `hash` takes in the bytes as they are stored. */
+/** The part's text. `hash` gets the bytes as they are stored. */
 async function content({ storage, file, stored, signal }: FileToRewrite, part: Part, hash: Hash): Promise<AsyncIterable<Buffer>> {
   const bytes = hashed(await storage.read(file, [part]), hash, signal)
   if (stored.compression === 'none') return bytes
   const text = createGunzip({ chunkSize: CHUNK_BYTES })
   text.on('error', () => {})
-  // Who reads the text hears of a failure; who stops reading ends the pipeline, too.
+  // The reader of the text gets its error; a reader that stops ends the pipeline, too.
   pipeline(bytes, text).catch(() => {})
   return text
 }
 
-/** Reads the part through; `hash` then includes it as it is. */
+/** Reads the whole part and counts its rows; `hash` then includes the unchanged part. */
 async function look(options: FileToRewrite, part: Part, filter: Filter, hash: Hash): Promise<Count> {
   const count: Count = { kept: 0, erased: 0, isChanged: false }
   for await (const _ of keptRows(await content(options, part, hash), filter, count));
@@ -53,16 +53,16 @@ async function write(options: FileToRewrite, part: Part, filter: Filter, name: s
 }
 
 /**
- * Part by part: those without a row that has to go stay as they are, and cost one reading. Null when none has one. In memory there is
- * never more than a piece of one part.
+ * Rewrites part by part. A part without erased rows stays as it is and is read once. Null when no part has erased rows. Never more than a
+ * piece of one part is in memory.
  */
 export async function rewriteText(options: FileToRewrite): Promise<NewFile | null> {
   const { stored, name } = options
-  const goes = new Set(stored.to_erase)
+  const erased = new Set(stored.to_erase)
   const userOf = userOfRow(stored.format, stored.type)
   const isErased = (row: Buffer) => {
     const user = userOf(row)
-    return user !== null && goes.has(createHash('sha256').update(user).digest('hex'))
+    return user !== null && erased.has(createHash('sha256').update(user).digest('hex'))
   }
   let hash = createHash('sha256')
   const parts: Part[] = []
@@ -83,7 +83,7 @@ export type FileToRewrite = {
   storage: FileStorage
   file: string
   stored: StoredFile
-  /** Of the new part number n. */
+  /** The name of the new part number n. */
   name: (n: number) => string
   signal: AbortSignal
 }
@@ -92,7 +92,7 @@ export type RewriteOptions = {
   storage: FileStorage
   environment: Environment
   file: string
-  /** Begins with the run's number; different for every attempt. */
+  /** Begins with the run's number; different at every attempt. */
   mark: string
   signal: AbortSignal
 }

@@ -31,7 +31,7 @@ const csvHeader = (job: Job) =>
     .map(column => column.header)
     .join(',')}\n`
 
-/** The part's bytes before compression: what opens the file, the rows as Postgres formats them, what closes it. */
+/** The part's bytes before compression: the beginning of the file, the rows as Postgres formats them, the end of the file. */
 async function* content(
   rows: AsyncIterable<Buffer>,
   { job, isFirst, isLast, isContinued }: PartOptions,
@@ -44,7 +44,7 @@ async function* content(
     yield drop > 0 ? chunk.subarray(drop) : chunk
     drop = 0
   }
-  // The snapshot is let go before the disk has everything: a slow disk must not keep a transaction open.
+  // The snapshot ends before all bytes are on disk: a slow disk must not keep a transaction open.
   await end()
   if (isLast && job.format === 'json') yield Buffer.from(']\n')
 }
@@ -56,7 +56,7 @@ async function* hashed(source: AsyncIterable<Buffer>, hash: Hash): AsyncGenerato
   }
 }
 
-/** Copies the rows of one part into storage, in a transaction of its own; with gzip the part is a member by itself. */
+/** Copies the rows of one part into storage, in its own transaction; with gzip the part is a complete member. */
 export async function writePart(options: PartOptions): Promise<Part> {
   const { pool, storage, job, file, name, hash, signal } = options
   const client = await pool.connect()
@@ -70,7 +70,7 @@ export async function writePart(options: PartOptions): Promise<Part> {
       { objectMode: false, highWaterMark: 64 * 1024 },
     )
     const zipped = job.compression === 'gzip' ? createGzip({ level: 6 }) : undefined
-    // Whoever reads a stream hears of its failure; a stream that nobody reads any more (the storage failed first) must not end the process.
+    // The reader of a stream gets its error. A stream without reader (the storage failed first) must not end the process with it.
     for (const stream of [copy, plain, zipped]) stream?.on('error', () => {})
     const zipping = zipped ? pipeline(plain, zipped, { signal }) : undefined
     const [{ bytes }] = await Promise.all([storage.writePart(file, name, hashed(zipped ?? plain, hash), signal), zipping])
@@ -79,7 +79,7 @@ export async function writePart(options: PartOptions): Promise<Part> {
     failure = error
     throw error
   } finally {
-    // After a failure the connection may be in the middle of the COPY: closing it ends the statement on the server too.
+    // After a failure the connection may be in the middle of the COPY: to close it ends the statement on the server, too.
     client.release(failure !== undefined)
   }
 }

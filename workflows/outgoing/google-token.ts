@@ -1,13 +1,13 @@
 import { createHash, createPrivateKey, createSign, type KeyObject } from 'node:crypto'
-import type { Answer, Outgoing } from './request.ts'
+import type { Outgoing, OutgoingRequest, OutgoingResponse } from './outgoing.ts'
 
 const GOOGLE_TOKEN_URI = 'https://oauth2.googleapis.com/token'
 const GRANT = 'urn:ietf:params:oauth:grant-type:jwt-bearer'
 const ASSERTION_SECONDS = 3600
-/** A token is not used in its last minute: the request that carries it takes its time, too. */
+/** A token is not used in its last minute, because its request takes time, too. */
 const MARGIN_MS = 60_000
-/** Kept tokens, of as many keys and scopes; the one asked for longest ago goes. */
-const KEPT = 1000
+/** Tokens in the cache, one for each key and scope; the oldest one is removed. */
+const MOST_CACHED = 1000
 
 export type ServiceAccount = {
   email: string
@@ -18,7 +18,7 @@ export type ServiceAccount = {
   fingerprint: string
 }
 
-/** A service account as Google hands it out (JSON); null when it cannot be used. */
+/** A service account in Google's JSON format; null when it cannot be used. */
 export function serviceAccount(json: unknown): ServiceAccount | null {
   try {
     const { client_email: email, private_key, private_key_id, project_id, token_uri } = JSON.parse(String(json))
@@ -49,13 +49,13 @@ function assertion({ email, keyId, key, tokenUri }: ServiceAccount, scope: strin
   return `${unsigned}.${createSign('RSA-SHA256').update(unsigned).sign(key, 'base64url')}`
 }
 
-export type GoogleToken = { is: 'token'; token: string } | { is: 'none'; answer: Answer }
+export type GoogleToken = { is: 'token'; token: string } | { is: 'none'; response: OutgoingResponse }
 
-/** Access tokens of service accounts, asked for by a signed assertion and kept until shortly before they expire. */
+/** Access tokens of service accounts, requested with a signed assertion and cached until shortly before they expire. */
 export type GoogleTokens = {
-  /** `none`: Google, or who stands for it, gave none; `answer` tells why. */
+  /** `none`: Google, or the address in its place, gave no token; `response` says why. */
   tokenFor(account: ServiceAccount, scope: string, signal: AbortSignal): Promise<GoogleToken>
-  /** It was refused: the next `tokenFor` asks for a new one. */
+  /** For a refused token: the next `tokenFor` requests a new one. */
   forget(token: string): void
 }
 
@@ -69,28 +69,49 @@ function tokenIn(text: string): { token: string; seconds: number } | null {
 }
 
 export function googleTokens(outgoing: Outgoing, now: () => number = Date.now): GoogleTokens {
-  const kept = new Map<string, { token: string; until: number }>()
+  const cached = new Map<string, { token: string; until: number }>()
   return {
     async tokenFor(account, scope, signal) {
       const name = JSON.stringify([account.email, account.tokenUri, scope, account.fingerprint])
-      const known = kept.get(name)
+      const known = cached.get(name)
       if (known && known.until > now()) return { is: 'token', token: known.token }
-      kept.delete(name)
-      const answer = await outgoing.request({
+      cached.delete(name)
+      const response = await outgoing.request({
         method: 'POST',
         url: account.tokenUri,
         headers: { 'content-type': 'application/x-www-form-urlencoded', accept: 'application/json' },
         body: new URLSearchParams({ grant_type: GRANT, assertion: assertion(account, scope, now()) }).toString(),
         signal,
       })
-      const got = answer.is === 'answer' && answer.status === 200 ? tokenIn(answer.text) : null
-      if (!got) return { is: 'none', answer }
-      kept.set(name, { token: got.token, until: now() + got.seconds * 1000 - MARGIN_MS })
-      if (kept.size > KEPT) kept.delete(kept.keys().next().value!)
+      const got = response.is === 'response' && response.status === 200 ? tokenIn(response.text) : null
+      if (!got) return { is: 'none', response }
+      cached.set(name, { token: got.token, until: now() + got.seconds * 1000 - MARGIN_MS })
+      if (cached.size > MOST_CACHED) cached.delete(cached.keys().next().value!)
       return { is: 'token', token: got.token }
     },
     forget(token) {
-      for (const [name, known] of kept) if (known.token === token) kept.delete(name)
+      for (const [name, known] of cached) if (known.token === token) cached.delete(name)
     },
+  }
+}
+
+export type TokenScope = { outgoing: Outgoing; tokens: GoogleTokens; account: ServiceAccount; scope: string; signal: AbortSignal }
+
+/**
+ * Sends a request with an access token, and once more with a new token where Google no longer accepts the first one. Without `hasToken`
+ * the request was not sent, and `response` is the response of the token's address.
+ */
+export async function requestWithToken(
+  { outgoing, tokens, account, scope, signal }: TokenScope,
+  request: OutgoingRequest,
+): Promise<{ hasToken: boolean; response: OutgoingResponse }> {
+  for (let isFirst = true; ; isFirst = false) {
+    const got = await tokens.tokenFor(account, scope, signal)
+    if (got.is === 'none') return { hasToken: false, response: got.response }
+    const headers = { ...request.headers, authorization: `Bearer ${got.token}` }
+    const response = await outgoing.request({ ...request, headers, signal })
+    const isRefused = response.is === 'response' && response.status === 401
+    if (isRefused) tokens.forget(got.token)
+    if (!isRefused || !isFirst) return { hasToken: true, response }
   }
 }

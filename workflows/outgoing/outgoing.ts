@@ -1,18 +1,85 @@
 import { Agent, buildConnector, request } from 'undici'
-import { failureOf } from './failure.ts'
 import { AddressRefused, type Guard, guardedLookup, refuseLiteral } from './guard.ts'
-import { readAnswer } from './read-answer.ts'
-import type { Answer, Outgoing, Request } from './request.ts'
-import { retryAfterSeconds } from './retry-after.ts'
+import { networkErrorCode, readBody, retryAfterSeconds } from './response.ts'
 
 const LIMIT_MS = 10_000
-/** More would let one slow receiver hold every socket of the process. */
+/** With more connections one slow receiver could occupy every socket of the process. */
 const CONNECTIONS_PER_ORIGIN = 64
 
-/** Opens the way out; close it with the process. Private networks are for operators who trust everybody that may name an address. */
+/** One HTTP request to an external address. */
+export type OutgoingRequest = {
+  method: 'POST' | 'PUT' | 'GET' | 'DELETE'
+  url: string
+  headers?: Record<string, string>
+  body?: string | Uint8Array
+  /** Aborts with the lease or the process: `request` then throws the signal's reason, because the result of the attempt is unknown. */
+  signal?: AbortSignal
+  /** Time limit for the whole response; 10 s unless given. */
+  limitMs?: number
+}
+
+/**
+ * The result of a request. `error`: no response arrived; the code says why: `address_refused`, `timeout`, `connection_failed`, `tls_failed`,
+ * `answer_unreadable`, `request_invalid` (a header that cannot be sent). `text`: the first 64 KiB; `retryAfterSeconds` 1..86,400.
+ */
+export type OutgoingResponse =
+  | {
+      is: 'response'
+      status: number
+      retryAfterSeconds: number | null
+      text: string
+      durationMs: number
+      /** Names in lower case. */
+      headers?: Readonly<Record<string, string | string[] | undefined>>
+    }
+  | { is: 'error'; error: string; durationMs: number }
+
+/** The only client for outgoing HTTP: guarded addresses, no redirects, bounded responses and time. Never throws for what the receiver does. */
+export type Outgoing = {
+  request(request: OutgoingRequest): Promise<OutgoingResponse>
+  close(): Promise<void>
+}
+
+/** Opens the client; close it with the process. Allow private networks only where the operator trusts every user who may configure an address. */
 export function outgoing(guard: Guard): Outgoing {
+  const agent = guardedAgent(guard)
+  return {
+    async request(asked) {
+      const started = performance.now()
+      const durationMs = () => Math.round(performance.now() - started)
+      asked.signal?.throwIfAborted()
+      const limit = AbortSignal.timeout(asked.limitMs ?? LIMIT_MS)
+      try {
+        const response = await request(allowedUrl(asked.url, guard), {
+          dispatcher: agent,
+          method: asked.method,
+          // Responses are not decompressed, so a small response cannot become a large one.
+          headers: { ...asked.headers, 'accept-encoding': 'identity' },
+          body: asked.body ?? null,
+          signal: asked.signal ? AbortSignal.any([asked.signal, limit]) : limit,
+        })
+        const text = await readBody(response.body)
+        return {
+          is: 'response',
+          status: response.statusCode,
+          retryAfterSeconds: retryAfterSeconds(response.headers['retry-after']),
+          text,
+          durationMs: durationMs(),
+          headers: response.headers,
+        }
+      } catch (error) {
+        asked.signal?.throwIfAborted()
+        return { is: 'error', error: limit.aborted ? 'timeout' : networkErrorCode(error), durationMs: durationMs() }
+      }
+    },
+    close: () => agent.destroy(),
+  }
+}
+
+/** Connects only to addresses that the guard allows. */
+function guardedAgent(guard: Guard): Agent {
   const connect = buildConnector({ lookup: guardedLookup(guard), timeout: LIMIT_MS, allowH2: false })
-  const agent = new Agent({
+  return new Agent({
     connections: CONNECTIONS_PER_ORIGIN,
     allowH2: false,
     connect(options, callback) {
@@ -24,42 +91,10 @@ export function outgoing(guard: Guard): Outgoing {
       connect(options, callback)
     },
   })
-
-  return {
-    async request(asked: Request): Promise<Answer> {
-      const started = performance.now()
-      const durationMs = () => Math.round(performance.now() - started)
-      asked.signal?.throwIfAborted()
-      const limit = AbortSignal.timeout(asked.limitMs ?? LIMIT_MS)
-      try {
-        const answer = await request(addressOf(asked.url, guard), {
-          dispatcher: agent,
-          method: asked.method,
-          // Nothing is unpacked, so a small answer cannot become a large one.
-          headers: { ...asked.headers, 'accept-encoding': 'identity' },
-          body: asked.body ?? null,
-          signal: asked.signal ? AbortSignal.any([asked.signal, limit]) : limit,
-        })
-        const text = await readAnswer(answer.body)
-        return {
-          is: 'answer',
-          status: answer.statusCode,
-          retryAfterSeconds: retryAfterSeconds(answer.headers['retry-after']),
-          text,
-          durationMs: durationMs(),
-          headers: answer.headers,
-        }
-      } catch (error) {
-        asked.signal?.throwIfAborted()
-        return { is: 'error', error: limit.aborted ? 'timeout' : failureOf(error), durationMs: durationMs() }
-      }
-    },
-    close: () => agent.destroy(),
-  }
 }
 
-/** Plain http would show secrets to everybody on the way: it is for the operator's own network only. */
-function addressOf(text: string, { allowPrivateNetwork }: Guard): URL {
+/** Plain http shows secrets to every host on the way: it is allowed only within the operator's own network. */
+function allowedUrl(text: string, { allowPrivateNetwork }: Guard): URL {
   const url = URL.canParse(text) ? new URL(text) : null
   if (url?.protocol === 'https:' || (url?.protocol === 'http:' && allowPrivateNetwork)) return url
   throw new AddressRefused('not an address that may be called')

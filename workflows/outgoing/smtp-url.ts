@@ -16,7 +16,7 @@ export function smtpServer(url: string): MailServer {
   }
 }
 
-/** A lone `%` stands for itself. */
+/** A text with a lone `%` is taken as it is. */
 function decoded(text: string): string {
   try {
     return decodeURIComponent(text)

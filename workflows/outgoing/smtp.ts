@@ -1,29 +1,28 @@
 import { domainToASCII } from 'node:url'
 import type { Transporter } from 'nodemailer'
-import { failureOf } from './failure.ts'
 import type { Guard } from './guard.ts'
-import { guardedSocket } from './guarded-socket.ts'
-import { keptText } from './kept.ts'
+import { guardedSocket } from './guard.ts'
+import { excerpt, networkErrorCode } from './response.ts'
 
 const LIMIT_MS = 30_000
 
 export type MailServer = {
   host: string
   port: number
-  /** TLS from the first byte on; without, STARTTLS where the server offers it. */
+  /** TLS from the first byte on; otherwise STARTTLS where the server offers it. */
   secure: boolean
-  /** What is not encrypted is not sent. */
+  /** Nothing is sent over an unencrypted connection. */
   requireTls: boolean
   login: { user: string; pass: string } | null
 }
 
-/** `from` may carry a name; `to` are bare addresses. `only`: those of them who are to get it; everybody unless given. */
+/** `from` may have a name; `to` are bare addresses. `only`: the recipients among `to` that receive the mail; all unless given. */
 export type Mail = { from: string; to: string[]; only?: string[]; subject: string; text: string; messageId: string }
 
 /**
- * `accepted`: at least one recipient has it (`by`, of `to`); `refused` are the others. `rejected`: the server said no for good (5xx), `atLogin` to our
- * name and password. `failed`: a repeat may help; `error` is a word as in `Answer`, or the server's 4xx reply. Whether a mail that failed
- * arrived nobody knows; it carries the same Message-ID when it comes again.
+ * `accepted`: the server has accepted the mail for at least one recipient (`by`); `refused` are the others. `rejected`: the server refuses
+ * finally (5xx), `atLogin` because of user name and password. `failed`: a repeat may help; `error` is a code as in `OutgoingResponse`, or
+ * the server's 4xx reply. A mail that failed may have arrived nevertheless, so a repeat has the same Message-ID.
  */
 export type Mailed =
   | { is: 'accepted'; by: string[]; refused: { address: string; code: number; reply: string }[] }
@@ -32,7 +31,7 @@ export type Mailed =
 
 type SmtpError = Error & { code?: string; originalCode?: string; responseCode?: number; response?: string; permanent?: boolean }
 type Refused = { recipient?: string; responseCode?: number; response?: string }
-/** `ca`: whose certificates are good, in place of the system's. `limitMs`: for everything together, 30 s unless given. */
+/** `ca`: the trusted certificate authority, in place of the system's. `limitMs`: for the whole conversation, 30 s unless given. */
 type Options = { guard: Guard; signal: AbortSignal; ca?: string; limitMs?: number }
 
 /** Line breaks would begin another header. */
@@ -40,16 +39,19 @@ const oneLine = (text: string) => text.replaceAll(/[\r\n\0]+/g, ' ')
 
 function failed(error: SmtpError, isOvertime: boolean): Mailed {
   if (isOvertime) return { is: 'failed', code: null, error: 'timeout' }
-  // Also when the server refuses STARTTLS (5xx): that says nothing about the mail.
+  // Includes a server that refuses STARTTLS (5xx): that says nothing about the mail.
   if (error.code === 'ETLS') return { is: 'failed', code: null, error: 'tls_failed' }
   const { responseCode: code, response = '' } = error
-  if (code && code >= 500) return { is: 'rejected', code, error: keptText(response), atLogin: error.code === 'EAUTH' }
-  if (code) return { is: 'failed', code, error: keptText(response) }
-  const word = failureOf({ code: error.originalCode ?? error.code, message: error.message, name: error.name })
-  return { is: 'failed', code: null, error: word }
+  if (code && code >= 500) return { is: 'rejected', code, error: excerpt(response), atLogin: error.code === 'EAUTH' }
+  if (code) return { is: 'failed', code, error: excerpt(response) }
+  return {
+    is: 'failed',
+    code: null,
+    error: networkErrorCode({ code: error.originalCode ?? error.code, message: error.message, name: error.name }),
+  }
 }
 
-/** Opens a connection of its own. Throws only the signal's reason: nothing is known about the attempt then. */
+/** Opens its own connection. Throws only the signal's reason: the result of the attempt is unknown then. */
 async function withServer(
   { host, port, secure, requireTls, login }: MailServer,
   { guard, signal, ca, limitMs = LIMIT_MS }: Options,
@@ -58,7 +60,7 @@ async function withServer(
   const limit = AbortSignal.timeout(limitMs)
   const ended = AbortSignal.any([signal, limit])
   try {
-    // Loaded by whoever has a mail to send.
+    // Loaded with the first mail.
     const { createTransport } = await import('nodemailer')
     const connection = await guardedSocket(host, port, guard, ended)
     try {
@@ -66,7 +68,7 @@ async function withServer(
       const more = { ...(login && { auth: login }), ...(ca && { tls: { ca } }) }
       return await work(createTransport({ host, port, secure, requireTLS: requireTls, connection, ...more, ...times }))
     } finally {
-      // After a polite QUIT, if any: the server may never close its side.
+      // Leaves time for QUIT: the server may never close its side.
       setTimeout(() => connection.destroy(), 1000).unref()
     }
   } catch (error) {
@@ -75,13 +77,13 @@ async function withServer(
   }
 }
 
-/** An address as it goes over the wire, or is read from there. */
+/** An address in the form that SMTP transmits. */
 const wired = (address: string): string => {
   const [, mailbox, host] = /^(.*)@([^@]*)$/.exec(address) ?? [null, address, '']
   return `${mailbox}@${domainToASCII(host!)}`.toLowerCase()
 }
 
-/** Sends one mail to all at once. */
+/** Sends one mail to all recipients at once. */
 export const sendMail = (server: MailServer, { from, to, only, subject, text, messageId }: Mail, options: Options): Promise<Mailed> =>
   withServer(server, options, async transport => {
     const bare = (addresses: string[]) => addresses.map(address => ({ name: '', address: oneLine(address) }))
@@ -91,7 +93,7 @@ export const sendMail = (server: MailServer, { from, to, only, subject, text, me
       subject: oneLine(subject),
       text,
       messageId: oneLine(messageId),
-      // The mail itself is the same whoever is still to get it.
+      // The headers name all recipients; the envelope only those that receive this attempt.
       ...(only && { envelope: { from: oneLine(from), to: bare(only) } }),
       disableFileAccess: true,
       disableUrlAccess: true,
@@ -99,13 +101,13 @@ export const sendMail = (server: MailServer, { from, to, only, subject, text, me
     const refused = ((info.rejectedErrors ?? []) as Refused[]).map(({ recipient = '', responseCode = 0, response = '' }) => ({
       address: recipient,
       code: responseCode,
-      reply: keptText(response),
+      reply: excerpt(response),
     }))
     const accepted = new Set((info.accepted as unknown[]).map(address => wired(String(address))))
     return { is: 'accepted', by: (only ?? to).filter(address => accepted.has(wired(address))), refused }
   })
 
-/** Connects and logs in, no more. */
+/** Connects and logs in, and sends nothing. */
 export const tryLogin = (server: MailServer, options: Options): Promise<Mailed> =>
   withServer(server, options, async transport => {
     await transport.verify()

@@ -11,23 +11,23 @@ import type { Pool } from '../../store/connect.ts'
 import type { FileStorage } from '../../store/files/storage.ts'
 import { PartlyDone, RetryAt, StopRetrying } from '../engine/policy.ts'
 import type { StepScope, Workflow } from '../engine/workflow.ts'
-import type { Brought, ReportDelivery, ReportDestination, ReportSlug } from '../report-destinations/report-destination.ts'
+import type { ReportDelivery, ReportDestination, ReportSent, ReportSlug } from '../report-destinations/report-destination.ts'
 
 export type DeliveryDeps = {
   pool: Pool
   storage: FileStorage
   secrets: Secrets
-  /** The service's own address, which the links to files begin with. */
+  /** The service's own address: the beginning of links to files. */
   publicUrl: string
   destinations: Record<ReportSlug, ReportDestination>
 }
 
-/** They wait for other people's servers. */
+/** Deliveries mostly wait for other servers. */
 const CONCURRENCY = 32
-/** Each destination has a limit of its own for an answer: this one is for uploads, which take as long as their file. */
+/** Each destination limits the time of a response itself. This limit is for uploads, whose time grows with the file. */
 const LIMIT_MS = 6 * 3_600_000
 
-/** No repeat will do; the reason stands with the destination. */
+/** No repeat will help; the reason is recorded with the destination. */
 class Refused extends StopRetrying {
   readonly reason: string
   constructor(reason: string, message = reason) {
@@ -36,11 +36,11 @@ class Refused extends StopRetrying {
   }
 }
 
-/** What one attempt leaves to the next. */
-type Kept = { takenBy: readonly string[] }
+/** What a failed attempt passes to the next one. */
+type PartialDelivery = { acceptedBy: readonly string[] }
 type Ended = { status: 'delivered'; reason: null } | { status: 'withheld'; reason: Withheld }
 
-/** Brings the file of a report's run to one destination. The last destination to end ends the report's run. */
+/** Delivers the file of a report's run to one destination. The last delivery to end ends the report's run. */
 export const reportDelivery = (deps: DeliveryDeps): Workflow => ({
   kind: DELIVERY_WORKFLOW.workflow,
   version: DELIVERY_WORKFLOW.version,
@@ -51,7 +51,7 @@ export const reportDelivery = (deps: DeliveryDeps): Workflow => ({
     await step('deliver', scope => attempt(deps, environment, subject, scope), {
       policy: 'delivery',
       limitMs: LIMIT_MS,
-      // To find that a destination cannot be used is no attempt at it.
+      // An execution that finds the destination unusable is no attempt.
       record: (tx, ended, attempts) =>
         settle(tx, environment, run, destination, { ...ended, attempts: ended.status === 'withheld' ? attempts - 1 : attempts }),
       failing: (tx, { attempts, isLast, error }) => settle(tx, environment, run, destination, { attempts, ...(isLast && failure(error)) }),
@@ -66,7 +66,12 @@ export const reportDelivery = (deps: DeliveryDeps): Workflow => ({
 
 const failure = (error: unknown) => ({ status: 'failed' as const, reason: error instanceof Refused ? error.reason : 'exhausted' })
 
-async function attempt(deps: DeliveryDeps, environment: Environment, subject: string, { kept, signal }: StepScope): Promise<Ended> {
+async function attempt(
+  deps: DeliveryDeps,
+  environment: Environment,
+  subject: string,
+  { partialResult, signal }: StepScope,
+): Promise<Ended> {
   const loaded = await loadDelivery(deps.pool, environment, subject)
   if (!loaded) throw new Refused('run_removed')
   if (!loaded.isRawDataOn) return { status: 'withheld', reason: 'raw_data_off' }
@@ -74,15 +79,15 @@ async function attempt(deps: DeliveryDeps, environment: Environment, subject: st
   if (!target || target.active === 0) return { status: 'withheld', reason: 'destination_inactive' }
   if (target.active === 2) throw new Error('the integration is in error')
   const delivery = deliveryOfFile(deps, loaded)
-  const place = { secrets: deps.secrets, environment, integration: target.id }
+  const key = { secrets: deps.secrets, environment, integration: target.id }
   const sent = await deps.destinations[target.slug as ReportSlug].deliver(delivery, {
     integration: { id: target.id },
     environment: loaded.environment,
-    settings: openSettings(place, await getConfig(deps.pool, environment, target.id)),
-    takenBy: (kept as Kept | null)?.takenBy ?? [],
+    settings: openSettings(key, await getConfig(deps.pool, environment, target.id)),
+    acceptedBy: (partialResult as PartialDelivery | null)?.acceptedBy ?? [],
     signal,
   })
-  return judge(sent)
+  return requireDelivered(sent)
 }
 
 function deliveryOfFile({ storage, secrets, publicUrl }: DeliveryDeps, { report, run, file }: LoadedDelivery): ReportDelivery {
@@ -105,7 +110,8 @@ function deliveryOfFile({ storage, secrets, publicUrl }: DeliveryDeps, { report,
   }
 }
 
-function judge({ outcome, error, httpStatus, retryAfterSeconds, takenBy }: Brought): Ended {
+/** Throws unless the destination has accepted the file. */
+function requireDelivered({ outcome, error, httpStatus, retryAfterSeconds, acceptedBy }: ReportSent): Ended {
   const why = error ?? `answered ${httpStatus}`
   switch (outcome) {
     case 'delivered':
@@ -115,7 +121,7 @@ function judge({ outcome, error, httpStatus, retryAfterSeconds, takenBy }: Broug
     case 'reject':
       throw new Refused('rejected', why)
     case 'retry':
-      if (takenBy) throw new PartlyDone(why, { takenBy } satisfies Kept)
+      if (acceptedBy) throw new PartlyDone(why, { acceptedBy } satisfies PartialDelivery)
       throw retryAfterSeconds === null ? new Error(why) : new RetryAt(why, retryAfterSeconds)
     default:
       return outcome satisfies never

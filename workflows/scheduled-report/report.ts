@@ -6,14 +6,14 @@ import type { Workflow } from '../engine/workflow.ts'
 import { type ExportDeps, failFile, makeFile } from '../export/export.ts'
 import type { StartGate } from './start-gate.ts'
 
-/** Each is one transaction. */
+/** Each run is one transaction. */
 const STARTS = 8
-/** Each has at most one connection in its hands. */
+/** Each run uses at most one connection. */
 const FILES = 4
 
 /**
- * Starts the run of a slot, or of a test. Apart from the making of its file, so that thousands of slots of one minute start in time however
- * long their files take.
+ * Starts the run of a slot, or of a test. Its file is another run, so that thousands of slots of one minute start in time, however long
+ * their files take.
  */
 export const scheduledReport: Workflow = {
   kind: REPORT_WORKFLOW.workflow,
@@ -24,8 +24,8 @@ export const scheduledReport: Workflow = {
 }
 
 /**
- * Makes the file by the steps of an export, and hands it to the deliveries: one run for each destination, so that none waits for the
- * attempts of another. From then on they are the ones who end the report's run.
+ * Makes the file by the steps of an export and schedules its deliveries: one run for each destination, so that no destination waits for
+ * the attempts of another. From then on the deliveries end the report's run.
  */
 export const reportFile = (deps: ExportDeps, starts: StartGate): Workflow => ({
   kind: FILE_WORKFLOW.workflow,
@@ -39,10 +39,10 @@ export const reportFile = (deps: ExportDeps, starts: StartGate): Workflow => ({
       begin: steps =>
         steps.transact('export', async tx => {
           const file = await exportOf(tx, environment, run)
-          if (!file) throw new StopRetrying('its export is not kept any more')
+          if (!file) throw new StopRetrying('its export is deleted')
           return file.id
         }),
-      published: steps => steps.transact('promise-deliveries', tx => scheduleDeliveries(tx, environment, run)),
+      published: steps => steps.transact('schedule-deliveries', tx => scheduleDeliveries(tx, environment, run)),
     })
   },
 

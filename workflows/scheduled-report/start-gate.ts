@@ -1,16 +1,16 @@
-/** Where slots fall due without end, files are made all the same. */
+/** Files begin after this time even while slots keep falling due. */
 const LONGEST_MS = 5_000
 
 export type StartGate = {
-  /** Starts are under way as long as `work` is. */
+  /** Runs starts: the gate is closed to files until `work` has ended. */
   during<T>(work: () => Promise<T>): Promise<T>
-  /** Resolves when no starts of this process are under way, or have been for long. */
+  /** Resolves when this process runs no starts, or after the longest wait. */
   over(): Promise<void>
 }
 
 /**
- * Starts before files: a start is what has to be in time, and takes a thousandth of what a file takes. Side by side the files of the first
- * slots would take most of the time that the others have to start.
+ * Starts go before files: a start must be in time, and takes a thousandth of the time of a file. Side by side, the files of the first slots
+ * would use most of the time in which the other slots must start.
  */
 export function startGate(longestMs: number = LONGEST_MS): StartGate {
   let underWay = 0
@@ -21,19 +21,19 @@ export function startGate(longestMs: number = LONGEST_MS): StartGate {
       try {
         return await work()
       } finally {
-        if (--underWay === 0) for (const go of waiting) go()
+        if (--underWay === 0) for (const open of waiting) open()
       }
     },
     async over() {
       if (underWay === 0) return
       await new Promise<void>(resolve => {
-        const go = () => {
+        const open = () => {
           clearTimeout(timer)
-          waiting.delete(go)
+          waiting.delete(open)
           resolve()
         }
-        const timer = setTimeout(go, longestMs)
-        waiting.add(go)
+        const timer = setTimeout(open, longestMs)
+        waiting.add(open)
       })
     },
   }

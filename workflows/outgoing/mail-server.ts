@@ -2,7 +2,7 @@ import type { Settings } from '../destinations/destination.ts'
 import type { Guard } from './guard.ts'
 import type { MailServer } from './smtp.ts'
 
-/** The server that an `email` integration names, and who its mails are from. */
+/** The mail server and the sender address that an `email` integration names. */
 export function mailIntegration(settings: Settings, { allowPrivateNetwork }: Guard): { server: MailServer; from: string } {
   const { host, port, from, secure = true, username, password } = settings
   return {
@@ -10,7 +10,7 @@ export function mailIntegration(settings: Settings, { allowPrivateNetwork }: Gua
       host: String(host),
       port: Number(port),
       secure: secure === true,
-      // As for http: what is not encrypted is for the operator's own network only.
+      // As with http, an unencrypted connection is allowed only within the operator's own network.
       requireTls: !allowPrivateNetwork,
       login: typeof username === 'string' && username !== '' ? { user: username, pass: String(password ?? '') } : null,
     },

@@ -1,29 +1,29 @@
-import type { Value } from './facts.ts'
+import type { FactValue } from './event-facts.ts'
 
 export type Limits = {
-  /** Fields. */
+  /** Number of fields. */
   most?: number
-  /** A name in the vendor's alphabet. */
+  /** Converts a name to the vendor's alphabet. */
   name?: (name: string) => string
   /** Characters of a text. */
   characters?: number
-  /** Of the whole, as JSON in UTF-8. */
+  /** Bytes of all fields together, as JSON in UTF-8. */
   bytes?: number
 }
 
 /**
- * As much as the vendor takes, from the front: a vendor that finds too much refuses or forgets the whole event, and the facts that
- * count (money, ids) come first.
+ * Keeps as many fields as the vendor accepts, from the first on. A vendor that receives too much refuses or drops the whole event, and the
+ * important facts (money, ids) come first.
  */
-export function fitted(fields: Record<string, Value>, limits: Limits): Record<string, Value> {
+export function fitToLimits(fields: Record<string, FactValue>, limits: Limits): Record<string, FactValue> {
   const { most = Infinity, name = same => same, characters = Infinity, bytes = Infinity } = limits
-  const fitting = new Map<string, Value>()
+  const fitting = new Map<string, FactValue>()
   let size = 2
   for (const [given, value] of Object.entries(fields)) {
     const key = name(given)
     if (fitting.has(key)) continue
     const cut = typeof value === 'string' ? value.slice(0, characters).toWellFormed() : value
-    // The quotes are in; a colon and a comma come on top.
+    // JSON.stringify counts the quotes; a colon and a comma are added.
     size += Buffer.byteLength(JSON.stringify(key) + JSON.stringify(cut)) + 2
     if (size > bytes || fitting.size === most) break
     fitting.set(key, cut)

@@ -1,16 +1,16 @@
 import type { Occurrence } from '../../domain/integrations/occurrence.ts'
 
-export type Value = string | number | boolean
-export type Maybe = Value | null | undefined
+export type FactValue = string | number | boolean
+export type OptionalFact = FactValue | null | undefined
 
 /**
- * What is known of the event, for vendors that take properties under any name: what counts first, then the event's own under the names
- * that are left.
+ * The known facts of an event, for vendors that accept properties of any name: first this service's own facts, then the event's properties
+ * whose names are still free.
  */
-export function facts(occurrence: Occurrence, deliveryId: string): Record<string, Value> {
+export function eventFacts(occurrence: Occurrence, deliveryId: string): Record<string, FactValue> {
   const { transaction, money, device, app, attribution } = occurrence
   const revenue = revenueOf(occurrence)
-  const told = known({
+  const known = withoutEmpty({
     delivery_id: deliveryId,
     event_id: occurrence.event_id,
     environment: occurrence.environment,
@@ -37,12 +37,12 @@ export function facts(occurrence: Occurrence, deliveryId: string): Record<string
     ad_set: attribution.ad_set,
     ad: attribution.ad,
   })
-  return { ...told, ...known(occurrence.properties ?? {}), ...told }
+  return { ...known, ...withoutEmpty(occurrence.properties ?? {}), ...known }
 }
 
 export type Revenue = { amount: number; currency: string; isProceeds: boolean }
 
-/** Price or proceeds as the integration asks; the price where proceeds are not known. Null for an event without value. */
+/** Price or proceeds, as the integration is configured; the price where proceeds are unknown. Null for an event without money. */
 export function revenueOf({ money, revenue }: Occurrence): Revenue | null {
   if (!money) return null
   const isProceeds = revenue === 'proceeds' && money.proceeds !== null
@@ -52,13 +52,13 @@ export function revenueOf({ money, revenue }: Occurrence): Revenue | null {
 export const isoTime = (seconds: number | null | undefined): string | null =>
   seconds === null || seconds === undefined ? null : new Date(seconds * 1000).toISOString()
 
-/** Without the fields that have no value. */
-export const known = (fields: Record<string, Maybe>): Record<string, Value> =>
+/** Leaves out the fields without a value. */
+export const withoutEmpty = (fields: Record<string, OptionalFact>): Record<string, FactValue> =>
   Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== null && value !== undefined && value !== '')) as Record<
     string,
-    Value
+    FactValue
   >
 
-/** Every value as text of at most `max` characters, for vendors that take nothing else. */
-export const asText = (fields: Record<string, Value>, max: number): Record<string, string> =>
+/** Every value as text of at most `max` characters, for vendors that accept only text. */
+export const asText = (fields: Record<string, FactValue>, max: number): Record<string, string> =>
   Object.fromEntries(Object.entries(fields).map(([name, value]) => [name, String(value).slice(0, max).toWellFormed()]))

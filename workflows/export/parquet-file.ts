@@ -7,10 +7,10 @@ import { writeParquet } from '../../store/files/parquet.ts'
 import type { FileStorage } from '../../store/files/storage.ts'
 import { writePart } from './write-part.ts'
 
-/** A part and the rows it was cut from: enough to write it once more. */
+/** A part and its range of rows: enough to write the part again. */
 export type Piece = { after: Bound; upto: Bound; part: Part }
 
-export type WholeOptions = {
+export type ParquetOptions = {
   pool: Pool
   storage: FileStorage
   job: Job
@@ -20,8 +20,8 @@ export type WholeOptions = {
   signal: AbortSignal
 }
 
-/** Makes the one Parquet file of all pieces: unlike text, Parquet files cannot be put one after the other. */
-export async function writeWhole({ pool, storage, job, file, pieces, fence, signal }: WholeOptions): Promise<Part> {
+/** Composes one Parquet file from all pieces: unlike text, Parquet files cannot be concatenated. */
+export async function composeParquet({ pool, storage, job, file, pieces, fence, signal }: ParquetOptions): Promise<Part> {
   const present = await presentPieces({ pool, storage, job, file, pieces, fence, signal })
   const rows = present.reduce((sum, part) => sum + part.rows, 0)
   const name = `whole.${fence}`
@@ -32,10 +32,10 @@ export async function writeWhole({ pool, storage, job, file, pieces, fence, sign
 }
 
 /**
- * The pieces as they are stored; what is not there as it was recorded is written again. That is so after a restore: the pieces go when
- * the file is made, so a backup taken meanwhile may know of them and no longer find them.
+ * The stored pieces. A piece that is not stored as it was recorded is written again. That happens after a restore: the pieces are removed
+ * when the file is composed, so a backup of that moment may have their records without their files.
  */
-async function presentPieces({ pool, storage, job, file, pieces, fence, signal }: WholeOptions): Promise<Part[]> {
+async function presentPieces({ pool, storage, job, file, pieces, fence, signal }: ParquetOptions): Promise<Part[]> {
   const sizes = await storage.sizes(file).catch(error => {
     if (error.code === 'ENOENT') return new Map<string, number>()
     throw error
@@ -43,9 +43,9 @@ async function presentPieces({ pool, storage, job, file, pieces, fence, signal }
   const present: Part[] = []
   for (const [i, { after, upto, part }] of pieces.entries()) {
     const isPresent = sizes.get(part.name) === part.bytes
-    const place = { isFirst: i === 0, isLast: i === pieces.length - 1, isContinued: i > 0, hash: createHash('sha256') }
+    const position = { isFirst: i === 0, isLast: i === pieces.length - 1, isContinued: i > 0, hash: createHash('sha256') }
     const name = `${i + 1}.${fence}`
-    present.push(isPresent ? part : await writePart({ pool, storage, job, file, name, after, upto, ...place, signal }))
+    present.push(isPresent ? part : await writePart({ pool, storage, job, file, name, after, upto, ...position, signal }))
   }
   return present
 }

@@ -1,7 +1,7 @@
 import type { ReportDelivery } from './report-destination.ts'
 
-/** A report in words, one fact a line. */
-export const toldInWords = ({ report, run, export: { rows, format, file_url, expires_at } }: ReportDelivery): string[] => [
+/** A report as text, one fact a line. */
+export const reportAsText = ({ report, run, export: { rows, format, file_url, expires_at } }: ReportDelivery): string[] => [
   `${report.name.replaceAll(/\s+/g, ' ')}${run.test ? ' (test)' : ''}`,
   `Events from ${run.from} to ${run.to}`,
   `Rows: ${rows}`,
@@ -9,8 +9,8 @@ export const toldInWords = ({ report, run, export: { rows, format, file_url, exp
   `The link expires at ${expires_at}`,
 ]
 
-/** A report as webhooks get it. */
-export const toldInJson = ({ report, run, export: file }: ReportDelivery): string =>
+/** A report as the body of a webhook. */
+export const reportAsJson = ({ report, run, export: file }: ReportDelivery): string =>
   JSON.stringify({
     report_id: report.id,
     report_name: report.name,

@@ -1,7 +1,7 @@
 import { meetsConditions } from '../../../domain/automations/branch.ts'
 import { type StepKinds, succeeded } from '../step-kind.ts'
 
-export const branch: StepKinds['branch'] = {
+export const branchStep: StepKinds['branch'] = {
   by: 'decision',
   async decide({ step, run, timeline }, { pool, triggerOf }) {
     const taken = await meetsConditions(pool, run.environment, step.conditions, {
@@ -12,3 +12,5 @@ export const branch: StepKinds['branch'] = {
     return succeeded({ taken: taken ? 'then' : 'else' })
   },
 }
+
+export const exitStep: StepKinds['exit'] = { by: 'decision', decide: () => succeeded(null) }

@@ -1,6 +1,6 @@
 import { isIPv4, isIPv6 } from 'node:net'
 
-/** Not an address of the public internet: private, loopback, link-local, multicast or reserved (IANA special-purpose registries). */
+/** Networks outside the public internet: private, loopback, link-local, multicast or reserved (IANA special-purpose registries). */
 const NOT_PUBLIC_V4: [base: string, bits: number][] = [
   ['0.0.0.0', 8],
   ['10.0.0.0', 8],
@@ -15,7 +15,7 @@ const NOT_PUBLIC_V4: [base: string, bits: number][] = [
   ['240.0.0.0', 4],
 ]
 const NOT_PUBLIC_V6: [base: string, bits: number][] = [
-  // Local NAT64 and Teredo lead to IPv4 addresses that cannot be told from here.
+  // Local NAT64 and Teredo lead to IPv4 addresses that are unknown here.
   ['64:ff9b:1::', 48],
   ['2001::', 32],
   ['100::', 64],
@@ -24,7 +24,7 @@ const NOT_PUBLIC_V6: [base: string, bits: number][] = [
   ['fec0::', 10],
   ['ff00::', 8],
 ]
-/** Prefixes that carry an IPv4 address, and after how many bits: such an address is as public as the one inside. */
+/** Prefixes that are followed by an embedded IPv4 address: such an address is as public as the embedded one. */
 const CARRIES_V4: [base: string, bits: number][] = [
   ['::', 96],
   ['::ffff:0:0', 96],
@@ -33,7 +33,7 @@ const CARRIES_V4: [base: string, bits: number][] = [
   ['2002::', 16],
 ]
 
-/** Whether a connection to it is refused unless the operator allows private networks. What is no IP address at all is refused, too. */
+/** Whether a connection is refused unless the operator allows private networks. Text that is no IP address is refused, too. */
 export function isPrivateAddress(address: string): boolean {
   const plain = address.replace(/%.*$/, '')
   if (isIPv4(plain)) return isPrivateV4(v4(plain))

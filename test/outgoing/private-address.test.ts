@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { isPrivateAddress } from '../../workflows/outgoing/address.ts'
+import { isPrivateAddress } from '../../workflows/outgoing/private-address.ts'
 
 const REFUSED = [
   ...['0.0.0.0', '0.255.1.2', '10.0.0.1', '10.255.255.255', '100.64.0.1', '100.127.255.255', '127.0.0.1', '127.255.0.1'],

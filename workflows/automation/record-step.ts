@@ -1,0 +1,105 @@
+import type { Step } from '../../domain/automation-runs/definition.ts'
+import type { AutomationRun, TimelineStep } from '../../domain/automation-runs/load.ts'
+import { nextStep } from '../../domain/automation-runs/next-step.ts'
+import {
+  type AutomationStepRecord,
+  type End,
+  endRuns,
+  recordSteps,
+  type StepRow,
+  type Suspension,
+  suspendRuns,
+} from '../../domain/automation-runs/record.ts'
+import { type Attempt, LeaseLost } from '../../domain/jobs/record.ts'
+import type { Tx } from '../../store/connect.ts'
+import type { AtCrashPoint } from '../engine/crash-point.ts'
+import type { Outcome } from '../engine/handler.ts'
+import type { StepContext, StepOutcome } from './step-kind.ts'
+
+/** Each returns the time of the record; null: the lease is lost and nothing was written. */
+export type StepRecorder = {
+  step(record: AutomationStepRecord): Promise<string | null>
+  suspend(record: Suspension): Promise<string | null>
+  end(record: End): Promise<string | null>
+}
+
+/** Records as the last statement of a transaction: if the lease is lost, everything before it is undone, too. */
+export const recorderIn = (tx: Tx): StepRecorder => ({
+  step: async record => (await recordSteps(tx, [record]))[0]!,
+  suspend: async record => (await suspendRuns(tx, [record]))[0]!,
+  end: async record => (await endRuns(tx, [record]))[0]!,
+})
+
+/** The next step of a run, with its index and the whole definition. */
+export type DueStep = { n: number; steps: Step[]; context: StepContext }
+
+/** An attempt to be recorded. */
+export type Attempted = { outcome: StepOutcome | { is: 'retry'; afterSeconds: number; why: string }; attempts: Attempt[] }
+
+/** How a run proceeds after a step: it continues at this time, or its execution stops. */
+export type RunProgress = { is: 'continues'; row: TimelineStep; now: string } | { is: 'stops'; outcome: Outcome }
+
+export function requireLease(recordedAt: string | null, run: AutomationRun): string {
+  if (recordedAt === null) throw new LeaseLost(`run ${run.id} belongs to another worker`)
+  return recordedAt
+}
+
+function rowOf({ n, context: { step, recorded, now } }: DueStep, { outcome, attempts }: Attempted): StepRow {
+  const row: StepRow = {
+    n,
+    step_id: step.id,
+    type: step.type,
+    status: outcome.is === 'retry' ? 'running' : outcome.is,
+    reason: null,
+    started_at: recorded?.started_at ?? now,
+    due_at: null,
+    result: null,
+    attempts,
+    hasBegun: recorded !== undefined,
+  }
+  if (outcome.is === 'succeeded') {
+    row.result = outcome.result
+    row.due_at = outcome.dueAt ?? null
+  } else if (outcome.is === 'failed') {
+    row.reason = outcome.reason
+    row.result = outcome.result ?? null
+  } else if (outcome.is === 'skipped') row.reason = outcome.reason
+  else if (outcome.is === 'waiting') row.due_at = outcome.until
+  return row
+}
+
+/** Records a step and, in the same statement, what follows for its run. Throws `LeaseLost`. */
+export async function recordStep(due: DueStep, attempted: Attempted, recorder: StepRecorder, at: AtCrashPoint): Promise<RunProgress> {
+  const { run, timeline } = due.context
+  const row = rowOf(due, attempted)
+  const record = { number: run.number, fence: run.fence, step: row, began: run.now }
+  const end = async (status: End['status'], reason: string | null) => {
+    at('before-end')
+    requireLease(await recorder.end({ ...record, status, reason }), run)
+  }
+  const { outcome } = attempted
+  switch (outcome.is) {
+    case 'retry': {
+      requireLease(await recorder.suspend({ ...record, status: 'running', wakeAt: null, waitSeconds: outcome.afterSeconds }), run)
+      return { is: 'stops', outcome: { is: 'suspended', why: `${row.step_id} is tried again: ${outcome.why}`, isRetry: true } }
+    }
+    case 'waiting': {
+      requireLease(await recorder.suspend({ ...record, status: 'waiting', wakeAt: outcome.until, waitSeconds: 0 }), run)
+      return { is: 'stops', outcome: { is: 'suspended', why: `${row.step_id} waits until ${outcome.until}`, isRetry: false } }
+    }
+    case 'failed': {
+      await end('failed', outcome.reason)
+      return { is: 'stops', outcome: { is: 'failed', why: `${row.step_id}: ${outcome.reason}` } }
+    }
+    case 'succeeded':
+    case 'skipped': {
+      const passed = row as unknown as TimelineStep
+      const { next, exited } = nextStep(due.steps, timeline.slice(0, due.n).concat(passed))
+      if (next) return { is: 'continues', row: passed, now: requireLease(await recorder.step(record), run) }
+      await end('succeeded', exited ? 'exit' : null)
+      return { is: 'stops', outcome: { is: 'succeeded' } }
+    }
+    default:
+      return outcome satisfies never
+  }
+}

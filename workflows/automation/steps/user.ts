@@ -1,0 +1,60 @@
+import { deadlineAfter } from '../../../domain/automation-runs/deadline.ts'
+import { extendGrant } from '../../../domain/automation-runs/extend-grant.ts'
+import { storePendingScreen } from '../../../domain/pending-screens/pending-screen.ts'
+import { Refusal } from '../../../domain/refusal.ts'
+import { setProperties } from '../../../domain/users/properties.ts'
+import { lockUsers, requireUser } from '../../../domain/users/user.ts'
+import { wireTime } from '../../../store/connect.ts'
+import { failed, type StepKinds, skipped, succeeded } from '../step-kind.ts'
+
+export const grantEntitlementStep: StepKinds['grant_entitlement'] = {
+  by: 'transaction',
+  effect: true,
+  async transact(tx, { step, run, began }) {
+    if (run.user_id === null) return skipped('no_user')
+    const until = step.duration === null ? null : wireTime(deadlineAfter(began, step.duration))
+    await requireUser(tx, run.environment, run.user_id)
+    try {
+      const expires_at = await extendGrant(tx, run.environment, run.user_id, step.entitlement_id, until)
+      return succeeded({ entitlement_id: step.entitlement_id, expires_at })
+    } catch (error) {
+      if (!(error instanceof Refusal)) throw error
+      if (error.code === 'paid_entitlement') return skipped('paid_entitlement')
+      if (error.code === 'not_found') return failed('entitlement_not_found')
+      throw error
+    }
+  },
+}
+
+export const setPropertyStep: StepKinds['set_property'] = {
+  by: 'transaction',
+  effect: true,
+  async transact(tx, { step, run }) {
+    if (run.user_id === null) return skipped('no_user')
+    const { key, value } = step
+    try {
+      await setProperties(tx, run.environment, run.user_id, [{ key, value }])
+      return succeeded({ key, value })
+    } catch (error) {
+      // Key and value were validated when the automation was written, so the user has too many properties.
+      if (error instanceof Refusal && error.code === 'invalid_data') return failed('property_limit_reached')
+      throw error
+    }
+  },
+}
+
+export const screenStep: StepKinds['screen'] = {
+  by: 'transaction',
+  effect: true,
+  async transact(tx, { step, run }) {
+    if (run.user_id === null) return skipped('no_user')
+    // An erasure locks the user, too: no screen is stored for a user who is being erased.
+    await lockUsers(tx, run.environment, [run.user_id])
+    try {
+      return succeeded({ pending_screen_id: await storePendingScreen(tx, run, run.user_id, step.id, step.screen) })
+    } catch (error) {
+      if (error instanceof Refusal && error.code === 'not_found') return failed('screen_not_found')
+      throw error
+    }
+  },
+}

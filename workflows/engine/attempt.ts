@@ -1,0 +1,73 @@
+import { type Attempt, LeaseLost } from '../../domain/jobs/record.ts'
+import type { Signals } from './handler.ts'
+import { RetryAt, type RetryPolicy, StopRetrying, waitAfter } from './policy.ts'
+
+// The rule of an attempt, for the steps of workflows, the steps of automations and deliveries alike. How an attempt is recorded differs:
+// each of the three writes other rows, many of them in one statement.
+
+/** The signals that end a job at once: the lease is lost, or the process can wait no longer. */
+export type EndSignals = Pick<Signals, 'lease' | 'halt'>
+
+export type EffectResult<T> = { durationMs: number } & ({ is: 'done'; result: T } | { is: 'thrown'; error: unknown; isOvertime: boolean })
+
+/**
+ * Runs an effect under the time limit of an attempt and measures it. The effect's signal aborts when the time is over, the lease is lost
+ * or the process can wait no longer. `isOvertime`: the time was over when the effect failed.
+ */
+export async function runEffect<T>(
+  limitMs: number,
+  ends: readonly AbortSignal[],
+  effect: (signal: AbortSignal) => Promise<T>,
+): Promise<EffectResult<T>> {
+  const began = performance.now()
+  const overtime = new AbortController()
+  const timer = setTimeout(() => overtime.abort(new Error(`took longer than ${limitMs} ms`)), limitMs)
+  const durationMs = () => Math.round(performance.now() - began)
+  try {
+    const result = await effect(AbortSignal.any([...ends, overtime.signal]))
+    return { is: 'done', result, durationMs: durationMs() }
+  } catch (error) {
+    return { is: 'thrown', error, isOvertime: overtime.signal.aborted, durationMs: durationMs() }
+  } finally {
+    clearTimeout(timer)
+  }
+}
+
+/** Begins an attempt. Gives the record of all attempts including this one, which ends when the record is asked for. */
+export function beginAttempt(earlier: readonly Attempt[], startedAt: string): (error: string | null) => Attempt[] {
+  const began = performance.now()
+  return error => [
+    ...earlier,
+    { number: earlier.length + 1, started_at: startedAt, duration_ms: Math.round(performance.now() - began), error },
+  ]
+}
+
+/** Why a worker drops a job without recording its failure: another worker has the lease, or the process stops and gives the job back. */
+export type JobLoss = { is: 'lost' } | { is: 'interrupted' }
+
+/** An error of a lost or interrupted job says nothing about the effect: the signals caused it. */
+export function jobLoss(error: unknown, { lease, halt }: EndSignals): JobLoss | null {
+  if (error instanceof LeaseLost || lease.aborted) return { is: 'lost' }
+  return halt.aborted ? { is: 'interrupted' } : null
+}
+
+/** Seconds until the next attempt after `attempts` failed ones; null when there is none. The receiver's own time replaces the policy's wait. */
+export function nextWait(policy: RetryPolicy, attempts: number, retryAfterSeconds: number | null): number | null {
+  const wait = waitAfter(policy, attempts)
+  return wait === null ? null : (retryAfterSeconds ?? wait)
+}
+
+/** `attempts`: how many have failed, this one included. */
+export type FailedAttempt = { policy: RetryPolicy; attempts: number; error: unknown; signals: EndSignals }
+
+/** `stopped`: the error says that no repeat will help; `exhausted`: the policy's attempts are used up. */
+export type AfterFailure = JobLoss | { is: 'retry'; afterSeconds: number } | { is: 'failed'; why: 'stopped' | 'exhausted' }
+
+/** Decides what follows a failed attempt. */
+export function afterFailure({ policy, attempts, error, signals }: FailedAttempt): AfterFailure {
+  const loss = jobLoss(error, signals)
+  if (loss) return loss
+  if (error instanceof StopRetrying) return { is: 'failed', why: 'stopped' }
+  const afterSeconds = nextWait(policy, attempts, error instanceof RetryAt ? error.seconds : null)
+  return afterSeconds === null ? { is: 'failed', why: 'exhausted' } : { is: 'retry', afterSeconds }
+}

@@ -1,0 +1,69 @@
+import { endRun, finishRun, LeaseLost, lockFence, suspendRun, writeStep } from '../../domain/jobs/record.ts'
+import type { ClaimedRun } from '../../domain/jobs/workflow-run.ts'
+import type { Pool, Tx } from '../../store/connect.ts'
+import { transaction } from '../../store/transaction.ts'
+import { afterFailure } from './attempt.ts'
+import { Interrupted, StepFailed, Suspended } from './control-flow.ts'
+import type { Signals } from './handler.ts'
+import { messageOf, PartlyDone, type RetryPolicy } from './policy.ts'
+import type { StepAttempt } from './step-cursor.ts'
+import type { StepOptions } from './workflow.ts'
+
+type Failure = { error: unknown; policy: RetryPolicy; failing?: StepOptions<never>['failing'] | undefined }
+
+export type RunRecords = ReturnType<typeof runRecords>
+
+/** What an execution writes about its run, in transactions that lock the fence first. */
+export function runRecords(pool: Pool, run: ClaimedRun, signals: Signals) {
+  /** Records of finished steps that wait for the run's next transaction. */
+  let postponed: ((tx: Tx) => Promise<void>)[] = []
+
+  /** `now`: the time on the environment's clock. */
+  async function transact<T>(work: (tx: Tx, now: string) => Promise<T>): Promise<T> {
+    const result = await transaction(pool, async tx => {
+      const now = await lockFence(tx, run)
+      for (const record of postponed) await record(tx)
+      return work(tx, now)
+    })
+    postponed = []
+    return result
+  }
+
+  return {
+    transact,
+
+    postpone(record: (tx: Tx) => Promise<void>) {
+      postponed.push(record)
+    },
+
+    succeed: (tx: Tx, { n, name, startedAt, attemptsWith }: StepAttempt, result: unknown, attempts = attemptsWith(null)) =>
+      writeStep(tx, run, { n, name, status: 'succeeded', result, attempts, startedAt }),
+
+    /** Records a failed attempt and throws how the run continues. */
+    async fail({ n, name, recorded, startedAt, attemptsWith }: StepAttempt, { error, policy, failing }: Failure): Promise<never> {
+      const why = messageOf(error)
+      const attempts = attemptsWith(why)
+      const after = afterFailure({ policy, attempts: attempts.length, error, signals })
+      if (after.is === 'lost') throw new LeaseLost(why)
+      if (after.is === 'interrupted') throw new Interrupted(why)
+      const isLast = after.is === 'failed'
+      // Stored for the next attempt only: the record of a failed step has no result.
+      const partialResult = error instanceof PartlyDone ? error.partialResult : recorded?.result
+      await transact(async tx => {
+        await failing?.(tx, { attempts: attempts.length, isLast, error })
+        const step = { n, name, attempts, startedAt }
+        if (isLast) return writeStep(tx, run, { ...step, status: 'failed', result: null })
+        await writeStep(tx, run, { ...step, status: 'running', result: partialResult })
+        await suspendRun(tx, run, 'running', after.afterSeconds)
+      })
+      if (isLast) throw new StepFailed(why, { cause: error })
+      throw new Suspended(`step ${name} failed, next attempt in ${Math.round(after.afterSeconds)} s: ${why}`, true)
+    },
+
+    /** Ends the run as succeeded. */
+    async end() {
+      if (postponed.length > 0) await transact(tx => finishRun(tx, run, 'succeeded', null))
+      else await endRun(pool, run)
+    },
+  }
+}

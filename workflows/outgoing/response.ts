@@ -1,0 +1,54 @@
+import type { Readable } from 'node:stream'
+import { errors } from 'undici'
+
+const READ_BYTES = 64 * 1024
+const EXCERPT_CHARACTERS = 1024
+const DAY_SECONDS = 86_400
+
+/** Reads the first 64 KiB of a body as text. A longer body is not read to its end and its connection is closed, because a body may have no end. */
+export async function readBody(body: Readable): Promise<string> {
+  const chunks: Uint8Array[] = []
+  let length = 0
+  // To leave the loop destroys the stream and, with it, the connection.
+  for await (const chunk of body as AsyncIterable<Uint8Array>) {
+    chunks.push(chunk)
+    length += chunk.length
+    if (length >= READ_BYTES) break
+  }
+  return new TextDecoder().decode(Buffer.concat(chunks).subarray(0, READ_BYTES))
+}
+
+/**
+ * The part of a response that is stored: its first 1,024 characters. NUL is removed, because Postgres takes it in no text; half of a
+ * surrogate pair at the cut is replaced, because Postgres takes it in no JSON.
+ */
+export const excerpt = (text: string): string => text.replaceAll('\0', '').slice(0, EXCERPT_CHARACTERS).toWellFormed()
+
+/** Seconds of a `Retry-After` header (whole seconds or an HTTP date), limited to 1 s..24 h; null without a readable one. */
+export function retryAfterSeconds(header: string | string[] | undefined, now = Date.now()): number | null {
+  const text = (Array.isArray(header) ? header[0] : header)?.trim() ?? ''
+  const seconds = /^\d+$/.test(text) ? Number(text) : (httpDate(text) - now) / 1000
+  return Number.isNaN(seconds) ? null : Math.min(DAY_SECONDS, Math.max(1, Math.ceil(seconds)))
+}
+
+/** All three date forms of RFC 9110 are UTC; the oldest (`Sun Nov  6 08:49:37 1994`) does not say so. */
+function httpDate(text: string): number {
+  if (!/^(mon|tue|wed|thu|fri|sat|sun)/i.test(text)) return Number.NaN
+  return Date.parse(/ (gmt|utc)$/i.test(text) ? text : `${text} GMT`)
+}
+
+const UNREADABLE = /^(HPE_|UND_ERR_HEADERS_OVERFLOW|UND_ERR_RES_|ERR_HTTP2)/
+const TLS = /^(ERR_TLS|ERR_SSL|EPROTO|CERT_|SELF_SIGNED|DEPTH_ZERO|UNABLE_TO_|HOSTNAME_MISMATCH)/
+/** Deno's TLS errors have no code: the message names the failure. */
+const TLS_MESSAGE = /certificate|handshake|InvalidContentType|corrupt message|\btls\b/i
+
+/** The `error` code of an attempt without a response (see `OutgoingResponse`). `request_invalid`: a header or an address that cannot be sent. */
+export function networkErrorCode(error: unknown): string {
+  const { code = '', name = '', message = '' } = error as { code?: string; name?: string; message?: string }
+  if (code === 'address_refused') return code
+  if (error instanceof errors.InvalidArgumentError) return 'request_invalid'
+  if (/TIMEOUT/i.test(code) || code === 'ETIMEDOUT' || name === 'TimeoutError') return 'timeout'
+  if (error instanceof errors.HTTPParserError || UNREADABLE.test(code)) return 'answer_unreadable'
+  if (TLS.test(code) || TLS_MESSAGE.test(message)) return 'tls_failed'
+  return 'connection_failed'
+}
