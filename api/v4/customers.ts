@@ -1,11 +1,12 @@
 import { audit } from '../../domain/audit/record.ts'
-import type { CustomerRow, TargetPlatform } from '../../domain/customers/customer.ts'
+import type { CustomerRow } from '../../domain/customers/customer.ts'
 import { viewCustomer } from '../../domain/customers/customer.ts'
 import { listCustomers } from '../../domain/customers/list.ts'
 import { customerMetrics } from '../../domain/customers/metrics.ts'
 import type { Selection } from '../../domain/customers/selection.ts'
 import type { EnvironmentKind } from '../../domain/environment.ts'
 import { eraseCustomer } from '../../domain/erasure/erase-customer.ts'
+import type { Platform } from '../../domain/platform.ts'
 import { invalidField } from '../../domain/refusal.ts'
 import { type Property, setProperties } from '../../domain/users/properties.ts'
 import type { Input } from '../../schemas/operation-types.ts'
@@ -41,7 +42,7 @@ function selected(query: Input<'v4GetCustomerMetrics'>['query'], kind: Environme
   if (query.environment !== undefined && query.environment !== NUMBER[kind])
     throw invalidField('environment', `must be ${NUMBER[kind]}, the environment of the key`)
   const { search, 'filter[status][]': statuses, 'filter[target_platform][]': platforms } = query
-  return { search, statuses, platforms: platforms as TargetPlatform[] | undefined }
+  return { search, statuses, platforms: platforms as Platform[] | undefined }
 }
 
 export const v4ListCustomers = onPool('v4ListCustomers', async ({ query, environment, environmentKind: kind, db, deps }) => {

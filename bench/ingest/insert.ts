@@ -1,8 +1,9 @@
 import pg from 'pg'
 import { toEntry } from '../../domain/events/entry.ts'
 import type { EventInput } from '../../domain/events/item.ts'
-import { arrayOf, ENTRY_COLUMNS } from '../../domain/events/write.ts'
+import { ENTRY_COLUMNS } from '../../domain/events/write.ts'
 import { micros } from '../../domain/time/instant.ts'
+import { arrayOf } from '../../store/array-literal.ts'
 import { item } from './items.ts'
 import { type Job, timeBatches } from './job.ts'
 

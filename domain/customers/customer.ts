@@ -5,8 +5,6 @@ import { notFound } from '../refusal.ts'
 import type { Status } from '../subscriptions/status.ts'
 import { type Property, sortedProperties } from '../users/properties.ts'
 
-export type TargetPlatform = Platform
-
 export type CustomerRow = {
   id: string
   identity_id: string | null

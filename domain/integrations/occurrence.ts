@@ -1,3 +1,5 @@
+import type { Platform } from '../platform.ts'
+
 /** An event and its user, as integrations receive them. Times are epoch seconds, amounts decimal strings; null: unknown. */
 export type Occurrence = {
   environment: 'production' | 'sandbox'
@@ -9,7 +11,7 @@ export type Occurrence = {
   outgoing_name: string
   happened_at: number
   received_at: number
-  platform: 'iOS' | 'Android' | 'Stripe' | 'Paddle' | null
+  platform: Platform | null
   product_id: string | null
   old_product_id: string | null
   new_product_id: string | null

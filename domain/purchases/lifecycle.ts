@@ -1,3 +1,4 @@
+import { LOYAL_DAYS } from '../events/money.ts'
 import { type Link, runsOf } from '../subscriptions/chain.ts'
 import type { KnownPeriod, Subscription } from '../subscriptions/lineages.ts'
 import { passingOf } from '../subscriptions/passing.ts'
@@ -7,7 +8,7 @@ import type { Emission } from './emit.ts'
 
 type Run = Link<KnownPeriod>[]
 
-const LOYAL_MS = 365 * DAY_MS
+const LOYAL_MS = LOYAL_DAYS * DAY_MS
 const iso = (ms: number) => `${new Date(ms).toISOString().slice(0, 19)}Z`
 
 /** The event with which a period of the run begins. */

@@ -1,6 +1,7 @@
 import type { Tx } from '../../store/connect.ts'
 import { type Environment, now as nowOf } from '../environment.ts'
 import { compareAmounts } from '../events/money.ts'
+import { MAX_AHEAD_MS, TOO_FAR_AHEAD } from '../limits.ts'
 import { conflict, type Detail, invalidField, invalidFields, notFound } from '../refusal.ts'
 import { STILL_ACTIVE_MS } from '../subscriptions/passing.ts'
 import type { PurchaseRow } from '../subscriptions/purchase.ts'
@@ -10,7 +11,7 @@ import { lockLineageOf } from './lineage.ts'
 import { getPurchase } from './list.ts'
 import { lockPurchase } from './record.ts'
 import { refold } from './refold.ts'
-import { FUTURE_MS, wholeSecond } from './validate.ts'
+import { wholeSecond } from './validate.ts'
 
 type PurchaseChange = {
   is_auto_renewing?: boolean
@@ -66,8 +67,7 @@ function validateFacts(row: PurchaseRow, merged: PurchaseRow, change: PurchaseCh
       fault('grace_period_expires_at', 'must be later than expires_at')
   }
   if (change.refunded_at && merged.refunded_at! < row.purchased_at) fault('refunded_at', 'must not be earlier than purchased_at')
-  if (change.refunded_at && Date.parse(merged.refunded_at!) > Date.parse(now) + FUTURE_MS)
-    fault('refunded_at', 'lies more than 5 minutes in the future')
+  if (change.refunded_at && Date.parse(merged.refunded_at!) > Date.parse(now) + MAX_AHEAD_MS) fault('refunded_at', TOO_FAR_AHEAD)
   if (change.refunded_amount != null) {
     if (merged.refunded_at === null) fault('refunded_amount', 'needs refunded_at')
     else if (compareAmounts(change.refunded_amount, row.amount) > 0) fault('refunded_amount', 'must be <= price')

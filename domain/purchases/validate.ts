@@ -1,6 +1,7 @@
 import type { Tx } from '../../store/connect.ts'
 import type { Environment } from '../environment.ts'
 import { compareAmounts, isCurrency } from '../events/money.ts'
+import { MAX_AHEAD_MS, TOO_FAR_AHEAD } from '../limits.ts'
 import { type Detail, invalidField, invalidFields, Refusal } from '../refusal.ts'
 import { LAST_MS } from '../subscriptions/period.ts'
 import { type PurchaseInput, type StoreClaim, storeClaim } from './claim.ts'
@@ -20,8 +21,6 @@ export type Claim = StoreClaim & {
 }
 
 const PRODUCT_ID = /^[a-zA-Z0-9._:\- ]{1,255}$/
-/** A time may lie this far in the future, because the clocks of servers differ. */
-export const FUTURE_MS = 5 * 60_000
 
 export const wholeSecond = (time: string): string => `${new Date(Math.floor(Date.parse(time) / 1000) * 1000).toISOString().slice(0, 19)}Z`
 
@@ -84,8 +83,7 @@ export async function validatePurchase(tx: Tx, environment: Environment, input: 
   const { currency, price, purchased_at: purchasedAt } = requireFields(input)
   if (!isCurrency(currency)) throw invalidField('currency', 'is no ISO 4217 code')
   const product = await findProduct(tx, environment, store, purchasedAt)
-  if (Date.parse(purchasedAt) > Date.parse(product.now) + FUTURE_MS)
-    throw invalidField('purchased_at', 'lies more than 5 minutes in the future')
+  if (Date.parse(purchasedAt) > Date.parse(product.now) + MAX_AHEAD_MS) throw invalidField('purchased_at', TOO_FAR_AHEAD)
   if (!PRODUCT_ID.test(store.product))
     throw new Refusal('invalid_product_id', `${store.field} is not a product id`, [{ field: store.field, message: 'is malformed' }])
   if (product.id === null)
