@@ -1,6 +1,6 @@
 import type { Detail } from '../domain/refusal.ts'
 import { Refusal } from '../domain/refusal.ts'
-import { classify } from '../store/failures.ts'
+import { classifyFailure } from '../store/failures.ts'
 
 export type ErrorType = 'request' | 'resource' | 'logical' | 'internal'
 
@@ -77,7 +77,7 @@ export const invalidData = (details: Detail[]): Problem =>
 export function problemOf(error: unknown): Problem {
   if (error instanceof Problem) return error
   if (error instanceof Refusal) return new Problem(error.code, error.message, { details: error.details })
-  switch (classify(error)) {
+  switch (classifyFailure(error)) {
     case 'unavailable':
       return new Problem('storage_error', 'the database or the file storage does not work at the moment')
     case 'timeout':

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import type { Environment } from '../domain/environment.ts'
-import { findAnswer, keepAnswer, tryLockKey } from '../domain/idempotent-answers.ts'
+import { findAnswer, storeAnswer, tryLockKey } from '../domain/idempotent-answers.ts'
 import type { Tx } from '../store/connect.ts'
 import { savepoint } from '../store/transaction.ts'
 import { invalidData, Problem, problemOf } from './errors.ts'
@@ -68,6 +68,6 @@ export async function once(tx: Tx, request: IdempotentRequest, perform: () => Pr
     // Without a user: the user may already be erased, and a refusal says nothing about the user.
     return { status: problem.status, body: JSON.stringify(problem.body), location: null, headers: problem.headers, user: null }
   })
-  await keepAnswer(tx, environment, operation, key, { ...answered, request_hash: hash })
+  await storeAnswer(tx, environment, operation, key, { ...answered, request_hash: hash })
   return answered
 }

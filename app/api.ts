@@ -20,7 +20,7 @@ export async function serve(config: Config, log: Logger, resources: Resources): 
   const measurements = metrics(pool)
   const checkAnswer = answerCheck({ share: config.answerCheckShare, onMismatch: 'log', log })
   const { rateLimit, projectRateLimit, allowPrivateNetwork } = config
-  const listing = connect({ url: databaseUrl, name: 'perennial-listing', plansOnce: true })
+  const listing = connect({ url: databaseUrl, name: 'perennial-listing', planOnce: true })
   const stepping = connect({ url: databaseUrl, name: 'perennial-stepping', max: 2 })
   const requests = outgoing({ allowPrivateNetwork })
   const board = operatorBoard(config, log, resources)

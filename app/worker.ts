@@ -28,9 +28,9 @@ export async function work(
   const { url, pool, secrets, storage } = resources
   const { allowPrivateNetwork, mail, exportPartRows: partRows } = config
   const queue = await openQueue(config, log, resources)
-  const planned = connect({ url, name: 'perennial-execution', plansOnce: true, pipelined: true })
+  const planned = connect({ url, name: 'perennial-execution', planOnce: true, pipelined: true })
   // Records of steps, suspensions and ends, with at most two flushes of each in flight: six connections.
-  const recording = connect({ url, name: 'perennial-recording', max: 6, plansOnce: true, hashes: true })
+  const recording = connect({ url, name: 'perennial-recording', max: 6, planOnce: true, hashJoins: true })
   const requests = outgoing({ allowPrivateNetwork })
   const network = { outgoing: requests, allowPrivateNetwork, mail, publicUrl }
   const worker = await startWorker({

@@ -1,7 +1,7 @@
 import { readFile, rm } from 'node:fs/promises'
 import { join } from 'node:path'
-import { beginExport, firstBound, type Job, lastBound, setPart } from '../domain/exports/parts.ts'
-import { SETTINGS, selectRows } from '../domain/exports/statement.ts'
+import { beginExport, type ExportSource, firstBound, lastBound, setPart } from '../domain/exports/parts.ts'
+import { COPY_SETTINGS, selectRows } from '../domain/exports/statement.ts'
 import type { Pool } from '../store/connect.ts'
 import { transaction } from '../store/transaction.ts'
 import { durability, newDatabase } from './database.ts'
@@ -104,11 +104,11 @@ async function ourExport({ ground, api, tenant, window }: Stage, compression: Co
 /** The settings that make the product's select give all rows of an export at once. */
 async function settingsOf({ pool, tenant }: Stage, id: string): Promise<string> {
   return transaction(pool, async tx => {
-    const job: Job = await beginExport(tx, tenant.environment, id)
+    const job: ExportSource = await beginExport(tx, tenant.environment, id)
     await setPart(tx, job, firstBound(job), lastBound(job))
     const { rows } = await tx.query<{ text: string }>(
       `select string_agg(format('set perennial.%s = %L;', name, current_setting('perennial.' || name)), ' ') as text from unnest($1::text[]) name`,
-      [SETTINGS],
+      [COPY_SETTINGS],
     )
     await tx.query(`update exports set status = 'done' where environment = $1 and id = $2`, [tenant.environment, id])
     return rows[0]!.text

@@ -8,8 +8,8 @@ import { dumpExports } from '../store/dump/export-files.ts'
 import { type Manifest, manifestFile, manifestText, SECRET_FILE } from '../store/dump/manifest.ts'
 import { isInstalled, openUnmigrated } from '../store/dump/open.ts'
 import { writeDump } from '../store/dump/write.ts'
-import { sync, write } from '../store/embedded/folder.ts'
-import { sweep, temporaryName } from '../store/embedded/temporary.ts'
+import { syncFolder, writeSynced } from '../store/embedded/folder.ts'
+import { removeAbandoned, temporaryName } from '../store/embedded/temporary.ts'
 import type { CliCommand, CommandContext } from './command.ts'
 
 import { CliError, codeOf, UsageError } from './failure.ts'
@@ -27,7 +27,7 @@ export const backup: CliCommand = async (args, context) => {
   const parent = dirname(dir)
   await mkdir(parent, { recursive: true })
   const prefix = `.${basename(dir)}.tmp-`
-  await sweep(parent, prefix)
+  await removeAbandoned(parent, prefix)
   const draft = join(parent, temporaryName(prefix))
   await mkdir(draft, { mode: 0o700 })
   try {
@@ -36,7 +36,7 @@ export const backup: CliCommand = async (args, context) => {
       if (!/^(EBUSY|EXDEV|ENOTEMPTY|EEXIST)$/.test(codeOf(error))) throw error
       throw new CliError(`${dir} cannot be replaced: name a folder that does not exist yet`)
     })
-    await sync(parent)
+    await syncFolder(parent)
     report(dir, manifest, context)
     if (config.s3) context.out(`The export files in the bucket ${config.s3.bucket} are not in the backup: they stay in the bucket.`)
     return 0
@@ -73,10 +73,10 @@ async function writeBackup(draft: string, config: Config, { signal, note }: Comm
       onTable: ({ name, rows }) => rows > 0 && note(`${name}: ${rows} rows`),
     })
     const files = await dumpExports(join(config.dataDir, 'exports'), join(draft, 'exports'), signal)
-    if (stored !== undefined) await write(join(draft, SECRET_FILE), stored)
+    if (stored !== undefined) await writeSynced(join(draft, SECRET_FILE), stored)
     const manifest = { ...dumped, fingerprint: secrets.fingerprint, has_secret: stored !== undefined, files }
-    await write(manifestFile(draft), manifestText(manifest))
-    await sync(draft)
+    await writeSynced(manifestFile(draft), manifestText(manifest))
+    await syncFolder(draft)
     return manifest
   } finally {
     await database.close()

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { type Config, readConfig } from '../app/config.ts'
 import { secretsFrom } from '../domain/projects/secrets.ts'
 import { loadExports } from '../store/dump/export-files.ts'
-import { loadDump, refuseNewer } from '../store/dump/load.ts'
+import { loadDump, refuseUnknownSchema } from '../store/dump/load.ts'
 import { type Manifest, readManifest, SECRET_FILE, verifyFiles } from '../store/dump/manifest.ts'
 import { openUnmigrated } from '../store/dump/open.ts'
 import { keepSecret } from '../store/open.ts'
@@ -17,7 +17,7 @@ export const restore: CliCommand = async (args, { env, signal, out }) => {
   const config = readConfig(env)
   // Everything that can be refused without changing the target is checked first.
   const manifest = await readManifest(dir)
-  await refuseNewer(dir, manifest)
+  await refuseUnknownSchema(dir, manifest)
   const secret = await secretFor(dir, manifest, config)
   await verifyFiles(dir, manifest, signal)
 

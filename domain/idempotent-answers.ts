@@ -23,7 +23,7 @@ export async function findAnswer(db: Db, environment: Environment, operation: st
 }
 
 /** Replaces an answer that is older than 24 h: its key counts as new. */
-export async function keepAnswer(
+export async function storeAnswer(
   tx: Tx,
   environment: Environment,
   operation: string,

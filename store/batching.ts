@@ -1,5 +1,5 @@
 import DataLoader from 'dataloader'
-import { classify } from './failures.ts'
+import { classifyFailure } from './failures.ts'
 
 export type BatchingOptions = {
   /** Most items of one flush. */
@@ -37,7 +37,7 @@ export function batching<Item, Answer>(
       return [...answers]
     } catch (error) {
       const failure = error instanceof Error ? error : new Error(String(error))
-      const kind = classify(error)
+      const kind = classifyFailure(error)
       if (kind === 'conflict' && triesLeft > 0) return bisect(items, triesLeft - 1)
       if (kind === 'unavailable' || kind === 'timeout' || items.length === 1) return items.map(() => failure)
       const middle = items.length >> 1

@@ -12,7 +12,7 @@ const INT8 = pg.types.builtins.INT8
 const INT8_ARRAY = 1016
 
 /** `2026-03-01 09:00:00.123+00` -> `2026-03-01T09:00:00Z`: the format of the API, without fractions (never rounded up to the next second). */
-export const wireTime = (text: string): string => `${text.slice(0, 10)}T${text.slice(11, 19)}Z`
+export const apiTime = (text: string): string => `${text.slice(0, 10)}T${text.slice(11, 19)}Z`
 
 const numbers = (text: string): number[] => (text === '{}' ? [] : text.slice(1, -1).split(',').map(Number))
 
@@ -20,7 +20,7 @@ const numbers = (text: string): number[] => (text === '{}' ? [] : text.slice(1, 
 const types: pg.CustomTypesConfig = {
   getTypeParser: ((oid: number, format?: 'text' | 'binary') => {
     if (format === 'binary') return pg.types.getTypeParser(oid, 'binary')
-    if (oid === TIMESTAMPTZ) return wireTime
+    if (oid === TIMESTAMPTZ) return apiTime
     if (oid === INT8) return Number
     if (oid === INT8_ARRAY) return numbers
     return pg.types.getTypeParser(oid, 'text')
@@ -48,11 +48,11 @@ export type PoolOptions = {
   /** A connection in use is closed when nothing arrives on it for this long. 0: never (statements without a time-out). */
   silenceMs?: number
   /** Plans each prepared statement once. Only for statements with one sensible plan, whatever the tables contain. */
-  plansOnce?: boolean
+  planOnce?: boolean
   /** A statement is sent without waiting for the answer to the one before (`atOnce`). COPY does not work on such a connection. */
   pipelined?: boolean
   /** Joins by hash only: for statements with many rows that first read every table by its index. */
-  hashes?: boolean
+  hashJoins?: boolean
 }
 
 export const isPipelined = (tx: Tx): boolean => (tx as Tx & Pick<pg.Client, 'pipeline'>).pipeline
@@ -69,9 +69,9 @@ export function connect({
   statementTimeoutMs = STATEMENT_TIMEOUT_MS,
   idleInTransactionMs = IDLE_IN_TRANSACTION_MS,
   silenceMs = statementTimeoutMs && Math.max(statementTimeoutMs, idleInTransactionMs) + SILENCE_MARGIN_MS,
-  plansOnce = false,
+  planOnce: plansOnce = false,
   pipelined = false,
-  hashes = false,
+  hashJoins: hashes = false,
 }: PoolOptions): Pool {
   const pool = new pg.Pool({
     connectionString: url,

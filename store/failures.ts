@@ -22,7 +22,7 @@ const BROKEN_CONNECTION =
   /Connection terminated|Client has encountered a connection error|timeout exceeded when trying to connect|not queryable/
 
 /** SQLSTATE classes: https://www.postgresql.org/docs/current/errcodes-appendix.html */
-export function classify(error: unknown): StoreFailure {
+export function classifyFailure(error: unknown): StoreFailure {
   const c = code(error)
   if (c === '57014' || c === '55P03' || c === '25P03') return 'timeout'
   if (c === '40001' || c === '40P01') return 'conflict'
@@ -31,11 +31,11 @@ export function classify(error: unknown): StoreFailure {
   return 'other'
 }
 
-export const isRetryable = (error: unknown): boolean => classify(error) === 'conflict'
+export const isRetryable = (error: unknown): boolean => classifyFailure(error) === 'conflict'
 
 /** Whether a unique key is taken; `constraint` limits the answer to one index. */
 export const isUniqueViolation = (error: unknown, constraint?: string): boolean =>
   code(error) === '23505' && (constraint === undefined || (error as { constraint?: string }).constraint === constraint)
 
 /** A failure of the database or of the network itself: the same work may succeed later, so it is the fault of no event and no job. */
-export const isPassing = (error: unknown): boolean => classify(error) !== 'other'
+export const isTransient = (error: unknown): boolean => classifyFailure(error) !== 'other'

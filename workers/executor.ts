@@ -1,7 +1,7 @@
 import type { Logger } from 'pino'
 import type { ClaimedJob } from '../domain/jobs/job.ts'
 import { releaseLeases } from '../domain/jobs/lease.ts'
-import { BATCH_LEASE_MS, type Batch, type SpareCapacity, type SweepOffer, type Swept } from '../domain/jobs/sweep.ts'
+import { BATCH_LEASE_MS, type Batch, type SpareCapacity, type SweepOffer, type SweepResult } from '../domain/jobs/sweep.ts'
 import type { Pool } from '../store/connect.ts'
 import type { AtCrashPoint } from '../workflows/engine/crash-point.ts'
 import type { ClaimOnInsert, JobHandler, Outcome } from '../workflows/engine/handler.ts'
@@ -70,7 +70,7 @@ export function executor({ pool, heartbeatPool, handlers, leaseMs, log, onOutcom
   const batchSizes = new Map([...kinds].map(([kind, { batchSize }]) => [kind, batchSize]))
 
   /** Calls `sweep` with the capacity that this process can spare, reserved until the sweep has ended, and executes what the sweep claimed. */
-  async function claimBySweep(sweep: (offer: SweepOffer) => Promise<Swept | null>): Promise<Swept | null> {
+  async function claimBySweep(sweep: (offer: SweepOffer) => Promise<SweepResult | null>): Promise<SweepResult | null> {
     const offers = new Map<string, SpareCapacity>()
     for (const [kind, { offer }] of stopping.aborted ? [] : kinds) {
       const capacity = offer()
@@ -93,7 +93,7 @@ export function executor({ pool, heartbeatPool, handlers, leaseMs, log, onOutcom
     kinds: [...kinds.keys()],
     /** Resolves when the batch was taken, by this process or another one, or waits here for capacity. */
     takeBatch: async (kind: string, batch: Batch): Promise<void> => kinds.get(kind)?.takeBatch(batch),
-    claimBySweep: (sweep: (offer: SweepOffer) => Promise<Swept | null>): Promise<Swept | null> => track(claimBySweep(sweep)),
+    claimBySweep: (sweep: (offer: SweepOffer) => Promise<SweepResult | null>): Promise<SweepResult | null> => track(claimBySweep(sweep)),
     claimOnInsert,
     /** Claims no more, gives the steps under way a moment to end, and releases everything else. */
     async stop(): Promise<void> {

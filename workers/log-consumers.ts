@@ -4,7 +4,7 @@ import { type Consumer, consumeBatch, type ReadLimits } from '../domain/log/cons
 import { laggingEnvironments } from '../domain/log/read.ts'
 import { consumeOne, laggingPositions } from '../domain/log/set-aside.ts'
 import type { Pool } from '../store/connect.ts'
-import { classify, isPassing } from '../store/failures.ts'
+import { classifyFailure, isTransient } from '../store/failures.ts'
 import { type AtCrashPoint, NOWHERE } from '../workflows/engine/crash-point.ts'
 import type { ClaimOnInsert } from '../workflows/engine/handler.ts'
 
@@ -35,7 +35,7 @@ export function startConsumers({ pool, consumers, claimOnInsert, log, at = NOWHE
     for (const { partition } of await laggingPositions(pool, consumer, environment)) {
       try {
         for (let n = 0; n < BATCH.perPartition && !stopped; n++) {
-          const handled = await consumeOne(pool, consumer, environment, partition, isPassing)
+          const handled = await consumeOne(pool, consumer, environment, partition, isTransient)
           if (!handled) break
           count++
           if (handled.setAside !== null)
@@ -43,7 +43,7 @@ export function startConsumers({ pool, consumers, claimOnInsert, log, at = NOWHE
         }
       } catch (error) {
         log.warn({ err: error, consumer: consumer.name, environment, partition }, 'reading the log failed')
-        if (classify(error) === 'unavailable') break
+        if (classifyFailure(error) === 'unavailable') break
       }
     }
     return count
@@ -64,7 +64,7 @@ export function startConsumers({ pool, consumers, claimOnInsert, log, at = NOWHE
         }
       } catch (error) {
         log.warn({ err: error, consumer: consumer.name }, 'reading the log failed')
-        if (classify(error) === 'unavailable') return
+        if (classifyFailure(error) === 'unavailable') return
         // A batch that is too large would be too large at every attempt. When not one event can be handled, the next regular look tries again.
         const count = await readOneByOne(consumer, environment).catch(second => {
           log.warn({ err: second, consumer: consumer.name }, 'reading the log failed')

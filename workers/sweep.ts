@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import type { Logger } from 'pino'
-import { BACKLOG, type Batch, dispatchDue, nextDue, type SweepOffer, type Swept } from '../domain/jobs/sweep.ts'
+import { BACKLOG, type Batch, dispatchDue, nextDue, type SweepOffer, type SweepResult } from '../domain/jobs/sweep.ts'
 import type { Pool } from '../store/connect.ts'
 import type { Queue } from './queue.ts'
 
@@ -10,12 +10,12 @@ export type SweepOptions = {
   /** Takes a batch without the queue, when the driver is down. */
   takeBatch: (kind: string, batch: Batch) => Promise<void>
   /** Calls back with the capacity that this process can spare, and executes what the sweep claimed with it. */
-  claimBySweep: (sweep: (offer: SweepOffer) => Promise<Swept | null>) => Promise<Swept | null>
+  claimBySweep: (sweep: (offer: SweepOffer) => Promise<SweepResult | null>) => Promise<SweepResult | null>
   log: Logger
 }
 
 /** The most jobs in outstanding batches, of each kind and priority. */
-export const WINDOW = 6_000
+export const DISPATCH_WINDOW = 6_000
 /** Jobs that fall due by time alone, jobs of lost batches and lost notifications are found this often. */
 const PERIOD_MS = 1_000
 /** However often it is woken, a sweep rests for twice as long as it took: so its cost is a fixed part of the load. */
@@ -43,7 +43,7 @@ export function startSweep({ pool, queue, takeBatch, claimBySweep, log }: SweepO
   /** False: a sweep of another process was under way. */
   async function sweepOnce(): Promise<boolean> {
     const began = performance.now()
-    const swept = await claimBySweep(offer => dispatchDue(pool, WINDOW, offer))
+    const swept = await claimBySweep(offer => dispatchDue(pool, DISPATCH_WINDOW, offer))
     const dispatched = swept ? swept.batches.reduce((sum, { count }) => sum + count, 0) : 0
     if (swept) hasBacklog = dispatched + swept.claimed.length >= BACKLOG
     const restMs = Math.max((performance.now() - began) * REST, hasBacklog ? BACKLOG_REST_MS : 0)

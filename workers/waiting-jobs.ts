@@ -2,7 +2,7 @@ import type { ClaimedJob } from '../domain/jobs/job.ts'
 import type { Batch } from '../domain/jobs/sweep.ts'
 import type { JobGroup } from '../domain/jobs/take-batch.ts'
 import type { Capacity } from './capacity.ts'
-import { WINDOW } from './sweep.ts'
+import { DISPATCH_WINDOW } from './sweep.ts'
 
 /** A claimed job that is to be executed. `until`: the end of its lease, by `performance.now()`. */
 export type Candidate = { claimed: ClaimedJob; until: number }
@@ -10,7 +10,7 @@ export type Candidate = { claimed: ClaimedJob; until: number }
 export type ParkedBatch = { batch: Batch; groups: JobGroup[]; until: number }
 
 /** The most jobs that wait: as many as may be dispatched. A job beyond them is dispatched again when its lease has expired. */
-const MOST_WAITING = 4 * WINDOW
+const MOST_WAITING = 4 * DISPATCH_WINDOW
 
 const groupKey = ({ environment, destination }: JobGroup) => `${environment}:${destination}`
 

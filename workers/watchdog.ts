@@ -1,6 +1,6 @@
 import type { Logger } from 'pino'
 import { type Drift, OVERDUE_SECONDS, readDrift, recordWatch, tryWatch } from '../domain/jobs/drift.ts'
-import { mendOrphans, type ScanCursors } from '../domain/reconciliation/orphans.ts'
+import { repairOrphans, type ScanCursors } from '../domain/reconciliation/orphans.ts'
 import { LOCK } from '../store/advisory-locks.ts'
 import type { Pool, Tx } from '../store/connect.ts'
 
@@ -59,7 +59,7 @@ export function startWatchdog({ pool, log, periodMs = PERIOD_MS }: WatchdogOptio
 
   async function look(): Promise<void> {
     if (!(await tryLock())) return
-    const orphans = await mendOrphans(pool, cursors, SCANNED)
+    const orphans = await repairOrphans(pool, cursors, SCANNED)
     for (const { kind, ids, mended } of orphans)
       log.error({ kind, ids: ids.slice(0, LOGGED_IDS), found: ids.length, mended }, 'orphans were found: unfinished work without a job')
     const sum = (of: (one: (typeof orphans)[number]) => number) => orphans.reduce((total, one) => total + of(one), 0)

@@ -1,13 +1,13 @@
 import { audit } from '../../domain/audit/record.ts'
 import { cancelRun } from '../../domain/automation-runs/cancel.ts'
-import { listRuns, type ShownStep, timelineOf } from '../../domain/automation-runs/list.ts'
+import { listAutomationRuns, type ShownStep, timelineOfRun } from '../../domain/automation-runs/list.ts'
 import { replayRun } from '../../domain/automation-runs/replay.ts'
-import { findRun, type RunRow } from '../../domain/automation-runs/run.ts'
+import { type AutomationRunRow, findAutomationRun } from '../../domain/automation-runs/run.ts'
 import { inTransaction, onPool } from '../operation.ts'
 import { cursorPage, restartedHeader } from '../pagination.ts'
 import { wholeSeconds } from '../time.ts'
 
-const run = (row: RunRow) => ({
+const run = (row: AutomationRunRow) => ({
   object: 'automation_run' as const,
   id: row.id,
   url: `/v4/automation-runs/${row.id}`,
@@ -39,14 +39,14 @@ const step = ({ n: _, type, attempts, ...rest }: ShownStep) => ({
 export const v4ListAutomationRuns = onPool('v4ListAutomationRuns', async ({ path: { automation_id }, query, environment, db }) => {
   const { limit, starting_after: after, from, to } = query
   const filter = { statuses: query['filter[status][]'] ?? [], user: query['filter[user_id]'], from, to }
-  const { rows, restarted } = await listRuns(db, environment, automation_id, { limit, after, filter })
+  const { rows, restarted } = await listAutomationRuns(db, environment, automation_id, { limit, after, filter })
   const url = `/v4/automations/${automation_id}/runs`
   return { body: cursorPage({ url, rows, limit, item: run }), headers: restartedHeader(restarted) }
 })
 
 export const v4GetAutomationRun = onPool('v4GetAutomationRun', async ({ path, environment, db }) => {
-  const row = await findRun(db, environment, path.run_id)
-  return { body: { ...run(row), steps: (await timelineOf(db, row.number)).map(step) } }
+  const row = await findAutomationRun(db, environment, path.run_id)
+  return { body: { ...run(row), steps: (await timelineOfRun(db, row.number)).map(step) } }
 })
 
 export const v4CancelAutomationRun = inTransaction('v4CancelAutomationRun', async ({ path, environment, trail, tx }) => {

@@ -3,7 +3,7 @@ import type { CustomerRow } from '../../domain/customers/customer.ts'
 import { viewCustomer } from '../../domain/customers/customer.ts'
 import { listCustomers } from '../../domain/customers/list.ts'
 import { customerMetrics } from '../../domain/customers/metrics.ts'
-import type { Selection } from '../../domain/customers/selection.ts'
+import type { CustomerSelection } from '../../domain/customers/selection.ts'
 import type { EnvironmentKind } from '../../domain/environment.ts'
 import { eraseCustomer } from '../../domain/erasure/erase-customer.ts'
 import type { Platform } from '../../domain/platform.ts'
@@ -38,7 +38,7 @@ const customer = (row: CustomerRow, kind: EnvironmentKind) => ({
   device_os_version: row.os_version,
 })
 
-function selected(query: Input<'v4GetCustomerMetrics'>['query'], kind: EnvironmentKind): Selection {
+function selected(query: Input<'v4GetCustomerMetrics'>['query'], kind: EnvironmentKind): CustomerSelection {
   if (query.environment !== undefined && query.environment !== NUMBER[kind])
     throw invalidField('environment', `must be ${NUMBER[kind]}, the environment of the key`)
   const { search, 'filter[status][]': statuses, 'filter[target_platform][]': platforms } = query

@@ -1,5 +1,5 @@
 import { type EventInput, type ItemError, type ItemResult, invalidItem } from '../../domain/events/item.ts'
-import { listEvents, type Occurrence } from '../../domain/events/list.ts'
+import { type EventRow, listEvents } from '../../domain/events/list.ts'
 import { appendBatch } from '../../domain/ingestion/append.ts'
 import { details } from '../../schemas/details.ts'
 import { validateEventInput } from '../../schemas/generated/operations.ts'
@@ -7,7 +7,7 @@ import { invalidData } from '../errors.ts'
 import { onPool } from '../operation.ts'
 import { offsetPage } from '../pagination.ts'
 
-const event = ([id, name, user, happenedAt]: Occurrence) => ({
+const event = ([id, name, user, happenedAt]: EventRow) => ({
   object: 'event' as const,
   id,
   url: `/v4/events/${id}`,

@@ -3,7 +3,7 @@ import {
   createExperiment,
   deleteExperiment,
   type Experiment,
-  type Group,
+  type ExperimentGroup,
   getExperiment,
   listExperiments,
   listGroups,
@@ -74,7 +74,7 @@ export const v4ChangeExperimentStatus = inTransaction('v4ChangeExperimentStatus'
   return { body: experiment(after) }
 })
 
-const group = (row: Group) => ({
+const group = (row: ExperimentGroup) => ({
   object: 'experiment_group' as const,
   id: row.id,
   url: `/v4/experiments/${row.experiment_id}/groups/${row.id}`,

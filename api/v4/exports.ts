@@ -1,7 +1,7 @@
 import { audit } from '../../domain/audit/record.ts'
 import { createExport } from '../../domain/exports/create.ts'
 import { downloadUrl, type ExportRow, getExport, listExports } from '../../domain/exports/export.ts'
-import { manifestOf } from '../../domain/exports/manifest.ts'
+import { exportManifest } from '../../domain/exports/manifest.ts'
 import { invalidField } from '../../domain/refusal.ts'
 import { type ApiDeps, inTransaction, onPool } from '../operation.ts'
 import { cursorPage, restartedHeader } from '../pagination.ts'
@@ -26,7 +26,7 @@ const exported = (row: ExportRow, { secrets, publicUrl }: ApiDeps) => ({
   segment_id: row.segment_id,
   rows_written: row.rows_written,
   error: row.error,
-  manifest: manifestOf(row),
+  manifest: exportManifest(row),
 })
 
 export const v4CreateExport = inTransaction(

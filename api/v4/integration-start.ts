@@ -1,9 +1,9 @@
 import { type Environment, type EnvironmentKind, now } from '../../domain/environment.ts'
-import { addressed } from '../../domain/integrations/change-config.ts'
-import { type Config, getConfig, openSettings, outgoingNames } from '../../domain/integrations/config.ts'
-import { sampleOccurrence } from '../../domain/integrations/sample.ts'
-import type { Sample } from '../../domain/integrations/start-test.ts'
-import { assertAnswers, assertUsable, mustAnswer } from '../../domain/integrations/start-test.ts'
+import { probedAddress } from '../../domain/integrations/change-config.ts'
+import { getConfig, type IntegrationConfig, openSettings, outgoingNames } from '../../domain/integrations/config.ts'
+import { sampleEvent } from '../../domain/integrations/sample.ts'
+import type { ProbeRequest } from '../../domain/integrations/start-test.ts'
+import { assertProbeSucceeds, assertUsable, isProbedBeforeStart } from '../../domain/integrations/start-test.ts'
 import { conflict } from '../../domain/refusal.ts'
 import type { Db, Tx } from '../../store/connect.ts'
 import type { ApiDeps } from '../operation.ts'
@@ -13,24 +13,24 @@ export type ProbeCall = { environment: Environment; environmentKind: Environment
 /** A sample event as the receiver of this integration would get it now. */
 export async function sampleOf(
   { environment, environmentKind, db }: ProbeCall,
-  config: Config,
+  config: IntegrationConfig,
   opened: Record<string, unknown>,
   name: string,
 ) {
   const at = await now(db, environment)
   const outgoingName = outgoingNames(config.event_mapping).get(name) ?? name
-  const occurrence = sampleOccurrence({ environment: environmentKind, name, outgoingName, revenue: config.revenue, at })
-  return { id: config.id, slug: config.slug, settings: opened, occurrence } satisfies Sample
+  const occurrence = sampleEvent({ environment: environmentKind, name, outgoingName, revenue: config.revenue, at })
+  return { id: config.id, slug: config.slug, settings: opened, occurrence } satisfies ProbeRequest
 }
 
 /** Throws the refusals of activation unless an integration with these settings may be active. */
-export async function assertCanStart(call: ProbeCall, config: Config, opened: Record<string, unknown>): Promise<void> {
+export async function assertCanStart(call: ProbeCall, config: IntegrationConfig, opened: Record<string, unknown>): Promise<void> {
   const { probe } = call.deps
   assertUsable(probe, config.slug, opened)
-  if (mustAnswer(config.slug)) await assertAnswers(probe, await sampleOf(call, config, opened, 'trial_started'))
+  if (isProbedBeforeStart(config.slug)) await assertProbeSucceeds(probe, await sampleOf(call, config, opened, 'trial_started'))
 }
 
-export const open = (call: Pick<ProbeCall, 'deps' | 'environment'>, config: Config) =>
+export const open = (call: Pick<ProbeCall, 'deps' | 'environment'>, config: IntegrationConfig) =>
   openSettings({ secrets: call.deps.secrets, environment: call.environment, integration: config.id }, config)
 
 /** Probes the receiver before the transaction. Returns the probed address, null when the integration is already active. */
@@ -39,7 +39,7 @@ export async function probeBeforeStart(call: ProbeCall, id: string): Promise<str
   if (config.active === 1) return null
   const opened = open(call, config)
   await assertCanStart(call, config, opened)
-  return addressed(opened)
+  return probedAddress(opened)
 }
 
 /** With the integration locked: throws unless its address is still the probed one. */
@@ -51,5 +51,5 @@ export async function assertProbed(
   const config = await getConfig(call.tx, call.environment, id)
   const opened = open(call, config)
   assertUsable(call.deps.probe, config.slug, opened)
-  if (probed !== addressed(opened)) throw conflict('the integration was changed meanwhile: repeat the request')
+  if (probed !== probedAddress(opened)) throw conflict('the integration was changed meanwhile: repeat the request')
 }

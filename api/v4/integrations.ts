@@ -1,6 +1,6 @@
 import { audit } from '../../domain/audit/record.ts'
 import { deleteIntegration } from '../../domain/deliveries/delete-integration.ts'
-import { activate, pause } from '../../domain/deliveries/integration-status.ts'
+import { activateIntegration, pauseIntegration } from '../../domain/deliveries/integration-status.ts'
 import { slugOf } from '../../domain/events/catalogue.ts'
 import { categories, providerOf } from '../../domain/integrations/catalogue.ts'
 import { getConfig } from '../../domain/integrations/config.ts'
@@ -57,7 +57,7 @@ export const v4UpdateIntegrationStatus = preparedTransaction(
   async call => {
     const { path, body, environment, trail, tx, prepared } = call
     const id = path.integration_id
-    const { before, after } = await (body.status === 1 ? activate : pause)(tx, environment, id)
+    const { before, after } = await (body.status === 1 ? activateIntegration : pauseIntegration)(tx, environment, id)
     if (before && body.status === 1) await assertProbed(call, id, prepared)
     if (before) await audit(tx, trail, { resource: 'integration', id, before: integration(before), after: integration(after) })
     return { body: integration(after) }

@@ -1,16 +1,16 @@
 import { ledgerWindow, readLedger } from '../../domain/ledger/read.ts'
 import { LEDGER_KINDS } from '../../domain/ledger-history/kinds.ts'
 import { invalidField } from '../../domain/refusal.ts'
-import { wireTime } from '../../store/connect.ts'
+import { apiTime } from '../../store/connect.ts'
 import { onPool } from '../operation.ts'
 import { MAX_WINDOW_MS } from '../time.ts'
 
 export const v4GetLedger = onPool('v4GetLedger', async ({ query, environment, db }) => {
   const window = await ledgerWindow(db, environment, query)
-  const [from, to] = [wireTime(window.from), wireTime(window.to)]
+  const [from, to] = [apiTime(window.from), apiTime(window.to)]
   const length = Date.parse(to) - Date.parse(from)
   if (length <= 0) throw invalidField(query.to === undefined ? 'from' : 'to', 'must make a window: to later than from')
   if (length > MAX_WINDOW_MS) throw invalidField(query.from === undefined ? 'to' : 'from', 'must be at most 366 days before to')
   const data = await readLedger(db, environment, query.kind === undefined ? LEDGER_KINDS : [query.kind], window)
-  return { body: { object: 'ledger' as const, url: '/v4/ledger' as const, from, to, generated_at: wireTime(window.now), data } }
+  return { body: { object: 'ledger' as const, url: '/v4/ledger' as const, from, to, generated_at: apiTime(window.now), data } }
 })

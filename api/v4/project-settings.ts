@@ -2,7 +2,7 @@ import { audit } from '../../domain/audit/record.ts'
 import { rotateSecretKey } from '../../domain/projects/keys.ts'
 import { getSettings, type ProjectSettings, updateSettings } from '../../domain/projects/settings.ts'
 import { invalidFields, Refusal } from '../../domain/refusal.ts'
-import { findStoreConfig, nothingStored, PARTS, type StoreConfig } from '../../domain/stores/config.ts'
+import { emptyStoreConfig, findStoreConfig, STORE_CONFIG_PARTS, type StoreConfig } from '../../domain/stores/config.ts'
 import { updateStoreConfig } from '../../domain/stores/update.ts'
 import type { AnswerBody } from '../../schemas/operation-types.ts'
 import { inTransaction, NO_STORE, onPool } from '../operation.ts'
@@ -61,12 +61,12 @@ const storeConfig = ({ platform, enabled, fields, secrets }: StoreConfig) =>
     url: `/v4/project-settings/stores/${platform}`,
     platform,
     enabled,
-    ...Object.fromEntries(PARTS[platform].secrets.map(name => [`has_${name}`, name in secrets])),
-    ...Object.fromEntries(PARTS[platform].fields.map(name => [name, fields[name] ?? null])),
+    ...Object.fromEntries(STORE_CONFIG_PARTS[platform].secrets.map(name => [`has_${name}`, name in secrets])),
+    ...Object.fromEntries(STORE_CONFIG_PARTS[platform].fields.map(name => [name, fields[name] ?? null])),
   }) as AnswerBody<'v4GetStoreConfig'>
 
 export const v4GetStoreConfig = onPool('v4GetStoreConfig', async ({ path: { platform }, project, db }) => ({
-  body: storeConfig((await findStoreConfig(db, project, platform)) ?? nothingStored(platform)),
+  body: storeConfig((await findStoreConfig(db, project, platform)) ?? emptyStoreConfig(platform)),
   headers: NO_STORE,
 }))
 

@@ -2,10 +2,10 @@ import { audit } from '../../domain/audit/record.ts'
 import type { EnvironmentKind } from '../../domain/environment.ts'
 import { createReport } from '../../domain/reports/create.ts'
 import { listDestinations } from '../../domain/reports/destinations.ts'
-import { listRuns } from '../../domain/reports/list-runs.ts'
+import { listReportRuns } from '../../domain/reports/list-runs.ts'
 import { getReport, listReports, type ReportRequest, type ReportRow } from '../../domain/reports/report.ts'
 import { resendRun } from '../../domain/reports/resend.ts'
-import type { RunRow } from '../../domain/reports/run.ts'
+import type { ReportRunRow } from '../../domain/reports/run.ts'
 import { sendTest } from '../../domain/reports/send-test.ts'
 import { deleteReport, updateReport } from '../../domain/reports/update.ts'
 import type { Input } from '../../schemas/operation-types.ts'
@@ -92,13 +92,13 @@ export const v4DeleteScheduledReport = inTransaction(
 
 const runsUrl = (report: string) => `/v4/scheduled-reports/${report}/runs`
 
-const run = (row: RunRow) => ({ object: 'scheduled_report_run' as const, url: `/v4/scheduled-report-runs/${row.id}`, ...row })
+const run = (row: ReportRunRow) => ({ object: 'scheduled_report_run' as const, url: `/v4/scheduled-report-runs/${row.id}`, ...row })
 
 const accepted = (report: string, message: string) => ({ object: 'operation' as const, url: runsUrl(report), message })
 
 export const v4ListScheduledReportRuns = onPool('v4ListScheduledReportRuns', async ({ path, query, environment, db }) => {
   const { limit, starting_after: after, 'filter[outcome][]': outcomes = [] } = query
-  const { rows, restarted } = await listRuns(db, environment, path.report_id, { limit, after, outcomes })
+  const { rows, restarted } = await listReportRuns(db, environment, path.report_id, { limit, after, outcomes })
   return { body: cursorPage({ url: runsUrl(path.report_id), rows, limit, item: run }), headers: restartedHeader(restarted) }
 })
 

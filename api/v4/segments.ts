@@ -1,11 +1,11 @@
 import { audit } from '../../domain/audit/record.ts'
 import {
+  type CountedSegment,
   createSegment,
   deleteSegment,
   getSegment,
   listSegments,
   type Segment,
-  type Sized,
   systemSegments,
   updateSegment,
 } from '../../domain/segments/segment.ts'
@@ -23,7 +23,7 @@ const segment = ({ id, name, is_system, conditions, created_at, updated_at }: Se
   updated_at,
 })
 
-const sized = ({ segment: made, size }: Sized) => ({
+const sized = ({ segment: made, size }: CountedSegment) => ({
   body: segment(made),
   headers: size === null ? ({} as Record<string, string>) : { 'X-Segment-Size': String(size) },
 })

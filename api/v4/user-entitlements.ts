@@ -1,6 +1,6 @@
 import { audit } from '../../domain/audit/record.ts'
-import { holdsOf } from '../../domain/entitlements/contributions.ts'
-import type { Contribution, Hold } from '../../domain/entitlements/fold.ts'
+import { userEntitlementsOf } from '../../domain/entitlements/contributions.ts'
+import type { AccessSource, UserEntitlement } from '../../domain/entitlements/fold.ts'
 import { type Grant, grantEntitlement, revokeEntitlement } from '../../domain/entitlements/grant.ts'
 import { now } from '../../domain/environment.ts'
 import { invalidField } from '../../domain/refusal.ts'
@@ -14,7 +14,7 @@ const PERMISSION_SOURCE = { app_store: 'apple', play_store: 'google', stripe: 's
 const iso = (ms: number) => (Number.isFinite(ms) ? wholeSeconds(ms) : null)
 const seconds = (ms: number) => (Number.isFinite(ms) ? ms / 1000 : null)
 
-const productOf = (shown: Contribution) => {
+const productOf = (shown: AccessSource) => {
   if (shown.kind === 'grant') return {}
   const { product, subscription } = shown
   return {
@@ -27,7 +27,7 @@ const productOf = (shown: Contribution) => {
   }
 }
 
-const userEntitlement = (user: string, id: string, { isActive, shown }: Hold) => ({
+const userEntitlement = (user: string, id: string, { isActive, shown }: UserEntitlement) => ({
   object: 'user_entitlement' as const,
   id,
   url: `/v4/users/${user}/entitlements/${id}`,
@@ -53,7 +53,9 @@ const shown = (user: string, id: string, grant: Grant | null) => grant && grante
 export const v4ListUserEntitlements = onPool('v4ListUserEntitlements', async ({ path, environment, db }) => ({
   body: fullList(
     `/v4/users/${path.user_id}/entitlements`,
-    (await holdsOf(db, environment, path.user_id)).map(({ entitlement, hold }) => userEntitlement(path.user_id, entitlement, hold)),
+    (await userEntitlementsOf(db, environment, path.user_id)).map(({ entitlement, hold }) =>
+      userEntitlement(path.user_id, entitlement, hold),
+    ),
   ),
 }))
 
@@ -76,7 +78,7 @@ export const v4RevokeUserEntitlement = inTransaction('v4RevokeUserEntitlement', 
 export const v4ListCustomerPermissions = onPool('v4ListCustomerPermissions', async ({ path, environment, db }) => ({
   body: fullList(
     `/v4/customers/${path.customer_id}/permissions`,
-    (await holdsOf(db, environment, path.customer_id)).map(({ entitlement, hold: { isActive, shown } }) => ({
+    (await userEntitlementsOf(db, environment, path.customer_id)).map(({ entitlement, hold: { isActive, shown } }) => ({
       id: entitlement,
       source: shown.kind === 'grant' ? ('manual' as const) : PERMISSION_SOURCE[shown.store],
       active: isActive,

@@ -8,7 +8,7 @@ import { PRIORITIES } from '../jobs/sweep.ts'
 import { AUTOMATION_RUN_DUE } from '../jobs/wake-runs.ts'
 import { conflict } from '../refusal.ts'
 import type { AutomationRun } from './load.ts'
-import { lockRun, type RunRow, UNFINISHED } from './run.ts'
+import { type AutomationRunRow, lockAutomationRun, UNFINISHED_RUN } from './run.ts'
 
 export type CancelReason = 'cancelled_by_api' | LastingReason
 
@@ -20,7 +20,7 @@ export const AT_ONCE = 10_000
 const CANCEL = (which: string) => `
   with ended as (
     update automation_runs r set status = 'cancelled', reason = $3, due_at = null, finished_at = t
-    from environment_now($1) t where r.environment = $1 and ${which} and r.status in ${UNFINISHED} returning r.number, r.finished_at
+    from environment_now($1) t where r.environment = $1 and ${which} and r.status in ${UNFINISHED_RUN} returning r.number, r.finished_at
   ), steps as (
     update automation_steps s set status = 'cancelled', finished_at = ended.finished_at
     from ended where s.run = ended.number and s.status in ('running', 'waiting')
@@ -55,12 +55,16 @@ export async function cancelRunsOf(tx: Tx, environment: Environment, automation:
 }
 
 /** `before` is null when the run was cancelled already. Throws `conflict` when it has ended otherwise. */
-export async function cancelRun(tx: Tx, environment: Environment, id: string): Promise<{ before: RunRow | null; after: RunRow }> {
-  const before = await lockRun(tx, environment, id)
+export async function cancelRun(
+  tx: Tx,
+  environment: Environment,
+  id: string,
+): Promise<{ before: AutomationRunRow | null; after: AutomationRunRow }> {
+  const before = await lockAutomationRun(tx, environment, id)
   if (before.status === 'cancelled') return { before: null, after: before }
   if (before.finished_at !== null) throw conflict(`the run has ended: it is ${before.status}`)
   await tx.query(CANCEL('r.id = $2'), [environment, id, 'cancelled_by_api' satisfies CancelReason])
-  return { before, after: await lockRun(tx, environment, id) }
+  return { before, after: await lockAutomationRun(tx, environment, id) }
 }
 
 // Half a million runs may wait when their automation is set inactive or deleted: to end them in one transaction takes a minute or more, and

@@ -1,5 +1,5 @@
 import { DateTime, Duration, IANAZone } from 'luxon'
-import { momentsOf } from '../time/local-time.ts'
+import { instantsOf } from '../time/local-time.ts'
 
 /** A time as Postgres writes it (`2026-03-01 09:00:00.123456+00`), to the millisecond. */
 export const timeOf = (text: string): DateTime => DateTime.fromISO(text.replace(' ', 'T'), { zone: 'utc' })
@@ -19,7 +19,7 @@ export function nextInstantAt(begin: string, time: string, timezone: string): st
   const local = timeOf(begin).setZone(zone)
   // From the day before: a gap over midnight brings its late hours into this day.
   for (let day = -1; ; day++) {
-    const [at] = momentsOf(zone, Date.UTC(local.year, local.month - 1, local.day + day, hour, minute)).at
+    const [at] = instantsOf(zone, Date.UTC(local.year, local.month - 1, local.day + day, hour, minute)).at
     if (at! >= from) return new Date(at!).toISOString()
   }
 }

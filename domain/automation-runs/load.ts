@@ -2,7 +2,7 @@ import type { Db } from '../../store/connect.ts'
 import type { Environment } from '../environment.ts'
 import type { Attempt } from '../jobs/record.ts'
 import type { Step } from './definition.ts'
-import type { StepStatus } from './next-step.ts'
+import type { AutomationStepStatus } from './next-step.ts'
 import { pinnedSteps } from './pinned.ts'
 
 /** A step of a run as it is stored. Times as Postgres writes them, with microseconds. */
@@ -10,7 +10,7 @@ export type TimelineStep = {
   n: number
   step_id: string
   type: string
-  status: StepStatus
+  status: AutomationStepStatus
   reason: string | null
   started_at: string
   due_at: string | null

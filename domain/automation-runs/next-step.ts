@@ -1,8 +1,8 @@
 import type { Step } from './definition.ts'
 
-export type StepStatus = 'running' | 'waiting' | 'succeeded' | 'failed' | 'skipped' | 'cancelled'
+export type AutomationStepStatus = 'running' | 'waiting' | 'succeeded' | 'failed' | 'skipped' | 'cancelled'
 /** The part of a timeline's step that decides which step comes next. */
-export type Passed = { step_id: string; status: StepStatus; result: unknown }
+export type Passed = { step_id: string; status: AutomationStepStatus; result: unknown }
 
 /** The timeline names another step than the definition has at that index: the run is not of this version. */
 export class StepMismatch extends Error {}

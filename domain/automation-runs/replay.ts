@@ -4,8 +4,8 @@ import type { Environment } from '../environment.ts'
 import { insertJobs, notifyWorkers } from '../jobs/sql.ts'
 import { AUTOMATION_RUN_DUE } from '../jobs/wake-runs.ts'
 import { conflict, invalidField } from '../refusal.ts'
-import { timelineOf } from './list.ts'
-import { findRun, lockRun, type RunRow } from './run.ts'
+import { timelineOfRun } from './list.ts'
+import { type AutomationRunRow, findAutomationRun, lockAutomationRun } from './run.ts'
 
 // The steps that are taken over keep their numbers and times: the run's position in the log follows from its waits.
 const REPLAY = `
@@ -29,20 +29,20 @@ const REPLAY = `
  * A new run with the event and the version of a run that has ended. `fromStep`: the steps before it are taken over with their results.
  * Throws `conflict` while the run is unfinished and after its automation was deleted, `invalid_data` for a step that it did not reach.
  */
-export async function replayRun(tx: Tx, environment: Environment, id: string, fromStep: string | undefined): Promise<RunRow> {
+export async function replayRun(tx: Tx, environment: Environment, id: string, fromStep: string | undefined): Promise<AutomationRunRow> {
   // The automation is locked before the run, as everywhere.
-  const { automation_id } = await findRun(tx, environment, id)
+  const { automation_id } = await findAutomationRun(tx, environment, id)
   const automation = await tx.query('select 1 from automations where environment = $1 and id = $2 for share', [environment, automation_id])
-  const run = await lockRun(tx, environment, id)
+  const run = await lockAutomationRun(tx, environment, id)
   if (run.finished_at === null) throw conflict('the run is unfinished')
   if (automation.rowCount === 0) throw conflict('the automation of the run was deleted')
   let first = 0
   if (fromStep !== undefined) {
-    const step = (await timelineOf(tx, run.number)).find(({ step_id }) => step_id === fromStep)
+    const step = (await timelineOfRun(tx, run.number)).find(({ step_id }) => step_id === fromStep)
     if (!step) throw invalidField('from_step', 'is not in the timeline of the run')
     first = step.n
   }
   const replayId = orderedId('run')
   await tx.query(REPLAY, [environment, id, replayId, run.number, first])
-  return findRun(tx, environment, replayId)
+  return findAutomationRun(tx, environment, replayId)
 }

@@ -1,5 +1,5 @@
 import type { Db } from '../../store/connect.ts'
-import { remember } from '../ledger-history/history.ts'
+import { addToLedgerHistory } from '../ledger-history/history.ts'
 import { automationsWithRuns } from './run.ts'
 
 const KEPT_DAYS = 90
@@ -28,7 +28,7 @@ with old as materialized (
   where g.user_id is not null and g.status <> 'skipped' and g.replay_of is null group by 1, 2, 3 order by 1, 2, 3
   on conflict (environment, automation_id, user_id) do update set started = forgotten_runs.started + excluded.started
 ), remembered as (
-  ${remember({ kind: 'automation_runs', from: 'gone', due: 'created_at', outcome: 'status', reason: 'reason' })}
+  ${addToLedgerHistory({ kind: 'automation_runs', from: 'gone', due: 'created_at', outcome: 'status', reason: 'reason' })}
 )
 select count(*)::int as dropped from gone`
 

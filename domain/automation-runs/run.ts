@@ -5,10 +5,10 @@ import { AUTOMATION_RUN_DUE } from '../jobs/wake-runs.ts'
 import { notFound } from '../refusal.ts'
 
 export type RunStatus = 'pending' | 'running' | 'waiting' | 'succeeded' | 'failed' | 'cancelled' | 'skipped'
-export const UNFINISHED = `('pending', 'running', 'waiting')`
+export const UNFINISHED_RUN = `('pending', 'running', 'waiting')`
 
 /** A run as lists show it. */
-export type RunRow = {
+export type AutomationRunRow = {
   id: string
   number: number
   automation_id: string
@@ -31,24 +31,24 @@ export type RunRow = {
 export const SHOWN_STATUS = `case when status = 'pending'
   and ${wasClaimed(AUTOMATION_RUN_DUE, 'automation_runs.number')} then 'running' else status end`
 
-export const RUN_COLUMNS = `id, number, automation_id, version, user_id, event_id, event_name, happened_at, ${SHOWN_STATUS} as status, reason,
+export const AUTOMATION_RUN_COLUMNS = `id, number, automation_id, version, user_id, event_id, event_name, happened_at, ${SHOWN_STATUS} as status, reason,
   current_step, due_at, replay_of, created_at, started_at, finished_at`
 
-export async function findRun(db: Db, environment: Environment, id: string): Promise<RunRow> {
-  const { rows } = await db.query<RunRow>(`select ${RUN_COLUMNS} from automation_runs where environment = $1 and id = $2`, [
-    environment,
-    id,
-  ])
+export async function findAutomationRun(db: Db, environment: Environment, id: string): Promise<AutomationRunRow> {
+  const { rows } = await db.query<AutomationRunRow>(
+    `select ${AUTOMATION_RUN_COLUMNS} from automation_runs where environment = $1 and id = $2`,
+    [environment, id],
+  )
   if (!rows[0]) throw notFound('automation run')
   return rows[0]
 }
 
 /** Locks a run until the transaction ends, its job first, as workers do; returns the locked row. Throws `not_found`. */
-export async function lockRun(tx: Tx, environment: Environment, id: string): Promise<RunRow> {
+export async function lockAutomationRun(tx: Tx, environment: Environment, id: string): Promise<AutomationRunRow> {
   const number = '(select number from automation_runs where environment = $1 and id = $2)'
   await tx.query(lockJobs(AUTOMATION_RUN_DUE, number, 'update'), [environment, id])
   await tx.query('select 1 from automation_runs where environment = $1 and id = $2 for no key update', [environment, id])
-  return findRun(tx, environment, id)
+  return findAutomationRun(tx, environment, id)
 }
 
 /**

@@ -15,12 +15,12 @@ export type SkipReason = (typeof SKIP_REASONS)[number]
 export type History = { isRunning: boolean; started: number }
 
 /** `history` costs a query: it is asked for only when the other rules allow the run. */
-export type Facts = { user: string | null; platform: string | null; isPaused: boolean; isMember: boolean; history: () => History }
+export type StartFacts = { user: string | null; platform: string | null; isPaused: boolean; isMember: boolean; history: () => History }
 
 type Rules = Pick<AutomationData, 'platform' | 'segments' | 'reentry' | 'frequency'>
 
 /** The first rule that forbids a run; null: it starts. */
-export function skipReason({ platform, segments, reentry, frequency }: Rules, facts: Facts): SkipReason | null {
+export function skipReason({ platform, segments, reentry, frequency }: Rules, facts: StartFacts): SkipReason | null {
   if (facts.user === null) return 'no_user'
   if (facts.isPaused) return 'automation_paused'
   if (platform !== null && facts.platform !== platform) return 'platform_mismatch'
@@ -33,7 +33,7 @@ export function skipReason({ platform, segments, reentry, frequency }: Rules, fa
 
 const HOUR = 3_600_000_000
 /** Length of a window in µs. */
-export const WINDOW: Record<Frequency['per'], number> = {
+export const FREQUENCY_WINDOW: Record<Frequency['per'], number> = {
   hour: HOUR,
   day: 24 * HOUR,
   week: 7 * 24 * HOUR,
@@ -58,7 +58,7 @@ export class Starts {
 
   /** The number of starts in the window that ends at `at`, at most the number that is allowed. */
   within(at: number): number {
-    const from = at - WINDOW[this.#frequency.per]
+    const from = at - FREQUENCY_WINDOW[this.#frequency.per]
     return this.#times.filter(time => time > from).length
   }
 }

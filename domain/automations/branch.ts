@@ -3,7 +3,7 @@ import type { Passed } from '../automation-runs/next-step.ts'
 import { eventField, type RunOccurrence } from '../automation-runs/trigger.ts'
 import type { Environment } from '../environment.ts'
 import { type Condition, segmentIdsIn } from '../segments/condition.ts'
-import { holds, meetsValue } from '../segments/evaluate.ts'
+import { allConditionsMet, meetsValue } from '../segments/evaluate.ts'
 import { loadProfile } from '../segments/profile.ts'
 import { eventFieldOf, stepNamedBy } from './conditions.ts'
 
@@ -45,5 +45,5 @@ export async function meetsConditions(
   }
   if (aboutUser.length === 0) return true
   const profile = user === null ? null : await loadProfile(db, environment, user, segmentIdsIn(aboutUser), now)
-  return profile !== null && holds(aboutUser, profile)
+  return profile !== null && allConditionsMet(aboutUser, profile)
 }

@@ -1,6 +1,6 @@
 import type { Db } from '../../store/connect.ts'
 import type { AutomationData } from '../automation-runs/definition.ts'
-import { type History, Starts, WINDOW } from '../automation-runs/starting.ts'
+import { FREQUENCY_WINDOW, type History, Starts } from '../automation-runs/starting.ts'
 import type { Environment } from '../environment.ts'
 
 /** A user whose earlier runs of the automation decide about a new one. `at`: received_at of the user's first event of the batch, in µs. */
@@ -52,7 +52,7 @@ async function startedIn(db: Db, environment: Environment, asked: readonly Asked
       some.map(({ automation }) => automation),
       some.map(({ user }) => user),
       some.map(({ at, frequency: { per } }) =>
-        per === 'lifetime' ? '-infinity' : new Date(Math.floor((at - WINDOW[per]) / 1000)).toISOString(),
+        per === 'lifetime' ? '-infinity' : new Date(Math.floor((at - FREQUENCY_WINDOW[per]) / 1000)).toISOString(),
       ),
       some.map(({ frequency }) => frequency.max_runs_per_user),
     ],

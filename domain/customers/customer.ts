@@ -2,14 +2,14 @@ import type { Db } from '../../store/connect.ts'
 import type { Environment } from '../environment.ts'
 import type { Platform } from '../platform.ts'
 import { notFound } from '../refusal.ts'
-import type { Status } from '../subscriptions/status.ts'
+import type { CustomerStatus } from '../subscriptions/status.ts'
 import { type Property, sortedProperties } from '../users/properties.ts'
 
 export type CustomerRow = {
   id: string
   identity_id: string | null
   custom_uid: string | null
-  status: Status
+  status: CustomerStatus
   created_at: string
   last_seen_at: string
   first_transaction_at: string | null

@@ -4,7 +4,7 @@ import type { Entry } from '../events/entry.ts'
 import { subscriptionsOf } from '../subscriptions/lineages.ts'
 import { isSubscriptionFact, postedFact, postedFacts, STORE_OF } from '../subscriptions/posted.ts'
 import { recordedPurchases } from '../subscriptions/recorded.ts'
-import type { Status } from '../subscriptions/status.ts'
+import type { CustomerStatus } from '../subscriptions/status.ts'
 import { storeSubscriptions } from '../subscriptions/store.ts'
 import { addedPayments, type PaymentsAdded, REFUND_FACTS, TRANSACTION_FACTS } from './posted-payments.ts'
 
@@ -34,7 +34,7 @@ async function withoutRecorded(tx: Tx, environment: Environment, entries: Entry[
 const usersOf = (entries: Entry[]) => [...new Set(entries.map(entry => entry.user!))].sort()
 
 /** The new status and the added payments of each user of a batch. `refunded`: users to recount when the events are in the log. */
-type Folded = { statuses: Map<string, Status>; added: Map<string, PaymentsAdded>; refunded: string[] }
+type Folded = { statuses: Map<string, CustomerStatus>; added: Map<string, PaymentsAdded>; refunded: string[] }
 
 /**
  * Folds events that are about to be stored into the subscriptions of their users. The users' rows are locked. A refund needs the transaction

@@ -2,7 +2,7 @@ import type { Db } from '../../store/connect.ts'
 import type { Environment } from '../environment.ts'
 import type { CustomerRow } from './customer.ts'
 import { type CustomerCursor, type CustomerPage, SORTS, type SortBy } from './order.ts'
-import type { Selection } from './selection.ts'
+import type { CustomerSelection } from './selection.ts'
 
 /** `listing`: connections that plan a prepared statement once. */
 type CustomerDbs = { db: Db; listing: Db }
@@ -11,7 +11,7 @@ type CustomerDbs = { db: Db; listing: Db }
 export async function listCustomers(
   { db, listing }: CustomerDbs,
   environment: Environment,
-  selection: Selection,
+  selection: CustomerSelection,
   page: CustomerPage,
 ): Promise<{ rows: CustomerRow[]; restarted: boolean }> {
   const { searchStatement, walkStatement } = await import('./statements.ts')

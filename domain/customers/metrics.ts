@@ -1,6 +1,6 @@
 import type { Db } from '../../store/connect.ts'
 import type { Environment } from '../environment.ts'
-import type { Selection } from './selection.ts'
+import type { CustomerSelection } from './selection.ts'
 
 type CustomerMetrics = {
   active_subscribers: number
@@ -15,7 +15,7 @@ type CustomerMetrics = {
 }
 
 /** Figures over the selected customers; amounts in USD. */
-export async function customerMetrics(db: Db, environment: Environment, selection: Selection): Promise<CustomerMetrics> {
+export async function customerMetrics(db: Db, environment: Environment, selection: CustomerSelection): Promise<CustomerMetrics> {
   const { metricsStatement } = await import('./statements.ts')
   const { sql, parameters } = metricsStatement(environment, selection)
   const { rows } = await db.query<CustomerMetrics>(sql, parameters)

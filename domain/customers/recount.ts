@@ -2,7 +2,7 @@ import type { Tx } from '../../store/connect.ts'
 import type { Environment } from '../environment.ts'
 import { slugsSql } from '../events/catalogue.ts'
 import { SUPERSEDED } from '../subscriptions/posted.ts'
-import type { Status } from '../subscriptions/status.ts'
+import type { CustomerStatus } from '../subscriptions/status.ts'
 import { REFUND_FACTS, TRANSACTION_FACTS } from './posted-payments.ts'
 
 // A refund without an amount refunds the whole transaction; the refunds of one transaction never exceed its amount.
@@ -28,7 +28,7 @@ const POSTED_REFUNDS = `
  * Recounts the figures of customers from all their facts: transactions, payments, gross and net in USD. Each amount is converted at the rate
  * of the day of its purchase; an amount without a rate is only counted. Writes `statuses` in the same statement. The users' rows are locked.
  */
-export async function recount(tx: Tx, environment: Environment, users: string[], statuses?: Map<string, Status>): Promise<void> {
+export async function recount(tx: Tx, environment: Environment, users: string[], statuses?: Map<string, CustomerStatus>): Promise<void> {
   await tx.query({
     name: 'recount-customers',
     text: `update users u set first_transaction_at = c.first_at, last_payment_at = c.last_at, payments_count = c.payments,

@@ -2,10 +2,10 @@
 import { type RawBuilder, sql } from 'kysely'
 import type { Environment } from '../environment.ts'
 import { PLATFORMS, type Platform } from '../platform.ts'
-import type { Status } from '../subscriptions/status.ts'
+import type { CustomerStatus } from '../subscriptions/status.ts'
 
 /** The customers that a list or the metrics are about; a field that is undefined does not restrict them. */
-export type Selection = { search: string | undefined; statuses: Status[] | undefined; platforms: Platform[] | undefined }
+export type CustomerSelection = { search: string | undefined; statuses: CustomerStatus[] | undefined; platforms: Platform[] | undefined }
 
 // Property values have at most 120 bytes, so no value that begins with the prefix sorts after the prefix and 64 of the last code point.
 const CEILING = '\u{10FFFF}'.repeat(64)
@@ -44,7 +44,7 @@ export const foundUsers = (environment: Environment, search: string): RawBuilder
    cross join lateral (select * from users where users.environment = ${environment} and users.id = found.id limit 1) u`
 
 /** The conditions on `status` and `platform`. `status`: the expression that the index of the statement contains. */
-export function filters({ statuses, platforms }: Selection, status: RawBuilder<unknown>): RawBuilder<boolean>[] {
+export function filters({ statuses, platforms }: CustomerSelection, status: RawBuilder<unknown>): RawBuilder<boolean>[] {
   return [
     ...(statuses ? [sql<boolean>`${status} = any(${statuses}::text[])`] : []),
     ...(platforms ? [sql<boolean>`platform = any(${platforms}::text[])`] : []),

@@ -4,11 +4,11 @@ import { and, compile, type Statement } from '../compose.ts'
 import type { Environment } from '../environment.ts'
 import { CUSTOMER_ROW_COLUMNS } from './customer.ts'
 import { type CustomerCursor, type CustomerPage, type Direction, SORTS, type Sort } from './order.ts'
-import { filters, foundUsers, type Selection } from './selection.ts'
+import { type CustomerSelection, filters, foundUsers } from './selection.ts'
 
 type Sql = RawBuilder<unknown>
 type Predicate = RawBuilder<boolean>
-type SearchSelection = Selection & { search: string }
+type SearchSelection = CustomerSelection & { search: string }
 
 const COLUMNS = sql.raw(CUSTOMER_ROW_COLUMNS)
 
@@ -42,7 +42,7 @@ export function searchStatement(
  */
 export function walkStatement(
   environment: Environment,
-  selection: Selection,
+  selection: CustomerSelection,
   { sort: sortBy, direction, limit, offset }: CustomerPage,
   cursor: CustomerCursor | undefined,
 ): Statement {
@@ -77,7 +77,7 @@ export function walkStatement(
 }
 
 /** The figures over the selected customers. Amounts are rounded once, at the end, half away from zero. */
-export function metricsStatement(environment: Environment, selection: Selection): Statement {
+export function metricsStatement(environment: Environment, selection: CustomerSelection): Statement {
   const from = selection.search === undefined ? sql`users u` : foundUsers(environment, selection.search)
   const conditions: Predicate[] = [sql`u.environment = ${environment}`, ...filters(selection, sql`u.status`)]
   return compile(sql`

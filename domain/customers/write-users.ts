@@ -3,12 +3,12 @@ import type { Environment } from '../environment.ts'
 import { findUsers } from '../events/look-up.ts'
 import { TRAIT_FIELDS, type UserTraits, updateTraits } from '../events/traits.ts'
 import type { Platform } from '../platform.ts'
-import type { Status } from '../subscriptions/status.ts'
+import type { CustomerStatus } from '../subscriptions/status.ts'
 import { isoMicros, micros } from '../time/instant.ts'
 import type { PaymentsAdded } from './posted-payments.ts'
 
 /** The changes of a batch to one user: the traits, the payments to add to those that are counted already, the status. */
-export type UserChange = { traits?: UserTraits; added?: PaymentsAdded; status?: Status }
+export type UserChange = { traits?: UserTraits; added?: PaymentsAdded; status?: CustomerStatus }
 
 const typeOf = (name: string) => (name.endsWith('_at') ? 'timestamptz' : 'text')
 
@@ -69,7 +69,7 @@ export async function writeUsers(tx: Tx, environment: Environment, changes: Map<
 }
 
 /** Updates the user's traits by a purchase: platform and country, as of the time of the purchase. The user's row is locked. */
-export async function noteSeen(
+export async function updateTraitsByPurchase(
   tx: Tx,
   environment: Environment,
   user: string,

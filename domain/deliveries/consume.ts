@@ -1,14 +1,14 @@
 import type { Tx } from '../../store/connect.ts'
 import type { Environment } from '../environment.ts'
 import { takesEvents } from '../integrations/catalogue.ts'
-import { isAfterStart, type Selection, selector } from '../integrations/select.ts'
+import { type EventSelection, eventFilter, isAfterStart } from '../integrations/select.ts'
 import type { InsertCapacity } from '../jobs/claim-on-insert.ts'
 import type { ClaimedJob } from '../jobs/job.ts'
 import type { LogEvent } from '../log/consumer.ts'
 import { insertDeliveries, type NewDelivery } from './insert.ts'
 import { scheduleProbe } from './probe.ts'
 
-type StartedIntegration = Selection & { number: number; is_probed: boolean }
+type StartedIntegration = EventSelection & { number: number; is_probed: boolean }
 
 /** The integrations that have been active once. A transaction that pauses or activates one waits until this transaction ends. */
 async function lockStarted(tx: Tx, environment: Environment): Promise<StartedIntegration[]> {
@@ -32,7 +32,7 @@ export async function consumeForIntegrations(
   if (triggering.length === 0) return []
   const integrations = await lockStarted(tx, environment)
   const deliveries = integrations.flatMap((integration): NewDelivery[] => {
-    const takes = selector(integration)
+    const takes = eventFilter(integration)
     return triggering
       .filter(event => isAfterStart(integration, event) && takes(event))
       .map(({ id, name, user_id, partition, log_offset }) => ({

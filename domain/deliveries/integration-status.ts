@@ -12,7 +12,7 @@ type StatusChange = { before: IntegrationRow | null; after: IntegrationRow }
  * Activates an integration. From its first activation on, the integration takes the events of the log. The caller has checked that the
  * integration may be activated.
  */
-export async function activate(tx: Tx, environment: Environment, id: string): Promise<StatusChange> {
+export async function activateIntegration(tx: Tx, environment: Environment, id: string): Promise<StatusChange> {
   const { has_begun, active } = await getIntegration(tx, environment, id)
   // Locked before the integration's row, in the order in which the consumer of the log locks them.
   const offsets = has_begun || active === 1 ? null : await lockConsumer(tx, 'integrations', environment)
@@ -30,7 +30,7 @@ export async function activate(tx: Tx, environment: Environment, id: string): Pr
 }
 
 /** Pauses an integration: its open deliveries are held from now on. Workers suspend them as they claim them. */
-export async function pause(tx: Tx, environment: Environment, id: string): Promise<StatusChange> {
+export async function pauseIntegration(tx: Tx, environment: Environment, id: string): Promise<StatusChange> {
   const before = await lockIntegration(tx, environment, id)
   if (before.active === 0) return { before: null, after: before }
   await endProbes(tx, before.number)

@@ -1,6 +1,6 @@
 import type { Db } from '../../store/connect.ts'
-import { CONFIG_COLUMNS, type Config } from '../integrations/config.ts'
-import type { Occurrence } from '../integrations/occurrence.ts'
+import { CONFIG_COLUMNS, type IntegrationConfig } from '../integrations/config.ts'
+import type { OutgoingEvent } from '../integrations/occurrence.ts'
 import { type DeliveryAttempt, expiry } from './delivery.ts'
 import { OCCURRENCE_COLUMNS, type OccurrenceRow, toOccurrence } from './occurrence.ts'
 import type { OrderingKey } from './ordering-key.ts'
@@ -25,8 +25,8 @@ export type OpenDelivery = {
   isExpired: boolean
   /** Now, on the environment's clock. */
   startedAt: string
-  config: Config
-  occurrence: Occurrence
+  config: IntegrationConfig
+  occurrence: OutgoingEvent
 }
 
 const LOAD = `
@@ -43,14 +43,14 @@ const LOAD = `
       select * from events where environment = v.environment and partition = v.partition and log_offset = v.log_offset limit 1) e
     left join lateral (select * from users where environment = e.environment and id = e.user_id limit 1) u on true`
 
-type Row = Config &
+type Row = IntegrationConfig &
   OccurrenceRow & {
     number: number
     environment: number
     delivery: string
     integration: number
     source: 'event' | 'automation'
-    automation: Occurrence['automation'] | null
+    automation: OutgoingEvent['automation'] | null
     run_id: string | null
     attempt_count: number
     round_attempts: number

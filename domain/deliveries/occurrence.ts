@@ -1,5 +1,5 @@
 import { outgoingNames } from '../integrations/config.ts'
-import type { Occurrence } from '../integrations/occurrence.ts'
+import type { OutgoingEvent } from '../integrations/occurrence.ts'
 
 const epoch = (column: string, as: string) => `floor(extract(epoch from ${column}))::bigint as ${as}`
 /** From the event, else the last value known of the user. */
@@ -22,11 +22,11 @@ export type OccurrenceRow = {
   name: string
   happened_at: number
   received_at: number
-  platform: Occurrence['platform']
+  platform: OutgoingEvent['platform']
   transaction_date: number | null
   transaction_expires_at: number | null
   grace_period_expires_at: number | null
-  event_properties: Occurrence['properties']
+  event_properties: OutgoingEvent['properties']
   user_properties: Record<string, string> | null
   user_created_at: number | null
 } & Record<
@@ -64,13 +64,13 @@ export type OccurrenceRow = {
 
 /** What the environment and the integration say about every event. */
 type OccurrenceContext = {
-  environment: Occurrence['environment']
+  environment: OutgoingEvent['environment']
   event_mapping: Record<string, string>
-  revenue: Occurrence['revenue']
-  automation?: Occurrence['automation'] | null
+  revenue: OutgoingEvent['revenue']
+  automation?: OutgoingEvent['automation'] | null
 }
 
-function transactionOf(row: OccurrenceRow): Occurrence['transaction'] {
+function transactionOf(row: OccurrenceRow): OutgoingEvent['transaction'] {
   const transaction = {
     transaction_id: row.transaction_id,
     original_transaction_id: row.original_transaction_id,
@@ -81,12 +81,12 @@ function transactionOf(row: OccurrenceRow): Occurrence['transaction'] {
   return Object.values(transaction).every(value => value === null) ? null : transaction
 }
 
-function moneyOf({ price, currency, proceeds, price_usd, proceeds_usd }: OccurrenceRow): Occurrence['money'] {
+function moneyOf({ price, currency, proceeds, price_usd, proceeds_usd }: OccurrenceRow): OutgoingEvent['money'] {
   return price === null || currency === null ? null : { price, currency, proceeds, price_usd, proceeds_usd }
 }
 
 /** The event as an integration receives it. */
-export function toOccurrence(row: OccurrenceRow, { environment, event_mapping, revenue, automation }: OccurrenceContext): Occurrence {
+export function toOccurrence(row: OccurrenceRow, { environment, event_mapping, revenue, automation }: OccurrenceContext): OutgoingEvent {
   const { name, product_id, old_product_id, new_product_id, subscription_group, screen_id, platform, happened_at, received_at } = row
   return {
     environment,

@@ -2,7 +2,7 @@ import type { Tx } from '../../store/connect.ts'
 import { orderedId } from '../../store/ids.ts'
 import type { Environment } from '../environment.ts'
 import { takesEvents } from '../integrations/catalogue.ts'
-import { type Selection, selector } from '../integrations/select.ts'
+import { type EventSelection, eventFilter } from '../integrations/select.ts'
 import { insertJobs, notifyWorkers } from '../jobs/sql.ts'
 import { conflict, invalidField, notFound } from '../refusal.ts'
 import { DELIVERY_DUE } from './delivery.ts'
@@ -18,7 +18,7 @@ const PAGE = 10_000
 
 const tooMany = (most: number) => invalidField('to', `must be earlier: more than ${most} deliveries would be sent`)
 
-type Integration = Selection & { number: number; active: number }
+type Integration = EventSelection & { number: number; active: number }
 /** A delivery that is open again, or new. `user_id`: the user of its ordering key; null: it has none. */
 type Opened = { number: number; user_id: string | null }
 
@@ -65,7 +65,7 @@ async function findMissing(tx: Tx, environment: Environment, integration: Integr
   const { slug, number, from_offsets } = integration
   if (!replay.statuses.includes('missing') || !takesEvents(slug) || from_offsets === null) return []
   await tx.query(MISSING, [environment, from_offsets, replay.from, replay.to, replay.events, number])
-  const isSelected = selector(integration)
+  const isSelected = eventFilter(integration)
   const found: Missing[] = []
   // The window may have any number of events that the integration does not take.
   for (let isEnd = false; !isEnd && found.length <= most; ) {

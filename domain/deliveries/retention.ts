@@ -1,5 +1,5 @@
 import type { Db } from '../../store/connect.ts'
-import { remember } from '../ledger-history/history.ts'
+import { addToLedgerHistory } from '../ledger-history/history.ts'
 
 const KEPT_DAYS = 30
 
@@ -18,7 +18,7 @@ with old as materialized (
 ), deleted as (
   delete from deliveries d using locked l where d.number = l.number returning d.environment, d.status, d.reason, d.created_at
 ), remembered as (
-  ${remember({ kind: 'deliveries', from: 'deleted', due: 'created_at', outcome: 'status', reason: 'reason' })}
+  ${addToLedgerHistory({ kind: 'deliveries', from: 'deleted', due: 'created_at', outcome: 'status', reason: 'reason' })}
 )
 select count(*)::int as dropped from deleted`
 

@@ -11,7 +11,7 @@ import { failDelivery } from './record-failure.ts'
  * Suspends deliveries that fell due while their integration is not active, until they expire. A delivery whose integration was activated
  * meanwhile is due at once.
  */
-export const parkDeliveries = (pool: Pool, claimed: readonly ClaimedJob[]): Promise<true[]> =>
+export const suspendDeliveries = (pool: Pool, claimed: readonly ClaimedJob[]): Promise<true[]> =>
   transaction(pool, async tx => {
     await tx.query({
       name: 'lock-integrations-of-deliveries',
@@ -39,7 +39,7 @@ export const parkDeliveries = (pool: Pool, claimed: readonly ClaimedJob[]): Prom
   })
 
 /** Ends a delivery that was held for too long as failed. False: the delivery was released meanwhile, and nothing was changed. */
-export const expire = (pool: Pool, claimed: ClaimedJob, delivery: OpenDelivery): Promise<boolean> =>
+export const expireDelivery = (pool: Pool, claimed: ClaimedJob, delivery: OpenDelivery): Promise<boolean> =>
   transaction(pool, async tx => {
     await tx.query('select 1 from integrations where number = $1 for share', [delivery.integration])
     // Checked again under the lock: a delivery that was released and held again has its 30 days again.

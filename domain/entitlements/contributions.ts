@@ -5,7 +5,7 @@ import { notFound } from '../refusal.ts'
 import { retryEnd } from '../subscriptions/chain.ts'
 import { parseTime } from '../subscriptions/period.ts'
 import type { Store } from '../subscriptions/purchase.ts'
-import { type Contribution, foldUserEntitlement, type Hold, type ShownSubscription } from './fold.ts'
+import { type AccessSource, foldUserEntitlement, type ShownSubscription, type UserEntitlement } from './fold.ts'
 
 type Row = {
   entitlement_id: string
@@ -59,7 +59,7 @@ function shownSubscription(row: Row, now: number): ShownSubscription | null {
   return { renewState: isInRetry(row, now) ? 'billing_issue' : renewal, periodType: row.period_type }
 }
 
-const sourceOf = (row: Row, now: number): Contribution => {
+const sourceOf = (row: Row, now: number): AccessSource => {
   const [from, until] = [Date.parse(row.from), parseTime(row.until) ?? never]
   if (row.store === null) return { kind: 'grant', from, until, startedAt: from }
   const startedAt = row.run_started_at === null ? from : Date.parse(row.run_started_at)
@@ -67,7 +67,11 @@ const sourceOf = (row: Row, now: number): Contribution => {
 }
 
 /** The user's entitlements, active and lapsed, in the code point order of their ids. Throws `not_found` for an unknown user. */
-export async function holdsOf(db: Db, environment: Environment, user: string): Promise<{ entitlement: string; hold: Hold }[]> {
+export async function userEntitlementsOf(
+  db: Db,
+  environment: Environment,
+  user: string,
+): Promise<{ entitlement: string; hold: UserEntitlement }[]> {
   const found = await db.query<{ now: string }>({
     name: 'user-and-now',
     text: 'select environment_now($1) as now from users where environment = $1 and id = $2',

@@ -2,7 +2,7 @@ import type { Db, Tx } from '../../store/connect.ts'
 import type { Environment } from '../environment.ts'
 import { type Page, pageOf } from '../page.ts'
 import { isInUse } from '../products/delete.ts'
-import { lockListed } from '../products/product.ts'
+import { lockListedProducts } from '../products/product.ts'
 import { automationNaming } from '../references/automation-naming.ts'
 import { alreadyExists, conflict, notFound } from '../refusal.ts'
 
@@ -43,7 +43,7 @@ const insertProducts = (tx: Tx, environment: Environment, id: string, products: 
 /** Throws `already_exists` when the id is taken: the unique key decides between two concurrent requests. */
 export async function createEntitlement(tx: Tx, environment: Environment, given: NewEntitlement): Promise<Entitlement> {
   const { id, description, product_ids } = given
-  await lockListed(tx, environment, product_ids)
+  await lockListedProducts(tx, environment, product_ids)
   const { rows } = await tx.query<Pick<Entitlement, 'created_at' | 'updated_at'>>(
     `insert into entitlements (environment, id, description, created_at, updated_at)
      select $1, $2, $3, t, t from date_trunc('second', environment_now($1)) t
@@ -74,7 +74,7 @@ export async function updateEntitlement(
   if (changes.product_ids) {
     // An unknown entitlement is `not_found` for every list. The products are locked before the entitlement.
     await getEntitlement(tx, environment, id)
-    await lockListed(tx, environment, changes.product_ids)
+    await lockListedProducts(tx, environment, changes.product_ids)
   }
   const before = await lockEntitlement(tx, environment, id)
   const { description, product_ids } = { ...before, ...changes }

@@ -2,19 +2,19 @@ import type { Tx } from '../../store/connect.ts'
 import { type Environment, now as nowOf } from '../environment.ts'
 import { notFound, Refusal } from '../refusal.ts'
 import { lockUsers } from '../users/user.ts'
-import { holdsOf } from './contributions.ts'
-import type { Hold } from './fold.ts'
+import { userEntitlementsOf } from './contributions.ts'
+import type { UserEntitlement } from './fold.ts'
 
 export type Grant = { starts_at: string; expires_at: string | null }
 
 const paid = () => new Refusal('paid_entitlement', 'the user has the entitlement through a purchase')
 
 /** Locks the user, then the entitlement. Purchases change a user's access under the same lock. Throws `not_found` for user or entitlement. */
-async function lockUserEntitlement(tx: Tx, environment: Environment, user: string, entitlement: string): Promise<Hold | null> {
+async function lockUserEntitlement(tx: Tx, environment: Environment, user: string, entitlement: string): Promise<UserEntitlement | null> {
   await lockUsers(tx, environment, [user])
   const known = await tx.query('select 1 from entitlements where environment = $1 and id = $2 for key share', [environment, entitlement])
   if (known.rowCount === 0) throw notFound(`entitlement ${entitlement}`)
-  return (await holdsOf(tx, environment, user)).find(one => one.entitlement === entitlement)?.hold ?? null
+  return (await userEntitlementsOf(tx, environment, user)).find(one => one.entitlement === entitlement)?.hold ?? null
 }
 
 const readGrant = async (tx: Tx, environment: Environment, user: string, entitlement: string): Promise<Grant | null> =>

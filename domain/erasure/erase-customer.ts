@@ -5,7 +5,7 @@ import { eraseFromExports } from '../exports/erasure.ts'
 import { deleteJobs } from '../jobs/sql.ts'
 import { notFound } from '../refusal.ts'
 import { SUBSCRIPTION_DUE } from '../subscriptions/store.ts'
-import { closeIngestion } from '../users/user.ts'
+import { lockIngestion } from '../users/user.ts'
 import { eraseJobs } from './erase-jobs.ts'
 
 const sha256 = (text: string) => createHash('sha256').update(text).digest('hex')
@@ -54,7 +54,7 @@ const REPLACE_IN_CONDITIONS = [
  * the hash that stands for the id in the audit log. Throws `not_found`.
  */
 export async function eraseCustomer(tx: Tx, environment: Environment, user: string): Promise<string> {
-  await closeIngestion(tx, environment)
+  await lockIngestion(tx, environment)
   // Lineages are locked before the user, in the order in which purchases lock them.
   await tx.query('select 1 from lineages where environment = $1 and user_id = $2 order by id for no key update', [environment, user])
   const locked = await tx.query('select 1 from users where environment = $1 and id = $2 for update', [environment, user])

@@ -1,11 +1,11 @@
 import type { Tx } from '../../store/connect.ts'
-import { UNFINISHED } from '../automation-runs/run.ts'
+import { UNFINISHED_RUN } from '../automation-runs/run.ts'
 import { DELIVERY_DUE, OPEN_DELIVERY } from '../deliveries/delivery.ts'
 import type { Environment } from '../environment.ts'
 import { partitionOf } from '../events/partition.ts'
 import { deleteJobs, lockJobs } from '../jobs/sql.ts'
 import { AUTOMATION_RUN_DUE } from '../jobs/wake-runs.ts'
-import { remember } from '../ledger-history/history.ts'
+import { addToLedgerHistory } from '../ledger-history/history.ts'
 import { USER_DELETED } from '../ledger-history/kinds.ts'
 
 const lockJobsOf = (kind: string, table: string, open: string) =>
@@ -29,7 +29,7 @@ const LOCK = [
   `select 1 from integrations i join ordering_keys l on l.environment = $1 and l.integration = i.number and l.user_id = $2
    where i.environment = $1 order by i.number for update of l`,
   lockJobsOf(DELIVERY_DUE, 'deliveries', OPEN_DELIVERY),
-  lockJobsOf(AUTOMATION_RUN_DUE, 'automation_runs', UNFINISHED),
+  lockJobsOf(AUTOMATION_RUN_DUE, 'automation_runs', UNFINISHED_RUN),
   lockJobsOf(DELIVERY_DUE, 'deliveries', OPEN_DELIVERY),
   lockRows('deliveries'),
   lockRows('automation_runs'),
@@ -54,8 +54,8 @@ with deleted as (
   delete from event_waits where run = ${NUMBERS}
 ), jobs as (
   ${deleteJobs(AUTOMATION_RUN_DUE, NUMBERS)}
-), ${ended(UNFINISHED, 'cancelled')}
-${remember({ kind: 'automation_runs', from: 'ended', due: 'created_at', outcome: 'outcome', reason: 'reason' })}`
+), ${ended(UNFINISHED_RUN, 'cancelled')}
+${addToLedgerHistory({ kind: 'automation_runs', from: 'ended', due: 'created_at', outcome: 'outcome', reason: 'reason' })}`
 
 const ERASE_DELIVERIES = `
 with deleted as (
@@ -63,7 +63,7 @@ with deleted as (
 ), jobs as (
   ${deleteJobs(DELIVERY_DUE, NUMBERS)}
 ), ${ended(OPEN_DELIVERY, 'failed')}
-${remember({ kind: 'deliveries', from: 'ended', due: 'created_at', outcome: 'outcome', reason: 'reason' })}`
+${addToLedgerHistory({ kind: 'deliveries', from: 'ended', due: 'created_at', outcome: 'outcome', reason: 'reason' })}`
 
 // All deliveries of an ordering key are the user's: there is no next one to schedule.
 const ERASE = [

@@ -1,7 +1,7 @@
 import type { Db } from '../../store/connect.ts'
 import type { Environment } from '../environment.ts'
 
-export type Occurrence = [id: string, name: string, user: string | null, happenedAt: string]
+export type EventRow = [id: string, name: string, user: string | null, happenedAt: string]
 type EventPage = { limit: number; offset: number; order: 'asc' | 'desc' }
 
 // One index contains all columns that are shown. So neither the skipped rows nor the rows of the page are fetched from the table, as long as
@@ -12,8 +12,8 @@ const statement = (order: 'asc' | 'desc') =>
 const TEXT = { asc: statement('asc'), desc: statement('desc') }
 
 /** One row more than `limit` when there are more; the caller removes it. */
-export async function listEvents(db: Db, environment: Environment, { limit, offset, order }: EventPage): Promise<Occurrence[]> {
-  const { rows } = await db.query<Occurrence>({
+export async function listEvents(db: Db, environment: Environment, { limit, offset, order }: EventPage): Promise<EventRow[]> {
+  const { rows } = await db.query<EventRow>({
     name: `list-events-${order}`,
     text: TEXT[order],
     values: [environment, limit + 1, offset],

@@ -45,7 +45,7 @@ export type Experiment = {
 export const EXPERIMENT_COLUMNS = `id, name, alias_id, description, status, started_at, finished_at, segment_percent, primary_metric,
   goal_value, goal_direction, context_key, is_context_specific, segmentation_conditions, created_at, updated_at`
 
-export type Group = {
+export type ExperimentGroup = {
   id: string
   experiment_id: string
   name: string | null
@@ -91,14 +91,14 @@ export async function getExperiment(db: Db, environment: Environment, id: string
 }
 
 /** In the order of creation. */
-export async function listGroups(db: Db, environment: Environment, experiment: string): Promise<Group[]> {
+export async function listGroups(db: Db, environment: Environment, experiment: string): Promise<ExperimentGroup[]> {
   const known = await db.query('select 1 from experiments where environment = $1 and id = $2', [environment, experiment])
   if (known.rowCount === 0) throw notFound('experiment')
   return groupsOf(db, environment, experiment)
 }
 
-export async function groupsOf(db: Db, environment: Environment, experiment: string): Promise<Group[]> {
-  const { rows } = await db.query<Group>(
+export async function groupsOf(db: Db, environment: Environment, experiment: string): Promise<ExperimentGroup[]> {
+  const { rows } = await db.query<ExperimentGroup>(
     `select ${GROUP_COLUMNS} from experiment_groups where environment = $1 and experiment_id = $2 order by n`,
     [environment, experiment],
   )

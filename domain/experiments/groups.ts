@@ -5,7 +5,7 @@ import { copyAsVariant, dropVariant } from '../offerings/variant.ts'
 import { conflict, notFound } from '../refusal.ts'
 import { type Change, unchanged } from '../remote-configurations/configuration.ts'
 import { lockConfiguration, refuseArchived } from '../remote-configurations/lock.ts'
-import { type Experiment, GROUP_COLUMNS, type Group, groupsOf, lockExperiment } from './experiment.ts'
+import { type Experiment, type ExperimentGroup, GROUP_COLUMNS, groupsOf, lockExperiment } from './experiment.ts'
 
 type GroupInput = {
   name: string | null
@@ -21,8 +21,8 @@ const refuseStarted = ({ status }: Experiment): void => {
   if (status !== 'draft') throw conflict(`groups can be created and deleted in a draft only, the experiment is ${status}`)
 }
 
-export async function getGroup(tx: Tx, environment: Environment, experiment: string, id: string, what = 'group'): Promise<Group> {
-  const { rows } = await tx.query<Group>(
+export async function getGroup(tx: Tx, environment: Environment, experiment: string, id: string, what = 'group'): Promise<ExperimentGroup> {
+  const { rows } = await tx.query<ExperimentGroup>(
     `select ${GROUP_COLUMNS} from experiment_groups where environment = $1 and id = $2 and experiment_id = $3`,
     [environment, id, experiment],
   )
@@ -49,7 +49,7 @@ async function copyOffering(tx: Tx, environment: Environment, source: string, gr
   return variant
 }
 
-export async function createGroup(tx: Tx, environment: Environment, experiment: string, input: GroupInput): Promise<Group> {
+export async function createGroup(tx: Tx, environment: Environment, experiment: string, input: GroupInput): Promise<ExperimentGroup> {
   refuseStarted(await lockExperiment(tx, environment, experiment))
   const { rows: counted } = await tx.query<{ count: number }>(
     'select count(*)::int as count from experiment_groups where environment = $1 and experiment_id = $2',
@@ -60,7 +60,7 @@ export async function createGroup(tx: Tx, environment: Environment, experiment: 
   const variant = input.offering_uid === null ? null : await copyOffering(tx, environment, input.offering_uid, id)
   if (counted[0]!.count >= MAX_GROUPS) throw conflict(`an experiment has at most ${MAX_GROUPS} groups`)
   if (input.is_control) await clearControl(tx, environment, experiment)
-  const { rows } = await tx.query<Group>(
+  const { rows } = await tx.query<ExperimentGroup>(
     `insert into experiment_groups (environment, id, experiment_id, name, is_control, weight, remote_config_uid, offering_uid, offering_tag,
        created_at, updated_at)
      select $1, $2, $3, $4, $5, $6, $7, $8, $9, t, t from environment_now($1) t returning ${GROUP_COLUMNS}`,
@@ -80,7 +80,7 @@ export async function createGroup(tx: Tx, environment: Environment, experiment: 
 }
 
 /** Deletes a group. A foreign key deletes its assignments. */
-export async function deleteGroup(tx: Tx, environment: Environment, experiment: string, id: string): Promise<Group> {
+export async function deleteGroup(tx: Tx, environment: Environment, experiment: string, id: string): Promise<ExperimentGroup> {
   const parent = await lockExperiment(tx, environment, experiment)
   const group = await getGroup(tx, environment, experiment, id)
   refuseStarted(parent)
@@ -103,7 +103,7 @@ export async function updateGroup(
   experiment: string,
   id: string,
   input: Partial<GroupInput>,
-): Promise<Change<Group>> {
+): Promise<Change<ExperimentGroup>> {
   const { status } = await lockExperiment(tx, environment, experiment)
   const before = await getGroup(tx, environment, experiment, id)
   const present: GroupInput = { ...before, weight: Number(before.weight) }
@@ -126,7 +126,7 @@ export async function updateGroup(
     wanted.offering_tag = variant?.tag ?? null
   }
   if (changed.includes('is_control') && input.is_control) await clearControl(tx, environment, experiment)
-  const { rows } = await tx.query<Group>(
+  const { rows } = await tx.query<ExperimentGroup>(
     `update experiment_groups set name = $3, is_control = $4, weight = $5, remote_config_uid = $6, offering_uid = $7, offering_tag = $8,
        updated_at = environment_now($1)
      where environment = $1 and id = $2 returning ${GROUP_COLUMNS}`,

@@ -6,7 +6,7 @@ import type { Environment } from '../environment.ts'
  * An erasure shares this lock until its end; the acceptance of an export takes it exclusively. So either the erasure finds the export,
  * or the export begins to read after the user was deleted.
  */
-export const shareErasure = (tx: Tx, environment: Environment) =>
+export const lockErasureShared = (tx: Tx, environment: Environment) =>
   tx.query('select pg_advisory_xact_lock_shared($1, $2)', [LOCK.erasure, environment])
 
 export const lockErasureExclusive = (tx: Tx, environment: Environment) =>

@@ -5,7 +5,7 @@ import { revokeClaims } from '../jobs/job.ts'
 import { lockJobs } from '../jobs/sql.ts'
 import { createRun } from '../jobs/workflow-run.ts'
 import { EXPORT_WORKFLOW } from './create.ts'
-import { shareErasure } from './erasure-lock.ts'
+import { lockErasureShared } from './erasure-lock.ts'
 
 export const ERASE_WORKFLOW = { workflow: 'erase-export', version: 1 } as const
 
@@ -24,7 +24,7 @@ export const exportToErase = (subject: string): { exportId: string; sha256: stri
  * transaction that erases the user, before it deletes the user's events and the user: these tell which files are affected.
  */
 export async function eraseFromExports(tx: Tx, environment: Environment, user: string): Promise<void> {
-  await shareErasure(tx, environment)
+  await lockErasureShared(tx, environment)
   // The user is locked before the user with the next lower id, which `eraseEdges` may lock: two erasures of neighbours wait for each other,
   // but cannot deadlock.
   await tx.query('select 1 from users where environment = $1 and id = $2 for update', [environment, user])

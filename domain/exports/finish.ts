@@ -1,10 +1,10 @@
 import type { Tx } from '../../store/connect.ts'
 import type { Environment } from '../environment.ts'
 import { createRun } from '../jobs/workflow-run.ts'
-import { remember } from '../ledger-history/history.ts'
+import { addToLedgerHistory } from '../ledger-history/history.ts'
 import { EXPORT_WORKFLOW } from './create.ts'
 import type { ExportFailure, Part } from './export.ts'
-import { forgetMembers } from './members.ts'
+import { deleteMembers } from './members.ts'
 
 const FILE_DAYS = 7
 const RECORD_DAYS = 90
@@ -23,7 +23,7 @@ export async function publishExport(tx: Tx, environment: Environment, id: string
        expires_at = environment_now($1) + make_interval(days => $7) where environment = $1 and id = $2`,
     [environment, id, JSON.stringify(parts), bytes, sha256, parts.reduce((sum, part) => sum + part.rows, 0), FILE_DAYS],
   )
-  await forgetMembers(tx, environment, id)
+  await deleteMembers(tx, environment, id)
   await scheduleRetention(tx, environment, id)
 }
 
@@ -33,7 +33,7 @@ export async function failExport(tx: Tx, environment: Environment, id: string, e
     id,
     JSON.stringify(error),
   ])
-  await forgetMembers(tx, environment, id)
+  await deleteMembers(tx, environment, id)
   await scheduleRetention(tx, environment, id)
 }
 
@@ -47,13 +47,13 @@ with deleted as (
 ), counted as (
   select * from deleted where report_run is null
 )
-${remember({ kind: 'exports', from: 'counted', due: 'created_at', outcome: 'status', reason: 'reason' })}`
+${addToLedgerHistory({ kind: 'exports', from: 'counted', due: 'created_at', outcome: 'status', reason: 'reason' })}`
 
 /**
  * Deletes the record of an export, which the ledger still counts, and its run with the steps: an erasure finds the edges of parts by their
  * export.
  */
-export async function forgetExport(tx: Tx, environment: Environment, id: string): Promise<void> {
+export async function deleteExport(tx: Tx, environment: Environment, id: string): Promise<void> {
   await tx.query('delete from runs where environment = $1 and subject = $2 and workflow = $3 and finished_at is not null', [
     environment,
     id,

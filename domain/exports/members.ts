@@ -15,5 +15,5 @@ export async function recordMembers(tx: Tx, environment: Environment, exportId: 
 }
 
 /** Deletes the recorded members: an ended export does not read them. */
-export const forgetMembers = (tx: Tx, environment: Environment, exportId: string) =>
+export const deleteMembers = (tx: Tx, environment: Environment, exportId: string) =>
   tx.query('delete from export_members where environment = $1 and export_id = $2', [environment, exportId])

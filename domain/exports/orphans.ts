@@ -9,7 +9,7 @@ export const IS_ORPHANED_EXPORT = `not ${unfinishedRunExists(EXPORT_WORKFLOW, 's
   select 1 from report_runs p where p.environment = s.environment and p.id = s.report_run and p.status <> 'finished')`
 
 /** Starts the run of each orphaned export anew, from the beginning; fails exports of report runs that have finished. Returns their number. */
-export async function mendExports(tx: Tx, ids: string[]): Promise<number> {
+export async function repairExports(tx: Tx, ids: string[]): Promise<number> {
   await tx.query(`select 1 from exports where status in ('new', 'processing') and id = any ($1) order by id for no key update`, [ids])
   const { rows } = await tx.query<{ environment: Environment; id: string; report_run: string | null }>(
     `select environment, id, report_run from exports s where status in ('new', 'processing') and id = any ($1) and ${IS_ORPHANED_EXPORT} order by id`,

@@ -1,7 +1,7 @@
 import type { ParquetColumn, ParquetType } from '../../store/files/parquet.ts'
 import type { ExportColumn } from './columns.ts'
 import type { ExportType } from './export.ts'
-import { columnsOf, jsonKey } from './statement.ts'
+import { exportColumnsOf, jsonKey } from './statement.ts'
 
 const TYPES: Record<ExportColumn['kind'], ParquetType> = {
   text: 'text',
@@ -13,4 +13,4 @@ const TYPES: Record<ExportColumn['kind'], ParquetType> = {
 }
 
 export const parquetColumns = (type: ExportType): ParquetColumn[] =>
-  columnsOf(type).map(column => ({ name: jsonKey(column), type: TYPES[column.kind] }))
+  exportColumnsOf(type).map(column => ({ name: jsonKey(column), type: TYPES[column.kind] }))

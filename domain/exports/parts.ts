@@ -1,14 +1,14 @@
 import type { Tx } from '../../store/connect.ts'
 import type { Environment } from '../environment.ts'
 import type { ExportFormat, ExportType } from './export.ts'
-import { forgetMembers, recordMembers } from './members.ts'
-import { type CopySettings, SETTINGS } from './statement.ts'
+import { deleteMembers, recordMembers } from './members.ts'
+import { COPY_SETTINGS, type CopySettings } from './statement.ts'
 
 /** The sort key of a row in the file: events (received_at, partition, offset), customers (created_at, id). Times have microseconds. */
 export type Bound = [at: string, first: string, second: string]
 
 /** The data that the parts of one export are cut from. It is recorded when processing begins, so all later steps use the same values. */
-export type Job = {
+export type ExportSource = {
   environment: Environment
   type: ExportType
   format: ExportFormat
@@ -26,9 +26,9 @@ export type Job = {
  * Marks the export as processing and returns what its parts are cut from. Records the members of its segment, if it has one. Deletes what
  * an earlier, lost run recorded.
  */
-export async function beginExport(tx: Tx, environment: Environment, id: string): Promise<Job> {
+export async function beginExport(tx: Tx, environment: Environment, id: string): Promise<ExportSource> {
   const { rows } = await tx.query<
-    Omit<Job, 'environment' | 'platforms' | 'membersOf'> & { platform: string | null; segment: string | null }
+    Omit<ExportSource, 'environment' | 'platforms' | 'membersOf'> & { platform: string | null; segment: string | null }
   >(
     `update exports set status = 'processing', rows_written = 0 where environment = $1 and id = $2
      returning type, format, compression, platform, segment_id as segment, window_from::text as "windowFrom", window_to::text as "windowTo",
@@ -37,7 +37,7 @@ export async function beginExport(tx: Tx, environment: Environment, id: string):
   )
   const { platform, segment, ...source } = rows[0]!
   if (segment !== null) {
-    await forgetMembers(tx, environment, id)
+    await deleteMembers(tx, environment, id)
     await recordMembers(tx, environment, id, segment)
   }
   const platforms = platform === 'Stripe' ? 'Stripe,Paddle' : (platform ?? '')
@@ -45,11 +45,12 @@ export async function beginExport(tx: Tx, environment: Environment, id: string):
 }
 
 /** A bound before the first row of the window. */
-export const firstBound = (source: Job): Bound =>
+export const firstBound = (source: ExportSource): Bound =>
   source.type === 'customers' ? [source.windowFrom, '', ''] : [source.windowFrom, '-1', '-1']
 
 /** A bound after the last row of the window. The window's end is exclusive, and no row has this partition or an empty id. */
-export const lastBound = (source: Job): Bound => (source.type === 'customers' ? [source.windowTo, '', ''] : [source.windowTo, '-1', '-1'])
+export const lastBound = (source: ExportSource): Bound =>
+  source.type === 'customers' ? [source.windowTo, '', ''] : [source.windowTo, '-1', '-1']
 
 const NEXT = {
   events: `select received_at::text as at, partition::text as first, log_offset::text as second from events
@@ -60,7 +61,7 @@ const NEXT = {
 }
 
 /** The last row of the part that begins after `after` and has `rows` rows. Null when fewer rows are left: the part then ends with the window. */
-export async function nextBound(tx: Tx, source: Job, after: Bound, rows: number): Promise<Bound | null> {
+export async function nextBound(tx: Tx, source: ExportSource, after: Bound, rows: number): Promise<Bound | null> {
   const found = await tx.query<{ at: string; first: string; second: string }>(NEXT[source.type === 'customers' ? 'customers' : 'events'], [
     source.environment,
     ...after,
@@ -72,7 +73,7 @@ export async function nextBound(tx: Tx, source: Job, after: Bound, rows: number)
 }
 
 /** Sets the transaction settings that the COPY of one part reads: the rows after `after`, up to and including `upto`. */
-export async function setPart(tx: Tx, source: Job, after: Bound, upto: Bound): Promise<void> {
+export async function setPart(tx: Tx, source: ExportSource, after: Bound, upto: Bound): Promise<void> {
   const offsets = (list: number[]) => `{${list.join(',')}}`
   const values: CopySettings = {
     environment: String(source.environment),
@@ -88,8 +89,8 @@ export async function setPart(tx: Tx, source: Job, after: Bound, upto: Bound): P
     upto_2: upto[2],
   }
   await tx.query(
-    `select ${SETTINGS.map((name, i) => `set_config('perennial.${name}', $${i + 1}, true)`).join(', ')}`,
-    SETTINGS.map(name => values[name]),
+    `select ${COPY_SETTINGS.map((name, i) => `set_config('perennial.${name}', $${i + 1}, true)`).join(', ')}`,
+    COPY_SETTINGS.map(name => values[name]),
   )
 }
 

@@ -4,7 +4,7 @@ import type { ExportFormat, ExportType } from './export.ts'
 
 // COPY takes no parameters. The variable values are settings of the transaction (set_config), never part of the statement's text. A
 // subquery reads each setting once: in the condition itself it would be parsed for every row.
-export const SETTINGS = [
+export const COPY_SETTINGS = [
   'environment',
   'platforms',
   'members_of',
@@ -17,9 +17,9 @@ export const SETTINGS = [
   'upto_1',
   'upto_2',
 ] as const
-export type CopySettings = Record<(typeof SETTINGS)[number], string>
-const setting = (name: (typeof SETTINGS)[number], type: string) => `(select current_setting('perennial.${name}')::${type})`
-const plain = (name: (typeof SETTINGS)[number], type: string) => `current_setting('perennial.${name}')::${type}`
+export type CopySettings = Record<(typeof COPY_SETTINGS)[number], string>
+const setting = (name: (typeof COPY_SETTINGS)[number], type: string) => `(select current_setting('perennial.${name}')::${type})`
+const plain = (name: (typeof COPY_SETTINGS)[number], type: string) => `current_setting('perennial.${name}')::${type}`
 
 const csvValue = ({ sql, kind }: ExportColumn): string => {
   if (kind === 'time') return `date_trunc('second', ${sql} at time zone 'UTC')`
@@ -89,12 +89,12 @@ const CUSTOMERS_FROM = `
     and ${isMember('u', 'id')}
   order by u.created_at, u.id`
 
-export const columnsOf = (type: ExportType): readonly ExportColumn[] =>
+export const exportColumnsOf = (type: ExportType): readonly ExportColumn[] =>
   type === 'customers' ? CUSTOMER_EXPORT_COLUMNS : EVENT_EXPORT_COLUMNS
 
 /** A plain select of the rows of one part, in the file's order. The bench gives the same statement to psql. */
 export function selectRows(type: ExportType, format: ExportFormat): string {
-  const columns = columnsOf(type)
+  const columns = exportColumnsOf(type)
   const from = type === 'customers' ? CUSTOMERS_FROM : EVENTS_FROM(type === 'purchases')
   if (format === 'csv') return `select ${columns.map(c => `${csvValue(c)} as "${c.header}"`).join(', ')} ${from}`
   if (format === 'parquet') return `select ${columns.map(c => `${parquetValue(c)} as ${jsonKey(c)}`).join(', ')} ${from}`

@@ -3,12 +3,12 @@ import type { Tx } from '../../store/connect.ts'
 import { signingSecret } from '../../store/ids.ts'
 import type { Environment } from '../environment.ts'
 import { providerOf } from './catalogue.ts'
-import { type Config, openSecret, openSettings, type Sealing, SIGNING_SECRET, sealSecret } from './config.ts'
+import { type IntegrationConfig, openSecret, openSettings, type Sealing, SIGNING_SECRET, sealSecret } from './config.ts'
 import type { ConfigInput } from './validate-config.ts'
 
 /** `opened`: the settings as a destination receives them. `generated`: the signing secret, if this change generated one. */
 export type ConfigChange = {
-  after: Config
+  after: IntegrationConfig
   opened: Record<string, unknown>
   generated: string | null
   /** The signing secret that this change replaces, sealed. */
@@ -17,7 +17,7 @@ export type ConfigChange = {
 }
 
 /** An absent secret stays, null removes it. An equal secret keeps its sealed value, so a repeated request changes nothing. */
-function nextSecrets(sealing: Sealing, old: Config, given: Record<string, unknown>): Record<string, string> {
+function nextSecrets(sealing: Sealing, old: IntegrationConfig, given: Record<string, unknown>): Record<string, string> {
   const next: Record<string, string> = {}
   for (const { name, secret } of providerOf(old.slug).settings) {
     if (!secret) continue
@@ -32,7 +32,7 @@ function nextSecrets(sealing: Sealing, old: Config, given: Record<string, unknow
 }
 
 /** Applies the input to the configuration. */
-export function changeConfig(sealing: Sealing, old: Config, input: ConfigInput): ConfigChange {
+export function changeConfig(sealing: Sealing, old: IntegrationConfig, input: ConfigInput): ConfigChange {
   const provider = providerOf(old.slug)
   const secrets = nextSecrets(sealing, old, input.settings)
   // Every webhook is signed, so a webhook without a secret gets one.
@@ -49,11 +49,11 @@ export function changeConfig(sealing: Sealing, old: Config, input: ConfigInput):
 }
 
 /** Equal for two configurations that call the same address: a probe of one then counts for the other. */
-export const addressed = ({ url, sandbox_url, authorization_token }: Record<string, unknown>): string =>
+export const probedAddress = ({ url, sandbox_url, authorization_token }: Record<string, unknown>): string =>
   JSON.stringify([url, sandbox_url, authorization_token])
 
 /** Stores the change and returns the configuration with its time. The caller has locked the row. */
-export async function writeConfig(tx: Tx, environment: Environment, { after, former }: ConfigChange): Promise<Config> {
+export async function writeConfig(tx: Tx, environment: Environment, { after, former }: ConfigChange): Promise<IntegrationConfig> {
   const { rows } = await tx.query<{ configured_at: string }>(
     `update integrations set settings = $3, secrets = $4, events = $5, event_mapping = $6, revenue = $7,
        configured_at = date_trunc('second', environment_now($1)), former_signing_secret = coalesce($8, former_signing_secret),

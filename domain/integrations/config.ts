@@ -10,7 +10,7 @@ export const SIGNING_SECRET = 'signing_secret'
 export const FORMER_SIGNING_SECRET = 'former_signing_secret'
 
 /** As stored: `settings` without nulls and defaults, `secrets` sealed. */
-export type Config = {
+export type IntegrationConfig = {
   id: string
   slug: string
   active: 0 | 1 | 2
@@ -27,8 +27,8 @@ export type Config = {
 export const CONFIG_COLUMNS = `i.id, i.slug, i.active, i.settings, i.secrets, i.events, i.event_mapping, i.revenue, i.configured_at,
   case when i.signing_secret_changed_at > clock_timestamp() - interval '24 hours' then i.former_signing_secret end as former_signing_secret`
 
-async function find(db: Db, environment: Environment, id: string, lock: string): Promise<Config> {
-  const { rows } = await db.query<Config>(
+async function find(db: Db, environment: Environment, id: string, lock: string): Promise<IntegrationConfig> {
+  const { rows } = await db.query<IntegrationConfig>(
     `select ${CONFIG_COLUMNS} from integrations i where i.environment = $1 and i.id = $2 and i.deleted_at is null ${lock}`,
     [environment, id],
   )
@@ -36,8 +36,9 @@ async function find(db: Db, environment: Environment, id: string, lock: string):
   return rows[0]
 }
 
-export const getConfig = (db: Db, environment: Environment, id: string): Promise<Config> => find(db, environment, id, '')
-export const lockConfig = (tx: Tx, environment: Environment, id: string): Promise<Config> => find(tx, environment, id, 'for no key update')
+export const getConfig = (db: Db, environment: Environment, id: string): Promise<IntegrationConfig> => find(db, environment, id, '')
+export const lockConfig = (tx: Tx, environment: Environment, id: string): Promise<IntegrationConfig> =>
+  find(tx, environment, id, 'for no key update')
 
 /** What a secret is sealed with and for. */
 export type Sealing = { secrets: Secrets; environment: Environment; integration: string }
@@ -54,7 +55,7 @@ export const openSecret = (sealing: Sealing, name: string, sealed: string): stri
 /** All settings with their values or defaults, secrets in clear. Unset settings are absent. */
 export function openSettings(
   sealing: Sealing,
-  { slug, settings, secrets, former_signing_secret: former }: Config,
+  { slug, settings, secrets, former_signing_secret: former }: IntegrationConfig,
 ): Record<string, unknown> {
   const open: Record<string, unknown> = {}
   for (const { name, secret, default: fallback } of providerOf(slug).settings) {

@@ -1,7 +1,7 @@
 import type { Platform } from '../platform.ts'
 
 /** An event and its user, as integrations receive them. Times are epoch seconds, amounts decimal strings; null: unknown. */
-export type Occurrence = {
+export type OutgoingEvent = {
   environment: 'production' | 'sandbox'
   /** The log's id (`evt_…`); `event_id` is the id that the caller sent. */
   id: string

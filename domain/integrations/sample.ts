@@ -1,6 +1,6 @@
 import type { EnvironmentKind } from '../environment.ts'
 import { eventType } from '../events/catalogue.ts'
-import type { Occurrence } from './occurrence.ts'
+import type { OutgoingEvent } from './occurrence.ts'
 
 type SampleInput = {
   environment: EnvironmentKind
@@ -13,7 +13,7 @@ type SampleInput = {
 const DAY_SECONDS = 24 * 3600
 
 /** An invented event, marked as a test. Tests and probes send it. */
-export function sampleOccurrence({ environment, name, outgoingName, revenue, at }: SampleInput): Occurrence {
+export function sampleEvent({ environment, name, outgoingName, revenue, at }: SampleInput): OutgoingEvent {
   const now = Math.floor(Date.parse(at) / 1000)
   const value = eventType(name)?.value ?? 'none'
   const sign = value === 'out' ? '-' : ''

@@ -3,7 +3,7 @@ import type { LogEvent } from '../log/consumer.ts'
 import { outgoingNames } from './config.ts'
 
 /** The configuration that selects the events of an integration. */
-export type Selection = {
+export type EventSelection = {
   slug: string
   target_platform: string
   /** Per partition, the offset of the first event that it takes; null: it was never active. */
@@ -13,12 +13,12 @@ export type Selection = {
 }
 
 /** Whether the configuration takes an event, at any offset of the log. */
-export function selector({
+export function eventFilter({
   slug,
   target_platform: target,
   events,
   event_mapping,
-}: Selection): (event: Pick<LogEvent, 'name' | 'platform'>) => boolean {
+}: EventSelection): (event: Pick<LogEvent, 'name' | 'platform'>) => boolean {
   const names = events === null ? null : new Set(events.map(type => (type === '*' ? type : slugOf(type))))
   const tokens = slug === 'adjust' ? outgoingNames(event_mapping) : null
   const isNamed = (name: string) => (names === null ? !isCustom(name) : names.has(name) || (names.has('*') && isCustom(name)))
@@ -28,5 +28,7 @@ export function selector({
 }
 
 /** Whether the event was appended after the integration's first activation. */
-export const isAfterStart = ({ from_offsets: from }: Selection, { partition, log_offset }: Pick<LogEvent, 'partition' | 'log_offset'>) =>
-  from !== null && log_offset >= from[partition]!
+export const isAfterStart = (
+  { from_offsets: from }: EventSelection,
+  { partition, log_offset }: Pick<LogEvent, 'partition' | 'log_offset'>,
+) => from !== null && log_offset >= from[partition]!

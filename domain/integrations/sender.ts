@@ -1,7 +1,7 @@
 import type { Db } from '../../store/connect.ts'
 import type { Environment } from '../environment.ts'
 import type { Secrets } from '../projects/secrets.ts'
-import { CONFIG_COLUMNS, type Config, openSettings } from './config.ts'
+import { CONFIG_COLUMNS, type IntegrationConfig, openSettings } from './config.ts'
 
 /** An integration that sends e-mail or pushes to a user. `settings`: with defaults, secrets in clear. */
 export type Sender = { id: string; slug: string; settings: Record<string, unknown> }
@@ -15,7 +15,7 @@ async function findSender(
   condition: string,
   values: unknown[],
 ): Promise<Sender | null> {
-  const { rows } = await db.query<Config>({
+  const { rows } = await db.query<IntegrationConfig>({
     name,
     text: `select ${CONFIG_COLUMNS} from integrations i where i.environment = $1 and i.deleted_at is null and ${condition} limit 1`,
     values: [environment, ...values],

@@ -2,18 +2,18 @@ import type { Db } from '../../store/connect.ts'
 import type { Environment } from '../environment.ts'
 import { Refusal } from '../refusal.ts'
 import { providerOf } from './catalogue.ts'
-import type { Occurrence } from './occurrence.ts'
+import type { OutgoingEvent } from './occurrence.ts'
 
 /** A test call of an integration. `id`: of the integration; `settings`: opened; `occurrence`: marked as a test. */
-export type Sample = { id: string; slug: string; settings: Record<string, unknown>; occurrence: Occurrence }
-export type Tried = { ok: boolean; http_status: number | null; duration_ms: number; error: string | null }
+export type ProbeRequest = { id: string; slug: string; settings: Record<string, unknown>; occurrence: OutgoingEvent }
+export type ProbeResult = { ok: boolean; http_status: number | null; duration_ms: number; error: string | null }
 
 /** Calls providers. Never use it inside a transaction. */
 export type IntegrationProbe = {
   /** Whether this installation can deliver to the provider. */
   isAvailable(slug: string): boolean
   /** Ends within 10 s. Does not throw for a failure of the receiver. */
-  tryIntegration(sample: Sample): Promise<Tried>
+  tryIntegration(sample: ProbeRequest): Promise<ProbeResult>
   /** Whether the operator's configuration allows calls to private addresses, and calls without encryption. */
   allowPrivateNetwork: boolean
 }
@@ -35,10 +35,10 @@ export function assertUsable(probe: IntegrationProbe, slug: string, settings: Re
 }
 
 /** Whether the receiver must answer a test before the integration starts. Only webhooks: the other providers report a fault at the first delivery. */
-export const mustAnswer = (slug: string): boolean => slug === 'webhooks'
+export const isProbedBeforeStart = (slug: string): boolean => slug === 'webhooks'
 
 /** Throws `integration_test_failed` unless the receiver answers with 200. */
-export async function assertAnswers(probe: IntegrationProbe, sample: Sample): Promise<void> {
+export async function assertProbeSucceeds(probe: IntegrationProbe, sample: ProbeRequest): Promise<void> {
   const { http_status, error } = await probe.tryIntegration(sample)
   if (http_status === 200) return
   const why = http_status === null ? (error ?? 'no answer') : `status ${http_status}`

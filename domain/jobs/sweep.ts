@@ -21,7 +21,7 @@ export type SweepOffer = {
   batchMs: number
   batchSizes: ReadonlyMap<string, number>
 }
-export type Swept = { batches: (Batch & { kind: string })[]; claimed: ClaimedJob[] }
+export type SweepResult = { batches: (Batch & { kind: string })[]; claimed: ClaimedJob[] }
 
 /** The lease of a batch: the jobs of a batch that was lost are dispatched again after that. */
 export const BATCH_LEASE_MS = 10_000
@@ -45,7 +45,7 @@ export async function dispatchDue(
   db: Db,
   window: number,
   { capacity, leaseMs, batchMs, batchSizes }: SweepOffer = NO_CAPACITY,
-): Promise<Swept | null> {
+): Promise<SweepResult | null> {
   const { rows } = await db.query<Row>({
     name: 'dispatch-due',
     text: DISPATCH_DUE,
@@ -61,7 +61,7 @@ export async function dispatchDue(
     ],
   })
   if (!rows[0]?.is_ours) return null
-  const swept: Swept = { batches: [], claimed: [] }
+  const swept: SweepResult = { batches: [], claimed: [] }
   for (const row of rows) {
     if (row.kind === null) continue
     if (row.number !== null) swept.batches.push({ kind: row.kind, number: row.number, count: row.count })

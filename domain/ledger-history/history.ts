@@ -8,7 +8,7 @@ type RemovedRows = { kind: LedgerKind; from: string; due: string; outcome: strin
  * further. `due` is cut to whole seconds: a window of the ledger cannot ask more exactly. The counts are written in the order of their
  * key: two statements that remove rows of the same second then wait for each other, and cannot deadlock.
  */
-export const remember = ({ kind, from, due, outcome, reason }: RemovedRows): string => `
+export const addToLedgerHistory = ({ kind, from, due, outcome, reason }: RemovedRows): string => `
   insert into ledger_history (environment, kind, due_at, outcome, reason, count)
   select environment, '${kind}', date_trunc('second', ${due}), ${outcome}, coalesce(${reason}, ''), count(*) from ${from}
   group by 1, 3, 4, 5 order by 1, 3, 4, 5

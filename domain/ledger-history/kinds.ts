@@ -23,7 +23,7 @@ const DECLINED: Record<LedgerKind, string[]> = {
 const REQUESTED_REASONS = ['integration_deleted', USER_DELETED]
 
 /** `outcome` is the final status, for a report's slot its outcome. An outcome that is neither kept nor declined is broken. */
-export function meaningOf(kind: LedgerKind, outcome: string, reason: string): Meaning {
+export function classifyOutcome(kind: LedgerKind, outcome: string, reason: string): Meaning {
   if (KEPT[kind].includes(outcome)) return 'kept'
   if (DECLINED[kind].includes(outcome) || (kind === 'deliveries' && REQUESTED_REASONS.includes(reason))) return 'declined'
   return 'broken'

@@ -1,5 +1,5 @@
 import type { Db } from '../../store/connect.ts'
-import { automationsWithRuns, UNFINISHED } from '../automation-runs/run.ts'
+import { automationsWithRuns, UNFINISHED_RUN } from '../automation-runs/run.ts'
 import { OPEN_DELIVERY } from '../deliveries/delivery.ts'
 import type { Environment } from '../environment.ts'
 import { OVERDUE_SECONDS } from '../jobs/drift.ts'
@@ -34,7 +34,7 @@ const overdueSql = (kind: LedgerKind, due: string, table: string, at: string, op
 
 const LEDGER = `
 with counted as (
-    ${countSql('automation_runs', RUNS, UNFINISHED)}
+    ${countSql('automation_runs', RUNS, UNFINISHED_RUN)}
     union all
     ${countSql('deliveries', 'deliveries', OPEN_DELIVERY)}
     union all
@@ -48,7 +48,7 @@ with counted as (
     where environment = $1 and kind = any ($4::text[]) and due_at >= $2 and due_at < $3 group by kind, outcome, reason
   ),
   overdue as (
-    ${overdueSql('automation_runs', 'automation-run', 'automation_runs', 'coalesce(t.due_at, d.due_at)', UNFINISHED)}
+    ${overdueSql('automation_runs', 'automation-run', 'automation_runs', 'coalesce(t.due_at, d.due_at)', UNFINISHED_RUN)}
       and not exists (select 1 from automations a where a.environment = $1 and a.id = t.automation_id and a.status = 'paused')
     union all
     ${overdueSql('deliveries', 'delivery', 'deliveries', 'coalesce(t.next_attempt_at, d.due_at)', OPEN_DELIVERY)}

@@ -1,7 +1,7 @@
-import { type Db, wireTime } from '../../store/connect.ts'
+import { apiTime, type Db } from '../../store/connect.ts'
 import type { Environment } from '../environment.ts'
 import { OVERDUE_SECONDS } from '../jobs/drift.ts'
-import { type LedgerKind, meaningOf } from '../ledger-history/kinds.ts'
+import { classifyOutcome, type LedgerKind } from '../ledger-history/kinds.ts'
 import { slotsAfter } from '../reports/slots.ts'
 import { countJobs, type LedgerCounts, type LedgerGroup, type LedgerWindow, type OverdueJobs, type UntakenSlots } from './counts.ts'
 
@@ -103,7 +103,7 @@ function entryOf(kind: LedgerKind, groups: LedgerGroup[], overdue: OverdueJobs[]
       entry.outstanding += count
       continue
     }
-    const meaning = meaningOf(kind, outcome, reason)
+    const meaning = classifyOutcome(kind, outcome, reason)
     entry[meaning] += count
     add(entry.outcomes, outcome, count)
     if (meaning !== 'kept' && reason !== '') add(entry.reasons, reason, count)
@@ -114,7 +114,7 @@ function entryOf(kind: LedgerKind, groups: LedgerGroup[], overdue: OverdueJobs[]
     if (oldest === undefined || jobs.at < oldest.at) oldest = jobs
   }
   if (oldest) {
-    entry.oldest_overdue_at = wireTime(oldest.at)
+    entry.oldest_overdue_at = apiTime(oldest.at)
     entry.oldest_overdue_id = oldest.id
   }
   return entry

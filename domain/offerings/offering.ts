@@ -2,7 +2,7 @@ import { LOCK } from '../../store/advisory-locks.ts'
 import type { Db, Tx } from '../../store/connect.ts'
 import type { Environment } from '../environment.ts'
 import { type Page, pageOf } from '../page.ts'
-import { lockListed } from '../products/product.ts'
+import { lockListedProducts } from '../products/product.ts'
 import { invalidField, notFound, Refusal, type RefusalCode } from '../refusal.ts'
 
 /** An ordered group of products to sell. `tag`: 1 marks the main offering; 0 and null do not. */
@@ -61,7 +61,7 @@ export async function createOffering(tx: Tx, environment: Environment, given: Ne
   const { id, tag, product_ids } = given
   if (tag === MAIN) throw new Refusal('cannot_set_main_directly', 'to make an offering the main one, use v4SetMainOffering')
   if (tag !== 0 && tag !== null) throw invalidField('tag', 'must be 0 or null')
-  await lockListed(tx, environment, product_ids)
+  await lockListedProducts(tx, environment, product_ids)
   await lockMain(tx, environment)
   const { rows } = await tx.query<Pick<Offering, 'tag' | 'created_at' | 'updated_at'>>(
     `insert into offerings (environment, id, tag, created_at, updated_at)
@@ -108,7 +108,7 @@ export async function updateOffering(
   const found = await find()
   checkTag(found, tag)
   if (!product_ids) return { before: found, after: null }
-  await lockListed(tx, environment, product_ids)
+  await lockListedProducts(tx, environment, product_ids)
   await lockOffering(tx, environment, id, 'no key update')
   // The products are locked before the offering, so the offering may have changed or been deleted since it was read.
   const before = await find()

@@ -39,7 +39,7 @@ with expired as materialized (
 select count(*)::int as dropped from dropped`
 
 /** Deletes screens that have expired by the clock of their environment, whether or not they were fetched; at most `batch` at once. */
-export async function dropLapsedScreens(db: Db, batch: number): Promise<number> {
+export async function dropExpiredScreens(db: Db, batch: number): Promise<number> {
   const { rows } = await db.query<{ dropped: number }>(DROP, [batch])
   return rows[0]!.dropped
 }

@@ -129,7 +129,7 @@ const faultsOf = (ids: string[], isWrong: (id: string) => boolean, message: stri
  * against deletion until the end of the transaction, in the order of their ids. Call this function before the list itself is locked: a
  * deletion locks the product before the lists that contain it.
  */
-export async function lockListed(tx: Tx, environment: Environment, ids: string[]): Promise<void> {
+export async function lockListedProducts(tx: Tx, environment: Environment, ids: string[]): Promise<void> {
   const malformed = faultsOf(ids, id => !WELL_FORMED.test(id), 'must be 1 to 255 characters of [a-zA-Z0-9._:- ]')
   if (malformed.length > 0) throw new Refusal('invalid_product_id', 'product_ids contains an invalid product id', malformed)
   if (ids.length === 0) return

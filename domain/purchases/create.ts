@@ -1,6 +1,6 @@
 import type { Tx } from '../../store/connect.ts'
 import { isUniqueViolation } from '../../store/failures.ts'
-import { noteSeen } from '../customers/write-users.ts'
+import { updateTraitsByPurchase } from '../customers/write-users.ts'
 import { type Environment, now as nowOf } from '../environment.ts'
 import { alreadyExists, Refusal } from '../refusal.ts'
 import { type PurchaseRow, TARGET_PLATFORM } from '../subscriptions/purchase.ts'
@@ -96,7 +96,11 @@ export async function createPurchase(
     if (recorded) written.push(recorded)
   }
   if (periods === null && !known) written.push({ id: await insertPurchase(tx, environment, claim, lineage, owner, null), before: null })
-  await noteSeen(tx, environment, owner, { platform: TARGET_PLATFORM[claim.platform], country: claim.country, at: claim.purchasedAt })
+  await updateTraitsByPurchase(tx, environment, owner, {
+    platform: TARGET_PLATFORM[claim.platform],
+    country: claim.country,
+    at: claim.purchasedAt,
+  })
   const now = await nowOf(tx, environment)
   await refold(tx, environment, [...new Set([...owners, ...posted])].sort(), purchases => factEvents(purchases, written, now))
   return getPurchase(tx, environment, user, known?.id ?? written[0]!.id)

@@ -1,7 +1,7 @@
 import { LOYAL_DAYS } from '../events/money.ts'
 import { type Link, runsOf } from '../subscriptions/chain.ts'
 import type { KnownPeriod, Subscription } from '../subscriptions/lineages.ts'
-import { passingOf } from '../subscriptions/passing.ts'
+import { timedEventsOf } from '../subscriptions/passing.ts'
 import { DAY_MS } from '../subscriptions/period.ts'
 import { type PurchaseRow, shownProduct } from '../subscriptions/purchase.ts'
 import type { Emission } from './emit.ts'
@@ -54,7 +54,7 @@ function productChanges({ links }: Subscription): Emission[] {
 }
 
 const timedEvents = ({ links }: Subscription, now: number): Emission[] =>
-  passingOf(links).flatMap(({ slug, period: { purchase }, due, at }): Emission[] => {
+  timedEventsOf(links).flatMap(({ slug, period: { purchase }, due, at }): Emission[] => {
     if (!purchase || due > now) return []
     return [{ purchase, slug, at: iso(at ?? now), once: slug === 'trial_still_active' ? 'still_active' : 'expired' }]
   })

@@ -1,11 +1,11 @@
 import type { Db, Pool, Tx } from '../../store/connect.ts'
 import { transaction } from '../../store/transaction.ts'
 import { CANCEL_DUE } from '../automation-runs/cancel.ts'
-import { UNFINISHED } from '../automation-runs/run.ts'
+import { UNFINISHED_RUN } from '../automation-runs/run.ts'
 import { DELIVERY_DUE, firstDue, OPEN_DELIVERY } from '../deliveries/delivery.ts'
 import { DELETION_DUE } from '../deliveries/fail-pending.ts'
 import { lockOrderingKeys } from '../deliveries/ordering-key.ts'
-import { IS_ORPHANED_EXPORT, mendExports } from '../exports/orphans.ts'
+import { IS_ORPHANED_EXPORT, repairExports } from '../exports/orphans.ts'
 import { recreateJobs } from '../jobs/job.ts'
 import { AUTOMATION_RUN_DUE } from '../jobs/wake-runs.ts'
 import { IS_ORPHANED_REPORT_RUN, repairReportRuns } from '../reports/orphans.ts'
@@ -44,11 +44,11 @@ const AUTOMATION_RUNS: OrphanKind = {
   scan: scanSql(
     ['number'],
     'automation_runs where number > $2::bigint',
-    `s.status in ${UNFINISHED} and ${hasNoJob(`'${AUTOMATION_RUN_DUE}'`, 's.number')}`,
+    `s.status in ${UNFINISHED_RUN} and ${hasNoJob(`'${AUTOMATION_RUN_DUE}'`, 's.number')}`,
     'number',
   ),
   repair: `select '${AUTOMATION_RUN_DUE}', number, environment, coalesce(due_at, environment_now(environment)), null::int
-           from automation_runs where number = any ($1) and status in ${UNFINISHED} order by number for update`,
+           from automation_runs where number = any ($1) and status in ${UNFINISHED_RUN} order by number for update`,
 }
 
 const hasOrderingKey = (d: string) => `${d}.source = 'event' and ${d}.user_id is not null`
@@ -146,7 +146,7 @@ const EXPORTS: OrphanKind = {
     IS_ORPHANED_EXPORT,
     'id',
   ),
-  repair: mendExports,
+  repair: repairExports,
 }
 
 const KINDS = [AUTOMATION_RUNS, DELIVERIES, WORKFLOW_RUNS, REPORT_SLOTS, DELETED_INTEGRATIONS, CANCELLATIONS, REPORT_RUNS, EXPORTS]
@@ -160,7 +160,7 @@ export type ScanCursors = Map<string, ScanCursor>
  * Scans the next `batch` unfinished rows of each kind and repairs the orphans among them. Each scan continues where the last one ended, so
  * that with millions of waiting rows a scan costs no more than with a few.
  */
-export async function mendOrphans(pool: Pool, cursors: ScanCursors, batch: number): Promise<Orphans[]> {
+export async function repairOrphans(pool: Pool, cursors: ScanCursors, batch: number): Promise<Orphans[]> {
   const found: Orphans[] = []
   for (const kind of KINDS) {
     const { ids, read, last } = await scan(pool, kind, cursors.get(kind.kind) ?? null, batch)

@@ -5,7 +5,7 @@ import { dropOldDeliveries } from '../deliveries/retention.ts'
 import { dropOldAnswers } from '../idempotent-answers.ts'
 import { dropOldRuns } from '../jobs/workflow-run.ts'
 import { dropSetAside } from '../log/set-aside.ts'
-import { dropLapsedScreens } from '../pending-screens/pending-screen.ts'
+import { dropExpiredScreens } from '../pending-screens/pending-screen.ts'
 import { dropOldReportRuns } from '../reports/retention.ts'
 
 /** Rows that are kept for a time. `drop` removes at most `batch` of those whose time is over, and returns how many. */
@@ -19,6 +19,6 @@ export const RETENTION: readonly Retention[] = [
   { kind: 'automationRuns', drop: dropOldAutomationRuns },
   { kind: 'deliveries', drop: dropOldDeliveries },
   { kind: 'reportRuns', drop: dropOldReportRuns },
-  { kind: 'pendingScreens', drop: dropLapsedScreens },
+  { kind: 'pendingScreens', drop: dropExpiredScreens },
   { kind: 'setAside', drop: dropSetAside },
 ]

@@ -4,7 +4,7 @@ import { type Turn, transaction } from '../../store/transaction.ts'
 import type { Environment } from '../environment.ts'
 import { notFound } from '../refusal.ts'
 import { type Condition, segmentIdsIn } from '../segments/condition.ts'
-import { holds, withOverrides } from '../segments/evaluate.ts'
+import { allConditionsMet, withOverrides } from '../segments/evaluate.ts'
 import { loadProfile, type Overrides, type Profile } from '../segments/profile.ts'
 import { type Candidates, loadCandidates } from './candidates.ts'
 import { type Decision, decide, type NewAssignment } from './decide.ts'
@@ -68,7 +68,7 @@ function conditionsOf(tx: Tx, environment: Environment, user: string, found: Can
       if (!loaded) throw notFound('user')
       profile = withOverrides(loaded, overrides)
     }
-    return holds(conditions, profile)
+    return allConditionsMet(conditions, profile)
   }
 }
 

@@ -5,12 +5,12 @@ import { isRawDataOn, recordExport, recordExports } from '../exports/create.ts'
 import { createRun, createRuns } from '../jobs/workflow-run.ts'
 import type { ReportRow } from './report.ts'
 import { DELIVERY_WORKFLOW, deliverySubject, FILE_WORKFLOW, lockReportRun, pending } from './run.ts'
-import { settleAll, writeDestinations } from './settle.ts'
+import { settleAllDestinations, writeDestinations } from './settle.ts'
 import { isoOf, moveSlots } from './slot-job.ts'
 import { type Slot, windowOf } from './slots.ts'
 
 /** Starts a run: fixes its window in the log, records the export of its file and schedules the workflow that writes the file. */
-export async function beginReport(tx: Tx, environment: Environment, id: string): Promise<void> {
+export async function startReportRun(tx: Tx, environment: Environment, id: string): Promise<void> {
   const { rows } = await tx.query<{ format: 'csv' | 'json' | 'ndjson' | 'parquet'; window_from: string; window_to: string }>(
     `update report_runs r set status = 'running', started_at = t.now,
        late_by_seconds = coalesce(greatest(0, floor(extract(epoch from t.now - r.slot))), 0)
@@ -22,7 +22,7 @@ export async function beginReport(tx: Tx, environment: Environment, id: string):
   const run = rows[0]
   if (!run) return
   if (!(await isRawDataOn(tx, environment))) {
-    await settleAll(tx, environment, id, 'withheld', 'raw_data_off')
+    await settleAllDestinations(tx, environment, id, 'withheld', 'raw_data_off')
     return
   }
   const { id: file } = await recordExport(tx, environment, {
@@ -39,7 +39,7 @@ export async function beginReport(tx: Tx, environment: Environment, id: string):
 }
 
 /** Schedules the deliveries of a run whose file is written: one job per destination, so that none waits for the attempts of another. */
-export async function scheduleDeliveries(tx: Tx, environment: Environment, id: string): Promise<void> {
+export async function scheduleReportDeliveries(tx: Tx, environment: Environment, id: string): Promise<void> {
   const run = await lockReportRun(tx, environment, id)
   if (!run || run.status === 'finished') return
   const { rows } = await tx.query<{ rows: number }>(

@@ -4,7 +4,7 @@ import { failExport } from '../exports/finish.ts'
 import { cancelRuns } from '../jobs/workflow-run.ts'
 import { recordSlot } from './record-run.ts'
 import type { ReportRow } from './report.ts'
-import { DELIVERY_WORKFLOW, deliverySubject, FILE_WORKFLOW, REPORT_RUN_COLUMNS, REPORT_WORKFLOW, type RunRow } from './run.ts'
+import { DELIVERY_WORKFLOW, deliverySubject, FILE_WORKFLOW, REPORT_RUN_COLUMNS, REPORT_WORKFLOW, type ReportRunRow } from './run.ts'
 import { writeDestinations } from './settle.ts'
 import { slotsAfter } from './slots.ts'
 
@@ -17,7 +17,7 @@ type Reason = 'report_deleted' | 'report_paused'
 export async function endReport(tx: Tx, environment: Environment, report: ReportRow, reason: Reason, at: string): Promise<void> {
   if (report.status === 'active') await withholdDue(tx, environment, report, reason, Date.parse(at))
   const only = reason === 'report_paused' ? `and kind = 'scheduled' and resends = 0` : ''
-  const open = await tx.query<Pick<RunRow, 'id' | 'destinations'>>(
+  const open = await tx.query<Pick<ReportRunRow, 'id' | 'destinations'>>(
     `select id, destinations from report_runs where environment = $1 and report_id = $2 and status <> 'finished' ${only} order by id`,
     [environment, report.id],
   )
@@ -26,7 +26,7 @@ export async function endReport(tx: Tx, environment: Environment, report: Report
   for (const { workflow } of [REPORT_WORKFLOW, FILE_WORKFLOW]) await cancelRuns(tx, environment, workflow, ids)
   const deliveries = open.rows.flatMap(({ id, destinations }) => destinations.map(destination => deliverySubject(id, destination.id)))
   await cancelRuns(tx, environment, DELIVERY_WORKFLOW.workflow, deliveries)
-  const ended = await tx.query<RunRow>(
+  const ended = await tx.query<ReportRunRow>(
     `select ${REPORT_RUN_COLUMNS} from report_runs where environment = $1 and id = any ($2) and status <> 'finished' order by id for no key update`,
     [environment, ids],
   )
@@ -58,7 +58,7 @@ async function withholdDue(tx: Tx, environment: Environment, report: ReportRow, 
 }
 
 /** No worker writes the file any more. Retention deletes the parts that are written already. */
-async function failUnfinishedExport(tx: Tx, environment: Environment, { export_id }: RunRow): Promise<void> {
+async function failUnfinishedExport(tx: Tx, environment: Environment, { export_id }: ReportRunRow): Promise<void> {
   const { rowCount } = await tx.query(
     `select 1 from exports where environment = $1 and id = $2 and status in ('new', 'processing') for no key update`,
     [environment, export_id],

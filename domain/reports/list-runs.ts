@@ -1,7 +1,7 @@
 import type { Db } from '../../store/connect.ts'
 import type { Environment } from '../environment.ts'
 import { notFound } from '../refusal.ts'
-import { REPORT_RUN_COLUMNS, type ReportRunOutcome, type RunRow } from './run.ts'
+import { REPORT_RUN_COLUMNS, type ReportRunOutcome, type ReportRunRow } from './run.ts'
 
 type ListOptions = { limit: number; after: string | undefined; outcomes: ReportRunOutcome[] }
 
@@ -9,12 +9,12 @@ type ListOptions = { limit: number; after: string | undefined; outcomes: ReportR
  * A report's runs, newest first; one row more than `limit`. `restarted`: the cursor names no run of the report. Throws `not_found` without
  * the report.
  */
-export async function listRuns(
+export async function listReportRuns(
   db: Db,
   environment: Environment,
   report: string,
   { limit, after, outcomes }: ListOptions,
-): Promise<{ rows: RunRow[]; restarted: boolean }> {
+): Promise<{ rows: ReportRunRow[]; restarted: boolean }> {
   const cursor = await db.query<{ at: string | null }>({
     name: 'report-runs-cursor',
     text: `select c.created_at::text as at from scheduled_reports r
@@ -24,7 +24,7 @@ export async function listRuns(
   })
   const from = cursor.rows[0]
   if (!from) throw notFound('report')
-  const { rows } = await db.query<RunRow>({
+  const { rows } = await db.query<ReportRunRow>({
     name: 'list-report-runs',
     text: `select ${REPORT_RUN_COLUMNS} from report_runs
            where environment = $1 and report_id = $2 and ($3::timestamptz is null or (created_at, id) < ($3, $4))

@@ -9,9 +9,9 @@ import {
   FILE_WORKFLOW,
   REPORT_RUN_COLUMNS,
   REPORT_WORKFLOW,
-  type RunRow,
+  type ReportRunRow,
 } from './run.ts'
-import { settleAll, writeDestinations } from './settle.ts'
+import { settleAllDestinations, writeDestinations } from './settle.ts'
 
 const HAS_PENDING = `jsonb_path_exists(s.destinations, '$[*] ? (@.status == "pending")')`
 const LACKS_DELIVERY = `exists (select 1 from jsonb_array_elements(s.destinations) d
@@ -21,7 +21,7 @@ const LACKS_DELIVERY = `exists (select 1 from jsonb_array_elements(s.destination
 export const IS_ORPHANED_REPORT_RUN = `case s.status when 'pending' then not ${unfinishedRunExists(REPORT_WORKFLOW, 's.environment', 's.id')}
   else not ${unfinishedRunExists(FILE_WORKFLOW, 's.environment', 's.id')} and (${LACKS_DELIVERY} or not ${HAS_PENDING}) end`
 
-type LockedRun = RunRow & { environment: Environment }
+type LockedRun = ReportRunRow & { environment: Environment }
 
 /** Schedules what the runs still lack: their start, their file, or the deliveries without a job. Gives how many runs were repaired. */
 export async function repairReportRuns(tx: Tx, ids: string[]): Promise<number> {
@@ -56,7 +56,7 @@ async function repair(tx: Tx, run: LockedRun): Promise<void> {
     [environment, run.export_id],
   )
   if (run.rows === null && rows[0]?.status === 'failed') {
-    await settleAll(tx, environment, id, 'failed', EXPORT_FAILED)
+    await settleAllDestinations(tx, environment, id, 'failed', EXPORT_FAILED)
     return
   }
   const written = run.rows ?? rows[0]?.rows_written ?? null

@@ -2,11 +2,11 @@ import type { Tx } from '../../store/connect.ts'
 import { orderedId } from '../../store/ids.ts'
 import type { Environment } from '../environment.ts'
 import type { ReportRow } from './report.ts'
-import { pending, type RunDestination, type RunRow } from './run.ts'
+import { pending, type ReportRunRow, type RunDestination } from './run.ts'
 import { isoOf } from './slot-job.ts'
 import { type Slot, windowOf } from './slots.ts'
 
-type Ended = Pick<RunRow, 'outcome' | 'reason'>
+type Ended = Pick<ReportRunRow, 'outcome' | 'reason'>
 
 /** Records the run of a slot, as pending or as ended. Null: the slot has a run already. */
 export async function recordSlot(

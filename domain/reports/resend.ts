@@ -2,9 +2,9 @@ import type { Tx } from '../../store/connect.ts'
 import type { Environment } from '../environment.ts'
 import { createRun } from '../jobs/workflow-run.ts'
 import { conflict, invalidFields, notFound } from '../refusal.ts'
-import { DELIVERY_WORKFLOW, deliverySubject, lockReportRun, pending, REPORT_RUN_COLUMNS, type RunRow } from './run.ts'
+import { DELIVERY_WORKFLOW, deliverySubject, lockReportRun, pending, REPORT_RUN_COLUMNS, type ReportRunRow } from './run.ts'
 
-type RunChange = { before: RunRow; after: RunRow }
+type RunChange = { before: ReportRunRow; after: ReportRunRow }
 
 /**
  * Delivers the stored file of a finished run again, to all of its destinations or to the given ones. The run is running again until each of
@@ -28,7 +28,7 @@ export async function resendRun(tx: Tx, environment: Environment, id: string, de
   const refusal = report.rows[0]!.is_deleted ? 'the report is deleted' : await refusalOf(tx, environment, run)
   if (refusal !== null) throw conflict(refusal)
   const destinations = run.destinations.map(destination => (resent.has(destination.id) ? pending(destination) : destination))
-  const { rows } = await tx.query<RunRow>(
+  const { rows } = await tx.query<ReportRunRow>(
     `update report_runs set status = 'running', outcome = null, reason = null, finished_at = null, resends = resends + 1, destinations = $3
      where environment = $1 and id = $2 returning ${REPORT_RUN_COLUMNS}`,
     [environment, id, JSON.stringify(destinations)],
@@ -38,7 +38,7 @@ export async function resendRun(tx: Tx, environment: Environment, id: string, de
 }
 
 /** Why the run cannot be sent again; null: it can. */
-async function refusalOf(tx: Tx, environment: Environment, run: RunRow): Promise<string | null> {
+async function refusalOf(tx: Tx, environment: Environment, run: ReportRunRow): Promise<string | null> {
   if (run.status !== 'finished') return 'the run is not finished'
   if (run.outcome === 'skipped') return 'the slot was skipped'
   const { rows } = await tx.query<{ status: string; is_expired: boolean }>(

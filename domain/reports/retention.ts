@@ -1,5 +1,5 @@
 import type { Db } from '../../store/connect.ts'
-import { remember } from '../ledger-history/history.ts'
+import { addToLedgerHistory } from '../ledger-history/history.ts'
 
 const KEPT_DAYS = 400
 
@@ -18,7 +18,7 @@ with old as materialized (
 ), slots as (
   select * from deleted where kind = 'scheduled'
 ), remembered as (
-  ${remember({ kind: 'report_slots', from: 'slots', due: 'slot', outcome: 'outcome', reason: 'reason' })}
+  ${addToLedgerHistory({ kind: 'report_slots', from: 'slots', due: 'slot', outcome: 'outcome', reason: 'reason' })}
 )
 select count(*)::int as dropped from deleted`
 

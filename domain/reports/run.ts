@@ -26,7 +26,7 @@ export type RunDestination = {
   delivered_at: string | null
 }
 
-export type RunRow = {
+export type ReportRunRow = {
   id: string
   report_id: string
   kind: 'scheduled' | 'test'
@@ -60,8 +60,8 @@ export const pending = ({ id, label }: { id: string; label: string }): RunDestin
 })
 
 /** The run, locked until the transaction ends; null when retention has deleted it. */
-export async function lockReportRun(tx: Tx, environment: Environment, id: string): Promise<RunRow | null> {
-  const { rows } = await tx.query<RunRow>({
+export async function lockReportRun(tx: Tx, environment: Environment, id: string): Promise<ReportRunRow | null> {
+  const { rows } = await tx.query<ReportRunRow>({
     name: 'lock-report-run',
     text: `select ${REPORT_RUN_COLUMNS} from report_runs where environment = $1 and id = $2 for no key update`,
     values: [environment, id],

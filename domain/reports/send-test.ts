@@ -3,13 +3,13 @@ import { orderedId } from '../../store/ids.ts'
 import type { Environment } from '../environment.ts'
 import { createRun } from '../jobs/workflow-run.ts'
 import { lockReport } from './report.ts'
-import { pending, REPORT_RUN_COLUMNS, REPORT_WORKFLOW, type RunRow } from './run.ts'
+import { pending, REPORT_RUN_COLUMNS, REPORT_WORKFLOW, type ReportRunRow } from './run.ts'
 
 /** Real time between two tests of one report. */
 const SECONDS_BETWEEN = 60
 
 /** `secondsLeft`: until the next test is allowed. */
-type Test = { run: RunRow } | { secondsLeft: number }
+type Test = { run: ReportRunRow } | { secondsLeft: number }
 
 /** Creates a test run over the last days up to now, for all destinations of the report. At most one test a minute. */
 export async function sendTest(tx: Tx, environment: Environment, id: string): Promise<Test> {
@@ -23,7 +23,7 @@ export async function sendTest(tx: Tx, environment: Environment, id: string): Pr
   )
   const secondsLeft = tested.rows[0]!.left
   if (secondsLeft > 0) return { secondsLeft: Math.min(secondsLeft, SECONDS_BETWEEN) }
-  const { rows } = await tx.query<RunRow>(
+  const { rows } = await tx.query<ReportRunRow>(
     `insert into report_runs (environment, id, report_id, kind, window_from, window_to, destinations, created_at)
      select $1, $2, $3, 'test', t - make_interval(hours => 24 * $4), t, $5, t from environment_now($1) t returning ${REPORT_RUN_COLUMNS}`,
     [environment, orderedId('rrn'), id, report.included_range_days, JSON.stringify(report.destinations.map(pending))],

@@ -1,12 +1,18 @@
 import type { Tx } from '../../store/connect.ts'
 import { type Environment, now } from '../environment.ts'
-import { lockReportRun, outcomeOf, type RunDestination, type RunRow } from './run.ts'
+import { lockReportRun, outcomeOf, type ReportRunRow, type RunDestination } from './run.ts'
 
 /** The final state of one destination, or the number of attempts so far. */
 type Settled = Partial<Pick<RunDestination, 'status' | 'reason' | 'attempts'>>
 
 /** Records the state of one destination with the run. The last destination to end ends the run. */
-export async function settle(tx: Tx, environment: Environment, id: string, destination: string, settled: Settled): Promise<void> {
+export async function settleDestination(
+  tx: Tx,
+  environment: Environment,
+  id: string,
+  destination: string,
+  settled: Settled,
+): Promise<void> {
   const run = await lockReportRun(tx, environment, id)
   const present = run?.destinations.find(d => d.id === destination)
   if (!run || run.status === 'finished' || present?.status !== 'pending') return
@@ -18,7 +24,7 @@ export async function settle(tx: Tx, environment: Environment, id: string, desti
 }
 
 /** Ends all pending destinations of a run, and so the run. */
-export async function settleAll(
+export async function settleAllDestinations(
   tx: Tx,
   environment: Environment,
   id: string,
@@ -32,7 +38,7 @@ export async function settleAll(
 }
 
 /** Writes the destinations of a locked run. Once no destination is pending, the run ends with their outcome. */
-export async function writeDestinations(tx: Tx, environment: Environment, { id, destinations, rows }: RunRow): Promise<void> {
+export async function writeDestinations(tx: Tx, environment: Environment, { id, destinations, rows }: ReportRunRow): Promise<void> {
   const ended = outcomeOf(destinations, rows)
   await tx.query({
     name: 'write-report-run-destinations',

@@ -1,5 +1,5 @@
 import { IANAZone } from 'luxon'
-import { type Moments, momentsOf } from '../time/local-time.ts'
+import { instantsOf, type LocalInstants } from '../time/local-time.ts'
 
 export const WEEKDAYS = ['monday', 'tuesday', 'wednesday', 'thursday', 'friday', 'saturday', 'sunday'] as const
 
@@ -26,10 +26,10 @@ const localTime = ({ send_at }: Schedule, day: number): number => {
 }
 
 // A zone that crosses the date line leaves a whole date out (Apia, 30 December 2011).
-const isNoDate = ({ gap }: Moments) => gap >= DAY
+const isNoDate = ({ gap }: LocalInstants) => gap >= DAY
 
 function slotsOn(schedule: Schedule, zone: IANAZone, day: number): Slot[] {
-  const moments = momentsOf(zone, localTime(schedule, day))
+  const moments = instantsOf(zone, localTime(schedule, day))
   if (isNoDate(moments)) return []
   const [first = 0, second] = moments.at
   const slots = [{ at: first, day, isSkipped: moments.gap > 0 && schedule.on_dst_gap === 'skip', opens: null }]
@@ -65,7 +65,7 @@ export const nextSlot = (schedule: Schedule, instant: number): Slot => slotsAfte
 
 /** The instant at which the window of a day ends and the window of the next day begins. */
 function edge(schedule: Schedule, zone: IANAZone, day: number): number {
-  const moments = momentsOf(zone, localTime(schedule, day))
+  const moments = instantsOf(zone, localTime(schedule, day))
   if (isNoDate(moments)) return edge(schedule, zone, day - 1)
   return (schedule.on_dst_overlap === 'both' ? moments.at.at(-1) : moments.at[0])!
 }

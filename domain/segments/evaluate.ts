@@ -106,7 +106,7 @@ function meets({ metric, comparator, value }: Condition, profile: Profile): bool
       return (flagOf(metric, profile) === booleanOf(value)) === (comparator === 'eq')
     case 'segment': {
       const conditions = systemSegment(value)?.conditions ?? (Object.hasOwn(profile.segments, value) ? profile.segments[value] : undefined)
-      return conditions ? holds(conditions, profile) === (comparator === 'eq') : null
+      return conditions ? allConditionsMet(conditions, profile) === (comparator === 'eq') : null
     }
     case 'experiment':
       return profile.experiments.some(({ id }) => id === value) === (comparator === 'eq')
@@ -120,7 +120,7 @@ function meets({ metric, comparator, value }: Condition, profile: Profile): bool
 }
 
 /** Whether the user meets all conditions; an empty list is met by every user. `membersSql` is the same rule for sets of users. */
-export function holds(conditions: readonly Condition[], profile: Profile): boolean {
+export function allConditionsMet(conditions: readonly Condition[], profile: Profile): boolean {
   return conditions.every(condition => {
     const plain = meets(condition, profile)
     return plain !== null && plain !== condition.negate

@@ -63,13 +63,13 @@ export async function listSegments(db: Db, environment: Environment, limit: numb
   return { rows: rows.map(ownSegment), restarted }
 }
 
-export type Sized = { segment: Segment; size: number | null }
+export type CountedSegment = { segment: Segment; size: number | null }
 
 export async function createSegment(
   tx: Tx,
   environment: Environment,
   input: { name: string; conditions: ConditionInput[] },
-): Promise<Sized> {
+): Promise<CountedSegment> {
   const conditions = await checkConditions(tx, environment, input.conditions, 'conditions', false)
   const size = await countMembers(tx, environment, conditions)
   const { rows } = await tx.query<SegmentRow>(
@@ -100,7 +100,7 @@ export async function updateSegment(
   environment: Environment,
   id: string,
   input: { name: string; conditions: ConditionInput[] | undefined },
-): Promise<Sized & { before: Segment | null }> {
+): Promise<CountedSegment & { before: Segment | null }> {
   refuseSystem(id)
   const present = await getSegment(tx, environment, id)
   const checked = input.conditions && (await checkConditions(tx, environment, input.conditions, 'conditions', false))

@@ -1,5 +1,5 @@
 import type { Tx } from '../../store/connect.ts'
-import { classify } from '../../store/failures.ts'
+import { classifyFailure } from '../../store/failures.ts'
 import { savepoint } from '../../store/transaction.ts'
 import type { Environment } from '../environment.ts'
 import type { Condition } from './condition.ts'
@@ -27,7 +27,7 @@ export async function countMembers(tx: Tx, environment: Environment, conditions:
       return rows[0]!.n
     })
   } catch (error) {
-    if (classify(error) === 'timeout') return null
+    if (classifyFailure(error) === 'timeout') return null
     throw error
   }
 }

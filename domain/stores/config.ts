@@ -7,7 +7,7 @@ type Parts = { fields: readonly string[]; secrets: readonly string[] }
 const KEYED = { fields: [], secrets: ['api_key', 'webhook_secret'] }
 
 /** The fields and secrets of each store's configuration, in the order of the API's answers. */
-export const PARTS: Record<StorePlatform, Parts> = {
+export const STORE_CONFIG_PARTS: Record<StorePlatform, Parts> = {
   apple: {
     fields: ['app_id', 'bundle_id', 'connect_key_identifier', 'connect_issuer_id', 'iap_key_identifier', 'iap_issuer_id'],
     secrets: ['shared_secret', 'connect_private_key', 'iap_private_key'],
@@ -31,7 +31,7 @@ export type StoreConfig = {
   secrets: Record<string, string>
 }
 
-export const nothingStored = (platform: StorePlatform): StoreConfig => ({ platform, enabled: false, fields: {}, secrets: {} })
+export const emptyStoreConfig = (platform: StorePlatform): StoreConfig => ({ platform, enabled: false, fields: {}, secrets: {} })
 
 /** The project's configuration of a store; null until something is stored. */
 export async function findStoreConfig(db: Db, project: number, platform: StorePlatform): Promise<StoreConfig | null> {

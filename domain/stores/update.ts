@@ -1,6 +1,14 @@
 import type { Tx } from '../../store/connect.ts'
 import type { Secrets } from '../projects/secrets.ts'
-import { findStoreConfig, nothingStored, openStoreSecret, PARTS, type StoreConfig, type StorePlatform, sealStoreSecret } from './config.ts'
+import {
+  emptyStoreConfig,
+  findStoreConfig,
+  openStoreSecret,
+  STORE_CONFIG_PARTS,
+  type StoreConfig,
+  type StorePlatform,
+  sealStoreSecret,
+} from './config.ts'
 import { type StoreChange, validateStoreChange } from './validate-credentials.ts'
 
 type Owner = { secrets: Secrets; project: number; platform: StorePlatform }
@@ -11,7 +19,7 @@ const without = (values: Record<string, string>, name: string) => Object.fromEnt
 function applyChange({ secrets, project, platform }: Owner, config: StoreConfig, change: StoreChange): StoreConfig {
   let result = config
   for (const [name, value] of Object.entries(change)) {
-    const isSecret = PARTS[platform].secrets.includes(name)
+    const isSecret = STORE_CONFIG_PARTS[platform].secrets.includes(name)
     const part = isSecret ? 'secrets' : 'fields'
     const old = isSecret ? openStoreSecret(secrets, project, platform, result, name) : (result.fields[name] ?? null)
     if (old === value) continue
@@ -37,7 +45,7 @@ export async function updateStoreConfig(
   // The configuration may have no row yet. Two writers therefore wait for each other at the project's row.
   await tx.query('select 1 from projects where id = $1 for no key update', [project])
   const before = await findStoreConfig(tx, project, platform)
-  const old = before ?? nothingStored(platform)
+  const old = before ?? emptyStoreConfig(platform)
   const merged = applyChange(owner, old, change)
   const isEnabled = enabled ?? (before ? before.enabled : merged !== old)
   if (merged === old && isEnabled === old.enabled) return { before, after: old, isChanged: false }

@@ -1,7 +1,7 @@
 import { createPrivateKey } from 'node:crypto'
 import { MAX_SECRET_BYTES } from '../projects/secrets.ts'
 import { type Detail, invalidFields, Refusal } from '../refusal.ts'
-import { CONNECT_TRIPLET, IAP_TRIPLET, PARTS, type StorePlatform } from './config.ts'
+import { CONNECT_TRIPLET, IAP_TRIPLET, STORE_CONFIG_PARTS, type StorePlatform } from './config.ts'
 
 /** Fields and secrets by name: a string is stored, null removes the stored value, an absent name changes nothing. */
 export type StoreChange = Record<string, string | null>
@@ -24,7 +24,7 @@ function isObject(text: string): boolean {
 }
 
 function validateValue(platform: StorePlatform, name: string, value: string | null): string | null {
-  const { fields, secrets } = PARTS[platform]
+  const { fields, secrets } = STORE_CONFIG_PARTS[platform]
   if (!fields.includes(name) && !secrets.includes(name)) return `unknown field of ${platform}`
   if (value === null || !secrets.includes(name)) return null
   if (Buffer.byteLength(value) > MAX_SECRET_BYTES) return `must have at most ${MAX_SECRET_BYTES} bytes`

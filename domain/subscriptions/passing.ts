@@ -16,7 +16,7 @@ export const STILL_ACTIVE_MS = 2 * DAY_MS
  * trial's start, with auto-renew on. The end of a run: due at once when auto-renew is off or after billing retry, else 24 h later,
  * because a renewal may still join the run.
  */
-export function passingOf<P extends Period>(links: Link<P>[]): TimedEvent<P>[] {
+export function timedEventsOf<P extends Period>(links: Link<P>[]): TimedEvent<P>[] {
   const events: TimedEvent<P>[] = []
   for (const { period, ends } of links) {
     const due = period.begins + STILL_ACTIVE_MS

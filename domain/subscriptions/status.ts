@@ -1,11 +1,11 @@
 import type { TimelineState } from './timeline.ts'
 
 /** The statuses of a customer, best first. Of several subscriptions the best one counts. */
-export const STATUSES = ['active', 'canceled', 'billing_retry', 'trial', 'canceled_trial', 'churned', 'none'] as const
-export type Status = (typeof STATUSES)[number]
+export const CUSTOMER_STATUSES = ['active', 'canceled', 'billing_retry', 'trial', 'canceled_trial', 'churned', 'none'] as const
+export type CustomerStatus = (typeof CUSTOMER_STATUSES)[number]
 
 /** The status that one subscription gives its user. */
-export function statusOf(state: TimelineState | null, autoRenewing: boolean, everPaid: boolean): Status {
+export function statusOf(state: TimelineState | null, autoRenewing: boolean, everPaid: boolean): CustomerStatus {
   switch (state) {
     case 'paid':
       return autoRenewing ? 'active' : 'canceled'
@@ -23,4 +23,5 @@ export function statusOf(state: TimelineState | null, autoRenewing: boolean, eve
   }
 }
 
-export const best = (statuses: Status[]): Status => STATUSES.find(status => statuses.includes(status)) ?? 'none'
+export const bestStatus = (statuses: CustomerStatus[]): CustomerStatus =>
+  CUSTOMER_STATUSES.find(status => statuses.includes(status)) ?? 'none'

@@ -2,9 +2,9 @@ import type { Tx } from '../../store/connect.ts'
 import type { Environment } from '../environment.ts'
 import { deleteJobs, insertJobs } from '../jobs/sql.ts'
 import type { Subscription } from './lineages.ts'
-import { passingOf } from './passing.ts'
+import { timedEventsOf } from './passing.ts'
 import { LAST_MS } from './period.ts'
-import { best, type Status, statusOf } from './status.ts'
+import { bestStatus, type CustomerStatus, statusOf } from './status.ts'
 import { nextChange, stateAt } from './timeline.ts'
 
 /** Kind of the jobs that change a subscription when its time has come. A job's id is the subscription's. */
@@ -14,7 +14,7 @@ const iso = (ms: number) => new Date(Math.min(ms, LAST_MS)).toISOString()
 
 /** When time changes the subscription next: its state changes, or an event falls due. */
 function nextDueAt({ timeline, links }: Subscription, now: number): number | null {
-  const dues = passingOf(links)
+  const dues = timedEventsOf(links)
     .filter(({ period, due }) => period.purchase !== null && due > now)
     .map(({ due }) => due)
   const change = nextChange(timeline, now)
@@ -64,7 +64,7 @@ export async function storeSubscriptions(
   users: string[],
   subscriptions: Subscription[],
   now: number,
-): Promise<Map<string, Status>> {
+): Promise<Map<string, CustomerStatus>> {
   const column = <T>(value: (s: Subscription) => T) => subscriptions.map(value)
   const names = [column(s => s.user), column(s => s.platform), column(s => s.lineage)]
   await tx.query({ name: 'drop-subscriptions', text: DROP, values: [environment, users, ...names] })
@@ -86,6 +86,7 @@ export async function storeSubscriptions(
       ],
     })
   const byUser = Map.groupBy(subscriptions, ({ user }) => user)
-  const status = (user: string) => best((byUser.get(user) ?? []).map(s => statusOf(stateAt(s.timeline, now), s.autoRenewing, s.everPaid)))
+  const status = (user: string) =>
+    bestStatus((byUser.get(user) ?? []).map(s => statusOf(stateAt(s.timeline, now), s.autoRenewing, s.everPaid)))
   return new Map(users.map(user => [user, status(user)]))
 }

@@ -11,13 +11,13 @@ const AFTER = 13 * HOUR
 export const isZone = (name: string): boolean => /^[A-Za-z]/.test(name) && IANAZone.isValidZone(name)
 
 /** Instants in ms, in order. `gap`: by how many ms the clocks were put forward across the local time; 0 without a gap. */
-export type Moments = { at: number[]; gap: number }
+export type LocalInstants = { at: number[]; gap: number }
 
 /**
  * The instants at which the clocks of the zone show a local time. The local time is given in ms as if it were UTC. An overlap has two
  * instants. A gap has one: the instant at which the clocks would show the local time if they had not been put forward.
  */
-export function momentsOf(zone: IANAZone, local: number): Moments {
+export function instantsOf(zone: IANAZone, local: number): LocalInstants {
   const before = zone.offset(local - BEFORE) * MINUTE
   const after = zone.offset(local + AFTER) * MINUTE
   const at = [...new Set([local - before, local - after])].filter(instant => instant + zone.offset(instant) * MINUTE === local)

@@ -90,5 +90,5 @@ export async function lockUsers(tx: Tx, environment: Environment, users: string[
 export const LOCK_INGESTION_SHARED = `pg_advisory_xact_lock_shared(${LOCK.ingestion}, $1::int)`
 
 /** Waits for the batches in progress, and blocks further batches until the transaction ends. */
-export const closeIngestion = (tx: Tx, environment: Environment) =>
+export const lockIngestion = (tx: Tx, environment: Environment) =>
   tx.query('select pg_advisory_xact_lock($1, $2)', [LOCK.ingestion, environment])

@@ -1,7 +1,7 @@
 import { createReadStream } from 'node:fs'
 import { mkdir, readdir, rm } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import { sync } from '../embedded/folder.ts'
+import { syncFolder } from '../embedded/folder.ts'
 import { errno } from '../embedded/refusal.ts'
 import { writeNew } from './file.ts'
 import { type DumpedFile, DumpRefused, SAFE_NAME } from './manifest.ts'
@@ -38,8 +38,8 @@ export async function dumpExports(exports: string, dir: string, signal: AbortSig
       else files.push({ path: `${file}/${part}`, ...facts })
     }
   }
-  for (const folder of new Set(files.map(({ path }) => dirname(path)))) await sync(join(dir, folder))
-  if (files.length > 0) await sync(dir)
+  for (const folder of new Set(files.map(({ path }) => dirname(path)))) await syncFolder(join(dir, folder))
+  if (files.length > 0) await syncFolder(dir)
   return files
 }
 
@@ -57,7 +57,7 @@ export async function loadExports(dir: string, exports: string, files: DumpedFil
       const written = await writeNew(join(exports, path), contentOf(join(dir, path), signal))
       if (written.sha256 !== sha256) throw new DumpRefused(`${dir} is damaged: ${path} is not as it was written`)
     }
-    for (const folder of [...made, exports]) await sync(folder)
+    for (const folder of [...made, exports]) await syncFolder(folder)
     return undo
   } catch (error) {
     await undo()

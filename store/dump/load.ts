@@ -22,7 +22,7 @@ export type LoadOptions = {
 }
 
 /** @throws DumpRefused when the program does not know the schema of the dump. */
-export async function refuseNewer(dir: string, { migrations }: Manifest): Promise<void> {
+export async function refuseUnknownSchema(dir: string, { migrations }: Manifest): Promise<void> {
   const known = await knownMigrations()
   const relation = relationOf(migrations, known)
   if (relation === 'newer')

@@ -4,7 +4,7 @@ import { dirname, join, relative } from 'node:path'
 import { getuid } from 'node:process'
 import { DataDirRefused, refused } from './refusal.ts'
 import type { Account } from './run.ts'
-import { sweep, temporaryName } from './temporary.ts'
+import { removeAbandoned, temporaryName } from './temporary.ts'
 
 // One file of the copy: its source, its path below the copy, and the properties that it must have there.
 type Piece = { from: string; path: string; size: number; mtime: number; mode: number }
@@ -42,7 +42,7 @@ export async function copyBinaries(native: string, links: Link[], account: Accou
 
 async function copyInto(folder: string, name: string, pieces: Piece[], links: Link[]): Promise<string> {
   const target = join(folder, name)
-  await sweep(folder, '.copy-')
+  await removeAbandoned(folder, '.copy-')
   if (await isIntact(target, pieces, links)) return target
   const draft = join(folder, temporaryName('.copy-'))
   const old = join(folder, temporaryName('.copy-'))

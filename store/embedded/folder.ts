@@ -2,7 +2,7 @@ import { mkdir, open, readdir, readFile, rename, rm, stat } from 'node:fs/promis
 import { join } from 'node:path'
 import { getuid } from 'node:process'
 import { DataDirRefused, errno, refused } from './refusal.ts'
-import { sweep, temporaryName } from './temporary.ts'
+import { removeAbandoned, temporaryName } from './temporary.ts'
 
 const MARKER = 'perennial.json'
 const FORMAT = 1
@@ -43,16 +43,16 @@ export async function markFolder(dataDir: string, major: number): Promise<void> 
       throw error
     })
     if (text !== undefined) requireReadable(dataDir, text, major)
-    await sweep(dataDir, `.${MARKER}-`)
+    await removeAbandoned(dataDir, `.${MARKER}-`)
     // Also when the marker exists: only a real write proves that the folder can be written to.
     const draft = join(dataDir, temporaryName(`.${MARKER}-`))
     try {
-      await write(draft, text ?? `${JSON.stringify({ format: FORMAT, postgres: major })}\n`)
+      await writeSynced(draft, text ?? `${JSON.stringify({ format: FORMAT, postgres: major })}\n`)
       if (text === undefined) await rename(draft, join(dataDir, MARKER))
     } finally {
       await rm(draft, { force: true }).catch(() => undefined)
     }
-    if (text === undefined) await sync(dataDir)
+    if (text === undefined) await syncFolder(dataDir)
   } catch (error) {
     throw refused(dataDir, error)
   }
@@ -89,7 +89,7 @@ export function requireMajor(path: string, made: number, major: number): void {
 }
 
 /** Writes a new file with mode 0600. The file is synced to the disk when the promise resolves. */
-export async function write(path: string, text: string): Promise<void> {
+export async function writeSynced(path: string, text: string): Promise<void> {
   const file = await open(path, 'wx', 0o600)
   try {
     await file.writeFile(text)
@@ -100,7 +100,7 @@ export async function write(path: string, text: string): Promise<void> {
 }
 
 /** Syncs the folder to the disk: only then a rename in it is durable. */
-export async function sync(folder: string): Promise<void> {
+export async function syncFolder(folder: string): Promise<void> {
   const handle = await open(folder, 'r')
   await handle.sync().finally(() => handle.close())
 }

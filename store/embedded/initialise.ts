@@ -4,11 +4,11 @@ import { join } from 'node:path'
 import { getuid } from 'node:process'
 import { handOver } from './account.ts'
 import type { Binaries } from './binaries.ts'
-import { DRAFT_PREFIX, requireMajor, sync, write } from './folder.ts'
+import { DRAFT_PREFIX, requireMajor, syncFolder, writeSynced } from './folder.ts'
 import { pathFor } from './reach.ts'
 import { DataDirRefused, errno, refused } from './refusal.ts'
 import { type Account, commandAs, run } from './run.ts'
-import { sweep, temporaryName } from './temporary.ts'
+import { removeAbandoned, temporaryName } from './temporary.ts'
 
 /**
  * Creates the cluster `dataDir/postgres` unless it exists, and returns the password of its user "perennial".
@@ -22,7 +22,7 @@ export async function initialise(
   account: Account | undefined,
   log: (message: string) => void,
 ): Promise<string> {
-  await sweep(dataDir, DRAFT_PREFIX)
+  await removeAbandoned(dataDir, DRAFT_PREFIX)
   const cluster = join(dataDir, 'postgres')
   try {
     const existing = await stat(cluster).catch(error => {
@@ -45,16 +45,16 @@ async function create(dataDir: string, binaries: Binaries, account: Account | un
   try {
     await mkdir(draft, { mode: 0o700 })
     await mkdir(cluster, { mode: 0o700 })
-    await write(password, `${randomBytes(24).toString('base64url')}\n`)
+    await writeSynced(password, `${randomBytes(24).toString('base64url')}\n`)
     if (account !== undefined) for (const path of [draft, cluster, password]) await chown(path, account.uid, account.gid)
     const failure = await fill(cluster, binaries, account)
     if (failure !== undefined) throw new DataDirRefused(`No database could be created in ${dataDir}: ${failure}.`)
     await rename(password, join(cluster, 'password'))
-    await sync(cluster)
+    await syncFolder(cluster)
     await rename(cluster, join(dataDir, 'postgres')).catch(error => {
       if (!['ENOTEMPTY', 'EEXIST'].includes(errno(error))) throw error
     })
-    await sync(dataDir)
+    await syncFolder(dataDir)
   } finally {
     await rm(draft, { recursive: true, force: true })
   }

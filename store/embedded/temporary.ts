@@ -9,7 +9,7 @@ import { bornAt } from './process.ts'
 export const temporaryName = (prefix: string): string => `${prefix}${pid}-${bornAt(pid)}-${randomBytes(4).toString('hex')}`
 
 /** Removes from a folder what dead processes left under such names. What cannot be removed now is left to the next call. */
-export async function sweep(folder: string, prefix: string): Promise<void> {
+export async function removeAbandoned(folder: string, prefix: string): Promise<void> {
   for (const name of await readdir(folder).catch(() => [])) {
     if (!name.startsWith(prefix)) continue
     const [number, born] = name.slice(prefix.length).split('-')

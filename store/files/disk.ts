@@ -1,7 +1,7 @@
 import { createReadStream } from 'node:fs'
 import { mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
-import { sync } from '../embedded/folder.ts'
+import { syncFolder } from '../embedded/folder.ts'
 import { readSections } from './sections.ts'
 import { type FileStorage, NAME } from './storage.ts'
 
@@ -68,7 +68,7 @@ export function diskStorage(folder: string): FileStorage {
         }
         const { size: bytes } = await stat(target)
         await rename(target, path(file, name))
-        await sync(path(file))
+        await syncFolder(path(file))
         return { bytes }
       } finally {
         await rm(workplace, { recursive: true, force: true })

@@ -5,7 +5,7 @@ import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import type { S3Client } from '@aws-sdk/client-s3'
 import { Upload } from '@aws-sdk/lib-storage'
-import { sweep, temporaryName } from '../embedded/temporary.ts'
+import { removeAbandoned, temporaryName } from '../embedded/temporary.ts'
 import { type S3Options, storageClient, storageFailure } from './s3-client.ts'
 import { abortUploads, deleteObjects, type FilePrefix, listObjects, listUnfinished } from './s3-list.ts'
 import { readObject } from './s3-read.ts'
@@ -84,7 +84,7 @@ export function s3Storage({ folder, ...options }: S3StorageOptions): S3Storage {
     writePart: async (file, name, content, signal) => upload(client, bucket, keyOf(file, name), content, signal),
 
     async composePart(file, name, from, make) {
-      await sweep(folder, TEMPORARY)
+      await removeAbandoned(folder, TEMPORARY)
       const workplace = join(folder, temporaryName(TEMPORARY))
       await mkdir(workplace, { mode: 0o700 })
       try {

@@ -5,7 +5,7 @@ export const NAME: RegExp = /^[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)*$/
 
 export type Section = { name: string; bytes: number }
 /** Byte offsets in the whole file, both inclusive, as in an HTTP range. */
-export type Range = { start: number; end: number }
+export type ByteRange = { start: number; end: number }
 
 /** Paths on the local disk for a program that works on files: the files that it reads, the file that it writes, and a folder for temporary data. */
 export type Workplace = { sources: string[]; target: string; spill: string }
@@ -23,7 +23,7 @@ export type FileStorage = {
    */
   composePart(file: string, name: string, from: string[], make: (at: Workplace) => Promise<void>): Promise<{ bytes: number }>
   /** One stream of the parts, one after the other. Rejects when the first part cannot be read. */
-  read(file: string, parts: Section[], range?: Range): Promise<Readable>
+  read(file: string, parts: Section[], range?: ByteRange): Promise<Readable>
   /** The stored parts: name -> bytes. */
   sizes(file: string): Promise<Map<string, number>>
   /** Removes parts that are not among `names`. */

@@ -1,6 +1,6 @@
 import { generateKeyPairSync } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { findStoreConfig, isConnected, nothingStored, openStoreSecret } from '../../domain/stores/config.ts'
+import { emptyStoreConfig, findStoreConfig, isConnected, openStoreSecret } from '../../domain/stores/config.ts'
 import { startApi, type TestApi } from '../harness/api.ts'
 
 let api: TestApi
@@ -192,5 +192,5 @@ test('a store is connected when it is enabled and has what verification needs', 
   expect(isConnected(config('google', ['package_name'], []))).toBe(false)
   expect(isConnected(config('stripe', [], ['api_key']))).toBe(true)
   expect(isConnected(config('paddle', [], ['webhook_secret']))).toBe(false)
-  expect(isConnected({ ...nothingStored('paddle'), enabled: true })).toBe(false)
+  expect(isConnected({ ...emptyStoreConfig('paddle'), enabled: true })).toBe(false)
 })

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { CANCEL_DUE, cancelLater, cancelMore } from '../../domain/automation-runs/cancel.ts'
 import type { Step } from '../../domain/automation-runs/definition.ts'
 import { changeAutomationStatus } from '../../domain/automations/status.ts'
-import { mendOrphans } from '../../domain/reconciliation/orphans.ts'
+import { repairOrphans } from '../../domain/reconciliation/orphans.ts'
 import { transaction } from '../../store/transaction.ts'
 import { type AutomationBench, automationBench, NO_EFFECTS } from '../harness/automation-runs.ts'
 
@@ -73,7 +73,7 @@ test('set inactive with very many runs, an automation cancels them all, in steps
   expect(await bench.over(rest.rows[0]!.number)).toMatchObject({ status: 'cancelled', reason: 'automation_inactive' })
   expect(await bench.timeline(rest.rows[0]!.number)).not.toContainEqual(expect.objectContaining({ status: 'succeeded' }))
 
-  expect(await mendOrphans(bench.pool, new Map(), 100)).toEqual([])
+  expect(await repairOrphans(bench.pool, new Map(), 100)).toEqual([])
   for (let turns = 0; (await cancellations()).length > 0; turns++) {
     expect(turns).toBeLessThan(5)
     await cancelMore(bench.pool, cancellation!)
@@ -110,6 +110,6 @@ test('a cancellation whose promise is lost is promised again', async () => {
   await setStatus(automation, 'inactive')
   const before = await cancellations()
   await bench.pool.query('delete from due where kind = $1', [CANCEL_DUE])
-  expect(await mendOrphans(bench.pool, new Map(), 100)).toEqual([{ kind: CANCEL_DUE, ids: before, mended: 1 }])
+  expect(await repairOrphans(bench.pool, new Map(), 100)).toEqual([{ kind: CANCEL_DUE, ids: before, mended: 1 }])
   expect(await cancellations()).toEqual(before)
 })

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { Step } from '../../domain/automation-runs/definition.ts'
 import { endRuns, recordSteps, type StepRow, suspendRuns } from '../../domain/automation-runs/record.ts'
-import { mendOrphans } from '../../domain/reconciliation/orphans.ts'
+import { repairOrphans } from '../../domain/reconciliation/orphans.ts'
 import { automationHandler } from '../../workflows/automation/handler.ts'
 import type { Effects } from '../../workflows/automation/step-kind.ts'
 import type { Signals } from '../../workflows/engine/handler.ts'
@@ -136,7 +136,7 @@ test('a run whose lost promise was mended goes on where it was: what it has done
   })
   expect(await sending.handle(await claim(number), { ...held(), stopping: stopping.signal })).toEqual({ is: 'interrupted' })
   await bench.pool.query('delete from due where id = $1', [number])
-  await mendOrphans(bench.pool, new Map(), 1000)
+  await repairOrphans(bench.pool, new Map(), 1000)
   expect(await sending.handle(await claim(number), held())).toEqual({ is: 'succeeded' })
   expect(sent).toHaveLength(1)
 })

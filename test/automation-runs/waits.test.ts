@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { cancelRun } from '../../domain/automation-runs/cancel.ts'
 import type { Step } from '../../domain/automation-runs/definition.ts'
-import { lockRun } from '../../domain/automation-runs/run.ts'
+import { lockAutomationRun } from '../../domain/automation-runs/run.ts'
 import { type Appended, type AutomationBench, automationBench } from '../harness/automation-runs.ts'
 import { until } from '../harness/until.ts'
 
@@ -178,7 +178,7 @@ test('an event that comes while its run is being cancelled waits for that, and n
   try {
     // Should they wait for each other, it is the cancellation that hears of it.
     await tx.query(`begin; set local deadlock_timeout = '50ms'`)
-    await lockRun(tx, bench.environment, id)
+    await lockAutomationRun(tx, bench.environment, id)
     const consumed = bench.consume(partition)
     await until('the consumer waits', async () => {
       const { rowCount } = await bench.pool.query(

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import type { Frequency } from '../../domain/automation-runs/definition.ts'
-import { type Facts, SKIP_REASONS, Starts, skipReason, WINDOW } from '../../domain/automation-runs/starting.ts'
+import { FREQUENCY_WINDOW, SKIP_REASONS, type StartFacts, Starts, skipReason } from '../../domain/automation-runs/starting.ts'
 
 const MINUTE = 60_000_000
 
@@ -16,7 +16,7 @@ test('the starts kept in mind give the answers that all starts would', () => {
       const kept = new Starts(frequency)
       const all: number[] = []
       for (const at of minutes.map(minute => minute * MINUTE)) {
-        const counted = all.filter(time => time > at - WINDOW[frequency.per]).length
+        const counted = all.filter(time => time > at - FREQUENCY_WINDOW[frequency.per]).length
         expect(kept.within(at) >= frequency.max_runs_per_user).toBe(counted >= frequency.max_runs_per_user)
         if (counted >= frequency.max_runs_per_user) continue
         kept.add(at)
@@ -39,7 +39,7 @@ test('of all reasons that apply the first is told, and what a user has done befo
         boolean,
       ]
       let asked = false
-      const facts: Facts = {
+      const facts: StartFacts = {
         user: noUser ? null : 'u',
         platform: otherPlatform ? 'Android' : 'iOS',
         isPaused,

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { diskStorage } from '../../store/files/disk.ts'
 import { s3Storage } from '../../store/files/s3.ts'
-import type { FileStorage, Range } from '../../store/files/storage.ts'
+import type { ByteRange, FileStorage } from '../../store/files/storage.ts'
 import { startS3, type TestS3 } from '../harness/s3.ts'
 
 let s3: TestS3
@@ -40,7 +40,7 @@ describe.each(DRIVERS)('%s', (_name, make) => {
   }
 
   const write = (name: string, ...contents: (string | Buffer)[]) => storage.writePart(file, name, pieces(...contents), never)
-  const read = async (parts: [string, number][], range?: Range) => {
+  const read = async (parts: [string, number][], range?: ByteRange) => {
     const stream = await storage.read(
       file,
       parts.map(([name, bytes]) => ({ name, bytes })),

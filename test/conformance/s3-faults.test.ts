@@ -2,7 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { classify } from '../../store/failures.ts'
+import { classifyFailure } from '../../store/failures.ts'
 import { s3Storage } from '../../store/files/s3.ts'
 import type { FileStorage } from '../../store/files/storage.ts'
 import { type Asked, type Fault, startS3, type TestS3 } from '../harness/s3.ts'
@@ -69,14 +69,14 @@ test.each([
   'is-cut',
 ] as const)('an upload that %s every time is taken back and tells that the storage does not work', async fault => {
   befall(fault, isChunk)
-  expect(classify(await failure(write()))).toBe('unavailable')
+  expect(classifyFailure(await failure(write()))).toBe('unavailable')
   await noneLeft()
   await expect(storage.sizes('file')).rejects.toMatchObject({ code: 'ENOENT' })
 })
 
 test('a completion that fails leaves no part', async () => {
   befall('fails', ({ method, url }) => method === 'POST' && url.includes('uploadId='))
-  expect(classify(await failure(write()))).toBe('unavailable')
+  expect(classifyFailure(await failure(write()))).toBe('unavailable')
   await noneLeft()
   await expect(storage.sizes('file')).rejects.toMatchObject({ code: 'ENOENT' })
 })
@@ -105,7 +105,7 @@ test('a server that dies in the middle of an upload: what it has of it goes with
   const source = megabytes(30, async n => {
     if (n === 20) await s3.stop()
   })
-  expect(classify(await failure(storage.writePart('file', '1.1', source, never)))).toBe('unavailable')
+  expect(classifyFailure(await failure(storage.writePart('file', '1.1', source, never)))).toBe('unavailable')
   await s3.start()
   expect(await s3.unfinished()).toEqual(['some/where/file/1.1'])
   await storage.writePart('file', '1.2', megabytes(1), never)
@@ -130,7 +130,7 @@ test('a server that cannot list uploads: parts are removed all the same', async 
 test('a removal that fails says so', async () => {
   await storage.writePart('file', '1.1', megabytes(1), never)
   befall('fails', ({ method }) => method === 'DELETE')
-  expect(classify(await failure(storage.remove('file')))).toBe('unavailable')
+  expect(classifyFailure(await failure(storage.remove('file')))).toBe('unavailable')
 })
 
 test('an answer that breaks off is gone on with where it broke off', async () => {
@@ -145,7 +145,7 @@ test('an answer that breaks off is gone on with where it broke off', async () =>
 test('a part that is shorter than was recorded breaks the stream instead of ending it', async () => {
   await write(1)
   const stream = await storage.read('file', [{ name: '1.1', bytes: MEGABYTE + 5 }])
-  expect(classify(await failure(stream.toArray()))).toBe('unavailable')
+  expect(classifyFailure(await failure(stream.toArray()))).toBe('unavailable')
 })
 
 test('more parts than one answer lists are all listed and removed', async () => {

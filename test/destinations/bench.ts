@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach } from 'vitest'
-import type { Occurrence } from '../../domain/integrations/occurrence.ts'
+import type { OutgoingEvent } from '../../domain/integrations/occurrence.ts'
 import type { Sent } from '../../workflows/destinations/destination.ts'
 import { eventDestinations } from '../../workflows/destinations/registry.ts'
 import { outgoing } from '../../workflows/outgoing/outgoing.ts'
@@ -16,7 +16,7 @@ export function destinationBench(vendor: Vendor) {
   const destination = eventDestinations.get(vendor.slug)!
   const bench = {
     vendor: undefined as unknown as Served,
-    send: (occurrence: Occurrence, settings = {}, deliveryId = DELIVERY): Promise<Sent> =>
+    send: (occurrence: OutgoingEvent, settings = {}, deliveryId = DELIVERY): Promise<Sent> =>
       destination.send(forVendor(vendor, occurrence), {
         outgoing: { ...way, request: request => way.request({ ...request, limitMs: limitMs(bench.vendor.mood) }) },
         settings: { ...bench.vendor.settings, ...settings },
@@ -40,5 +40,5 @@ export function destinationBench(vendor: Vendor) {
 }
 
 /** Adjust takes its own tokens only. */
-const forVendor = (vendor: Vendor, occurrence: Occurrence): Occurrence =>
+const forVendor = (vendor: Vendor, occurrence: OutgoingEvent): OutgoingEvent =>
   vendor.slug === 'adjust' && occurrence.outgoing_name === occurrence.name ? { ...occurrence, outgoing_name: 'abc123' } : occurrence

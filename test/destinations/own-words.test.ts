@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
-import type { Occurrence } from '../../domain/integrations/occurrence.ts'
+import type { OutgoingEvent } from '../../domain/integrations/occurrence.ts'
 import { analyticsName } from '../../workflows/destinations/firebase.ts'
 import { eventDestinations, ONLY_MAPPED } from '../../workflows/destinations/registry.ts'
 import type { OutgoingResponse } from '../../workflows/outgoing/outgoing.ts'
@@ -8,7 +8,7 @@ import { bareOccurrence, occurrence } from '../harness/occurrence.ts'
 import { vendors } from '../harness/vendors/all.ts'
 
 /** What a destination sends to a vendor that answers like this. */
-async function say(slug: string, event: Occurrence, { status = 200, body = {} as unknown, settings = {} } = {}) {
+async function say(slug: string, event: OutgoingEvent, { status = 200, body = {} as unknown, settings = {} } = {}) {
   const requests: { url: string; body: string; headers: Record<string, string> }[] = []
   const answer: OutgoingResponse = { is: 'response', status, retryAfterSeconds: null, text: JSON.stringify(body), durationMs: 1 }
   const sent = await eventDestinations.get(slug)!.send(event, {

@@ -3,7 +3,7 @@ import { viewCustomer } from '../../domain/customers/customer.ts'
 import { listCustomers } from '../../domain/customers/list.ts'
 import { customerMetrics } from '../../domain/customers/metrics.ts'
 import { type Direction, SORTS, type SortBy } from '../../domain/customers/order.ts'
-import type { Selection } from '../../domain/customers/selection.ts'
+import type { CustomerSelection } from '../../domain/customers/selection.ts'
 import type { EventInput } from '../../domain/events/item.ts'
 import { listEvents } from '../../domain/events/list.ts'
 import { appendBatch } from '../../domain/ingestion/append.ts'
@@ -28,7 +28,7 @@ beforeAll(async () => {
   await database.pool.query('alter table users set (autovacuum_enabled = false)')
   // One connection each, so that the plans made here are the plans used later.
   pool = connect({ url: database.url, max: 1 })
-  listing = connect({ url: database.url, max: 1, plansOnce: true })
+  listing = connect({ url: database.url, max: 1, planOnce: true })
   const project = await transaction(pool, tx => createProject(tx, secretsFrom(APP_SECRET), { name: 'Plans' }))
   environment = (await pool.query('select min(id) as id from environments where project = $1', [project.id])).rows[0].id
   // As good as empty: a cursor must name somebody.
@@ -47,9 +47,9 @@ afterAll(async () => {
   await database.drop()
 })
 
-const EVERYBODY: Selection = { search: undefined, statuses: undefined, platforms: undefined }
+const EVERYBODY: CustomerSelection = { search: undefined, statuses: undefined, platforms: undefined }
 const orders = (Object.keys(SORTS) as SortBy[]).flatMap(sort => [[sort, 'asc'] as const, [sort, 'desc'] as const])
-const customers = (sort: SortBy, direction: Direction, selection: Partial<Selection> = {}, after?: string) =>
+const customers = (sort: SortBy, direction: Direction, selection: Partial<CustomerSelection> = {}, after?: string) =>
   listCustomers({ db: pool, listing }, environment, { ...EVERYBODY, ...selection }, { sort, direction, limit: 20, offset: 0, after })
 
 /** A page and the dead versions on its way; there are 31,000 users. */

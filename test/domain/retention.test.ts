@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { forgetExport } from '../../domain/exports/finish.ts'
+import { deleteExport } from '../../domain/exports/finish.ts'
 import { readLedger } from '../../domain/ledger/read.ts'
 import { LEDGER_KINDS } from '../../domain/ledger-history/kinds.ts'
 import { transaction } from '../../store/transaction.ts'
@@ -136,7 +136,7 @@ test('the record of an export goes and still counts; one that a report made does
   ]
   const before = await whole(environment)
   expect(before[3]).toMatchObject({ promised: 2, kept: 1, broken: 1, reasons: { storage_error: 1 } })
-  for (const id of ids) await transaction(api.pool, tx => forgetExport(tx, environment, id))
+  for (const id of ids) await transaction(api.pool, tx => deleteExport(tx, environment, id))
   expect(await rowsOf('exports', environment)).toBe(0)
   expect(await whole(environment)).toEqual(before)
 })

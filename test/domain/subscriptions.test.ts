@@ -1,10 +1,10 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { type Contribution, foldUserEntitlement } from '../../domain/entitlements/fold.ts'
+import { type AccessSource, foldUserEntitlement } from '../../domain/entitlements/fold.ts'
 import { chain, runEnd, runsOf } from '../../domain/subscriptions/chain.ts'
-import { passingOf } from '../../domain/subscriptions/passing.ts'
+import { timedEventsOf } from '../../domain/subscriptions/passing.ts'
 import { DAY_MS, type Period, RETRY_MS } from '../../domain/subscriptions/period.ts'
-import { best, STATUSES, statusOf } from '../../domain/subscriptions/status.ts'
+import { bestStatus, CUSTOMER_STATUSES, statusOf } from '../../domain/subscriptions/status.ts'
 import { nextChange, stateAt, subscriptionTimeline } from '../../domain/subscriptions/timeline.ts'
 
 const period = (begins: number, expires: number, rest: Partial<Period> = {}): Period => ({
@@ -63,7 +63,7 @@ describe('a subscription over time', () => {
   })
 
   test('events that time causes: still active after two days, the end at once or after a day', () => {
-    const of = (p: Period) => passingOf(chain([p])).map(({ slug, due }) => [slug, due / DAY_MS])
+    const of = (p: Period) => timedEventsOf(chain([p])).map(({ slug, due }) => [slug, due / DAY_MS])
     expect(of(period(0, 7, { trial: true, paid: false }))).toEqual([
       ['trial_still_active', 2],
       ['trial_expired', 8],
@@ -109,7 +109,7 @@ describe('a subscription over time', () => {
           expect(stateAt(timeline, next - 1)).toBe(stateAt(timeline, t))
         }
         expect(stateAt(timeline, 10_000 * DAY_MS)).toBe('ended')
-        const late = passingOf(chain(periods)).filter(({ slug }) => slug !== 'trial_still_active')
+        const late = timedEventsOf(chain(periods)).filter(({ slug }) => slug !== 'trial_still_active')
         expect(late).toHaveLength(runsOf(chain(periods)).length)
       }),
     )
@@ -129,9 +129,9 @@ describe('a subscription over time', () => {
 
   test('of several subscriptions the best status counts', () => {
     fc.assert(
-      fc.property(fc.array(fc.constantFrom(...STATUSES)), statuses => {
-        const rank = (status: (typeof STATUSES)[number]) => STATUSES.indexOf(status)
-        expect(rank(best(statuses))).toBe(Math.min(...statuses.map(rank), rank('none')))
+      fc.property(fc.array(fc.constantFrom(...CUSTOMER_STATUSES)), statuses => {
+        const rank = (status: (typeof CUSTOMER_STATUSES)[number]) => CUSTOMER_STATUSES.indexOf(status)
+        expect(rank(bestStatus(statuses))).toBe(Math.min(...statuses.map(rank), rank('none')))
       }),
     )
     expect(statusOf('ended', true, true)).toBe('churned')
@@ -140,7 +140,7 @@ describe('a subscription over time', () => {
 })
 
 describe('an entitlement of a user', () => {
-  const contribution: fc.Arbitrary<Contribution> = fc
+  const contribution: fc.Arbitrary<AccessSource> = fc
     .record({
       kind: fc.constantFrom('grant' as const, 'purchase' as const),
       from: fc.integer({ min: 0, max: 50 }),
@@ -183,7 +183,7 @@ describe('an entitlement of a user', () => {
   test('removing the grant leaves the access of purchases, and vice versa', () => {
     fc.assert(
       fc.property(contributions, now, (all, at) => {
-        const active = (some: Contribution[]) => foldUserEntitlement(some, at)?.isActive ?? false
+        const active = (some: AccessSource[]) => foldUserEntitlement(some, at)?.isActive ?? false
         const purchases = all.filter(({ kind }) => kind === 'purchase')
         const grants = all.filter(({ kind }) => kind === 'grant')
         expect(active(all)).toBe(active(purchases) || active(grants))

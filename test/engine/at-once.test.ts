@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { connect, type Pool, type Tx } from '../../store/connect.ts'
-import { classify } from '../../store/failures.ts'
+import { classifyFailure } from '../../store/failures.ts'
 import { atOnce, transaction } from '../../store/transaction.ts'
 import { type FreshDatabase, freshDatabase } from '../harness/database.ts'
 import { networkTo } from '../harness/silent-network.ts'
@@ -101,7 +101,7 @@ describe.each([{ pipelined: false }, { pipelined: true }])('two statements at on
         () => note(tx, 'second'),
       ),
     ).catch(error => error)
-    expect(classify(error)).toBe('unavailable')
+    expect(classifyFailure(error)).toBe('unavailable')
     expect((await over.query('select 1 as one')).rows).toEqual([{ one: 1 }])
     expect(await notes()).toEqual([])
     await over.end()

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { capacity } from '../../workers/capacity.ts'
-import { WINDOW } from '../../workers/sweep.ts'
+import { DISPATCH_WINDOW } from '../../workers/sweep.ts'
 import { waitingJobs } from '../../workers/waiting-jobs.ts'
 import type { JobHandler } from '../../workflows/engine/handler.ts'
 
@@ -15,7 +15,7 @@ function withLimits(limits: Pick<JobHandler, 'concurrency' | 'perEnvironment' | 
 
 test('all jobs of one environment that may be dispatched wait while the environment has no capacity, and each waits once', () => {
   const { capacity, waiting } = withLimits({ concurrency: 10, perEnvironment: 1 })
-  const dispatched = candidates(1, null, WINDOW / 2)
+  const dispatched = candidates(1, null, DISPATCH_WINDOW / 2)
   const begun: number[] = []
   const first = waiting.admit(dispatched)
   expect(waiting.admit(dispatched.slice(1))).toEqual([])

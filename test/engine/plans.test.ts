@@ -31,8 +31,8 @@ let call: Client
 beforeAll(async () => {
   api = await startApi()
   for (const table of TABLES) await api.pool.query(`alter table ${table} set (autovacuum_enabled = false)`)
-  planned = connect({ url: api.databaseUrl, max: 1, plansOnce: true })
-  recording = connect({ url: api.databaseUrl, max: 1, plansOnce: true, hashes: true })
+  planned = connect({ url: api.databaseUrl, max: 1, planOnce: true })
+  recording = connect({ url: api.databaseUrl, max: 1, planOnce: true, hashJoins: true })
   environment = api.project.sandboxEnvironment
   call = sandbox(api)
   hookId = (await hook({ call, config: { events: ['go'] } })).id

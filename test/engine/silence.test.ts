@@ -1,7 +1,7 @@
 import { pino } from 'pino'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { connect } from '../../store/connect.ts'
-import { classify } from '../../store/failures.ts'
+import { classifyFailure } from '../../store/failures.ts'
 import { startListener } from '../../workers/listener.ts'
 import { startWorker } from '../../workers/main.ts'
 import { pgBossQueue } from '../../workers/pg-boss.ts'
@@ -28,7 +28,7 @@ describe('a pool', () => {
     await tx.query('begin')
     network.silence()
     const error = await tx.query('select 1').catch(error => error)
-    expect([classify(error), error.message]).toEqual(['unavailable', 'the database is silent'])
+    expect([classifyFailure(error), error.message]).toEqual(['unavailable', 'the database is silent'])
     tx.release()
     expect((await pool.query('select 1 as one')).rows).toEqual([{ one: 1 }])
     expect(network.forgotten()).toBe(0)

@@ -2,7 +2,7 @@ import { type LogFn, pino } from 'pino'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { createExport } from '../../domain/exports/create.ts'
 import { lockConsumer } from '../../domain/log/consumer.ts'
-import { mendOrphans, type ScanCursors } from '../../domain/reconciliation/orphans.ts'
+import { repairOrphans, type ScanCursors } from '../../domain/reconciliation/orphans.ts'
 import { transaction } from '../../store/transaction.ts'
 import { startWatchdog } from '../../workers/watchdog.ts'
 import { startApi, type TestApi } from '../harness/api.ts'
@@ -37,7 +37,7 @@ const ago = (seconds: number) => new Date(Date.now() - seconds * 1000).toISOStri
 const due = async () => (await api.pool.query('select kind, id from due order by kind, id')).rows
 const ready = async () => (await api.call('GET', '/readyz')).body
 const metric = async (line: string) => (await (await fetch(`${api.url}/metrics`)).text()).split('\n').find(each => each.startsWith(line))
-const mend = (cursors: ScanCursors = new Map(), batch = 100) => mendOrphans(api.pool, cursors, batch)
+const mend = (cursors: ScanCursors = new Map(), batch = 100) => repairOrphans(api.pool, cursors, batch)
 
 /** The lines that a watchdog writes. */
 function lines() {

@@ -93,10 +93,10 @@ export async function startApi(options: TestApiOptions = {}): Promise<TestApi> {
   const secrets = secretsFrom(APP_SECRET)
   const log = pino({ level: process.env.TEST_LOG ?? 'silent' })
   const off = { perSecond: 0, burst: 1 }
-  const listing = connect({ url: database.url, plansOnce: true })
+  const listing = connect({ url: database.url, planOnce: true })
   const stepping = connect({ url: database.url, max: 2 })
-  const planned = connect({ url: database.url, plansOnce: true, pipelined: true })
-  const recording = connect({ url: database.url, plansOnce: true, hashes: true })
+  const planned = connect({ url: database.url, planOnce: true, pipelined: true })
+  const recording = connect({ url: database.url, planOnce: true, hashJoins: true })
   const out = outgoing({ allowPrivateNetwork: true })
   const deps = {
     pool,

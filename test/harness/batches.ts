@@ -1,5 +1,5 @@
 import type { ClaimedJob } from '../../domain/jobs/job.ts'
-import { type Batch, dispatchDue, type SweepOffer, type Swept } from '../../domain/jobs/sweep.ts'
+import { type Batch, dispatchDue, type SweepOffer, type SweepResult } from '../../domain/jobs/sweep.ts'
 import { takeBatch } from '../../domain/jobs/take-batch.ts'
 import type { Pool } from '../../store/connect.ts'
 import { until } from './until.ts'
@@ -13,7 +13,7 @@ export const noClaims = (batchMs: number, batchSizes: ReadonlyMap<string, number
 })
 
 /** Dispatches whatever is due, and waits for its turn while another sweep is under way. */
-export async function dispatchAll(pool: Pool, batchMs: number): Promise<Swept['batches']> {
+export async function dispatchAll(pool: Pool, batchMs: number): Promise<SweepResult['batches']> {
   return (await until('a turn to sweep', async () => (await dispatchDue(pool, 6_000, noClaims(batchMs))) ?? undefined)).batches
 }
 

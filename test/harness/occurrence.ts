@@ -1,7 +1,7 @@
-import type { Occurrence } from '../../domain/integrations/occurrence.ts'
+import type { OutgoingEvent } from '../../domain/integrations/occurrence.ts'
 
 /** A renewal of anna's on her iPhone, with everything known that can be. */
-export const occurrence = (more: Partial<Occurrence> = {}): Occurrence => ({
+export const occurrence = (more: Partial<OutgoingEvent> = {}): OutgoingEvent => ({
   environment: 'production',
   id: 'evt_AAAAAAAAAAAAAAAAAAAA',
   event_id: 'order-1001',
@@ -57,7 +57,7 @@ export const occurrence = (more: Partial<Occurrence> = {}): Occurrence => ({
 })
 
 /** Nothing is known but the user and what the vendors must have. */
-export const bareOccurrence = (more: Partial<Occurrence> = {}): Occurrence =>
+export const bareOccurrence = (more: Partial<OutgoingEvent> = {}): OutgoingEvent =>
   occurrence({
     name: 'trial_started',
     outgoing_name: 'trial_started',

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { continueFailPending, DELETION_DUE } from '../../domain/deliveries/fail-pending.ts'
 import { loadDeliveries } from '../../domain/deliveries/load.ts'
-import { mendOrphans } from '../../domain/reconciliation/orphans.ts'
+import { repairOrphans } from '../../domain/reconciliation/orphans.ts'
 import { startApi, type TestApi } from '../harness/api.ts'
 import { type Hook, hook, sandbox } from '../harness/integrations.ts'
 import { runRow } from '../harness/job-rows.ts'
@@ -54,10 +54,10 @@ test('an integration with many open deliveries is deleted at once, and the rest 
   ])
   const numbers = rest.rows.map(row => row.number)
   expect((await loadDeliveries(api.pool, numbers)).filter(one => one !== null)).toEqual([])
-  expect(await mendOrphans(api.pool, new Map(), 100_000)).toEqual([])
+  expect(await repairOrphans(api.pool, new Map(), 100_000)).toEqual([])
 
   await api.pool.query('delete from due where kind = $1', [DELETION_DUE])
-  expect(await mendOrphans(api.pool, new Map(), 100_000)).toEqual([{ kind: DELETION_DUE, ids: [number], mended: 1 }])
+  expect(await repairOrphans(api.pool, new Map(), 100_000)).toEqual([{ kind: DELETION_DUE, ids: [number], mended: 1 }])
   await continueFailPending(api.pool, number)
   await continueFailPending(api.pool, number)
   expect([await open(), await jobs()]).toEqual([0, 0])
@@ -66,5 +66,5 @@ test('an integration with many open deliveries is deleted at once, and the rest 
   expect(await count('ordering_keys where integration = $1', [number])).toBe(0)
   expect(await count(`due where kind = 'automation-run' and id = $1 and due_at <= environment_now(environment)`, [run.number])).toBe(1)
   await continueFailPending(api.pool, number)
-  expect(await mendOrphans(api.pool, new Map(), 100_000)).toEqual([])
+  expect(await repairOrphans(api.pool, new Map(), 100_000)).toEqual([])
 })

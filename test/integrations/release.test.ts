@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { OpenDelivery } from '../../domain/deliveries/load.ts'
 import { continueRelease, RELEASE_DUE } from '../../domain/deliveries/release.ts'
-import { expire } from '../../domain/deliveries/suspend.ts'
+import { expireDelivery } from '../../domain/deliveries/suspend.ts'
 import { startApi, type TestApi } from '../harness/api.ts'
 import { type Hook, hook, sandbox } from '../harness/integrations.ts'
 
@@ -65,7 +65,7 @@ test('what was found to be held for too long lives on when it was released, and 
   const old = rows[0]!
   const claimed = { kind: 'delivery', id: old.number, fence: 0, environment: old.environment, destination: old.integration }
   const found = { ...old, orderingKey: null, run_id: null, attempts: [] as unknown } as OpenDelivery
-  expect(await expire(api.pool, claimed, found)).toBe(false)
+  expect(await expireDelivery(api.pool, claimed, found)).toBe(false)
   await api.pool.query(`update integrations set held_since = now() - interval '31 days' where id = $1`, [made.id])
-  expect(await expire(api.pool, claimed, found)).toBe(true)
+  expect(await expireDelivery(api.pool, claimed, found)).toBe(true)
 })

@@ -1,12 +1,12 @@
 import { expect, test } from 'vitest'
-import type { Occurrence } from '../../domain/integrations/occurrence.ts'
-import { sampleOccurrence } from '../../domain/integrations/sample.ts'
+import type { OutgoingEvent } from '../../domain/integrations/occurrence.ts'
+import { sampleEvent } from '../../domain/integrations/sample.ts'
 import { webhookBody } from '../../workflows/destinations/webhook-body.ts'
 
 const AT = '2026-03-01T09:00:00Z'
 const EPOCH = Date.parse(AT) / 1000
-const sample = (changes: Partial<Occurrence> = {}, revenue: 'price' | 'proceeds' = 'price'): Occurrence => ({
-  ...sampleOccurrence({ environment: 'production', name: 'subscription_renewed', outgoingName: 'Renewed', revenue, at: AT }),
+const sample = (changes: Partial<OutgoingEvent> = {}, revenue: 'price' | 'proceeds' = 'price'): OutgoingEvent => ({
+  ...sampleEvent({ environment: 'production', name: 'subscription_renewed', outgoingName: 'Renewed', revenue, at: AT }),
   test: false,
   ...changes,
 })

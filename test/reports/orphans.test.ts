@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
-import { mendOrphans } from '../../domain/reconciliation/orphans.ts'
+import { repairOrphans } from '../../domain/reconciliation/orphans.ts'
 import { startApi, type TestApi } from '../harness/api.ts'
 import { item } from '../harness/events.ts'
 import { exportAll, finished, WHOLE_YEAR } from '../harness/exports.ts'
@@ -25,7 +25,7 @@ beforeEach(() => {
   for (const sink of [one, two]) sink.arrived.length = 0
 })
 
-const mend = () => mendOrphans(api.pool, new Map(), 100)
+const mend = () => repairOrphans(api.pool, new Map(), 100)
 const everythingEnded = () =>
   until('the end of all runs of workflows', async () => {
     const { rows } = await api.pool.query(`select 1 from runs where finished_at is null and workflow <> 'export-retention'`)

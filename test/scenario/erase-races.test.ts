@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { mendOrphans } from '../../domain/reconciliation/orphans.ts'
+import { repairOrphans } from '../../domain/reconciliation/orphans.ts'
 import { startApi, type TestApi } from '../harness/api.ts'
 import { type Hook, hook, must, post, sandbox } from '../harness/integrations.ts'
 import { tracesOf } from '../harness/traces.ts'
@@ -64,7 +64,7 @@ test.each([0, 15, 60, 150])('begun %i ms after their events came, erasures leave
   expect(answers.map(answer => answer.status)).toEqual([...users.map(() => 204), 202])
   await until('everything to be drained', async () => ((await must(call, 'GET', '/v4/test-clock')).outstanding === 0 ? true : undefined))
   for (const user of users) expect(await tracesOf(api.pool, user)).toEqual([])
-  expect(await mendOrphans(api.pool, new Map(), 1000)).toEqual([])
+  expect(await repairOrphans(api.pool, new Map(), 1000)).toEqual([])
   expect(await api.pool.query('select 1 from set_aside_events')).toMatchObject({ rowCount: 0 })
   // Those of others have all been done: a run of each opening, and two of three waits met their event.
   const others = await api.pool.query<{ status: string }>(

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { mendOrphans } from '../../domain/reconciliation/orphans.ts'
+import { repairOrphans } from '../../domain/reconciliation/orphans.ts'
 import { startApi, type TestApi } from '../harness/api.ts'
 import { advance, type Hook, hook, must, post, sandbox } from '../harness/integrations.ts'
 import { reportTo } from '../harness/reports.ts'
@@ -83,7 +83,7 @@ test('what is promised is done at its time, and the ledger and the clock agree a
   for (const kind of ['report_slots', 'automation_runs', 'deliveries', 'exports'])
     expect(second.drained[kind], kind).toBe(ended(all[kind]) - ended(before[kind]))
   expect(steps.receiver.events().filter(({ body }) => body.automation)).toHaveLength(1)
-  expect(await mendOrphans(api.pool, new Map(), 1000)).toEqual([])
+  expect(await repairOrphans(api.pool, new Map(), 1000)).toEqual([])
   expect((await call('GET', '/readyz')).body).toMatchObject({ overdue: 0, orphans: 0, set_aside: 0 })
   await must(call, 'DELETE', `/v4/automations/${automation.id}`)
 })
@@ -151,6 +151,6 @@ test('with a customer goes everything that was promised; runs and deliveries tha
     (await ledger(`?from=${new Date(Date.now()).toISOString()}&to=${new Date(Date.now() + 364 * 86_400_000).toISOString()}`)).deliveries
       .overdue,
   ).toBe(0)
-  expect(await mendOrphans(api.pool, new Map(), 1000)).toEqual([])
+  expect(await repairOrphans(api.pool, new Map(), 1000)).toEqual([])
   expect(await tracesOf(api.pool, user)).toEqual([])
 })

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { Condition } from '../../domain/segments/condition.ts'
-import { holds } from '../../domain/segments/evaluate.ts'
+import { allConditionsMet } from '../../domain/segments/evaluate.ts'
 import { loadProfile, type Profile } from '../../domain/segments/profile.ts'
 import { loadSegments } from '../../domain/segments/segment.ts'
 import { memberIdsSql } from '../../domain/segments/sql.ts'
@@ -40,7 +40,7 @@ async function inSql(conditions: Condition[]): Promise<string[]> {
 }
 const inMemory = (conditions: Condition[]) =>
   profiles
-    .filter(profile => holds(conditions, profile))
+    .filter(profile => allConditionsMet(conditions, profile))
     .map(({ id }) => id)
     .sort()
 

@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { compareDecimals, compareText, compareVersions, isDecimal } from '../../domain/segments/compare.ts'
 import type { Comparator, Condition } from '../../domain/segments/condition.ts'
-import { holds, withOverrides } from '../../domain/segments/evaluate.ts'
+import { allConditionsMet, withOverrides } from '../../domain/segments/evaluate.ts'
 import type { Profile } from '../../domain/segments/profile.ts'
 import { membersSql } from '../../domain/segments/sql.ts'
 import { spanOf, timeValue } from '../../domain/segments/time.ts'
@@ -27,7 +27,7 @@ const NOBODY: Profile = {
   segments: {},
 }
 const says = (profile: Partial<Profile>, metric: string, comparator: string, value: string, negate = false) =>
-  holds([{ metric, comparator: comparator as Comparator, value, negate }], { ...NOBODY, ...profile })
+  allConditionsMet([{ metric, comparator: comparator as Comparator, value, negate }], { ...NOBODY, ...profile })
 
 describe('values', () => {
   test.each([

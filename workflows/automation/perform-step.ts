@@ -1,7 +1,7 @@
 import type { InsertCapacity } from '../../domain/jobs/claim-on-insert.ts'
 import type { ClaimedJob } from '../../domain/jobs/job.ts'
-import { type Pool, wireTime } from '../../store/connect.ts'
-import { classify } from '../../store/failures.ts'
+import { apiTime, type Pool } from '../../store/connect.ts'
+import { classifyFailure } from '../../store/failures.ts'
 import type { takingTurns } from '../../store/taking-turns.ts'
 import { atOnce, transaction } from '../../store/transaction.ts'
 import { afterFailure, beginAttempt, jobLoss, runEffect } from '../engine/attempt.ts'
@@ -43,7 +43,7 @@ export function performStep(due: DueStep, run: RunDeps): Promise<RunProgress> {
   }
 }
 
-const beginStepAttempt = ({ context: { recorded, now } }: DueStep): Attempts => beginAttempt(recorded?.attempts ?? [], wireTime(now))
+const beginStepAttempt = ({ context: { recorded, now } }: DueStep): Attempts => beginAttempt(recorded?.attempts ?? [], apiTime(now))
 
 /** A decision has no attempts: it fails only when the database is unavailable, and then a worker claims the whole run again. */
 async function performDecision(kind: KindBy<'decision'>, due: DueStep, { deps, record, at }: RunDeps): Promise<RunProgress> {
@@ -73,7 +73,7 @@ async function performTransaction(kind: KindBy<'transaction'>, due: DueStep, run
     return progress
   } catch (error) {
     // The database is unavailable: nothing has happened, and a worker claims the run again when its lease has expired.
-    if (!jobLoss(error, run.signals) && classify(error) !== 'other') throw error
+    if (!jobLoss(error, run.signals) && classifyFailure(error) !== 'other') throw error
     // The record of a failed transaction shows no duration: its attempt begins here.
     return recordFailure(due, error, `${due.context.step.type}_failed`, beginStepAttempt(due), run)
   }

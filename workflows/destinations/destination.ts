@@ -1,4 +1,4 @@
-import type { Occurrence } from '../../domain/integrations/occurrence.ts'
+import type { OutgoingEvent } from '../../domain/integrations/occurrence.ts'
 import type { Outgoing } from '../outgoing/outgoing.ts'
 
 /** The integration's settings with defaults filled in and secrets decrypted: name -> value. */
@@ -28,5 +28,5 @@ export type Sent = {
 /** Receives events as they happen: one file per provider, which maps the event to the vendor's documented HTTP API. */
 export type EventDestination = {
   slug: string
-  send(occurrence: Occurrence, scope: SendScope): Promise<Sent>
+  send(occurrence: OutgoingEvent, scope: SendScope): Promise<Sent>
 }

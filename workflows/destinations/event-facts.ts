@@ -1,4 +1,4 @@
-import type { Occurrence } from '../../domain/integrations/occurrence.ts'
+import type { OutgoingEvent } from '../../domain/integrations/occurrence.ts'
 
 export type FactValue = string | number | boolean
 export type OptionalFact = FactValue | null | undefined
@@ -7,7 +7,7 @@ export type OptionalFact = FactValue | null | undefined
  * The known facts of an event, for vendors that accept properties of any name: first this service's own facts, then the event's properties
  * whose names are still free.
  */
-export function eventFacts(occurrence: Occurrence, deliveryId: string): Record<string, FactValue> {
+export function eventFacts(occurrence: OutgoingEvent, deliveryId: string): Record<string, FactValue> {
   const { transaction, money, device, app, attribution } = occurrence
   const revenue = revenueOf(occurrence)
   const known = withoutEmpty({
@@ -43,7 +43,7 @@ export function eventFacts(occurrence: Occurrence, deliveryId: string): Record<s
 export type Revenue = { amount: number; currency: string; isProceeds: boolean }
 
 /** Price or proceeds, as the integration is configured; the price where proceeds are unknown. Null for an event without money. */
-export function revenueOf({ money, revenue }: Occurrence): Revenue | null {
+export function revenueOf({ money, revenue }: OutgoingEvent): Revenue | null {
   if (!money) return null
   const isProceeds = revenue === 'proceeds' && money.proceeds !== null
   return { amount: Number(isProceeds ? money.proceeds : money.price), currency: money.currency, isProceeds }

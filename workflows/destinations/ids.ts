@@ -1,19 +1,19 @@
 import { createHash } from 'node:crypto'
-import type { Occurrence } from '../../domain/integrations/occurrence.ts'
+import type { OutgoingEvent } from '../../domain/integrations/occurrence.ts'
 
 const NO_ADVERTISER = /^[0-]*$/
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
 
 /** The caller's own id of the user: the identity, else `_q_custom_user_id`; null for a user who never logged in. */
-export const loginId = ({ user }: Occurrence): string | null => user?.identity_id || user?.properties._q_custom_user_id || null
+export const loginId = ({ user }: OutgoingEvent): string | null => user?.identity_id || user?.properties._q_custom_user_id || null
 
 /** The login, else this service's own user id; null for an event without user. */
-export const personId = (occurrence: Occurrence): string | null => loginId(occurrence) ?? occurrence.user?.id ?? null
+export const personId = (occurrence: OutgoingEvent): string | null => loginId(occurrence) ?? occurrence.user?.id ?? null
 
-export const userProperty = ({ user }: Occurrence, name: string): string | null => user?.properties[name] || null
+export const userProperty = ({ user }: OutgoingEvent, name: string): string | null => user?.properties[name] || null
 
 /** The caller's own properties. Registered ones (`_q_…`: addresses, ids of other vendors) are sent only to the vendor that each is meant for. */
-export const ownProperties = ({ user }: Occurrence): Record<string, string> =>
+export const ownProperties = ({ user }: OutgoingEvent): Record<string, string> =>
   Object.fromEntries(Object.entries(user?.properties ?? {}).filter(([name]) => !name.startsWith('_q_')))
 
 export type DeviceIds = {
@@ -26,7 +26,7 @@ export type DeviceIds = {
   androidId: string | null
 }
 
-export function deviceIds(occurrence: Occurrence): DeviceIds {
+export function deviceIds(occurrence: OutgoingEvent): DeviceIds {
   const { device, platform } = occurrence
   const isApple = platform === 'iOS' || /^(iphone|ipad|ipod)/i.test(device.model ?? '')
   const os = isApple ? 'iOS' : platform === 'Android' ? 'Android' : null

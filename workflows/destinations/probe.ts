@@ -1,4 +1,4 @@
-import type { IntegrationProbe, Sample, Tried } from '../../domain/integrations/start-test.ts'
+import type { IntegrationProbe, ProbeRequest, ProbeResult } from '../../domain/integrations/start-test.ts'
 import { orderedId } from '../../store/ids.ts'
 import { googleTokens } from '../outgoing/google-token.ts'
 import type { Outgoing } from '../outgoing/outgoing.ts'
@@ -13,7 +13,7 @@ const LIMIT_MS = 10_000
 
 const isReportSlug = (slug: string): slug is ReportSlug => REPORT_SLUGS.includes(slug as ReportSlug)
 
-const triedOf = ({ outcome, httpStatus, error, durationMs }: Sent): Tried => ({
+const triedOf = ({ outcome, httpStatus, error, durationMs }: Sent): ProbeResult => ({
   ok: outcome === 'delivered',
   http_status: httpStatus,
   duration_ms: durationMs,
@@ -28,7 +28,7 @@ export function integrationProbe({ outgoing, allowPrivateNetwork, destinations =
     return reportDestinations({ outgoing, guard: { allowPrivateNetwork }, tokens: googleTokens(outgoing) })[slug].test
   }
 
-  async function send({ id, slug, settings, occurrence }: Sample, signal: AbortSignal): Promise<Sent> {
+  async function send({ id, slug, settings, occurrence }: ProbeRequest, signal: AbortSignal): Promise<Sent> {
     const destination = destinations.get(slug)
     if (destination) return destination.send(occurrence, { outgoing, settings, deliveryId: orderedId('dlv'), signal })
     const test = isReportSlug(slug) ? await testOfReports(slug) : null

@@ -1,4 +1,4 @@
-import type { Occurrence } from '../../domain/integrations/occurrence.ts'
+import type { OutgoingEvent } from '../../domain/integrations/occurrence.ts'
 
 /** A number where it can be exact: most ids of the stores are digits. */
 function idOf(id: string | null): string | number | null {
@@ -10,7 +10,7 @@ function idOf(id: string | null): string | number | null {
 
 const numberOf = (decimal: string | null) => (decimal === null ? null : Number(decimal))
 
-function revenueOf({ money, revenue }: Occurrence) {
+function revenueOf({ money, revenue }: OutgoingEvent) {
   if (!money) return null
   const { price, price_usd, proceeds, proceeds_usd, currency } = money
   const rate = proceeds === null || Number(price) === 0 ? 100 : Math.round((Number(proceeds) / Number(price)) * 100)
@@ -24,11 +24,11 @@ function revenueOf({ money, revenue }: Occurrence) {
   }
 }
 
-function priceOf({ money }: Occurrence) {
+function priceOf({ money }: OutgoingEvent) {
   return money && { value: Number(money.price), value_usd: numberOf(money.price_usd), currency: money.currency }
 }
 
-function transactionOf({ transaction }: Occurrence) {
+function transactionOf({ transaction }: OutgoingEvent) {
   return (
     transaction && {
       transaction_id: idOf(transaction.transaction_id),
@@ -45,7 +45,7 @@ const withoutNull = (fields: Record<string, string | number | null>) =>
   Object.fromEntries(Object.entries(fields).filter(([, v]) => v !== null))
 
 /** The body of an outgoing webhook for an event. */
-export function webhookBody(occurrence: Occurrence): Record<string, unknown> {
+export function webhookBody(occurrence: OutgoingEvent): Record<string, unknown> {
   const { user, device, app, attribution, properties, automation } = occurrence
   return {
     event_name: occurrence.outgoing_name,

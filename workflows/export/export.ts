@@ -3,9 +3,9 @@ import type { Environment } from '../../domain/environment.ts'
 import { EXPORT_WORKFLOW } from '../../domain/exports/create.ts'
 import type { ExportFailure, Part } from '../../domain/exports/export.ts'
 import { failExport, publishExport } from '../../domain/exports/finish.ts'
-import { addRows, type Bound, beginExport, firstBound, type Job, lastBound, nextBound } from '../../domain/exports/parts.ts'
+import { addRows, type Bound, beginExport, type ExportSource, firstBound, lastBound, nextBound } from '../../domain/exports/parts.ts'
 import type { Pool, Tx } from '../../store/connect.ts'
-import { classify } from '../../store/failures.ts'
+import { classifyFailure } from '../../store/failures.ts'
 import type { FileStorage } from '../../store/files/storage.ts'
 import type { RunContext, Transacting, Workflow } from '../engine/workflow.ts'
 import { composeParquet, type Piece } from './parquet-file.ts'
@@ -49,7 +49,7 @@ export const failFile = (tx: Tx, environment: Environment, file: string, error: 
  */
 export async function makeFile({ pool, storage, partRows }: ExportDeps, context: RunContext, around: Around): Promise<void> {
   const { environment } = context
-  const edge = (steps: Transacting, job: Job, after: Bound, n: number) =>
+  const edge = (steps: Transacting, job: ExportSource, after: Bound, n: number) =>
     steps.transact(`edge-${n}`, tx => nextBound(tx, job, after, partRows))
   const { file, job, first } = await context.together(async steps => {
     const file = await around.begin(steps)
@@ -126,7 +126,7 @@ async function hashStored(storage: FileStorage, file: string, parts: Part[], sig
 
 /** The failure that the caller sees: never a path, a statement or an address. */
 function reasonOf(error: unknown): ExportFailure {
-  const failure = classify(error)
+  const failure = classifyFailure(error)
   if (failure === 'unavailable')
     return { code: 'storage_error', message: 'the database or the file storage did not work, after all attempts' }
   if (failure === 'timeout') return { code: 'upstream_timeout', message: 'the database took too long, after all attempts' }

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import type { Part } from '../../domain/exports/export.ts'
 import { parquetColumns } from '../../domain/exports/parquet-columns.ts'
-import type { Bound, Job } from '../../domain/exports/parts.ts'
+import type { Bound, ExportSource } from '../../domain/exports/parts.ts'
 import type { Pool } from '../../store/connect.ts'
 import { writeParquet } from '../../store/files/parquet.ts'
 import type { FileStorage } from '../../store/files/storage.ts'
@@ -13,7 +13,7 @@ export type Piece = { after: Bound; upto: Bound; part: Part }
 export type ParquetOptions = {
   pool: Pool
   storage: FileStorage
-  job: Job
+  job: ExportSource
   file: string
   pieces: Piece[]
   fence: number

@@ -1,4 +1,4 @@
-import { forgetExport, RECORD_AFTER_FILE_SECONDS, RETENTION_WORKFLOW } from '../../domain/exports/finish.ts'
+import { deleteExport, RECORD_AFTER_FILE_SECONDS, RETENTION_WORKFLOW } from '../../domain/exports/finish.ts'
 import type { FileStorage } from '../../store/files/storage.ts'
 import type { Workflow } from '../engine/workflow.ts'
 
@@ -11,7 +11,7 @@ export const exportRetention = ({ storage }: { storage: FileStorage }): Workflow
   async run(context) {
     await context.step('remove-file', () => storage.remove(context.subject))
     await context.sleep('keep-record', RECORD_AFTER_FILE_SECONDS)
-    await context.transact('remove-record', tx => forgetExport(tx, context.environment, context.subject))
+    await context.transact('remove-record', tx => deleteExport(tx, context.environment, context.subject))
   },
 
   // A file that cannot be removed blocks no other work; the run's failure is counted and logged.

@@ -4,15 +4,15 @@ import { pipeline } from 'node:stream/promises'
 import { createGzip } from 'node:zlib'
 import { to as copyTo } from 'pg-copy-streams'
 import type { Part } from '../../domain/exports/export.ts'
-import { type Bound, type Job, setPart } from '../../domain/exports/parts.ts'
-import { columnsOf, copyRows } from '../../domain/exports/statement.ts'
+import { type Bound, type ExportSource, setPart } from '../../domain/exports/parts.ts'
+import { copyRows, exportColumnsOf } from '../../domain/exports/statement.ts'
 import type { Pool } from '../../store/connect.ts'
 import type { FileStorage } from '../../store/files/storage.ts'
 
 export type PartOptions = {
   pool: Pool
   storage: FileStorage
-  job: Job
+  job: ExportSource
   file: string
   name: string
   after: Bound
@@ -26,8 +26,8 @@ export type PartOptions = {
   signal: AbortSignal
 }
 
-const csvHeader = (job: Job) =>
-  `${columnsOf(job.type)
+const csvHeader = (job: ExportSource) =>
+  `${exportColumnsOf(job.type)
     .map(column => column.header)
     .join(',')}\n`
 

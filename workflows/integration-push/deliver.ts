@@ -2,7 +2,7 @@ import { DELIVERY_DUE } from '../../domain/deliveries/delivery.ts'
 import { loadDeliveries, type OpenDelivery } from '../../domain/deliveries/load.ts'
 import { recordFailure } from '../../domain/deliveries/record-failure.ts'
 import { type Delivered, recordDelivered } from '../../domain/deliveries/record-success.ts'
-import { expire, parkDeliveries } from '../../domain/deliveries/suspend.ts'
+import { expireDelivery, suspendDeliveries } from '../../domain/deliveries/suspend.ts'
 import { openSettings } from '../../domain/integrations/config.ts'
 import { type ClaimedJob, deleteClaimedJob } from '../../domain/jobs/job.ts'
 import type { Secrets } from '../../domain/projects/secrets.ts'
@@ -29,7 +29,7 @@ export type DeliverDeps = {
 /** What the deliveries of this worker read or record at the same moment is one statement each. */
 const statements = (pool: Pool) => ({
   load: batching((numbers: readonly number[]) => loadDeliveries(pool, numbers)),
-  park: batching((claimed: readonly ClaimedJob[]) => parkDeliveries(pool, claimed)),
+  park: batching((claimed: readonly ClaimedJob[]) => suspendDeliveries(pool, claimed)),
   succeed: batching((items: readonly Delivered[]) => recordDelivered(pool, items), { max: 200 }),
 })
 
@@ -66,7 +66,7 @@ async function deliver(claimed: ClaimedJob, signals: Signals, delivering: Delive
     return { is: 'succeeded' }
   }
   if (delivery.config.active === 1 || delivery.isProbe) return attempt(claimed, delivery, signals, delivering)
-  if (delivery.isExpired && (await expire(pool, claimed, delivery))) return { is: 'failed', why: 'expired' }
+  if (delivery.isExpired && (await expireDelivery(pool, claimed, delivery))) return { is: 'failed', why: 'expired' }
   await batched.park(claimed)
   return { is: 'suspended', why: 'held', isRetry: false }
 }

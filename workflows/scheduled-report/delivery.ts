@@ -1,12 +1,12 @@
 import type { Environment } from '../../domain/environment.ts'
 import { downloadUrl } from '../../domain/exports/export.ts'
-import { manifestOf } from '../../domain/exports/manifest.ts'
+import { exportManifest } from '../../domain/exports/manifest.ts'
 import { getConfig, openSettings } from '../../domain/integrations/config.ts'
 import type { Secrets } from '../../domain/projects/secrets.ts'
 import { type LoadedDelivery, loadDelivery } from '../../domain/reports/load-delivery.ts'
 import type { Withheld } from '../../domain/reports/run.ts'
 import { DELIVERY_WORKFLOW, deliveryOf } from '../../domain/reports/run.ts'
-import { settle } from '../../domain/reports/settle.ts'
+import { settleDestination } from '../../domain/reports/settle.ts'
 import type { Pool } from '../../store/connect.ts'
 import type { FileStorage } from '../../store/files/storage.ts'
 import { PartlyDone, RetryAt, StopRetrying } from '../engine/policy.ts'
@@ -53,14 +53,15 @@ export const reportDelivery = (deps: DeliveryDeps): Workflow => ({
       limitMs: LIMIT_MS,
       // An execution that finds the destination unusable is no attempt.
       record: (tx, ended, attempts) =>
-        settle(tx, environment, run, destination, { ...ended, attempts: ended.status === 'withheld' ? attempts - 1 : attempts }),
-      failing: (tx, { attempts, isLast, error }) => settle(tx, environment, run, destination, { attempts, ...(isLast && failure(error)) }),
+        settleDestination(tx, environment, run, destination, { ...ended, attempts: ended.status === 'withheld' ? attempts - 1 : attempts }),
+      failing: (tx, { attempts, isLast, error }) =>
+        settleDestination(tx, environment, run, destination, { attempts, ...(isLast && failure(error)) }),
     })
   },
 
   failed(tx, environment, subject, error) {
     const { run, destination } = deliveryOf(subject)
-    return settle(tx, environment, run, destination, failure(error))
+    return settleDestination(tx, environment, run, destination, failure(error))
   },
 })
 
@@ -91,7 +92,7 @@ async function attempt(
 }
 
 function deliveryOfFile({ storage, secrets, publicUrl }: DeliveryDeps, { report, run, file }: LoadedDelivery): ReportDelivery {
-  const manifest = file && manifestOf(file)
+  const manifest = file && exportManifest(file)
   if (!manifest) throw new Refused('file_expired', 'the file has expired')
   const { id, format, expires_at, parts } = file
   return {

@@ -1,6 +1,6 @@
-import { beginReport, scheduleDeliveries } from '../../domain/reports/begin-runs.ts'
+import { scheduleReportDeliveries, startReportRun } from '../../domain/reports/begin-runs.ts'
 import { EXPORT_FAILED, exportOf, FILE_WORKFLOW, REPORT_WORKFLOW } from '../../domain/reports/run.ts'
-import { settleAll } from '../../domain/reports/settle.ts'
+import { settleAllDestinations } from '../../domain/reports/settle.ts'
 import { StopRetrying } from '../engine/policy.ts'
 import type { Workflow } from '../engine/workflow.ts'
 import { type ExportDeps, failFile, makeFile } from '../export/export.ts'
@@ -19,8 +19,8 @@ export const scheduledReport: Workflow = {
   kind: REPORT_WORKFLOW.workflow,
   version: REPORT_WORKFLOW.version,
   concurrency: STARTS,
-  run: context => context.transact('start', tx => beginReport(tx, context.environment, context.subject)),
-  failed: (tx, environment, run) => settleAll(tx, environment, run, 'failed', EXPORT_FAILED),
+  run: context => context.transact('start', tx => startReportRun(tx, context.environment, context.subject)),
+  failed: (tx, environment, run) => settleAllDestinations(tx, environment, run, 'failed', EXPORT_FAILED),
 }
 
 /**
@@ -42,12 +42,12 @@ export const reportFile = (deps: ExportDeps, starts: StartGate): Workflow => ({
           if (!file) throw new StopRetrying('its export is deleted')
           return file.id
         }),
-      published: steps => steps.transact('schedule-deliveries', tx => scheduleDeliveries(tx, environment, run)),
+      published: steps => steps.transact('schedule-deliveries', tx => scheduleReportDeliveries(tx, environment, run)),
     })
   },
 
   async failed(tx, environment, run, error) {
-    await settleAll(tx, environment, run, 'failed', EXPORT_FAILED)
+    await settleAllDestinations(tx, environment, run, 'failed', EXPORT_FAILED)
     const file = await exportOf(tx, environment, run)
     if (file && !file.isFinished) await failFile(tx, environment, file.id, error)
   },

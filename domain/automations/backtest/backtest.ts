@@ -9,7 +9,7 @@ import { logMicros } from '../../time/instant.ts'
 import { initiatorSlugs } from '../create.ts'
 import { membersOf } from '../members.ts'
 import { answerQuestions } from './answer.ts'
-import { type Answer, type Position, pagesOf, type Question, simulateRun, type Window } from './simulate.ts'
+import { type Answer, type BacktestWindow, pagesOf, type Question, type SimulatedPosition, simulateRun } from './simulate.ts'
 
 export type Backtest = {
   events: number
@@ -24,7 +24,7 @@ const LIMIT_MS = STATEMENT_TIMEOUT_MS
 const tooLong = () => new Refusal('upstream_timeout', 'the window is too long for a backtest within 30 seconds')
 
 /** Whether the run has ended when the event arrives. */
-const hasEndedBefore = ({ after, since, isOver }: Position, { log_offset, received_at }: LogEvent) =>
+const hasEndedBefore = ({ after, since, isOver }: SimulatedPosition, { log_offset, received_at }: LogEvent) =>
   isOver && log_offset > after && (since === null || logMicros(received_at) >= Date.parse(since) * 1000)
 
 /**
@@ -35,7 +35,7 @@ export async function backtest(
   db: Tx,
   environment: Environment,
   data: AutomationData,
-  window: Window,
+  window: BacktestWindow,
   { limitMs = LIMIT_MS }: BacktestOptions = {},
 ): Promise<Backtest> {
   const until = performance.now() + limitMs
@@ -65,7 +65,7 @@ export async function backtest(
     },
   }
   const users = new Set<string>()
-  const ends = new Map<string, Position>()
+  const ends = new Map<string, SimulatedPosition>()
   const starts = new Map<string, Starts>()
   let members = new Set<string>()
 

@@ -7,7 +7,7 @@ import type { Environment } from '../../environment.ts'
 import type { LogEvent } from '../../log/consumer.ts'
 import type { Condition } from '../../segments/condition.ts'
 
-export type Window = { from: string; to: string }
+export type BacktestWindow = { from: string; to: string }
 
 const PAGE = 1_000
 
@@ -21,7 +21,7 @@ export async function* pagesOf(
   db: Db,
   environment: Environment,
   names: readonly string[],
-  { from, to }: Window,
+  { from, to }: BacktestWindow,
 ): AsyncGenerator<LogEvent[], void> {
   // Before the first event of the first instant: there is no partition -1.
   let after: unknown[] = [from, -1, -1]
@@ -42,7 +42,7 @@ export type Question =
 export type Answer = { log_offset: number; received_at: string } | boolean | null
 
 /** A run's position in its partition: it waits for events after the offset `after` and not received before `since`. `isOver`: it has ended. */
-export type Position = { after: number; since: string | null; isOver: boolean }
+export type SimulatedPosition = { after: number; since: string | null; isOver: boolean }
 
 /** `now`: what is due later has not happened yet. `reach`: called for each step. */
 export type Simulation = { environment: number; steps: Step[]; now: number; slug: (event: string) => string; reach: (step: string) => void }
@@ -50,10 +50,13 @@ export type Simulation = { environment: number; steps: Step[]; now: number; slug
 const isPast = (time: string, now: number) => Date.parse(time) <= now
 
 /** Simulates a run on the log: effects take no time, waits take as long as they would have taken. */
-export function* simulateRun({ environment, steps, now, slug, reach }: Simulation, event: LogEvent): Generator<Question, Position, Answer> {
+export function* simulateRun(
+  { environment, steps, now, slug, reach }: Simulation,
+  event: LogEvent,
+): Generator<Question, SimulatedPosition, Answer> {
   const { partition, log_offset, user_id: user } = event
   const timeline: Passed[] = []
-  const position: Position = { after: log_offset, since: null, isOver: false }
+  const position: SimulatedPosition = { after: log_offset, since: null, isOver: false }
   let begin = event.received_at
   const pass = (step: Step, result: unknown) => timeline.push({ step_id: step.id, status: 'succeeded', result })
   const waited = (step: Step, until: string, result: unknown) => {

@@ -4,7 +4,7 @@ import { storePendingScreen } from '../../../domain/pending-screens/pending-scre
 import { Refusal } from '../../../domain/refusal.ts'
 import { setProperties } from '../../../domain/users/properties.ts'
 import { lockUsers, requireUser } from '../../../domain/users/user.ts'
-import { wireTime } from '../../../store/connect.ts'
+import { apiTime } from '../../../store/connect.ts'
 import { failed, type StepKinds, skipped, succeeded } from '../step-kind.ts'
 
 export const grantEntitlementStep: StepKinds['grant_entitlement'] = {
@@ -12,7 +12,7 @@ export const grantEntitlementStep: StepKinds['grant_entitlement'] = {
   effect: true,
   async transact(tx, { step, run, began }) {
     if (run.user_id === null) return skipped('no_user')
-    const until = step.duration === null ? null : wireTime(deadlineAfter(began, step.duration))
+    const until = step.duration === null ? null : apiTime(deadlineAfter(began, step.duration))
     await requireUser(tx, run.environment, run.user_id)
     try {
       const expires_at = await extendGrant(tx, run.environment, run.user_id, step.entitlement_id, until)

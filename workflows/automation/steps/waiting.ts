@@ -1,12 +1,12 @@
 import { deadlineAfter, nextInstantAt, timeOf } from '../../../domain/automation-runs/deadline.ts'
 import { beginWait, checkWait } from '../../../domain/automation-runs/waits.ts'
-import { wireTime } from '../../../store/connect.ts'
+import { apiTime } from '../../../store/connect.ts'
 import { type StepContext, type StepKinds, type StepOutcome, succeeded } from '../step-kind.ts'
 
 /** Ends once the deadline has passed. The deadline is stored when the step begins; an execution before it lets the run wait on. */
 function untilDeadline({ recorded, now }: Pick<StepContext, 'recorded' | 'now'>, deadline: () => string): StepOutcome {
   const due = recorded?.due_at ?? deadline()
-  return timeOf(due) <= timeOf(now) ? succeeded({ due_at: wireTime(due) }, due) : { is: 'waiting', until: due }
+  return timeOf(due) <= timeOf(now) ? succeeded({ due_at: apiTime(due) }, due) : { is: 'waiting', until: due }
 }
 
 export const delayStep: StepKinds['delay'] = {
@@ -26,6 +26,6 @@ export const waitForEventStep: StepKinds['wait_for_event'] = {
     const deadline = isWaiting ? recorded.due_at! : deadlineAfter(began, step.timeout)
     const wait = { event: step.event, deadline }
     const awaited = isWaiting ? await checkWait(tx, run, wait) : await beginWait(tx, run, timeline, wait)
-    return awaited ? succeeded({ ...awaited, due_at: wireTime(deadline) }, deadline) : { is: 'waiting', until: deadline }
+    return awaited ? succeeded({ ...awaited, due_at: apiTime(deadline) }, deadline) : { is: 'waiting', until: deadline }
   },
 }
