@@ -1,6 +1,6 @@
 import type { Trail } from '../domain/audit/record.ts'
 import type { BacktestTurns } from '../domain/automations/backtest/turns.ts'
-import type { IntegrationProbe } from '../domain/integrations/start-test.ts'
+import type { IntegrationProbe } from '../domain/integrations/probe.ts'
 import type { KeyOwner } from '../domain/projects/keys.ts'
 import type { Secrets } from '../domain/projects/secrets.ts'
 import type { UnverifiedPurchases, Verifiers } from '../domain/purchases/verification.ts'

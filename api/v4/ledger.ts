@@ -1,5 +1,5 @@
 import { ledgerWindow, readLedger } from '../../domain/ledger/read.ts'
-import { LEDGER_KINDS } from '../../domain/ledger-history/kinds.ts'
+import { LEDGER_KINDS } from '../../domain/ledger-history/history.ts'
 import { invalidField } from '../../domain/refusal.ts'
 import { apiTime } from '../../store/connect.ts'
 import { onPool } from '../operation.ts'

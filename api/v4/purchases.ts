@@ -1,7 +1,7 @@
 import { audit } from '../../domain/audit/record.ts'
 import { storeClaim } from '../../domain/purchases/claim.ts'
 import { createPurchase } from '../../domain/purchases/create.ts'
-import { getPurchase, listPurchases } from '../../domain/purchases/list.ts'
+import { getPurchase, listPurchases } from '../../domain/purchases/read.ts'
 import { updatePurchase } from '../../domain/purchases/update.ts'
 import { gatherEvidence } from '../../domain/purchases/verification.ts'
 import { type PurchaseRow, shownProduct } from '../../domain/subscriptions/purchase.ts'

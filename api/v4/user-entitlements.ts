@@ -1,7 +1,7 @@
 import { audit } from '../../domain/audit/record.ts'
-import { userEntitlementsOf } from '../../domain/entitlements/contributions.ts'
 import type { AccessSource, UserEntitlement } from '../../domain/entitlements/fold.ts'
 import { type Grant, grantEntitlement, revokeEntitlement } from '../../domain/entitlements/grant.ts'
+import { userEntitlementsOf } from '../../domain/entitlements/user-entitlement.ts'
 import { now } from '../../domain/environment.ts'
 import { invalidField } from '../../domain/refusal.ts'
 import { inTransaction, onPool } from '../operation.ts'

@@ -2,8 +2,8 @@
 import { pino } from 'pino'
 import { connect } from '../../store/connect.ts'
 import { bullmqQueue } from '../../workers/bullmq.ts'
-import { startWorker } from '../../workers/main.ts'
 import { pgBossQueue } from '../../workers/pg-boss.ts'
+import { startWorker } from '../../workers/worker.ts'
 import { automationHandler } from '../../workflows/automation/handler.ts'
 
 const [url = '', redis = ''] = process.argv.slice(2)

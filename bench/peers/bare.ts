@@ -7,8 +7,8 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
 import { unprivilegedAccount } from '../../store/embedded/account.ts'
 import { binariesFor } from '../../store/embedded/binaries.ts'
-import { pathFor } from '../../store/embedded/reach.ts'
-import { commandAs, run } from '../../store/embedded/run.ts'
+import { commandAs, run } from '../../store/embedded/command.ts'
+import { pathFor } from '../../store/embedded/folder-path.ts'
 import type { Ground } from '../resources.ts'
 
 /** Seconds of each part, one after the other. */

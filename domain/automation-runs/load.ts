@@ -3,7 +3,7 @@ import type { Environment } from '../environment.ts'
 import type { Attempt } from '../jobs/record.ts'
 import type { Step } from './definition.ts'
 import type { AutomationStepStatus } from './next-step.ts'
-import { pinnedSteps } from './pinned.ts'
+import { pinnedSteps } from './pinned-steps.ts'
 
 /** A step of a run as it is stored. Times as Postgres writes them, with microseconds. */
 export type TimelineStep = {

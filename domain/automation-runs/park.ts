@@ -1,9 +1,9 @@
 import type { Pool, Tx } from '../../store/connect.ts'
 import { transaction } from '../../store/transaction.ts'
 import type { Environment } from '../environment.ts'
+import { PRIORITIES } from '../jobs/groups.ts'
 import { leaseLost, tryLockFence } from '../jobs/job.ts'
 import { lockJobs, notifyWorkers, rescheduleJobs, suspendJobs } from '../jobs/sql.ts'
-import { PRIORITIES } from '../jobs/sweep.ts'
 import { AUTOMATION_RUN_DUE } from '../jobs/wake-runs.ts'
 import { type AutomationRun, IS_CANCELLED } from './load.ts'
 

@@ -7,7 +7,7 @@ import type { ClaimedJob } from '../jobs/job.ts'
 import { insertJobs, notifyWorkers } from '../jobs/sql.ts'
 import { AUTOMATION_RUN_DUE } from '../jobs/wake-runs.ts'
 import type { LogEvent } from '../log/consumer.ts'
-import type { SkipReason } from './starting.ts'
+import type { SkipReason } from './start-rules.ts'
 
 /** `reason`: why it is skipped; null: it starts. */
 export type NewAutomationRun = { automation: string; version: number; event: LogEvent; reason: SkipReason | null }

@@ -1,7 +1,7 @@
 import type { Tx } from '../../store/connect.ts'
 import { atOnce } from '../../store/transaction.ts'
 import { type NewAutomationRun, startRuns } from '../automation-runs/start.ts'
-import { skipReason } from '../automation-runs/starting.ts'
+import { skipReason } from '../automation-runs/start-rules.ts'
 import { wakeWaits } from '../automation-runs/wake-waits.ts'
 import type { Environment } from '../environment.ts'
 import type { InsertCapacity } from '../jobs/claim-on-insert.ts'

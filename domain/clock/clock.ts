@@ -1,7 +1,7 @@
 import type { Db, Tx } from '../../store/connect.ts'
 import type { Environment } from '../environment.ts'
+import { GROUPS_OF_ENVIRONMENT, OF_GROUP } from '../jobs/groups.ts'
 import { announceJobs } from '../jobs/job.ts'
-import { GROUPS_OF_ENVIRONMENT, OF_GROUP } from '../jobs/sweep.ts'
 
 /**
  * The sandbox's clock. `outstanding`: jobs that are due by now, which have neither ended nor wait for a later time, and events that a

@@ -1,6 +1,6 @@
 import type { Db } from '../../store/connect.ts'
 import { CONFIG_COLUMNS, type IntegrationConfig } from '../integrations/config.ts'
-import type { OutgoingEvent } from '../integrations/occurrence.ts'
+import type { OutgoingEvent } from '../integrations/outgoing-event.ts'
 import { type DeliveryAttempt, expiry } from './delivery.ts'
 import { OCCURRENCE_COLUMNS, type OccurrenceRow, toOccurrence } from './occurrence.ts'
 import type { OrderingKey } from './ordering-key.ts'

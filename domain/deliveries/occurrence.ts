@@ -1,5 +1,5 @@
 import { outgoingNames } from '../integrations/config.ts'
-import type { OutgoingEvent } from '../integrations/occurrence.ts'
+import type { OutgoingEvent } from '../integrations/outgoing-event.ts'
 
 const epoch = (column: string, as: string) => `floor(extract(epoch from ${column}))::bigint as ${as}`
 /** From the event, else the last value known of the user. */

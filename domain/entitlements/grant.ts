@@ -2,8 +2,8 @@ import type { Tx } from '../../store/connect.ts'
 import { type Environment, now as nowOf } from '../environment.ts'
 import { notFound, Refusal } from '../refusal.ts'
 import { lockUsers } from '../users/user.ts'
-import { userEntitlementsOf } from './contributions.ts'
 import type { UserEntitlement } from './fold.ts'
+import { userEntitlementsOf } from './user-entitlement.ts'
 
 export type Grant = { starts_at: string; expires_at: string | null }
 

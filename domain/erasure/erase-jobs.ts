@@ -5,8 +5,7 @@ import type { Environment } from '../environment.ts'
 import { partitionOf } from '../events/partition.ts'
 import { deleteJobs, lockJobs } from '../jobs/sql.ts'
 import { AUTOMATION_RUN_DUE } from '../jobs/wake-runs.ts'
-import { addToLedgerHistory } from '../ledger-history/history.ts'
-import { USER_DELETED } from '../ledger-history/kinds.ts'
+import { addToLedgerHistory, USER_DELETED } from '../ledger-history/history.ts'
 
 const lockJobsOf = (kind: string, table: string, open: string) =>
   lockJobs(kind, `any (array(select number from ${table} where environment = $1 and user_id = $2 and status in ${open}))`, 'update')

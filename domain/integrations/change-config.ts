@@ -2,8 +2,8 @@ import { isDeepStrictEqual } from 'node:util'
 import type { Tx } from '../../store/connect.ts'
 import { signingSecret } from '../../store/ids.ts'
 import type { Environment } from '../environment.ts'
-import { providerOf } from './catalogue.ts'
 import { type IntegrationConfig, openSecret, openSettings, type Sealing, SIGNING_SECRET, sealSecret } from './config.ts'
+import { providerOf } from './providers.ts'
 import type { ConfigInput } from './validate-config.ts'
 
 /** `opened`: the settings as a destination receives them. `generated`: the signing secret, if this change generated one. */

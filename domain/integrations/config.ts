@@ -3,7 +3,7 @@ import type { Environment } from '../environment.ts'
 import { slugOf } from '../events/catalogue.ts'
 import { openText, type Secrets, sealText } from '../projects/secrets.ts'
 import { notFound } from '../refusal.ts'
-import { providerOf } from './catalogue.ts'
+import { providerOf } from './providers.ts'
 
 export const SIGNING_SECRET = 'signing_secret'
 /** Name of the previous signing secret in the opened settings. Deliveries are signed with it too, for 24 hours after its change. */

@@ -2,8 +2,8 @@ import type { Db, Tx } from '../../store/connect.ts'
 import { orderedId } from '../../store/ids.ts'
 import type { Environment } from '../environment.ts'
 import { notFound, Refusal } from '../refusal.ts'
-import { providerOf } from './catalogue.ts'
 import type { IntegrationPlatform } from './provider.ts'
+import { providerOf } from './providers.ts'
 
 export type IntegrationRow = {
   id: string

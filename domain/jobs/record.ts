@@ -2,8 +2,6 @@ import type { Db, Tx } from '../../store/connect.ts'
 import { FIRST_FENCE } from './claim-on-insert.ts'
 import { type ClaimedJob, leaseLost } from './job.ts'
 
-export { LeaseLost, lockFence } from './job.ts'
-
 export type Attempt = { number: number; started_at: string; duration_ms: number; error: string | null }
 export type StepStatus = 'running' | 'waiting' | 'succeeded' | 'failed'
 export type RecordedStep = { n: number; name: string; status: StepStatus; result: unknown; attempts: Attempt[]; is_due: boolean }

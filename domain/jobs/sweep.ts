@@ -3,7 +3,6 @@ import { CLOCK_OF_GROUP, GROUPS, OF_GROUP } from './groups.ts'
 import type { ClaimedJob } from './job.ts'
 import { DISPATCH_DUE } from './sweep-statement.ts'
 
-export { GROUPS_OF_ENVIRONMENT, OF_GROUP, PRIORITIES } from './groups.ts'
 export { BACKLOG, BATCH_SIZE } from './sweep-statement.ts'
 
 /** `count` due jobs, leased for the worker that takes the batch first. */

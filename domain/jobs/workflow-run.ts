@@ -3,8 +3,6 @@ import type { Environment } from '../environment.ts'
 import type { ClaimedJob } from './job.ts'
 import { JOB_CHANNEL, RECREATED_FENCE } from './sql.ts'
 
-export { JOB_CHANNEL as DUE_CHANNEL } from './sql.ts'
-
 /** `afterSeconds`: when the run falls due, counted from now on the environment's clock. */
 export type NewRun = { workflow: string; version: number; subject: string; afterSeconds?: number }
 

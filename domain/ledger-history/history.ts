@@ -1,5 +1,3 @@
-import type { LedgerKind } from './kinds.ts'
-
 /** SQL expressions over the removed rows in `from`: when each was due, its final outcome, the reason of the outcome. */
 type RemovedRows = { kind: LedgerKind; from: string; due: string; outcome: string; reason: string }
 
@@ -13,3 +11,34 @@ export const addToLedgerHistory = ({ kind, from, due, outcome, reason }: Removed
   select environment, '${kind}', date_trunc('second', ${due}), ${outcome}, coalesce(${reason}, ''), count(*) from ${from}
   group by 1, 3, 4, 5 order by 1, 3, 4, 5
   on conflict (environment, kind, due_at, outcome, reason) do update set count = ledger_history.count + excluded.count`
+
+export const LEDGER_KINDS = ['report_slots', 'automation_runs', 'deliveries', 'exports'] as const
+export type LedgerKind = (typeof LEDGER_KINDS)[number]
+
+/** Reason of a job that was still open when its customer was erased. */
+export const USER_DELETED = 'user_deleted'
+
+/** The result of an ended job in the ledger. */
+type Meaning = 'kept' | 'declined' | 'broken'
+
+const KEPT: Record<LedgerKind, string[]> = {
+  report_slots: ['delivered', 'empty'],
+  automation_runs: ['succeeded'],
+  deliveries: ['delivered'],
+  exports: ['done'],
+}
+const DECLINED: Record<LedgerKind, string[]> = {
+  report_slots: ['withheld', 'skipped'],
+  automation_runs: ['skipped', 'cancelled'],
+  deliveries: [],
+  exports: [],
+}
+/** Reasons of a failed delivery that follow from a request: the delivery counts as declined. */
+const REQUESTED_REASONS = ['integration_deleted', USER_DELETED]
+
+/** `outcome` is the final status, for a report's slot its outcome. An outcome that is neither kept nor declined is broken. */
+export function classifyOutcome(kind: LedgerKind, outcome: string, reason: string): Meaning {
+  if (KEPT[kind].includes(outcome)) return 'kept'
+  if (DECLINED[kind].includes(outcome) || (kind === 'deliveries' && REQUESTED_REASONS.includes(reason))) return 'declined'
+  return 'broken'
+}

@@ -3,9 +3,9 @@ import { automationsWithRuns, UNFINISHED_RUN } from '../automation-runs/run.ts'
 import { OPEN_DELIVERY } from '../deliveries/delivery.ts'
 import type { Environment } from '../environment.ts'
 import { OVERDUE_SECONDS } from '../jobs/drift.ts'
+import { PRIORITIES } from '../jobs/groups.ts'
 import { isWaiting } from '../jobs/sql.ts'
-import { PRIORITIES } from '../jobs/sweep.ts'
-import type { LedgerKind } from '../ledger-history/kinds.ts'
+import type { LedgerKind } from '../ledger-history/history.ts'
 import type { Schedule } from '../reports/slots.ts'
 
 /** The jobs of a kind with the same outcome and reason. `outcome` null: they have not ended. */

@@ -1,9 +1,9 @@
 import { LOYAL_DAYS } from '../events/money.ts'
 import { type Link, runsOf } from '../subscriptions/chain.ts'
 import type { KnownPeriod, Subscription } from '../subscriptions/lineages.ts'
-import { timedEventsOf } from '../subscriptions/passing.ts'
 import { DAY_MS } from '../subscriptions/period.ts'
 import { type PurchaseRow, shownProduct } from '../subscriptions/purchase.ts'
+import { timedEventsOf } from '../subscriptions/timed-events.ts'
 import type { Emission } from './emit.ts'
 
 type Run = Link<KnownPeriod>[]

@@ -3,7 +3,7 @@ import { LOCK } from '../../store/advisory-locks.ts'
 import type { Db, Pool, Tx } from '../../store/connect.ts'
 import { moveClock, nextDueUntil, pendingNow } from '../clock/clock.ts'
 import type { Environment } from '../environment.ts'
-import { LEDGER_KINDS, type LedgerKind } from '../ledger-history/kinds.ts'
+import { LEDGER_KINDS, type LedgerKind } from '../ledger-history/history.ts'
 import { conflict, invalidField, Refusal } from '../refusal.ts'
 import { TIMERS } from './timers.ts'
 

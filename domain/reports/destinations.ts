@@ -1,7 +1,6 @@
 import type { Db, Tx } from '../../store/connect.ts'
 import type { Environment } from '../environment.ts'
-import { providerOf } from '../integrations/catalogue.ts'
-import { PROVIDERS } from '../integrations/providers.ts'
+import { PROVIDERS, providerOf } from '../integrations/providers.ts'
 import { notFound } from '../refusal.ts'
 import type { Destination } from './report.ts'
 

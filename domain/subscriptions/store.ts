@@ -2,9 +2,9 @@ import type { Tx } from '../../store/connect.ts'
 import type { Environment } from '../environment.ts'
 import { deleteJobs, insertJobs } from '../jobs/sql.ts'
 import type { Subscription } from './lineages.ts'
-import { timedEventsOf } from './passing.ts'
 import { LAST_MS } from './period.ts'
 import { bestStatus, type CustomerStatus, statusOf } from './status.ts'
+import { timedEventsOf } from './timed-events.ts'
 import { nextChange, stateAt } from './timeline.ts'
 
 /** Kind of the jobs that change a subscription when its time has come. A job's id is the subscription's. */

@@ -1,7 +1,7 @@
 import { lchown, lstat, readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { getuid } from 'node:process'
-import { type Account, commandAs, run } from './run.ts'
+import { type Account, commandAs, run } from './command.ts'
 
 /**
  * The user that Postgres runs as. undefined: the user of this process, which is not root. For root: the owner of the cluster if there is one

@@ -2,8 +2,8 @@ import { createHash } from 'node:crypto'
 import { chmod, copyFile, lstat, mkdir, readdir, readFile, readlink, rename, rm, symlink, utimes } from 'node:fs/promises'
 import { dirname, join, relative } from 'node:path'
 import { getuid } from 'node:process'
+import type { Account } from './command.ts'
 import { DataDirRefused, refused } from './refusal.ts'
-import type { Account } from './run.ts'
 import { removeAbandoned, temporaryName } from './temporary.ts'
 
 // One file of the copy: its source, its path below the copy, and the properties that it must have there.

@@ -4,8 +4,8 @@ import { basename, dirname, join, resolve } from 'node:path'
 import { arch, platform } from 'node:process'
 import { pathToFileURL } from 'node:url'
 import { copyBinaries } from './binaries-copy.ts'
+import { type Account, commandAs, run } from './command.ts'
 import { DataDirRefused, errno } from './refusal.ts'
-import { type Account, commandAs, run } from './run.ts'
 
 /** Absolute paths, and the major version of Postgres. */
 export type Binaries = { postgres: string; initdb: string; major: number }

@@ -4,10 +4,10 @@ import { join } from 'node:path'
 import { getuid } from 'node:process'
 import { handOver } from './account.ts'
 import type { Binaries } from './binaries.ts'
+import { type Account, commandAs, run } from './command.ts'
 import { DRAFT_PREFIX, requireMajor, syncFolder, writeSynced } from './folder.ts'
-import { pathFor } from './reach.ts'
+import { pathFor } from './folder-path.ts'
 import { DataDirRefused, errno, refused } from './refusal.ts'
-import { type Account, commandAs, run } from './run.ts'
 import { removeAbandoned, temporaryName } from './temporary.ts'
 
 /**

@@ -1,8 +1,8 @@
 import { realpath } from 'node:fs/promises'
 import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
+import { WORKING_DIRECTORY } from './folder-path.ts'
 import { type Postmaster, shutDown } from './postmaster.ts'
-import { WORKING_DIRECTORY } from './reach.ts'
 
 // Any number that no other lock in the database "postgres" has.
 const MEMBERS_LOCK = 5_201_802_601

@@ -5,9 +5,9 @@ import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { kill, platform } from 'node:process'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { type Account, commandAs, run } from './command.ts'
+import { pathFor } from './folder-path.ts'
 import { bornAt } from './process.ts'
-import { pathFor } from './reach.ts'
-import { type Account, commandAs, run } from './run.ts'
 
 /** A live server of a folder. `pid` and `born` identify its first process; `ready` is false while the server recovers or stops. */
 export type Postmaster = { pid: number; born: string; port: number; ready: boolean }

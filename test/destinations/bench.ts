@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach } from 'vitest'
-import type { OutgoingEvent } from '../../domain/integrations/occurrence.ts'
+import type { OutgoingEvent } from '../../domain/integrations/outgoing-event.ts'
 import type { Sent } from '../../workflows/destinations/destination.ts'
 import { eventDestinations } from '../../workflows/destinations/registry.ts'
 import { outgoing } from '../../workflows/outgoing/outgoing.ts'

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
-import type { OutgoingEvent } from '../../domain/integrations/occurrence.ts'
+import type { OutgoingEvent } from '../../domain/integrations/outgoing-event.ts'
 import { analyticsName } from '../../workflows/destinations/firebase.ts'
 import { eventDestinations, ONLY_MAPPED } from '../../workflows/destinations/registry.ts'
 import type { OutgoingResponse } from '../../workflows/outgoing/outgoing.ts'

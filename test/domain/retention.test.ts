@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { deleteExport } from '../../domain/exports/finish.ts'
 import { readLedger } from '../../domain/ledger/read.ts'
-import { LEDGER_KINDS } from '../../domain/ledger-history/kinds.ts'
+import { LEDGER_KINDS } from '../../domain/ledger-history/history.ts'
 import { transaction } from '../../store/transaction.ts'
 import { dropExpired } from '../../workers/housekeeping.ts'
 import { startApi, type TestApi } from '../harness/api.ts'

@@ -2,9 +2,9 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { type AccessSource, foldUserEntitlement } from '../../domain/entitlements/fold.ts'
 import { chain, runEnd, runsOf } from '../../domain/subscriptions/chain.ts'
-import { timedEventsOf } from '../../domain/subscriptions/passing.ts'
 import { DAY_MS, type Period, RETRY_MS } from '../../domain/subscriptions/period.ts'
 import { bestStatus, CUSTOMER_STATUSES, statusOf } from '../../domain/subscriptions/status.ts'
+import { timedEventsOf } from '../../domain/subscriptions/timed-events.ts'
 import { nextChange, stateAt, subscriptionTimeline } from '../../domain/subscriptions/timeline.ts'
 
 const period = (begins: number, expires: number, rest: Partial<Period> = {}): Period => ({

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import process from 'node:process'
 import { expect, onTestFinished, test } from 'vitest'
 import { unprivilegedAccount } from '../../store/embedded/account.ts'
-import { commandAs } from '../../store/embedded/run.ts'
+import { commandAs } from '../../store/embedded/command.ts'
 import { startEmbedded } from '../../store/embedded/start.ts'
 import { exists, keep, kept, kill, madeFolder, processesBelow, query, serverOf, service, temporaryFolder, until } from './processes.ts'
 

@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process'
 import { existsSync, mkdirSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import process from 'node:process'
-import { type Account, commandAs, run } from '../../store/embedded/run.ts'
+import { type Account, commandAs, run } from '../../store/embedded/command.ts'
 
 const root = dirname(dirname(import.meta.dirname))
 

@@ -6,7 +6,7 @@ import process from 'node:process'
 import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
 import { afterAll, onTestFinished } from 'vitest'
-import type { Account } from '../../store/embedded/run.ts'
+import type { Account } from '../../store/embedded/command.ts'
 import { startEmbedded } from '../../store/embedded/start.ts'
 
 export type Service = {

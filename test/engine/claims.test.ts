@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { LeaseLost, lockFence, writeStep } from '../../domain/jobs/record.ts'
+import { LeaseLost, lockFence } from '../../domain/jobs/job.ts'
+import { writeStep } from '../../domain/jobs/record.ts'
 import { takeBatch } from '../../domain/jobs/take-batch.ts'
 import { connect } from '../../store/connect.ts'
 import { transaction } from '../../store/transaction.ts'

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { lockFence } from '../../domain/jobs/job.ts'
 import { renewLeases } from '../../domain/jobs/lease.ts'
-import { finishRun, lockFence, suspendRun } from '../../domain/jobs/record.ts'
+import { finishRun, suspendRun } from '../../domain/jobs/record.ts'
 import { dispatchDue } from '../../domain/jobs/sweep.ts'
 import { beginRun } from '../../domain/jobs/workflow-run.ts'
 import { connect } from '../../store/connect.ts'

@@ -1,4 +1,4 @@
-import type { OutgoingEvent } from '../../domain/integrations/occurrence.ts'
+import type { OutgoingEvent } from '../../domain/integrations/outgoing-event.ts'
 
 /** A renewal of anna's on her iPhone, with everything known that can be. */
 export const occurrence = (more: Partial<OutgoingEvent> = {}): OutgoingEvent => ({

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import type { OutgoingEvent } from '../../domain/integrations/occurrence.ts'
-import { sampleEvent } from '../../domain/integrations/sample.ts'
+import type { OutgoingEvent } from '../../domain/integrations/outgoing-event.ts'
+import { sampleEvent } from '../../domain/integrations/sample-event.ts'
 import { webhookBody } from '../../workflows/destinations/webhook-body.ts'
 
 const AT = '2026-03-01T09:00:00Z'

@@ -10,7 +10,8 @@ import {
   type Suspension,
   suspendRuns,
 } from '../../domain/automation-runs/record.ts'
-import { type Attempt, LeaseLost } from '../../domain/jobs/record.ts'
+import { LeaseLost } from '../../domain/jobs/job.ts'
+import type { Attempt } from '../../domain/jobs/record.ts'
 import type { Tx } from '../../store/connect.ts'
 import type { AtCrashPoint } from '../engine/crash-point.ts'
 import type { Outcome } from '../engine/handler.ts'

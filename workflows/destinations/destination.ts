@@ -1,4 +1,4 @@
-import type { OutgoingEvent } from '../../domain/integrations/occurrence.ts'
+import type { OutgoingEvent } from '../../domain/integrations/outgoing-event.ts'
 import type { Outgoing } from '../outgoing/outgoing.ts'
 
 /** The integration's settings with defaults filled in and secrets decrypted: name -> value. */

@@ -1,4 +1,4 @@
-import type { OutgoingEvent } from '../../domain/integrations/occurrence.ts'
+import type { OutgoingEvent } from '../../domain/integrations/outgoing-event.ts'
 
 export type FactValue = string | number | boolean
 export type OptionalFact = FactValue | null | undefined

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import type { OutgoingEvent } from '../../domain/integrations/occurrence.ts'
+import type { OutgoingEvent } from '../../domain/integrations/outgoing-event.ts'
 
 const NO_ADVERTISER = /^[0-]*$/
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i

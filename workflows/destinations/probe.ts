@@ -1,4 +1,4 @@
-import type { IntegrationProbe, ProbeRequest, ProbeResult } from '../../domain/integrations/start-test.ts'
+import type { IntegrationProbe, ProbeRequest, ProbeResult } from '../../domain/integrations/probe.ts'
 import { orderedId } from '../../store/ids.ts'
 import { googleTokens } from '../outgoing/google-token.ts'
 import type { Outgoing } from '../outgoing/outgoing.ts'

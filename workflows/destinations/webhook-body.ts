@@ -1,4 +1,4 @@
-import type { OutgoingEvent } from '../../domain/integrations/occurrence.ts'
+import type { OutgoingEvent } from '../../domain/integrations/outgoing-event.ts'
 
 /** A number where it can be exact: most ids of the stores are digits. */
 function idOf(id: string | null): string | number | null {

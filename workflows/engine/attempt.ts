@@ -1,4 +1,5 @@
-import { type Attempt, LeaseLost } from '../../domain/jobs/record.ts'
+import { LeaseLost } from '../../domain/jobs/job.ts'
+import type { Attempt } from '../../domain/jobs/record.ts'
 import type { Signals } from './handler.ts'
 import { RetryAt, type RetryPolicy, StopRetrying, waitAfter } from './policy.ts'
 

@@ -1,4 +1,5 @@
-import { finishRun, LeaseLost, lockFence, recordedSteps } from '../../domain/jobs/record.ts'
+import { LeaseLost, lockFence } from '../../domain/jobs/job.ts'
+import { finishRun, recordedSteps } from '../../domain/jobs/record.ts'
 import { beginRun, type ClaimedRun } from '../../domain/jobs/workflow-run.ts'
 import type { Pool } from '../../store/connect.ts'
 import { transaction } from '../../store/transaction.ts'

@@ -1,4 +1,5 @@
-import { endRun, finishRun, LeaseLost, lockFence, suspendRun, writeStep } from '../../domain/jobs/record.ts'
+import { LeaseLost, lockFence } from '../../domain/jobs/job.ts'
+import { endRun, finishRun, suspendRun, writeStep } from '../../domain/jobs/record.ts'
 import type { ClaimedRun } from '../../domain/jobs/workflow-run.ts'
 import type { Pool, Tx } from '../../store/connect.ts'
 import { transaction } from '../../store/transaction.ts'

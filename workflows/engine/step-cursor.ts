@@ -1,4 +1,5 @@
-import { type Attempt, LeaseLost, type RecordedStep } from '../../domain/jobs/record.ts'
+import { LeaseLost } from '../../domain/jobs/job.ts'
+import type { Attempt, RecordedStep } from '../../domain/jobs/record.ts'
 import type { ClaimedRun } from '../../domain/jobs/workflow-run.ts'
 import { beginAttempt } from './attempt.ts'
 import { Interrupted, StepFailed } from './control-flow.ts'

@@ -10,7 +10,7 @@ import { writePart } from './write-part.ts'
 /** A part and its range of rows: enough to write the part again. */
 export type Piece = { after: Bound; upto: Bound; part: Part }
 
-export type ParquetOptions = {
+export type ParquetFileOptions = {
   pool: Pool
   storage: FileStorage
   job: ExportSource
@@ -21,7 +21,7 @@ export type ParquetOptions = {
 }
 
 /** Composes one Parquet file from all pieces: unlike text, Parquet files cannot be concatenated. */
-export async function composeParquet({ pool, storage, job, file, pieces, fence, signal }: ParquetOptions): Promise<Part> {
+export async function composeParquet({ pool, storage, job, file, pieces, fence, signal }: ParquetFileOptions): Promise<Part> {
   const present = await presentPieces({ pool, storage, job, file, pieces, fence, signal })
   const rows = present.reduce((sum, part) => sum + part.rows, 0)
   const name = `whole.${fence}`
@@ -35,7 +35,7 @@ export async function composeParquet({ pool, storage, job, file, pieces, fence, 
  * The stored pieces. A piece that is not stored as it was recorded is written again. That happens after a restore: the pieces are removed
  * when the file is composed, so a backup of that moment may have their records without their files.
  */
-async function presentPieces({ pool, storage, job, file, pieces, fence, signal }: ParquetOptions): Promise<Part[]> {
+async function presentPieces({ pool, storage, job, file, pieces, fence, signal }: ParquetFileOptions): Promise<Part[]> {
   const sizes = await storage.sizes(file).catch(error => {
     if (error.code === 'ENOENT') return new Map<string, number>()
     throw error

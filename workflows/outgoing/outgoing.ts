@@ -1,6 +1,6 @@
 import { Agent, buildConnector, request } from 'undici'
 import { AddressRefused, type Guard, guardedLookup, refuseLiteral } from './guard.ts'
-import { networkErrorCode, readBody, retryAfterSeconds } from './response.ts'
+import { networkErrorCode, readResponseBody, retryAfterSeconds } from './response.ts'
 
 const LIMIT_MS = 10_000
 /** With more connections one slow receiver could occupy every socket of the process. */
@@ -58,7 +58,7 @@ export function outgoing(guard: Guard): Outgoing {
           body: asked.body ?? null,
           signal: asked.signal ? AbortSignal.any([asked.signal, limit]) : limit,
         })
-        const text = await readBody(response.body)
+        const text = await readResponseBody(response.body)
         return {
           is: 'response',
           status: response.statusCode,

@@ -6,7 +6,7 @@ const EXCERPT_CHARACTERS = 1024
 const DAY_SECONDS = 86_400
 
 /** Reads the first 64 KiB of a body as text. A longer body is not read to its end and its connection is closed, because a body may have no end. */
-export async function readBody(body: Readable): Promise<string> {
+export async function readResponseBody(body: Readable): Promise<string> {
   const chunks: Uint8Array[] = []
   let length = 0
   // To leave the loop destroys the stream and, with it, the connection.

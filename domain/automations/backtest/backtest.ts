@@ -1,6 +1,6 @@
 import { STATEMENT_TIMEOUT_MS, type Tx } from '../../../store/connect.ts'
 import { type AutomationData, locatedSteps, stepsOf } from '../../automation-runs/definition.ts'
-import { SKIP_REASONS, type SkipReason, Starts, skipReason } from '../../automation-runs/starting.ts'
+import { SKIP_REASONS, type SkipReason, Starts, skipReason } from '../../automation-runs/start-rules.ts'
 import type { Environment } from '../../environment.ts'
 import { slugOf } from '../../events/catalogue.ts'
 import type { LogEvent } from '../../log/consumer.ts'

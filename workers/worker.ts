@@ -1,7 +1,7 @@
 import type { Logger } from 'pino'
+import { JOB_CHANNEL } from '../domain/jobs/sql.ts'
 import type { Batch } from '../domain/jobs/sweep.ts'
 import { takeBatch } from '../domain/jobs/take-batch.ts'
-import { DUE_CHANNEL } from '../domain/jobs/workflow-run.ts'
 import { LOG_CHANNEL } from '../domain/log/consumer.ts'
 import { connect, type Pool } from '../store/connect.ts'
 import { type AtCrashPoint, NOWHERE } from '../workflows/engine/crash-point.ts'
@@ -83,7 +83,7 @@ export async function startWorker({
   for (const kind of [...jobs.kinds, ...timersByKind.keys()]) await queue.listen(kind, batch => take(kind, batch))
   const listener = startListener(
     url,
-    { [DUE_CHANNEL]: sweep.wake, [LOG_CHANNEL]: environment => logConsumers.wake(Number(environment)) },
+    { [JOB_CHANNEL]: sweep.wake, [LOG_CHANNEL]: environment => logConsumers.wake(Number(environment)) },
     () => {
       sweep.wake()
       logConsumers.wakeAll()

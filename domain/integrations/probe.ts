@@ -1,8 +1,8 @@
 import type { Db } from '../../store/connect.ts'
 import type { Environment } from '../environment.ts'
 import { Refusal } from '../refusal.ts'
-import { providerOf } from './catalogue.ts'
-import type { OutgoingEvent } from './occurrence.ts'
+import type { OutgoingEvent } from './outgoing-event.ts'
+import { providerOf } from './providers.ts'
 
 /** A test call of an integration. `id`: of the integration; `settings`: opened; `occurrence`: marked as a test. */
 export type ProbeRequest = { id: string; slug: string; settings: Record<string, unknown>; occurrence: OutgoingEvent }

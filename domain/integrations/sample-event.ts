@@ -1,6 +1,6 @@
 import type { EnvironmentKind } from '../environment.ts'
 import { eventType } from '../events/catalogue.ts'
-import type { OutgoingEvent } from './occurrence.ts'
+import type { OutgoingEvent } from './outgoing-event.ts'
 
 type SampleInput = {
   environment: EnvironmentKind

@@ -1,6 +1,6 @@
 import { platform } from 'node:process'
+import { type Account, commandAs, run, setpriv } from './command.ts'
 import { DataDirRefused } from './refusal.ts'
-import { type Account, commandAs, run, setpriv } from './run.ts'
 
 /** A path of the process's own working directory. It needs no permission for the folders above. */
 export const WORKING_DIRECTORY = '/proc/self/cwd'

@@ -1,6 +1,6 @@
 import type { Db } from '../../store/connect.ts'
 import type { Environment } from '../environment.ts'
-import { VISIBLE_PURCHASES } from '../purchases/list.ts'
+import { VISIBLE_PURCHASES } from '../purchases/read.ts'
 import { notFound } from '../refusal.ts'
 import { retryEnd } from '../subscriptions/chain.ts'
 import { parseTime } from '../subscriptions/period.ts'
