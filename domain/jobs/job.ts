@@ -58,7 +58,7 @@ export async function lockIfDue(tx: Tx, kind: string, id: number): Promise<boole
   return rowCount === 1
 }
 
-/** Ends a job: it can no longer be claimed, and whoever has claimed it can record nothing. */
+/** Ends a job: it can no longer be claimed, and a worker that has claimed it can record nothing. */
 export const deleteJob = (db: Db, kind: string, id: number): Promise<unknown> =>
   db.query({ name: `delete-job-${kind}`, text: deleteJobs(kind, '$1'), values: [id] })
 

@@ -37,7 +37,7 @@ export type NewJobs = {
   lease?: string
   /** The same thing had a job before. */
   isRecreated?: boolean
-  /** `keep`: a job that exists stays as it is; `reschedule`: it gets the new time, and nobody's claim. Otherwise it is an error. */
+  /** `keep`: a job that exists stays as it is; `reschedule`: it gets the new time, and its claim ends. Without this, an existing job is an error. */
   ifExists?: 'keep' | 'reschedule'
 }
 
@@ -63,7 +63,7 @@ export function insertJobs({ kind, id, environment, dueAt, from, priority, desti
 export const lockJobs = (kind: string, ids: string, strength: 'update' | 'no key update' = 'no key update'): string =>
   `select id, fence, environment from due where kind = '${kind}' and id = ${ids} order by id for ${strength}`
 
-/** Ends jobs: they can no longer be claimed, and whoever has claimed one can record nothing. */
+/** Ends jobs: they can no longer be claimed, and a worker that has claimed one can record nothing. */
 export const deleteJobs = (kind: string, ids: string): string => `delete from due where kind = '${kind}' and id = ${ids}`
 
 /** The jobs of `claimed(id, fence)` end, as far as their fences are still those. Deleting a row locks it and asks for its fence once more. */
@@ -77,7 +77,7 @@ export type ChangedJobs = { kind: string; dueAt: string; from?: string; where: s
 const change = (changes: string, { kind, from, where }: ChangedJobs): string =>
   `update due d set ${changes}${from === undefined ? '' : ` from ${from}`} where d.kind = '${kind}' and ${where}`
 
-/** Moves jobs to another time; who has claimed one keeps it. */
+/** Moves jobs to another time; their claims stay. */
 export const rescheduleJobs = (jobs: ChangedJobs): string => change(`due_at = ${jobs.dueAt}`, jobs)
 
 /** Ends the claims of jobs, which are due again at another time. */

@@ -95,6 +95,17 @@ describe('the rooms', () => {
     expect(wrong).toEqual([])
   })
 
+  test('the page for contributors names the floors as they are', () => {
+    const page = readFileSync(join(ROOT, 'docs/contributing.md'), 'utf8')
+    const rows = [...page.matchAll(/^\| (\d+) \| (.*) \|$/gm)].map(([, , folders]) =>
+      folders!
+        .replaceAll(/\([^)]*\)|[*]/g, '')
+        .split(',')
+        .map(name => name.trim()),
+    )
+    expect(rows).toEqual(FLOORS)
+  })
+
   test('no files import each other in a circle, types included', () => {
     const importsOf = new Map(all.map(({ file, imports }) => [file, imports]))
     const circles: string[] = []

@@ -8,7 +8,7 @@ let api: TestApi
 let call: Client
 let made: Hook
 beforeAll(async () => {
-  api = await startApi({ worker: true })
+  api = await startApi({ worker: true, leaseMs: 15_000 })
   call = sandbox(api)
 })
 afterAll(() => api.stop())
