@@ -5,39 +5,38 @@ import pg from 'pg'
 import { startEmbedded } from '../store/embedded/start.ts'
 import { migrate } from '../store/migrate.ts'
 import { say } from './report.ts'
-import type { Ground } from './resources.ts'
+import type { Resources } from './resources.ts'
 
-/** A new database with the product's schema: on a private server with Postgres's own durability, or on that of BENCH_DATABASE_URL. */
-export async function newDatabase(ground: Ground): Promise<string> {
-  const given = process.env.BENCH_DATABASE_URL
-  const server = given ?? (await serverOf(ground))
+/** A new database with the product's schema. Its server: BENCH_DATABASE_URL, else a private server with Postgres's default durability. */
+export async function newDatabase(resources: Resources): Promise<string> {
+  const server = process.env.BENCH_DATABASE_URL ?? (await serverOf(resources))
   const name = `bench_${randomBytes(6).toString('hex')}`
   await once(server, `create database ${name}`)
-  ground.undo(() => once(server, `drop database if exists ${name} with (force)`))
+  resources.undo(() => once(server, `drop database if exists ${name} with (force)`))
   const url = new URL(server)
   url.pathname = `/${name}`
   await migrate(url.href)
   return url.href
 }
 
-const servers = new WeakMap<Ground, Promise<string>>()
+const servers = new WeakMap<Resources, Promise<string>>()
 
-/** One for all databases of a bench: what is measured side by side stands on the same server. */
-function serverOf(ground: Ground): Promise<string> {
-  const server = servers.get(ground) ?? privateServer(ground)
-  servers.set(ground, server)
+/** One server for all databases of a bench: sides that are compared must share a server. */
+function serverOf(resources: Resources): Promise<string> {
+  const server = servers.get(resources) ?? privateServer(resources)
+  servers.set(resources, server)
   return server
 }
 
-async function privateServer(ground: Ground): Promise<string> {
-  const dataDir = join(ground.folder, 'server')
+async function privateServer(resources: Resources): Promise<string> {
+  const dataDir = join(resources.folder, 'server')
   await mkdir(dataDir)
   const server = await startEmbedded({ dataDir, log: say })
-  ground.undo(() => server.stop())
+  resources.undo(() => server.stop())
   return server.url
 }
 
-/** One statement on a connection of its own. */
+/** Runs one statement on its own connection. */
 export async function once(url: string, text: string): Promise<pg.QueryResult> {
   const client = new pg.Client({ connectionString: url })
   client.on('error', () => {})
@@ -49,7 +48,7 @@ export async function once(url: string, text: string): Promise<pg.QueryResult> {
   }
 }
 
-/** Says which server it was and that what it answers is on the disk. */
+/** One line for the report: the server's version and the settings that decide durability. */
 export async function durability(url: string): Promise<string> {
   const { rows } = await once(
     url,

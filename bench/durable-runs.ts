@@ -1,58 +1,58 @@
 import { startRedis } from '../test/harness/redis.ts'
 import { durability, newDatabase } from './database.ts'
-import { check, makeAndAwait, storeAutomation } from './durable-runs/runs.ts'
+import { check, startAndAwait, storeAutomation } from './durable-runs/runs.ts'
 import { startDbos } from './peers/dbos.ts'
 import { multiRowRate } from './peers/multi-row.ts'
 import { run } from './process.ts'
 import { createTenants, openPool } from './product.ts'
 import { median, option, type Result, round, say, table, thousands } from './report.ts'
-import { type Ground, onGround } from './resources.ts'
+import { type Resources, withResources } from './resources.ts'
 
 const DRIVERS = ['BullMQ', 'pg-boss'] as const
 
 export type Driver = (typeof DRIVERS)[number]
 
-/** The product's runs on a database of their own. `round`: runs/s. `pause`: its workers stand still, and cost nobody anything meanwhile. */
+/** The product on its own database. `round`: runs/s. `pause`: stops the workers (SIGSTOP), so that they take no time from the other sides. */
 export type Measured = {
   round(): Promise<number>
   pause(): void
   resume(): void
-  /** Ends it; tells what was made sure of: each run that was ever made, and the server's durability. */
+  /** Stops the workers. Returns what was checked about all runs, and the server's durability. */
   finish(): Promise<string>
 }
 
 export async function startMeasured(
-  ground: Ground,
+  resources: Resources,
   driver: Driver,
   { workers = 1, runs }: { workers?: number; runs: number },
 ): Promise<Measured> {
-  const database = await newDatabase(ground)
-  const pool = openPool(ground, database)
+  const database = await newDatabase(resources)
+  const pool = openPool(resources, database)
   const [tenant] = await createTenants(pool, 1)
   await storeAutomation(pool, tenant!.environment)
   const redis = driver === 'BullMQ' ? await startRedis() : undefined
-  if (redis) ground.undo(() => redis.end())
+  if (redis) resources.undo(() => redis.end())
   const script = new URL('durable-runs/worker.ts', import.meta.url)
   const processes = await Promise.all(
     Array.from({ length: workers }, (_, n) =>
-      run(ground, { name: `worker-${n}`, script, args: [database, redis?.url ?? ''], ready: /worker is ready/ }),
+      run(resources, { name: `worker-${n}`, script, args: [database, redis?.url ?? ''], ready: /worker is ready/ }),
     ),
   )
-  let made = 0
+  let started = 0
   const signal = (name: NodeJS.Signals) => {
     for (const { pid } of processes) process.kill(pid, name)
   }
   return {
     async round() {
-      made += runs
-      const rate = runs / (await makeAndAwait(pool, tenant!.environment, runs))
+      started += runs
+      const rate = runs / (await startAndAwait(pool, tenant!.environment, runs))
       say(`  ${driver}, ${workers} worker(s): ${thousands(rate)} runs/s`)
       return rate
     },
     pause: () => signal('SIGSTOP'),
     resume: () => signal('SIGCONT'),
     async finish() {
-      const checked = await check(pool, made)
+      const checked = await check(pool, started)
       await Promise.all(processes.map(one => one.stop()))
       await redis?.end()
       return `${checked}; ${await durability(database)}`
@@ -60,7 +60,7 @@ export async function startMeasured(
   }
 }
 
-/** Rounds that do not count, for so many seconds at least. */
+/** Runs rounds that do not count, for at least `seconds`. Returns the seconds that they took. */
 export async function warmUp(round: () => Promise<unknown>, seconds = 0): Promise<number> {
   const began = performance.now()
   const passed = () => (performance.now() - began) / 1000
@@ -69,24 +69,24 @@ export async function warmUp(round: () => Promise<unknown>, seconds = 0): Promis
   return passed()
 }
 
-const added = (rates: Map<string, number[]>, name: string, rate: number) => rates.set(name, [...(rates.get(name) ?? []), rate])
+const add = (rates: Map<string, number[]>, name: string, rate: number) => rates.set(name, [...(rates.get(name) ?? []), rate])
 
 /**
- * Automation runs of three recorded steps, from being made to the last row durable, by one worker process, beside DBOS Transact. Each is
- * warmed up for as long as the other, and then they take turns, round by round, while the others stand still: what the machine gives
- * changes by the minute. The ratio is the median of the rounds' own.
+ * Automation runs of three recorded steps, from the first insert to the last durable row, by one worker process, beside DBOS Transact. All
+ * sides warm up for the same time. Then they take turns, round by round, while the others are stopped, because the speed of the machine
+ * changes by the minute. The ratio is the median of the ratios of the rounds.
  */
 export const bench = (): Promise<Result> =>
-  onGround(async ground => {
+  withResources(async resources => {
     const rounds = option('rounds', 5)
     const runs = option('runs', 20_000)
-    const dbos = await startDbos(ground, await newDatabase(ground))
+    const dbos = await startDbos(resources, await newDatabase(resources))
     say('warming up')
     const seconds = await warmUp(dbos.round)
     dbos.pause()
     const measured = new Map<Driver, Measured>()
     for (const driver of DRIVERS) {
-      const one = await startMeasured(ground, driver, { runs })
+      const one = await startMeasured(resources, driver, { runs })
       measured.set(driver, one)
       await warmUp(one.round, seconds)
       one.pause()
@@ -96,11 +96,11 @@ export const bench = (): Promise<Result> =>
     for (let n = 1; n <= rounds; n++) {
       say(`round ${n}`)
       dbos.resume()
-      for (const [setting, rate] of await dbos.round()) added(peers, setting, rate)
+      for (const [setting, rate] of await dbos.round()) add(peers, setting, rate)
       dbos.pause()
       for (const [driver, one] of measured) {
         one.resume()
-        added(ours, driver, await one.round())
+        add(ours, driver, await one.round())
         one.pause()
       }
     }
@@ -109,7 +109,7 @@ export const bench = (): Promise<Result> =>
       one.resume()
       checked = await one.finish()
     }
-    const bound = await multiRowRate(ground, await newDatabase(ground), rounds)
+    const bound = await multiRowRate(resources, await newDatabase(resources), rounds)
     const [setting, peer] = [...peers].sort(([, a], [, b]) => median(b) - median(a))[0]!
     const ratio = (rates: number[]) => round(median(rates.map((rate, n) => rate / peer[n]!)), 1)
     const row = (name: string, rates: number[]) => [name, thousands(median(rates)), ratio(rates).toFixed(1)]

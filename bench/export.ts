@@ -5,104 +5,104 @@ import { COPY_SETTINGS, selectRows } from '../domain/exports/statement.ts'
 import type { Pool } from '../store/connect.ts'
 import { transaction } from '../store/transaction.ts'
 import { durability, newDatabase } from './database.ts'
-import { type Compression, type Made, makeExport, verify } from './export/ask.ts'
+import { type Compression, type FinishedExport, requestExport, verify } from './export/request.ts'
 import { needPsql, Psql } from './peers/psql.ts'
 import { createTenants, openPool, startProduct, type Tenant } from './product.ts'
 import { flag, median, option, type Result, round, say, table, thousands } from './report.ts'
-import { type Ground, onGround } from './resources.ts'
+import { type Resources, withResources } from './resources.ts'
 import { seedEvents, seedStart, seedUsers } from './seed.ts'
 
 const USERS = 20_000
 const COMPRESSIONS: Compression[] = ['none', 'gzip']
 const LARGE_ROWS = 10_000_000
 
-type Stage = { ground: Ground; database: string; pool: Pool; api: string; tenant: Tenant; window: { from: Date; to: Date } }
-type Seen = Record<Compression, { ours: number[]; peer: number[] }>
+type Setup = { resources: Resources; database: string; pool: Pool; api: string; tenant: Tenant; window: { from: Date; to: Date } }
+type Rates = Record<Compression, { ours: number[]; peer: number[] }>
 
 /** An export of a project's events through the API to disk, beside `psql \copy` of the same select, and the worker's peak memory. */
 export const bench = (): Promise<Result> =>
-  onGround(async ground => {
+  withResources(async resources => {
     needPsql()
     const rows = option('rows', Number(process.env.BENCH_EXPORT_ROWS || 1_000_000))
     const rounds = option('rounds', 3)
-    const database = await newDatabase(ground)
-    const pool = openPool(ground, database)
+    const database = await newDatabase(resources)
+    const pool = openPool(resources, database)
     const [tenant] = await createTenants(pool, 1)
     await seedUsers(pool, [tenant!.environment], USERS)
     await seedEvents(pool, USERS, 0, rows)
-    const api = await startProduct(ground, database, 'api')
+    const api = await startProduct(resources, database, 'api')
     const window = { from: new Date(seedStart().getTime() - 86_400_000), to: new Date() }
-    const stage: Stage = { ground, database, pool, api: api.url, tenant: tenant!, window }
+    const setup: Setup = { resources, database, pool, api: api.url, tenant: tenant!, window }
 
     const memory: Record<string, number> = {}
-    const seen = await withWorker(
-      stage,
+    const rates = await withWorker(
+      setup,
       label => `${thousands(rows)} ${label}`,
       memory,
-      () => measure(stage, rows, rounds),
+      () => measure(setup, rows, rounds),
     )
     if (rows < LARGE_ROWS && !flag('quick')) {
       await seedEvents(pool, USERS, rows, LARGE_ROWS)
       await withWorker(
-        stage,
+        setup,
         label => `${thousands(LARGE_ROWS)} ${label}`,
         memory,
         async () => {
-          await ourExport(stage, 'none', LARGE_ROWS)
-          await ourExport(stage, 'gzip', LARGE_ROWS)
+          await ourExport(setup, 'none', LARGE_ROWS)
+          await ourExport(setup, 'gzip', LARGE_ROWS)
         },
       )
     }
     console.log(`events to a file, ${thousands(rows)} rows, ${rounds} rounds; ${await durability(database)}`)
-    return report(seen, rows, memory)
+    return report(rates, rows, memory)
   })
 
-/** A worker of its own for the work; its peak memory is noted before it goes. */
+/** Starts a worker for the work alone and records its peak memory before it stops. */
 async function withWorker<T>(
-  { ground, database }: Stage,
+  { resources, database }: Setup,
   label: (what: string) => string,
   memory: Record<string, number>,
   work: () => Promise<T>,
 ): Promise<T> {
-  const worker = await startProduct(ground, database, 'worker')
+  const worker = await startProduct(resources, database, 'worker')
   const result = await work()
-  // High water mark of the resident set, kept by the kernel: no peak can fall between two looks.
+  // The kernel keeps the high water mark of the resident set: sampling could miss a peak.
   const peak = (await readFile(`/proc/${worker.pid}/status`, 'utf8')).match(/VmHWM:\s+(\d+) kB/)
   memory[label('rows')] = round(Number(peak?.[1]) / 1024)
   await worker.stop()
   return result
 }
 
-async function measure(stage: Stage, rows: number, rounds: number): Promise<Seen> {
-  const seen: Seen = { none: { ours: [], peer: [] }, gzip: { ours: [], peer: [] } }
+async function measure(setup: Setup, rows: number, rounds: number): Promise<Rates> {
+  const rates: Rates = { none: { ours: [], peer: [] }, gzip: { ours: [], peer: [] } }
   say('warming up')
-  const first = await ourExport(stage, 'none', rows)
-  const settings = await settingsOf(stage, first.id)
-  await psqlCopy(stage, 'none', rows, settings)
+  const first = await ourExport(setup, 'none', rows)
+  const settings = await settingsOf(setup, first.id)
+  await psqlCopy(setup, 'none', rows, settings)
   for (let n = 1; n <= rounds; n++) {
     for (const compression of COMPRESSIONS) {
-      const ours = (await ourExport(stage, compression, rows)).seconds
-      const peer = await psqlCopy(stage, compression, rows, settings)
-      seen[compression].ours.push(rows / ours)
-      seen[compression].peer.push(rows / peer)
+      const ours = (await ourExport(setup, compression, rows)).seconds
+      const peer = await psqlCopy(setup, compression, rows, settings)
+      rates[compression].ours.push(rows / ours)
+      rates[compression].peer.push(rows / peer)
       say(`  round ${n}, compression ${compression}: ours ${round(ours, 2)} s, psql ${round(peer, 2)} s`)
     }
   }
-  return seen
+  return rates
 }
 
-/** One export, checked and then removed from the disk. */
-async function ourExport({ ground, api, tenant, window }: Stage, compression: Compression, rows: number): Promise<Made> {
-  const made = await makeExport(api, tenant.secretKey, compression, window.from, window.to)
-  if (made.rows !== rows) throw new Error(`the export has ${made.rows} rows, not ${rows}`)
-  await verify(made, compression)
-  await rm(join(ground.folder, 'data', 'exports', made.id), { recursive: true })
-  say(`  ${thousands(rows)} rows, compression ${compression}: ${round(made.seconds, 2)} s, ${thousands(made.bytes)} bytes`)
-  return made
+/** Makes one export, checks it and removes it from the disk. */
+async function ourExport({ resources, api, tenant, window }: Setup, compression: Compression, rows: number): Promise<FinishedExport> {
+  const finished = await requestExport(api, tenant.secretKey, compression, window.from, window.to)
+  if (finished.rows !== rows) throw new Error(`the export has ${finished.rows} rows, not ${rows}`)
+  await verify(finished, compression)
+  await rm(join(resources.folder, 'data', 'exports', finished.id), { recursive: true })
+  say(`  ${thousands(rows)} rows, compression ${compression}: ${round(finished.seconds, 2)} s, ${thousands(finished.bytes)} bytes`)
+  return finished
 }
 
-/** The settings that make the product's select give all rows of an export at once. */
-async function settingsOf({ pool, tenant }: Stage, id: string): Promise<string> {
+/** The settings with which the product's select returns all rows of an export at once. */
+async function settingsOf({ pool, tenant }: Setup, id: string): Promise<string> {
   return transaction(pool, async tx => {
     const job: ExportSource = await beginExport(tx, tenant.environment, id)
     await setPart(tx, job, firstBound(job), lastBound(job))
@@ -117,10 +117,10 @@ async function settingsOf({ pool, tenant }: Stage, id: string): Promise<string> 
 
 const ONE_LINE = selectRows('events', 'csv').replace(/\s*\n\s*/g, ' ')
 
-/** Seconds that psql takes to bring the same rows to a file. */
-async function psqlCopy({ ground, database }: Stage, compression: Compression, rows: number, settings: string): Promise<number> {
-  const psql = new Psql(ground, database)
-  const file = join(ground.folder, 'peer.csv')
+/** Seconds that psql takes to write the same rows to a file. */
+async function psqlCopy({ resources, database }: Setup, compression: Compression, rows: number, settings: string): Promise<number> {
+  const psql = new Psql(resources, database)
+  const file = join(resources.folder, 'peer.csv')
   await psql.run(settings)
   const target = compression === 'gzip' ? `program 'gzip -6 > ${file}.gz'` : `'${file}'`
   const seconds = await psql.run(`\\copy (${ONE_LINE}) to ${target} csv header`)
@@ -135,22 +135,22 @@ async function psqlCopy({ ground, database }: Stage, compression: Compression, r
   return seconds
 }
 
-function report(seen: Seen, rows: number, memory: Record<string, number>): Result {
-  const ratio = (compression: Compression) => median(seen[compression].ours) / median(seen[compression].peer)
+function report(rates: Rates, rows: number, memory: Record<string, number>): Result {
+  const ratio = (compression: Compression) => median(rates[compression].ours) / median(rates[compression].peer)
   table(
     ['', 'Perennial rows/s', 'psql \\copy rows/s', 'ratio'],
     COMPRESSIONS.map(c => [
       c === 'none' ? 'csv' : 'csv.gz',
-      thousands(median(seen[c].ours)),
-      thousands(median(seen[c].peer)),
+      thousands(median(rates[c].ours)),
+      thousands(median(rates[c].peer)),
       ratio(c).toFixed(2),
     ]),
   )
   for (const [label, megabytes] of Object.entries(memory)) console.log(`peak memory of the worker, ${label}: ${megabytes} MB`)
   return {
     name: 'export',
-    ours: round(median(seen.none.ours)),
-    peer: round(median(seen.none.peer)),
+    ours: round(median(rates.none.ours)),
+    peer: round(median(rates.none.peer)),
     ratio: round(ratio('none'), 2),
     unit: 'rows/s',
     rows,

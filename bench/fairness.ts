@@ -3,7 +3,7 @@ import { startRedis } from '../test/harness/redis.ts'
 import { newDatabase } from './database.ts'
 import { createTenants, openPool, startProduct } from './product.ts'
 import { option, type Result, round, table, thousands } from './report.ts'
-import { type Ground, onGround } from './resources.ts'
+import { type Resources, withResources } from './resources.ts'
 import { caller, event, hookOn, sink, webhookTo } from './sink.ts'
 
 const DRIVERS = ['BullMQ', 'pg-boss'] as const
@@ -11,32 +11,32 @@ const BATCH = 1_000
 const HANG_MS = 10_000
 const SAMPLES = 10
 
-type Seen = { alone: number; beside: number; queued: number }
+type Times = { alone: number; beside: number; queued: number }
 
-/** Milliseconds from the acceptance of B's event to its request, the longest of several: alone, and while A's receiver hangs. */
-async function measure(ground: Ground, driver: (typeof DRIVERS)[number], backlog: number): Promise<Seen> {
-  const database = await newDatabase(ground)
-  const pool = openPool(ground, database)
+/** Milliseconds from the accepted event of B to its request, the longest of several: alone, and while A's receiver hangs. */
+async function measure(resources: Resources, driver: (typeof DRIVERS)[number], backlog: number): Promise<Times> {
+  const database = await newDatabase(resources)
+  const pool = openPool(resources, database)
   const [a, b] = await createTenants(pool, 2)
   const redis = driver === 'BullMQ' ? await startRedis() : undefined
-  if (redis) ground.undo(() => redis.end())
+  if (redis) resources.undo(() => redis.end())
   const env = { ALLOW_PRIVATE_NETWORK: 'true', LOG_LEVEL: 'error', ...(redis && { REDIS_URL: redis.url }) }
-  const api = await startProduct(ground, database, 'api', env)
-  const heard = new Map<string, () => void>()
-  const quick = await sink(ground, id => heard.get(id)?.())
-  const hanging = await sink(ground, () => {}, HANG_MS)
+  const api = await startProduct(resources, database, 'api', env)
+  const onArrival = new Map<string, () => void>()
+  const quick = await sink(resources, id => onArrival.get(id)?.())
+  const hanging = await sink(resources, () => {}, HANG_MS)
   const [asA, asB] = [caller(api.url, a!.secretKey), caller(api.url, b!.secretKey)]
   await hookOn(asB, 'bench.b', await webhookTo(asB, quick, []))
-  const worker = await startProduct(ground, database, 'worker', env)
+  const worker = await startProduct(resources, database, 'worker', env)
   let sent = 0
   const longest = async () => {
     let most = 0
     for (let n = 0; n < SAMPLES; n++) {
       const id = `b-${sent++}`
-      const here = new Promise<void>(resolve => heard.set(id, resolve))
+      const arrival = new Promise<void>(resolve => onArrival.set(id, resolve))
       await asB('POST', '/v4/events', { events: [event('bench.b', id, 'b')] })
       const accepted = performance.now()
-      await here
+      await arrival
       most = Math.max(most, performance.now() - accepted)
       await delay(200)
     }
@@ -44,7 +44,7 @@ async function measure(ground: Ground, driver: (typeof DRIVERS)[number], backlog
   }
   await longest()
   const alone = await longest()
-  // Only now, for the probe of its activation would hang as well.
+  // A's receiver hangs only from arrival on: before, the probe of the activation would hang, too.
   const to = await webhookTo(asA, quick, [])
   await hookOn(asA, 'bench.a', to)
   await pool.query(`update integrations set settings = jsonb_set(settings, '{url}', to_jsonb($2::text)) where id = $1`, [to, hanging])
@@ -59,20 +59,20 @@ async function measure(ground: Ground, driver: (typeof DRIVERS)[number], backlog
   return { alone, beside, queued: rows[0]!.queued }
 }
 
-/** One tenant's run beside another one's backlog whose receiver hangs ten seconds a call: how much later does it start? */
+/** How much later a run of tenant B starts beside the backlog of tenant A, whose receiver hangs ten seconds a call. */
 export const bench = (): Promise<Result> =>
-  onGround(async ground => {
+  withResources(async resources => {
     const backlog = option('backlog', 100_000)
-    const seen = new Map<string, Seen>()
-    for (const driver of DRIVERS) seen.set(driver, await measure(ground, driver, backlog))
+    const times = new Map<string, Times>()
+    for (const driver of DRIVERS) times.set(driver, await measure(resources, driver, backlog))
     console.log(
       `one run of B, from its accepted event to its request, the longest of ${SAMPLES}; A has ${thousands(backlog)} runs to a receiver that hangs`,
     )
     table(
-      ['driver', 'B alone, ms', 'beside A, ms', "A's promises then"],
-      [...seen].map(([driver, { alone, beside, queued }]) => [driver, alone.toFixed(0), beside.toFixed(0), thousands(queued)]),
+      ['driver', 'B alone, ms', 'beside A, ms', "A's due jobs then"],
+      [...times].map(([driver, { alone, beside, queued }]) => [driver, alone.toFixed(0), beside.toFixed(0), thousands(queued)]),
     )
-    const worst = [...seen.values()].reduce((x, y) => (y.beside - y.alone > x.beside - x.alone ? y : x))
+    const worst = [...times.values()].reduce((x, y) => (y.beside - y.alone > x.beside - x.alone ? y : x))
     return {
       name: 'fairness',
       ours: round(worst.beside),

@@ -4,7 +4,7 @@ import { durability, newDatabase, once } from './database.ts'
 import type { Job, Timed } from './ingest/job.ts'
 import { createTenants, openPool, startProduct } from './product.ts'
 import { median, option, type Result, round, say, table, thousands } from './report.ts'
-import { type Ground, onGround } from './resources.ts'
+import { type Resources, withResources } from './resources.ts'
 import { seedUsers } from './seed.ts'
 
 const USERS = 20_000
@@ -14,25 +14,25 @@ const WARM_UP_BATCHES = 20
 
 type Side = 'ours' | 'peer'
 /** Rows a second, by concurrency and side. */
-type Seen = Map<number, Record<Side, number[]>>
+type RatesOf = Map<number, Record<Side, number[]>>
 
-// No consumer reads the log yet; once one does, the time must run until it is level.
-/** POST /v4/events in batches of 1,000, beside a multi-row insert of the rows that it makes of them into a table with the same indexes. */
+// No consumer reads the log here. A measurement beside a consumer must include the time until it has caught up.
+/** POST /v4/events in batches of 1,000, beside a multi-row insert of the same rows into a table with the same indexes. */
 export const bench = (): Promise<Result> =>
-  onGround(async ground => {
+  withResources(async resources => {
     const batches = option('batches', 100)
     const rounds = option('rounds', 3)
-    const database = await newDatabase(ground)
-    const pool = openPool(ground, database)
+    const database = await newDatabase(resources)
+    const pool = openPool(resources, database)
     const [tenant] = await createTenants(pool, 1)
     const users = await seedUsers(pool, [tenant!.environment], USERS)
     await pool.query('vacuum (analyze) users')
     await pool.query(`create table peer_events (like events including all)`)
     await pool.query(`do $$ begin execute (select 'alter table peer_events set (' || array_to_string(reloptions, ',') || ')'
       from pg_class where oid = 'events'::regclass); end $$`)
-    const product = await startProduct(ground, database, 'api')
+    const product = await startProduct(resources, database, 'api')
 
-    // Every batch is sent once to each side: event ids go on from where the last batch ended.
+    // Each batch is sent once to each side: the event ids of a batch follow those of the batch before.
     let sent = 0
     const measure = async (concurrency: number, count: number): Promise<Record<Side, number>> => {
       const job: Job = {
@@ -47,17 +47,17 @@ export const bench = (): Promise<Result> =>
         concurrency,
       }
       sent += count * BATCH
-      const rate = async (script: string) => (count * BATCH) / (await time(ground, script, job)).seconds
+      const rate = async (script: string) => (count * BATCH) / (await time(resources, script, job)).seconds
       return { ours: await rate('post'), peer: await rate('insert') }
     }
     say('warming up')
     for (const concurrency of CONCURRENCIES) await measure(concurrency, WARM_UP_BATCHES)
-    const seen: Seen = new Map(CONCURRENCIES.map(concurrency => [concurrency, { ours: [], peer: [] }]))
+    const rates: RatesOf = new Map(CONCURRENCIES.map(concurrency => [concurrency, { ours: [], peer: [] }]))
     for (let n = 1; n <= rounds; n++) {
       for (const concurrency of CONCURRENCIES) {
         const { ours, peer } = await measure(concurrency, batches)
-        seen.get(concurrency)!.ours.push(ours)
-        seen.get(concurrency)!.peer.push(peer)
+        rates.get(concurrency)!.ours.push(ours)
+        rates.get(concurrency)!.peer.push(peer)
         say(`  round ${n}, concurrency ${concurrency}: ours ${thousands(ours)} rows/s, peer ${thousands(peer)} rows/s`)
       }
     }
@@ -66,21 +66,21 @@ export const bench = (): Promise<Result> =>
       `POST /v4/events, ${thousands(batches * BATCH)} events a measurement in batches of ${thousands(BATCH)}, ${USERS} users, ${rounds} rounds;`,
     )
     console.log(await durability(database))
-    return report(seen)
+    return report(rates)
   })
 
-/** A load process makes its input first and then times the sending alone. */
-async function time(ground: Ground, script: string, job: Job): Promise<Timed> {
+/** Runs a load process. It builds its input first and times only the sending. */
+async function time(resources: Resources, script: string, job: Job): Promise<Timed> {
   const child = spawn(process.execPath, [new URL(`ingest/${script}.ts`, import.meta.url).pathname], { stdio: ['pipe', 'pipe', 'inherit'] })
-  ground.undo(async () => void child.kill('SIGKILL'))
+  resources.undo(async () => void child.kill('SIGKILL'))
   child.stdin.on('error', () => {})
   child.stdin.end(JSON.stringify(job))
-  const said = await text(child.stdout)
-  if (said === '') throw new Error(`${script} ended without a figure`)
-  return JSON.parse(said)
+  const output = await text(child.stdout)
+  if (output === '') throw new Error(`${script} ended without a figure`)
+  return JSON.parse(output)
 }
 
-/** Nothing lost, nothing twice, no offset left out; and the peer has written as much. Throws otherwise. */
+/** Throws when an event is lost or stored twice, when an offset is left out, or when the peer wrote another number of rows. */
 async function checkLog(database: string, sent: number): Promise<void> {
   const { rows } = await once(
     database,
@@ -95,11 +95,11 @@ async function checkLog(database: string, sent: number): Promise<void> {
     `check: ${thousands(found.events)} of ${thousands(sent)} events stored, ${thousands(found.offsets)} offsets taken, partitions with a gap: ${found.gaps}`,
   )
   if (found.events !== sent || found.distinct !== sent || found.offsets !== sent || found.gaps !== 0 || found.peer !== sent)
-    throw new Error(`the log is not what was sent: ${JSON.stringify(found)}`)
+    throw new Error(`the log differs from what was sent: ${JSON.stringify(found)}`)
 }
 
-function report(seen: Seen): Result {
-  const lines = [...seen].map(([concurrency, { ours, peer }]) => ({
+function report(rates: RatesOf): Result {
+  const lines = [...rates].map(([concurrency, { ours, peer }]) => ({
     concurrency,
     ours: median(ours),
     peer: median(peer),

@@ -1,10 +1,10 @@
 import { durability, newDatabase } from './database.ts'
-import { type Asked, type Figures, generate } from './load/generate.ts'
+import { type Figures, generate, type PageRequest } from './load/generate.ts'
 import { trickle } from './load/trickle.ts'
 import { run } from './process.ts'
 import { createTenants, openPool, startProduct, type Tenant } from './product.ts'
 import { median, option, type Result, round, say, table, thousands } from './report.ts'
-import { type Ground, onGround } from './resources.ts'
+import { type Resources, withResources } from './resources.ts'
 import { seedEvents, seedUsers } from './seed.ts'
 
 const PROJECTS = 100
@@ -12,20 +12,20 @@ const USERS = 20_000
 const CONNECTIONS = 32
 const WRITES_PER_SECOND = 20
 
-/** One side of the comparison: how it is asked for one page of a project's events. */
-type Side = { name: string; url: string; ask: (tenant: Tenant, offset: number) => Asked }
+/** One side of the comparison. `ask`: the request for one page of a project's events. */
+type Side = { name: string; url: string; ask: (tenant: Tenant, offset: number) => PageRequest }
 type Seen = Map<string, Figures[]>
 
 const PEERS = { fastify: 'Fastify + pg', koa: 'Koa + router + pg', 'node-http': 'node:http + pg' }
 
-/** GET /v4/events with everything that it does, beside servers that do nothing but the plain statement, on the same rows. */
+/** GET /v4/events of the product, beside servers that only run the plain statement, on the same rows. */
 export const bench = (): Promise<Result> =>
-  onGround(async ground => {
+  withResources(async resources => {
     const rows = option('rows', 1_000_000)
     const rounds = option('rounds', 5)
     const seconds = option('seconds', 5)
-    const database = await newDatabase(ground)
-    const pool = openPool(ground, database)
+    const database = await newDatabase(resources)
+    const pool = openPool(resources, database)
     const tenants = await createTenants(pool, PROJECTS)
     await seedUsers(
       pool,
@@ -33,16 +33,16 @@ export const bench = (): Promise<Result> =>
       USERS,
     )
     await seedEvents(pool, USERS, 0, rows)
-    const sides = await startSides(ground, database)
+    const sides = await startSides(resources, database)
 
     const writes = trickle(sides[0]!.url, tenants.slice(0, 2), WRITES_PER_SECOND)
-    // Of all pages of a project; the last few are left out, as projects have some events more or less than the average.
+    // Pages up to 95 % of the average: some projects have fewer events than the average.
     const deep = requestsFor(tenants, Math.floor((rows / PROJECTS) * 0.95))
     const first = requestsFor(tenants, 0)
     say('warming up')
-    await measure(ground, sides, deep, 1, 2)
-    const seen = await measure(ground, sides, deep, rounds, seconds)
-    const atStart = await measure(ground, sides, first, Math.min(rounds, 3), Math.min(seconds, 3))
+    await measure(resources, sides, deep, 1, 2)
+    const seen = await measure(resources, sides, deep, rounds, seconds)
+    const atStart = await measure(resources, sides, first, Math.min(rounds, 3), Math.min(seconds, 3))
     const written = await writes.stop()
 
     console.log(
@@ -52,8 +52,8 @@ export const bench = (): Promise<Result> =>
     return report(sides, seen, atStart)
   })
 
-async function startSides(ground: Ground, database: string): Promise<Side[]> {
-  const product = await startProduct(ground, database, 'api')
+async function startSides(resources: Resources, database: string): Promise<Side[]> {
+  const product = await startProduct(resources, database, 'api')
   const sides: Side[] = [
     {
       name: 'Perennial',
@@ -65,7 +65,7 @@ async function startSides(ground: Ground, database: string): Promise<Side[]> {
     },
   ]
   for (const [file, name] of Object.entries(PEERS)) {
-    const peer = await run(ground, {
+    const peer = await run(resources, {
       name: file,
       script: new URL(`peers/${file}.mjs`, import.meta.url),
       env: { DATABASE_URL: database },
@@ -80,19 +80,19 @@ async function startSides(ground: Ground, database: string): Promise<Side[]> {
   return sides
 }
 
-/** Pages to ask for, the same for all sides: 40 of each project, from offset 0 to `deepest`. */
+/** Pages to request, the same for all sides: 40 of each project, from offset 0 to `deepest`. */
 const requestsFor = (tenants: Tenant[], deepest: number): [Tenant, number][] =>
   tenants.flatMap(tenant =>
     Array.from({ length: deepest > 0 ? 40 : 1 }, (): [Tenant, number] => [tenant, Math.floor(Math.random() * deepest)]),
   )
 
-/** Side after side, round after round: what else the machine does meets all of them alike. */
-async function measure(ground: Ground, sides: Side[], pages: [Tenant, number][], rounds: number, seconds: number): Promise<Seen> {
+/** Measures the sides in turns, so that other load on the machine affects all of them alike. */
+async function measure(resources: Resources, sides: Side[], pages: [Tenant, number][], rounds: number, seconds: number): Promise<Seen> {
   const seen: Seen = new Map(sides.map(side => [side.name, []]))
   for (let n = 1; n <= rounds; n++) {
     for (const { name, url, ask } of sides) {
       const requests = pages.map(([tenant, offset]) => ask(tenant, offset))
-      const figures = await generate(ground, { url, seconds, connections: CONNECTIONS, requests })
+      const figures = await generate(resources, { url, seconds, connections: CONNECTIONS, requests })
       seen.get(name)!.push(figures)
       say(`  round ${n}: ${name} ${thousands(figures.perSecond)} /s`)
     }

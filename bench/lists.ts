@@ -3,15 +3,15 @@ import type { Pool } from '../store/connect.ts'
 import { durability, newDatabase } from './database.ts'
 import { createTenants, openPool, startProduct, type Tenant } from './product.ts'
 import { median, option, type Result, round, say, table, thousands } from './report.ts'
-import { type Ground, onGround } from './resources.ts'
+import { type Resources, withResources } from './resources.ts'
 import { type Seed, seedCustomers, seedProducts, seedSegments } from './seed-lists.ts'
 
 const LIMIT = 20
 const DEEP_PAGE = 10_000
-/** Cursors around the deep page: one page asked for again and again would be the best kept in all caches. */
+/** Cursors around the deep page: one page, requested again and again, would be in every cache. */
 const CURSORS = 100
 
-/** `order`: of the whole list, newest first where nothing else is said. */
+/** `order`: the order of the whole list in SQL. */
 type List = { title: string; path: string; query: string; from: string; seed: Seed; order: string }
 
 const customersBy = (sort: string, order: string): List => ({
@@ -43,18 +43,18 @@ const LISTS: List[] = [
 
 type Measured = { list: List; first: number; deep: number }
 
-/** How much longer the 10,000th page of a list takes than its first one. */
+/** How much longer the 10,000th page of a list takes than its first page. */
 export const bench = (): Promise<Result> =>
-  onGround(async ground => {
+  withResources(async resources => {
     const rows = option('rows', 1_000_000)
     const requests = option('requests', 400)
     const page = Math.min(DEEP_PAGE, Math.floor(rows / LIMIT) - Math.ceil(CURSORS / LIMIT) - 1)
-    const database = await newDatabase(ground)
-    const pool = openPool(ground, database)
+    const database = await newDatabase(resources)
+    const pool = openPool(resources, database)
     const [tenant] = (await createTenants(pool, 1)) as [Tenant]
     const lists = LISTS.filter(({ path }) => descriptions.some(described => described.path === path))
     for (const seed of new Set(lists.map(list => list.seed))) await seed(pool, tenant.environment, rows)
-    const measured = await measure(ground, { database, pool, tenant, lists, page, requests })
+    const measured = await measure(resources, { database, pool, tenant, lists, page, requests })
     console.log(
       `Lists of ${thousands(rows)} rows, limit ${LIMIT}, page 1 beside page ${thousands(page)} by cursor, in turns, ${requests} requests each;`,
     )
@@ -64,8 +64,8 @@ export const bench = (): Promise<Result> =>
 
 type Work = { database: string; pool: Pool; tenant: Tenant; lists: List[]; page: number; requests: number }
 
-async function measure(ground: Ground, { database, pool, tenant, lists, page, requests }: Work): Promise<Measured[]> {
-  const product = await startProduct(ground, database, 'api')
+async function measure(resources: Resources, { database, pool, tenant, lists, page, requests }: Work): Promise<Measured[]> {
+  const product = await startProduct(resources, database, 'api')
   const headers = { authorization: `Bearer ${tenant.secretKey}` }
   const ask = async (list: List, after?: string) => {
     const begin = performance.now()
@@ -86,7 +86,7 @@ async function measure(ground: Ground, { database, pool, tenant, lists, page, re
     )
     const first: number[] = []
     const deep: number[] = []
-    // The first quarter warms up both alike.
+    // A quarter more requests run first, to warm up both pages alike.
     for (let n = -Math.ceil(requests / 4); n < requests; n++) {
       const one = await ask(list)
       const other = await ask(list, cursors.rows[Math.abs(n * 37) % cursors.rows.length]!.id)

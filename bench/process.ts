@@ -3,22 +3,22 @@ import { closeSync, openSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Ground } from './resources.ts'
+import type { Resources } from './resources.ts'
 
 export type Program = { name: string; script: URL; args?: string[]; env?: Record<string, string>; ready: RegExp }
 
-/** A process that says it is ready, with what its line matched. `stop`: SIGTERM, and SIGKILL for who does not listen. */
+/** A process that has printed its ready line; `match`: that line. `stop`: SIGTERM, and SIGKILL after STOP_LIMIT_MS. */
 export type Running = { pid: number; match: RegExpMatchArray; stop(): Promise<void> }
 
 const READY_LIMIT_MS = 60_000
 const STOP_LIMIT_MS = 15_000
 
 /**
- * Starts a script in a process of its own, output to a file as in production: a pipe would make the bench's own process work for
- * every line that the other logs.
+ * Starts a script in its own process, with its output in a file as in production: with a pipe the process of the bench would work for
+ * every line of the log.
  */
-export async function run(ground: Ground, { name, script, args = [], env = {}, ready }: Program): Promise<Running> {
-  const log = join(ground.folder, `${name}-${process.hrtime.bigint()}.log`)
+export async function run(resources: Resources, { name, script, args = [], env = {}, ready }: Program): Promise<Running> {
+  const log = join(resources.folder, `${name}-${process.hrtime.bigint()}.log`)
   const out = openSync(log, 'w')
   const child = spawn(process.execPath, [script.pathname, ...args], {
     env: { PATH: process.env.PATH, ...env },
@@ -29,19 +29,19 @@ export async function run(ground: Ground, { name, script, args = [], env = {}, r
     child.once('exit', () => resolve())
     child.once('error', () => resolve())
   })
-  let isGone = false
+  let hasEnded = false
   void ended.then(() => {
-    isGone = true
+    hasEnded = true
   })
   const stop = () => end(child, ended)
-  ground.undo(stop)
+  resources.undo(stop)
   const limit = performance.now() + READY_LIMIT_MS
-  while (!isGone && performance.now() < limit) {
+  while (!hasEnded && performance.now() < limit) {
     const match = (await readFile(log, 'utf8')).match(ready)
     if (match) return { pid: child.pid!, match, stop }
     await sleep(20)
   }
-  throw new Error(`${name} did not get ready:\n${(await readFile(log, 'utf8')).slice(-2000)}`)
+  throw new Error(`${name} did not become ready:\n${(await readFile(log, 'utf8')).slice(-2000)}`)
 }
 
 async function end(child: ChildProcess, ended: Promise<void>): Promise<void> {

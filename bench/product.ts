@@ -5,15 +5,15 @@ import { secretsFrom } from '../domain/projects/secrets.ts'
 import { connect, type Pool } from '../store/connect.ts'
 import { transaction } from '../store/transaction.ts'
 import { type Running, run } from './process.ts'
-import type { Ground } from './resources.ts'
+import type { Resources } from './resources.ts'
 
 const APP_SECRET = 'a secret that nobody needs to guess'
 
 export type Product = Running & { url: string }
 
-/** One role of the product in a process of its own, as `npm start` runs it; the limit is on, and so high that nobody meets it. */
-export async function startProduct(ground: Ground, database: string, role: Role, env: Record<string, string> = {}): Promise<Product> {
-  const running = await run(ground, {
+/** Starts one role of the product in its own process, as `npm start` does. The rate limiter is on; its limit is never reached. */
+export async function startProduct(resources: Resources, database: string, role: Role, env: Record<string, string> = {}): Promise<Product> {
+  const running = await run(resources, {
     name: `perennial-${role}`,
     script: new URL('../start.mjs', import.meta.url),
     env: {
@@ -21,7 +21,7 @@ export async function startProduct(ground: Ground, database: string, role: Role,
       APP_SECRET,
       ROLE: role,
       PORT: '0',
-      DATA_DIR: join(ground.folder, 'data'),
+      DATA_DIR: join(resources.folder, 'data'),
       RATE_LIMIT_PER_SECOND: '1000000',
       RATE_LIMIT_BURST: '10000000',
       ...env,
@@ -31,12 +31,12 @@ export async function startProduct(ground: Ground, database: string, role: Role,
   return { ...running, url: running.match[1]?.replace('localhost', '127.0.0.1') ?? '' }
 }
 
-/** A project, by its production environment. */
+/** A project; `environment` is its production environment. */
 export type Tenant = ProjectKeys & { environment: number }
 
-export const openPool = (ground: Ground, database: string, max = 4): Pool => {
+export const openPool = (resources: Resources, database: string, max = 4): Pool => {
   const pool = connect({ url: database, max, name: 'bench', statementTimeoutMs: 0 })
-  ground.undo(() => pool.end())
+  resources.undo(() => pool.end())
   return pool
 }
 

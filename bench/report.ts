@@ -1,4 +1,4 @@
-/** The last line that a bench prints. `ratio`: how many times as much as the peer; for durations, how many times as long. */
+/** The last line that a bench prints. `ratio`: ours / peer. */
 export type Result = { name: string; ours: number; peer: number; ratio: number; unit: string; [more: string]: unknown }
 
 export const median = (values: number[]): number => {
@@ -11,10 +11,10 @@ export const round = (value: number, digits = 0): number => Number(value.toFixed
 
 export const thousands = (value: number): string => String(Math.round(value)).replace(/\B(?=(\d{3})+$)/g, ',')
 
-/** What goes on, on stderr: stdout holds the table and the line. */
+/** Prints progress on stderr: stdout has the table and the last line only. */
 export const say = (text: string): void => void process.stderr.write(`${text}\n`)
 
-/** Prints rows under their headings; all but the first column to the right. */
+/** Prints rows under their headings; all columns but the first are aligned to the right. */
 export function table(headings: string[], rows: string[][]): void {
   const all = [headings, ...rows]
   const widths = headings.map((_, i) => Math.max(...all.map(row => (row[i] ?? '').length)))
@@ -26,7 +26,7 @@ export function table(headings: string[], rows: string[][]): void {
   console.log([line(headings), widths.map(width => '-'.repeat(width)).join('  '), ...rows.map(line)].join('\n'))
 }
 
-/** `--name 5` or `--name=5` of the command line, or the fallback. */
+/** Reads `--name 5` or `--name=5` of the command line, else the fallback. */
 export function option(name: string, fallback: number): number {
   const at = process.argv.findIndex(word => word === `--${name}` || word.startsWith(`--${name}=`))
   if (at === -1) return fallback

@@ -8,29 +8,29 @@ import { transaction } from '../store/transaction.ts'
 import { durability, newDatabase } from './database.ts'
 import { createTenants, openPool, startProduct, type Tenant } from './product.ts'
 import { option, type Result, round, say, table, thousands } from './report.ts'
-import { type Ground, onGround } from './resources.ts'
+import { type Resources, withResources } from './resources.ts'
 import { seedEvents, seedUsers } from './seed.ts'
 
 const TENANTS = 100
 const USERS = 1_000
 const EVENTS = 100_000
 const PUNCTUAL_SECONDS = 60
-/** From the start of the worker to the slots: by then it is idle. */
+/** From the start of the worker to the slots, so that the worker is idle by then. */
 const LEAD_SECONDS = 20
 
-/** Reports of many projects whose slots fall due at the same moment, each with a file for a webhook on this machine. */
+/** Reports of many projects whose slots are due at the same moment; each sends its file to a webhook on this machine. */
 export const bench = (): Promise<Result> =>
-  onGround(async ground => {
+  withResources(async resources => {
     const reports = option('reports', 10_000)
-    const database = await newDatabase(ground)
-    const pool = openPool(ground, database)
+    const database = await newDatabase(resources)
+    const pool = openPool(resources, database)
     const tenants = await createTenants(pool, Math.min(TENANTS, reports))
     const environments = tenants.map(({ environment }) => environment)
     await seedUsers(pool, environments, USERS)
     await seedEvents(pool, USERS, 0, EVENTS)
-    const sink = await startSink(ground)
+    const sink = await startSink(resources)
     await seedReports(pool, tenants, sink.url, reports)
-    await startProduct(ground, database, 'worker', { ALLOW_PRIVATE_NETWORK: 'true', LOG_LEVEL: 'warn' })
+    await startProduct(resources, database, 'worker', { ALLOW_PRIVATE_NETWORK: 'true', LOG_LEVEL: 'warn' })
     await pool.query(
       `update environments e set clock_offset = s.slot - clock_timestamp() - make_interval(secs => $1)
        from (select environment, min(next_slot) as slot from scheduled_reports group by environment) s where e.id = s.environment`,
@@ -49,7 +49,7 @@ export const bench = (): Promise<Result> =>
     )
     const found = rows[0]!
     if (found.runs !== reports || found.slots !== reports || found.delivered !== reports || sink.ids.size !== reports)
-      throw new Error(`not every slot once: ${JSON.stringify(found)}, ${sink.ids.size} files told of`)
+      throw new Error(`not every slot ran once: ${JSON.stringify(found)}, ${sink.ids.size} files announced to the receiver`)
     console.log(`${thousands(reports)} slots of ${tenants.length} projects at one moment, one worker; ${await durability(database)}`)
     table(
       ['', 'seconds'],
@@ -70,7 +70,7 @@ export const bench = (): Promise<Result> =>
     }
   })
 
-async function startSink(ground: Ground): Promise<{ url: string; ids: Set<string>; requests: () => number }> {
+async function startSink(resources: Resources): Promise<{ url: string; ids: Set<string>; requests: () => number }> {
   const ids = new Set<string>()
   let requests = 0
   const server = createServer((request, response) => {
@@ -79,7 +79,7 @@ async function startSink(ground: Ground): Promise<{ url: string; ids: Set<string
     request.resume().on('end', () => response.end('ok'))
   })
   await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
-  ground.undo(async () => {
+  resources.undo(async () => {
     server.closeAllConnections()
     server.close()
   })
@@ -87,7 +87,7 @@ async function startSink(ground: Ground): Promise<{ url: string; ids: Set<string
 }
 
 async function seedReports(pool: Pool, tenants: Tenant[], url: string, count: number): Promise<void> {
-  // The half hour after next: nothing falls due before the worker is up.
+  // The half hour after next, so that no slot is due before the worker is up.
   const at = new Date(Math.ceil(Date.now() / 1_800_000) * 1_800_000 + 1_800_000)
   const schedule = {
     timezone: 'UTC',
@@ -107,8 +107,8 @@ async function seedReports(pool: Pool, tenants: Tenant[], url: string, count: nu
     const own = Math.floor(((n + 1) * count) / tenants.length) - Math.floor((n * count) / tenants.length)
     await transaction(pool, async tx => {
       for (let i = 0; i < own; i++) {
-        const what = { report_name: `Report ${i}`, included_range_days: 7, status: 'active', missed: 'once', format: 'csv' } as const
-        const input = { ...schedule, ...what, send_at: at.toISOString().slice(11, 16) }
+        const settings = { report_name: `Report ${i}`, included_range_days: 7, status: 'active', missed: 'once', format: 'csv' } as const
+        const input = { ...schedule, ...settings, send_at: at.toISOString().slice(11, 16) }
         await createReport(tx, environment, { input, destinationIds: [id], faults: [] })
       }
     })

@@ -3,38 +3,37 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { say } from './report.ts'
 
-/** Where a bench stands: a folder of its own, and what must be undone when it ends, however it ends. */
-export type Ground = {
+/** The resources of one bench: its temporary folder, and the steps that release everything else when the bench ends. */
+export type Resources = {
   folder: string
-  /** Undone in reverse order. */
+  /** Adds a step; the steps run in reverse order. Throws when the bench has been interrupted: the resource came too late, but is released. */
   undo(step: () => Promise<unknown>): void
 }
 
-/** How long work that was interrupted may take to notice. */
+/** How long interrupted work may take to stop. */
 const NOTICE_MS = 20_000
 
-/** Runs the work on a ground of its own and clears it away: at the end, after a failure, on Ctrl-C and SIGTERM. */
-export async function onGround<T>(work: (ground: Ground) => Promise<T>): Promise<T> {
+/** Runs the work with new resources and releases them: at the end, after a failure, on Ctrl-C and SIGTERM. */
+export async function withResources<T>(work: (resources: Resources) => Promise<T>): Promise<T> {
   const folder = await mkdtemp(join(tmpdir(), 'perennial-bench-'))
   const steps: (() => Promise<unknown>)[] = [() => rm(folder, { recursive: true, force: true })]
-  let isOver = false
-  const clear = async () => {
-    isOver = true
-    while (steps.length > 0) await steps.pop()!().catch(error => say(`clearing away: ${error}`))
+  let isReleased = false
+  const release = async () => {
+    isReleased = true
+    while (steps.length > 0) await steps.pop()!().catch(error => say(`release failed: ${error}`))
   }
   const undo = (step: () => Promise<unknown>) => {
     steps.push(step)
-    // It was being started when the end came.
-    if (isOver) throw new Error('interrupted')
+    if (isReleased) throw new Error('interrupted')
   }
   let working: Promise<unknown> = Promise.resolve()
   const interrupted = async (signal: NodeJS.Signals) => {
-    if (isOver) return
-    say(`${signal}: clearing away`)
+    if (isReleased) return
+    say(`${signal}: releasing resources`)
     const notice = setTimeout(() => process.exit(130), NOTICE_MS)
-    await clear()
+    await release()
     await working.catch(() => {})
-    await clear()
+    await release()
     clearTimeout(notice)
     process.exit(130)
   }
@@ -44,9 +43,9 @@ export async function onGround<T>(work: (ground: Ground) => Promise<T>): Promise
     working = running
     return await running
   } finally {
-    // The interruption clears away by itself and ends the process.
-    if (isOver) await new Promise(() => {})
-    await clear()
+    // `interrupted` releases the resources itself and ends the process.
+    if (isReleased) await new Promise(() => {})
+    await release()
     process.off('SIGINT', interrupted).off('SIGTERM', interrupted)
   }
 }

@@ -8,11 +8,11 @@ import { routes } from '../api/routes.ts'
 import { searchTree } from './peers/find-my-way.mjs'
 import { median, option, type Result, round, say, table } from './report.ts'
 
-/** Contexts that are made before each measurement. All routes in turn, so that no side profits from one short path. */
+/** Contexts built before each measurement, over all routes in turn: no side gains from one short path. */
 const BATCH = 1_000
 
 type Target = { id: string; method: string; path: string; pattern: string }
-/** Finds the route of every target and gives the microseconds of processor time that this took. */
+/** Finds the route of every target and returns the microseconds of processor time that this took. */
 type Side = { name: string; find: (targets: Target[]) => number | Promise<number> }
 
 /** Method and path -> operation and parameters, for every route of the description: no server, no socket, no handler. */
@@ -82,7 +82,7 @@ function throughTree(all: Target[]): Side['find'] {
   }
 }
 
-/** What the product saves by one router for each resource: here a request tests all routes. The fewest parameters win. */
+/** All routes in one router: each request tests all of them. It shows what one router per resource saves. The route with the fewest parameters wins. */
 function flatRouter(all: Target[]): Layer {
   const flat = new Router<Context['state']>({ sensitive: true, strict: true, exclusive: 'specificity' })
   for (const { id, method, pattern } of all)
@@ -92,7 +92,7 @@ function flatRouter(all: Target[]): Layer {
   return flat.routes() as unknown as Layer
 }
 
-/** Processor time of this thread: a microsecond on the clock may hold the work of another process. */
+/** Processor time of this thread: elapsed time would include the work of other processes. */
 function microsecondsSince(began: NodeJS.CpuUsage): number {
   const { user, system } = process.threadCpuUsage(began)
   return user + system

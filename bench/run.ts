@@ -6,7 +6,7 @@ import { flag, type Result } from './report.ts'
 
 const folder = fileURLToPath(new URL('.', import.meta.url))
 
-/** Each module has `bench`, imported only when asked for. */
+/** Each module exports `bench` and is imported only when it runs. */
 const BENCHES: Record<string, () => Promise<{ bench: () => Promise<Result> }>> = {
   'list-events': () => import('./list-events.ts'),
   ingest: () => import('./ingest.ts'),
@@ -21,7 +21,7 @@ const BENCHES: Record<string, () => Promise<{ bench: () => Promise<Result> }>> =
   'scale-out': () => import('./scale-out.ts'),
 }
 
-/** The peers are not among the product's dependencies: fetched when first needed, as the lockfile has them. */
+/** The peers are not dependencies of the product. This installs them from the lockfile when they are first needed. */
 function installPeers(): void {
   const { dependencies } = JSON.parse(readFileSync(`${folder}package.json`, 'utf8')) as { dependencies: Record<string, string> }
   if (Object.keys(dependencies).every(name => existsSync(`${folder}node_modules/${name}`))) return
@@ -36,7 +36,7 @@ function installPeers(): void {
 const name = process.argv[2] ?? ''
 const load = Object.hasOwn(BENCHES, name) ? BENCHES[name] : undefined
 if (load === undefined || flag('help')) {
-  console.error(`usage: npm run bench -- NAME [options]\nNAME: ${Object.keys(BENCHES).join(', ')}\nThe options stand in bench/README.md.`)
+  console.error(`usage: npm run bench -- NAME [options]\nNAME: ${Object.keys(BENCHES).join(', ')}\nThe options are in bench/README.md.`)
   process.exit(2)
 }
 try {

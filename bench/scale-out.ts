@@ -1,18 +1,18 @@
 import { startMeasured, warmUp } from './durable-runs.ts'
 import { median, option, type Result, round, table, thousands } from './report.ts'
-import { onGround } from './resources.ts'
+import { withResources } from './resources.ts'
 
 const WORKERS = [1, 2, 4]
 
-/** The runs of `durable-runs` with several worker processes: none may slow the others down until the processors are busy. */
+/** The runs of `durable-runs` with several worker processes: the rate must grow with them until the processors are busy. */
 export const bench = (): Promise<Result> =>
-  onGround(async ground => {
+  withResources(async resources => {
     const rounds = option('rounds', 3)
     const runs = option('runs', 20_000)
     const rates = new Map<number, number>()
     let checked = ''
     for (const workers of WORKERS) {
-      const measured = await startMeasured(ground, 'BullMQ', { workers, runs })
+      const measured = await startMeasured(resources, 'BullMQ', { workers, runs })
       await warmUp(measured.round)
       const found: number[] = []
       for (let n = 1; n <= rounds; n++) found.push(await measured.round())

@@ -3,10 +3,10 @@ import { say, thousands } from './report.ts'
 
 const SLICE = 100_000
 
-/** Runs the insert slice by slice ($1 the environment, $2 to $3 the numbers of its rows); vacuumed and analysed. */
+/** Runs the insert slice by slice ($1 the environment, $2 to $3 the numbers of its rows), then vacuums and analyses the table. */
 async function fill(pool: Pool, table: string, rows: number, environment: number, insert: string): Promise<void> {
   say(`seeding ${thousands(rows)} ${table}`)
-  // Kept up row by row the indexes cost more than the rows.
+  // Row by row, maintaining the indexes costs more than the rows: drop them and build them at the end.
   const { rows: indexes } = await pool.query<{ name: string; definition: string }>(
     `select indexname as name, indexdef as definition from pg_indexes
      where schemaname = 'public' and tablename = $1 and indexname <> $1 || '_pkey'`,
@@ -16,14 +16,14 @@ async function fill(pool: Pool, table: string, rows: number, environment: number
   for (let n = 0; n < rows; n += SLICE) await pool.query(insert, [environment, n, Math.min(n + SLICE, rows) - 1])
   for (const { definition } of indexes) await pool.query(definition)
   await pool.query(`vacuum (analyze) ${table}`)
-  // What the seed has left to be written must not be written during a measurement.
+  // The dirty pages of the seed must not be written during a measurement.
   await pool.query('checkpoint')
 }
 
-/** How a table of a list is filled. */
+/** Fills the table of a list. */
 export type Seed = (pool: Pool, environment: number, rows: number) => Promise<void>
 
-/** Users of whom a quarter paid, spread over 300 days. */
+/** Users, created over 300 days; a quarter of them has paid. */
 export const seedCustomers: Seed = (pool, environment, rows) =>
   fill(
     pool,
@@ -43,7 +43,7 @@ export const seedCustomers: Seed = (pool, environment, rows) =>
        case when paid then 'com.example.' || n % 7 end, case when paid then count * 9.99 else 0 end, case when paid then count * 9.99 - n % 5 else 0 end
      from (select n, n % 4 = 0 as paid, n % 11 + 1 as count,
          clock_timestamp() - interval '300 days' + (n * 7919 % 25920000) * interval '1 second' as t
-       from generate_series($2::bigint, $3::bigint) n) drawn`,
+       from generate_series($2::bigint, $3::bigint) n) generated`,
   )
 
 export const seedProducts: Seed = (pool, environment, rows) =>
@@ -54,7 +54,7 @@ export const seedProducts: Seed = (pool, environment, rows) =>
     environment,
     `insert into products (environment, id, type, duration, apple_product_id, created_at, updated_at)
      select $1, 'product-' || n, 'subscription', 'P1M', 'com.example.' || n, t, t
-     from (select n, clock_timestamp() - n % 25920000 * interval '1 second' as t from generate_series($2::bigint, $3::bigint) n) drawn`,
+     from (select n, clock_timestamp() - n % 25920000 * interval '1 second' as t from generate_series($2::bigint, $3::bigint) n) generated`,
   )
 
 export const seedSegments: Seed = (pool, environment, rows) =>
@@ -65,5 +65,5 @@ export const seedSegments: Seed = (pool, environment, rows) =>
     environment,
     `insert into segments (environment, id, name, conditions, created_at, updated_at)
      select $1, 'seg_' || md5(n::text), 'Segment ' || n, '[]', t, t
-     from (select n, clock_timestamp() - n % 25920000 * interval '1 second' as t from generate_series($2::bigint, $3::bigint) n) drawn`,
+     from (select n, clock_timestamp() - n % 25920000 * interval '1 second' as t from generate_series($2::bigint, $3::bigint) n) generated`,
   )

@@ -4,9 +4,9 @@ import { userId } from '../store/ids.ts'
 import { transaction } from '../store/transaction.ts'
 import { say, thousands } from './report.ts'
 
-/** Rows of one insert: enough to make its start cheap, few enough to sort in memory. */
+/** Rows of one insert: enough to make the cost of planning small, few enough to sort in memory. */
 const SLICE = 100_000
-/** Between two events of the seeded log, over all projects: ten million of them take 330 days, and an export's window may have 366. */
+/** Between two events of the seeded log, over all projects: ten million events take 330 days, and the window of an export may have 366. */
 const STEP_SECONDS = 2.85
 
 /** When the first event of a seeded log was received. */
@@ -14,7 +14,7 @@ export const seedStart = (): Date => new Date(Date.now() - 340 * 86_400_000)
 
 export const userIds = (count: number): string[] => Array.from({ length: count }, userId)
 
-/** Users as a living project has them: half with an identity, a third with properties, most with a known device. User k goes to environment k mod n. */
+/** Users like those of a real project: half with an identity, a third with properties, all with a device. User k is in environment k mod n. */
 export async function seedUsers(pool: Pool, environments: number[], count: number): Promise<string[]> {
   const ids = userIds(count)
   const owners = ids.map((_, k) => environments[k % environments.length]!)
@@ -40,15 +40,15 @@ export async function seedUsers(pool: Pool, environments: number[], count: numbe
   return ids
 }
 
-// Offsets gapless per partition and receipts never decreasing within one, as the product itself would have written them.
+// As the product writes them: offsets without gaps per partition, and times of receipt that never decrease within a partition.
 const INSERT = `
-with drawn as (
+with generated as (
   select n, u.environment, u.partition, u.k, u.id as user_id, $3::timestamptz + n * make_interval(secs => $4) as received_at,
     (n % 10)::int as kind, case when u.k % 3 = 0 then 'Android' else 'iOS' end as platform, (array[9.99, 4.99, 49.99])[n % 3 + 1]::numeric as amount
   from generate_series($1::bigint, $2::bigint) n join bench_users u on u.k = (n * 2654435761 % 4294967296) % $5
-), placed as (
+), numbered as (
   select d.*, p.next_offset + row_number() over (partition by d.environment, d.partition order by n) - 1 as log_offset
-  from drawn d join log_positions p on p.environment = d.environment and p.partition = d.partition
+  from generated d join log_positions p on p.environment = d.environment and p.partition = d.partition
 ), written as (
   insert into events (environment, partition, log_offset, id, event_id, name, user_id, happened_at, received_at, platform, product_id,
     transaction_id, original_transaction_id, transaction_date, transaction_expires_at, price, currency, proceeds, price_usd, proceeds_usd,
@@ -69,17 +69,17 @@ with drawn as (
     case when n % 3 > 0 then '7.1.0' end, case when n % 10 = 7 then 'Apple Search Ads' end, case when n % 10 = 7 then 'spring' end,
     case when kind >= 5 and n % 2 = 0 then jsonb_build_object('source', 'checkout', 'attempt', n % 5, 'gift', n % 7 = 0) end,
     case when kind < 3 then platform || ':2000' || lpad(n::text, 12, '0') end
-  from placed order by n returning environment, partition, received_at
+  from numbered order by n returning environment, partition, received_at
 )
 update log_positions p set next_offset = p.next_offset + w.rows, last_received_at = w.last
 from (select environment, partition, count(*) as rows, max(received_at) as last from written group by environment, partition) w
 where p.environment = w.environment and p.partition = w.partition`
 
-/** Events `from` (0 at first) to `to` of the log, by the users of seedUsers, straight into the tables; vacuumed and analysed. Nobody else may write. */
+/** Inserts events `from` (0 at first) to `to` of the log, of the users of seedUsers, then vacuums and analyses. No other process may write. */
 export async function seedEvents(pool: Pool, users: number, from: number, to: number): Promise<void> {
   say(`seeding ${thousands(to - from)} events`)
   const start = seedStart()
-  // Kept up row by row the indexes cost more than the rows; ten million would take a quarter of an hour.
+  // Row by row, maintaining the indexes costs more than the rows: ten million would take a quarter of an hour.
   const { rows: indexes } = await pool.query<{ name: string; definition: string }>(
     `select indexname as name, indexdef as definition from pg_indexes where tablename = 'events' and schemaname = 'public' and indexname <> 'events_pkey'`,
   )
@@ -91,6 +91,6 @@ export async function seedEvents(pool: Pool, users: number, from: number, to: nu
   for (const { definition } of indexes) await pool.query(definition)
   await pool.query('vacuum (analyze) events')
   await pool.query('vacuum (analyze) users')
-  // What the seed has left to be written must not be written during a measurement.
+  // The dirty pages of the seed must not be written during a measurement.
   await pool.query('checkpoint')
 }

@@ -1,19 +1,19 @@
 import { createServer, type IncomingMessage } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import type { Ground } from './resources.ts'
+import type { Resources } from './resources.ts'
 
-/** A receiver of webhooks; `met` is told each event's id as soon as its headers and body are here. `hangMs`: answers only then. */
-export async function sink(ground: Ground, met: (eventId: string, path: string) => void, hangMs = 0): Promise<string> {
+/** A receiver of webhooks. Calls `onEvent` with the id of each event when its body has arrived, and responds after `hangMs`. */
+export async function sink(resources: Resources, onEvent: (eventId: string, path: string) => void, hangMs = 0): Promise<string> {
   const server = createServer(async (request: IncomingMessage, response) => {
     const chunks: Buffer[] = []
     for await (const chunk of request) chunks.push(chunk as Buffer)
     const { event_id = '' } = JSON.parse(Buffer.concat(chunks).toString() || '{}') as { event_id?: string }
-    met(event_id, request.url ?? '')
-    // The probe of an activation must be answered at once.
+    onEvent(event_id, request.url ?? '')
+    // The probe of an activation needs its response at once.
     setTimeout(() => response.end('ok'), event_id === '' || request.url?.endsWith('/probe') ? 0 : hangMs)
   })
   await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
-  ground.undo(async () => {
+  resources.undo(async () => {
     server.closeAllConnections()
     server.close()
   })
@@ -25,17 +25,17 @@ export type Caller = (method: string, path: string, body?: unknown) => Promise<{
 export const caller =
   (url: string, key: string): Caller =>
   async (method, path, body) => {
-    const answer = await fetch(url + path, {
+    const response = await fetch(url + path, {
       method,
       headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
       ...(body !== undefined && { body: JSON.stringify(body) }),
     })
-    const text = await answer.text()
-    if (!answer.ok) throw new Error(`${method} ${path}: ${answer.status} ${text.slice(0, 300)}`)
+    const text = await response.text()
+    if (!response.ok) throw new Error(`${method} ${path}: ${response.status} ${text.slice(0, 300)}`)
     return text === '' ? {} : JSON.parse(text)
   }
 
-/** An active webhook integration that sends these event types to `to`. */
+/** Creates an active webhook integration that sends these event types to `to`. */
 export async function webhookTo(call: Caller, to: string, events: string[]): Promise<string> {
   const { id } = await call('POST', '/v4/integrations', { title: 'Sink', integration: 'webhooks', target_platform: 'iOS' })
   await call('PUT', `/v4/integrations/${id}/config`, { settings: { url: to }, events })
@@ -43,7 +43,7 @@ export async function webhookTo(call: Caller, to: string, events: string[]): Pro
   return id
 }
 
-/** An active automation whose only step calls the integration. */
+/** Creates an active automation whose only step calls the integration. */
 export async function hookOn(call: Caller, event: string, integration: string): Promise<void> {
   const steps = [{ id: 'hook', type: 'webhook', integration_id: integration }]
   await call('POST', '/v4/automations', {

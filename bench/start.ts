@@ -2,22 +2,22 @@ import { spawn } from 'node:child_process'
 import { join } from 'node:path'
 import { type BareStart, bareStart } from './peers/bare.ts'
 import { median, option, type Result, round, say, table } from './report.ts'
-import { type Ground, onGround } from './resources.ts'
+import { type Resources, withResources } from './resources.ts'
 
 const LIMIT_MS = 60_000
 
-/** `npm start` with nothing configured, on an empty folder and on that folder again, beside initdb and start of the same server by hand. */
+/** `npm start` without configuration, on an empty folder and on that folder again, beside initdb and start of the same server by hand. */
 export const bench = (): Promise<Result> =>
-  onGround(async ground => {
+  withResources(async resources => {
     const rounds = option('rounds', 5)
     const empty: number[] = []
     const existing: number[] = []
     const bare: BareStart[] = []
     for (let n = 1; n <= rounds; n++) {
-      bare.push(await bareStart(ground, `bare-${n}`))
-      const dataDir = join(ground.folder, `data-${n}`)
-      empty.push(await startOnce(ground, dataDir))
-      existing.push(await startOnce(ground, dataDir))
+      bare.push(await bareStart(resources, `bare-${n}`))
+      const dataDir = join(resources.folder, `data-${n}`)
+      empty.push(await startOnce(resources, dataDir))
+      existing.push(await startOnce(resources, dataDir))
       const { initdb, firstQuery } = bare.at(-1)!
       say(
         `  round ${n}: bare ${round(initdb + firstQuery, 2)} s, empty ${round(empty.at(-1)!, 2)} s, existing ${round(existing.at(-1)!, 2)} s`,
@@ -27,7 +27,7 @@ export const bench = (): Promise<Result> =>
     const [ours, again] = [median(empty), median(existing)]
     const [initdb, start, both] = [of(b => b.initdb), of(b => b.firstQuery), of(b => b.initdb + b.firstQuery)]
 
-    console.log(`npm start with nothing configured, ${rounds} rounds`)
+    console.log(`npm start without configuration, ${rounds} rounds`)
     table(
       ['', 'seconds', 'more than bare'],
       [
@@ -49,8 +49,8 @@ export const bench = (): Promise<Result> =>
     }
   })
 
-/** Seconds from the start of the process to its line; then it is stopped, and the embedded server with it. */
-async function startOnce(ground: Ground, dataDir: string): Promise<number> {
+/** Seconds from the start of the process to its ready line. Stops the process and its embedded server afterwards. */
+async function startOnce(resources: Resources, dataDir: string): Promise<number> {
   const began = performance.now()
   const child = spawn(process.execPath, [new URL('../start.mjs', import.meta.url).pathname], {
     env: { PATH: process.env.PATH, PORT: '0', DATA_DIR: dataDir },
@@ -62,17 +62,17 @@ async function startOnce(ground: Ground, dataDir: string): Promise<number> {
     child.kill('SIGTERM')
     await ended
   }
-  ground.undo(stop)
+  resources.undo(stop)
   const seconds = await new Promise<number>((resolve, reject) => {
-    let said = ''
-    const timer = setTimeout(() => reject(new Error(`not ready after ${LIMIT_MS / 1000} s:\n${said}`)), LIMIT_MS)
+    let output = ''
+    const timer = setTimeout(() => reject(new Error(`not ready after ${LIMIT_MS / 1000} s:\n${output}`)), LIMIT_MS)
     child.stdout.on('data', chunk => {
-      said += chunk
-      if (!said.includes('Perennial is ready')) return
+      output += chunk
+      if (!output.includes('Perennial is ready')) return
       clearTimeout(timer)
       resolve((performance.now() - began) / 1000)
     })
-    void ended.then(() => reject(new Error(`it ended before it was ready:\n${said}`)))
+    void ended.then(() => reject(new Error(`the process ended before it was ready:\n${output}`)))
   })
   await stop()
   return seconds

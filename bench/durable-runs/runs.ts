@@ -20,10 +20,10 @@ const DATA: AutomationData = {
   steps: [branch('s1'), branch('s2'), branch('s3')],
 }
 
-/** An automation of three steps, in that environment. */
+/** Stores an active automation of three steps. */
 export async function storeAutomation(pool: Pool, environment: number): Promise<void> {
   await pool.query(
-    `with made as (insert into automations (environment, id, name, caption, status, version, created_at, updated_at)
+    `with inserted as (insert into automations (environment, id, name, caption, status, version, created_at, updated_at)
        select $1, $2, 'Three steps', '', 'active', 1, t, t from environment_now($1) t)
      insert into automation_versions (environment, automation_id, version, data) values ($1, $2, 1, $3)`,
     [environment, AUTOMATION, JSON.stringify(DATA)],
@@ -45,8 +45,8 @@ function events(count: number): LogEvent[] {
   }))
 }
 
-/** Seconds from the first run that is made to the last that is durable, all its steps with it. */
-export async function makeAndAwait(pool: Pool, environment: number, count: number): Promise<number> {
+/** Starts `count` runs. Returns the seconds from the first insert until every run and its steps are durable. */
+export async function startAndAwait(pool: Pool, environment: number, count: number): Promise<number> {
   const batches: LogEvent[][] = []
   for (let left = count; left > 0; left -= BATCH) batches.push(events(Math.min(BATCH, left)))
   const began = performance.now()
@@ -62,7 +62,7 @@ export async function makeAndAwait(pool: Pool, environment: number, count: numbe
   return (performance.now() - began) / 1000
 }
 
-/** Every run has ended well, and each of its three steps was committed by itself. */
+/** Throws unless every run succeeded and each of its three steps was committed in its own transaction. */
 export async function check(pool: Pool, count: number): Promise<string> {
   const { rows } = await pool.query<{ runs: number; ended: number; apart: number; began: number }>(
     `select (select count(*) from automation_runs)::int as runs,

@@ -1,4 +1,4 @@
-// A worker process of the product that turns automation runs and nothing else. Arguments: database, Redis ('' = pg-boss).
+// A worker process of the product that executes only automation runs. Arguments: database, Redis ('' = pg-boss).
 import { pino } from 'pino'
 import { connect } from '../../store/connect.ts'
 import { bullmqQueue } from '../../workers/bullmq.ts'

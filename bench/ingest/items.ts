@@ -6,7 +6,7 @@ const VALUED = ['subscription_started', 'subscription_renewed', 'in_app_purchase
 const COUNTRIES = ['US', 'DE', 'JP', 'BR']
 const SPREAD = 2_654_435_761
 
-/** Event number n of a stream as an app's server sends it: 3 of 10 with a price, 1 without, 6 custom; devices and apps as the users have them. */
+/** Event number n of a stream as an app's server sends it: 3 of 10 with a price, 1 without, 6 custom; with the user's device and app. */
 export function item(n: number, users: string[]): EventInput {
   const k = (n * SPREAD) % users.length
   const customer_uid = users[k]!
@@ -20,7 +20,7 @@ export function item(n: number, users: string[]): EventInput {
     const transaction = { transaction_id: `2000${n}`, original_transaction_id: `2000${k}`, transaction_date: happened_at }
     Object.assign(base, { price: n % 3 === 0 ? '49.99' : '9.99', currency, transaction })
   }
-  // As they are known already; one in fifty has a new version of the app, and the user's row is written anew.
+  // The values are stored already. One event in fifty has a new app version, which updates the user's row.
   if (n % 2 === 0)
     base.device = {
       id: deviceOf(customer_uid),

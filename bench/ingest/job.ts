@@ -1,6 +1,6 @@
 import { json } from 'node:stream/consumers'
 
-/** What a load process is told on stdin. `from`: number of the first event. */
+/** Input of a load process, on stdin. `from`: number of the first event. */
 export type Job = {
   url: string
   key: string
@@ -13,10 +13,10 @@ export type Job = {
   concurrency: number
 }
 
-/** What it says on stdout. */
+/** Output of a load process, on stdout. */
 export type Timed = { seconds: number }
 
-/** Makes the batches, then times `send` over all of them, as many at once as the job says. */
+/** Builds the batches, then times `send` over all of them with `job.concurrency` in flight. */
 export async function timeBatches<T>(prepare: (job: Job, from: number) => T, open: (job: Job) => Promise<Sender<T>>): Promise<void> {
   const job = (await json(process.stdin)) as Job
   const batches = Array.from({ length: job.batches }, (_, i) => prepare(job, job.from + i * job.batchRows))

@@ -11,14 +11,14 @@ await timeBatches(body, async ({ url, key, concurrency, batchRows }) => {
   const post = (content: Buffer) =>
     new Promise<string>((resolve, reject) => {
       const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json', 'content-length': content.length }
-      const asking = request(`${url}/v4/events`, { method: 'POST', agent, headers }, response => {
+      const outgoing = request(`${url}/v4/events`, { method: 'POST', agent, headers }, response => {
         text(response).then(
           answer => (response.statusCode === 200 ? resolve(answer) : reject(new Error(`${response.statusCode}: ${answer.slice(0, 500)}`))),
           reject,
         )
       })
-      asking.on('error', reject)
-      asking.end(content)
+      outgoing.on('error', reject)
+      outgoing.end(content)
     })
   return {
     async send(content) {

@@ -1,5 +1,5 @@
-// The load generator, in a process of its own and the same for all sides. Reads a job from stdin, writes figures to stdout:
-// { url, seconds, connections, requests: [{ path, headers }] } -> { perSecond, p50, p99, failures }
+// The load generator, the same for all sides, in its own process. Reads a job from stdin, writes figures to stdout:
+// { url, seconds, connections, requests: [{ path, headers }] } -> { perSecond, p50, p99, responses, failures }
 import { text } from 'node:stream/consumers'
 import autocannon from 'autocannon'
 
@@ -9,14 +9,14 @@ const shuffled = list => {
   const copy = [...list]
   for (let i = copy.length - 1; i > 0; i--) {
     const j = Math.floor(Math.random() * (i + 1))
-    const kept = copy[i]
+    const swapped = copy[i]
     copy[i] = copy[j]
-    copy[j] = kept
+    copy[j] = swapped
   }
   return copy
 }
 
-// autocannon's own percentiles are whole milliseconds, too coarse here.
+// autocannon's own percentiles are whole milliseconds, which is too coarse here.
 const times = []
 const statuses = {}
 const began = performance.now()
@@ -24,7 +24,7 @@ const measuring = autocannon({
   url: job.url,
   connections: job.connections,
   duration: job.seconds,
-  // Each connection in an order of its own: in step they would ask for the same pages at the same moment.
+  // Each connection has its own order: in the same order, all would request the same page at the same moment.
   setupClient: client => client.setRequests(shuffled(job.requests)),
 })
 measuring.on('response', (_client, status, _bytes, ms) => {
@@ -36,6 +36,6 @@ const seconds = (performance.now() - began) / 1000
 times.sort((a, b) => a - b)
 const at = share => times[Math.min(times.length - 1, Math.floor(times.length * share))] ?? Number.NaN
 const failures = Object.entries(statuses).filter(([status]) => status !== '200')
-if (result.errors + result.timeouts > 0) failures.push(['no answer', result.errors + result.timeouts])
-console.log(JSON.stringify({ perSecond: times.length / seconds, p50: at(0.5), p99: at(0.99), answers: times.length, failures }))
+if (result.errors + result.timeouts > 0) failures.push(['no response', result.errors + result.timeouts])
+console.log(JSON.stringify({ perSecond: times.length / seconds, p50: at(0.5), p99: at(0.99), responses: times.length, failures }))
 process.exit(0)

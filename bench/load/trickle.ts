@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Tenant } from '../product.ts'
 
-/** Posts single events, `perSecond` of them, to each project in turn, until stopped. `stop` throws when one was not taken. */
+/** Posts `perSecond` single events a second, to each project in turn, until stopped. `stop` throws when a post failed. */
 export function trickle(url: string, tenants: Tenant[], perSecond: number): { stop(): Promise<number> } {
   let isOver = false
   let sent = 0
@@ -15,7 +15,7 @@ export function trickle(url: string, tenants: Tenant[], perSecond: number): { st
       body: JSON.stringify({ events: [event] }),
     })
     const body = await response.text()
-    if (response.status !== 200) throw new Error(`a write was answered ${response.status}: ${body}`)
+    if (response.status !== 200) throw new Error(`POST /v4/events returned ${response.status}: ${body}`)
   }
   const going = (async () => {
     const began = performance.now()

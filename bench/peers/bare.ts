@@ -9,14 +9,14 @@ import { unprivilegedAccount } from '../../store/embedded/account.ts'
 import { binariesFor } from '../../store/embedded/binaries.ts'
 import { commandAs, run } from '../../store/embedded/command.ts'
 import { pathFor } from '../../store/embedded/folder-path.ts'
-import type { Ground } from '../resources.ts'
+import type { Resources } from '../resources.ts'
 
-/** Seconds of each part, one after the other. */
+/** Seconds of each of the two steps, which follow each other. */
 export type BareStart = { initdb: number; firstQuery: number }
 
-/** What anybody would do by hand with the same binaries: initdb, start, connect until it answers. Only the user, where we are root, is chosen before. */
-export async function bareStart(ground: Ground, name: string): Promise<BareStart> {
-  const folder = join(ground.folder, name)
+/** A start by hand with the same binaries: initdb, start, connect until the server responds. Choosing the account (as root) is not timed. */
+export async function bareStart(resources: Resources, name: string): Promise<BareStart> {
+  const folder = join(resources.folder, name)
   const cluster = join(folder, 'cluster')
   const account = await unprivilegedAccount(cluster)
   const { postgres, initdb } = await binariesFor(account, folder)
@@ -24,13 +24,13 @@ export async function bareStart(ground: Ground, name: string): Promise<BareStart
   const password = join(folder, 'password')
   await writeFile(password, randomBytes(24).toString('base64url'))
   if (account) for (const path of [folder, cluster, password]) await chown(path, account.uid, account.gid)
-  const named = await pathFor(account, cluster)
+  const pgdata = await pathFor(account, cluster)
   const port = await freePort()
 
   const began = performance.now()
-  const made = await run(
+  const initialized = await run(
     commandAs(account, cluster, initdb, [
-      `--pgdata=${named}`,
+      `--pgdata=${pgdata}`,
       '--username=bench',
       '--pwfile=../password',
       '--auth=trust',
@@ -38,12 +38,12 @@ export async function bareStart(ground: Ground, name: string): Promise<BareStart
       '--no-locale',
     ]),
   )
-  if (made.code !== 0) throw new Error(made.output)
+  if (initialized.code !== 0) throw new Error(initialized.output)
   const ready = performance.now()
 
   const { file, args, options } = commandAs(account, cluster, postgres, [
     '-D',
-    named,
+    pgdata,
     '-p',
     String(port),
     '-c',
@@ -57,7 +57,7 @@ export async function bareStart(ground: Ground, name: string): Promise<BareStart
     server.kill('SIGINT')
     await ended
   }
-  ground.undo(stop)
+  resources.undo(stop)
   await firstQuery(port)
   const answered = performance.now()
   await stop()

@@ -1,5 +1,5 @@
-// DBOS Transact: workflows of three recorded steps. Arguments: database, workflows a round. Each line that it is given is a round; prints one
-// JSON line for each setting, and one at its end.
+// DBOS Transact: workflows of three recorded steps. Arguments: database, workflows a round. Each line on stdin starts a round. A round prints
+// one JSON line for each setting, and one at its end.
 import { readFileSync } from 'node:fs'
 import { createInterface } from 'node:readline'
 import { setTimeout as sleep } from 'node:timers/promises'

@@ -1,22 +1,22 @@
 import { spawn } from 'node:child_process'
 import { createInterface } from 'node:readline'
 import { say } from '../report.ts'
-import type { Ground } from '../resources.ts'
+import type { Resources } from '../resources.ts'
 
 const WORKFLOWS = 1_500
 
 /** Workflows a second, by setting. */
 export type Rates = Map<string, number>
-/** `round`: one of each setting. `pause`: it stands still, and does not cost those that are measured meanwhile anything. */
+/** `round`: measures each setting once. `pause`: stops the process (SIGSTOP), so that it takes no time from the other sides. */
 export type Dbos = { version: string; round(): Promise<Rates>; pause(): void; resume(): void }
 
 type Line = { version: string } | { setting: string; rate: number } | { round: 'over' }
 
-/** DBOS Transact on the same server, in a process of its own. */
-export async function startDbos(ground: Ground, database: string): Promise<Dbos> {
+/** Starts DBOS Transact on the same server, in its own process. */
+export async function startDbos(resources: Resources, database: string): Promise<Dbos> {
   const script = new URL('dbos.mjs', import.meta.url).pathname
   const child = spawn(process.execPath, [script, database, String(WORKFLOWS)], { stdio: ['pipe', 'pipe', 'inherit'] })
-  ground.undo(async () => void child.kill('SIGKILL'))
+  resources.undo(async () => void child.kill('SIGKILL'))
   const lines = createInterface(child.stdout)[Symbol.asyncIterator]()
   const next = async (): Promise<Line> => {
     const { value, done } = await lines.next()
@@ -24,7 +24,7 @@ export async function startDbos(ground: Ground, database: string): Promise<Dbos>
     return value.startsWith('{') ? JSON.parse(value) : next()
   }
   const first = await next()
-  if (!('version' in first)) throw new Error('DBOS did not say its version')
+  if (!('version' in first)) throw new Error('DBOS did not print its version')
   return {
     version: first.version,
     async round() {

@@ -1,9 +1,9 @@
 import pg from 'pg'
 
-/** What a plain implementer writes: one prepared statement on a pool as large as the product's. */
+/** The plain implementation: one prepared statement on a pool as large as the product's. */
 const PLAIN = `select id, name, user_id, happened_at from events where environment = $1 order by happened_at desc, id desc limit 20 offset $2`
 
-// STATEMENT: another one with the same parameters and columns; it tells what a server costs apart from what the statement costs.
+// STATEMENT: another statement with the same parameters and columns. It separates the cost of a server from the cost of the statement.
 const TEXT = process.env.STATEMENT ?? PLAIN
 
 const pool = new pg.Pool({ connectionString: process.env.DATABASE_URL, max: 10 })

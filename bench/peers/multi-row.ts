@@ -1,15 +1,15 @@
 import { connect } from '../../store/connect.ts'
 import { median } from '../report.ts'
-import type { Ground } from '../resources.ts'
+import type { Resources } from '../resources.ts'
 
 const PER_BATCH = 100
 const IN_FLIGHT = 8
 const BATCHES = 400
 
-/** What Postgres gives for the same rows when somebody writes them by hand: five multi-row statements, each its own commit, per 100 runs. */
-export async function multiRowRate(ground: Ground, database: string, rounds: number): Promise<number> {
+/** Runs/s that Postgres reaches for the same rows, written by hand: five multi-row statements per 100 runs, each in its own commit. */
+export async function multiRowRate(resources: Resources, database: string, rounds: number): Promise<number> {
   const pool = connect({ url: database, max: IN_FLIGHT, name: 'bench-multi-row' })
-  ground.undo(() => pool.end())
+  resources.undo(() => pool.end())
   await pool.query(
     `create table wf (id bigint primary key, name text, status text, input jsonb, output jsonb, created timestamptz default now(), updated timestamptz);
      create index on wf (status, created); create table wf_step (wf bigint, seq int, name text, output jsonb, primary key (wf, seq))`,

@@ -5,9 +5,9 @@ import type { Environment } from '../environment.ts'
 import { slugOf } from '../events/catalogue.ts'
 import { lockConsumer } from '../log/consumer.ts'
 import { AUTOMATION_COLUMNS, type Automation, automationOf } from './automation.ts'
-import { checkReferences, missingThing, refuseFaulty } from './check.ts'
 import { completeData } from './complete.ts'
 import type { AutomationInput } from './input.ts'
+import { checkReferences, missingThing, refuseFaulty } from './validate-references.ts'
 
 /** Throws `invalid_data`, and `not_found` for a thing that the automation names and that does not exist. */
 export async function createAutomation(tx: Tx, environment: Environment, input: AutomationInput): Promise<Automation> {

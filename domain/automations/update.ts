@@ -4,12 +4,12 @@ import type { Environment } from '../environment.ts'
 import { lockConsumer } from '../log/consumer.ts'
 import { conflict } from '../refusal.ts'
 import { AUTOMATION_COLUMNS, type Automation, type AutomationChange, automationOf, lockAutomation } from './automation.ts'
-import { checkReferences, missingThing, refuseFaulty } from './check.ts'
 import { completeData } from './complete.ts'
 import { initiatorSlugs, writeInitiators, writeVersion } from './create.ts'
 import type { AutomationInput, AutomationStatus } from './input.ts'
 import { namedIn } from './named.ts'
 import { enterStatus } from './status.ts'
+import { checkReferences, missingThing, refuseFaulty } from './validate-references.ts'
 
 const same = (a: AutomationData, b: AutomationData) => JSON.stringify(a) === JSON.stringify(b)
 

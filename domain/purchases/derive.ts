@@ -1,5 +1,5 @@
 import type { Tx } from '../../store/connect.ts'
-import { chain, runsOf } from '../subscriptions/chain.ts'
+import { chain, runsOf } from '../subscriptions/access-periods.ts'
 import type { PurchaseRow } from '../subscriptions/purchase.ts'
 import { periodOf, type RecordedPeriod } from '../subscriptions/recorded.ts'
 import type { Emission } from './emit.ts'

@@ -1,5 +1,5 @@
 import { LOYAL_DAYS } from '../events/money.ts'
-import { type Link, runsOf } from '../subscriptions/chain.ts'
+import { type Link, runsOf } from '../subscriptions/access-periods.ts'
 import type { KnownPeriod, Subscription } from '../subscriptions/lineages.ts'
 import { DAY_MS } from '../subscriptions/period.ts'
 import { type PurchaseRow, shownProduct } from '../subscriptions/purchase.ts'

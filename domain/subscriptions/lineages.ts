@@ -1,4 +1,4 @@
-import { chain, type Link } from './chain.ts'
+import { chain, type Link } from './access-periods.ts'
 import type { Period } from './period.ts'
 import { type PostedFact, postedPeriods } from './posted.ts'
 import { type PurchaseRow, TARGET_PLATFORM } from './purchase.ts'

@@ -1,4 +1,4 @@
-import { type Link, runEnd, runsOf } from './chain.ts'
+import { type Link, runEnd, runsOf } from './access-periods.ts'
 import { DAY_MS, JOIN_MS, type Period } from './period.ts'
 
 /** An event that passing time causes. It is due at `due` (ms) and carries the time `at`; null: the time when a process emits it. */

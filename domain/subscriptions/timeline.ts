@@ -1,4 +1,4 @@
-import type { Link } from './chain.ts'
+import type { Link } from './access-periods.ts'
 import type { Period } from './period.ts'
 
 export type TimelineState = 'trial' | 'paid' | 'grace' | 'retry' | 'ended'

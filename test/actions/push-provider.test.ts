@@ -2,7 +2,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import type { PushInput } from '../../domain/pushes/push.ts'
 import { StepSkipped } from '../../workflows/automation/step-kind.ts'
 import { StopRetrying } from '../../workflows/engine/policy.ts'
-import { type Place, type PushFixture, pushFixture, thrown } from '../harness/push-fixture.ts'
+import { type PushFixture, pushFixture, type TestEnvironment, thrown } from '../harness/push-fixture.ts'
 import { storedUser } from '../harness/sent-to.ts'
 
 let ground: PushFixture
@@ -13,7 +13,7 @@ afterAll(() => ground.stop())
 afterEach(() => ground.reset())
 
 describe('the provider', () => {
-  const providerOf = async (place: Place, user: string, more: Partial<PushInput> = {}) =>
+  const providerOf = async (place: TestEnvironment, user: string, more: Partial<PushInput> = {}) =>
     thrown(ground.send(place, await ground.template(place, more), { user }).then(({ provider }) => Promise.reject(new Error(provider))))
 
   test('is the one that the push names, unless it is paused or has no key', async () => {

@@ -29,8 +29,8 @@ const trailOf = (project: TestProjectKeys, more: Partial<Trail> = {}): Trail => 
 const write = (trail: Trail, resource = 'thing', id: string | null = null) =>
   transaction(api.pool, tx => audit(tx, trail, { resource, id, after: { resource } }))
 
-describe('what is written', () => {
-  test('a mutation leaves one entry that says who, what and in which request', async () => {
+describe('entries', () => {
+  test('a mutation leaves one entry with actor, change and request id', async () => {
     const { secret } = await api.newProject()
     const made = await api.call('POST', '/v4/users', {
       key: secret,
@@ -88,7 +88,7 @@ describe('what is written', () => {
   })
 })
 
-test('the first project of an installation was made by the system', async () => {
+test('the actor of the first project of an installation is the system', async () => {
   const database = await freshDatabase()
   try {
     for (let start = 0; start < 2; start++) await bootstrap(database.pool, api.secrets, { secretKey: undefined, projectKey: undefined })
@@ -101,7 +101,7 @@ test('the first project of an installation was made by the system', async () => 
 })
 
 describe('the list', () => {
-  test('shows what concerns the project under both keys, everything else under its own', async () => {
+  test('has entries of the project under both keys, all others only under the key of their environment', async () => {
     const project = await api.newProject()
     await write(trailOf(project, { operation: 'a' }))
     await write(trailOf(project, { operation: 'b', environment: null }))
@@ -111,7 +111,7 @@ describe('the list', () => {
     expect(await operations((await api.newProject()).secret)).toEqual([])
   })
 
-  test('pages through both kinds without loss or repeat, and restarts after a cursor that is not its own', async () => {
+  test('pages through both kinds without loss or repeat, and restarts at a cursor of another list', async () => {
     const project = await api.newProject()
     for (let n = 0; n < 7; n++) await write(trailOf(project, { operation: `o${n}`, ...(n % 3 === 0 && { environment: null }) }))
     const seen: string[] = []
@@ -142,12 +142,12 @@ describe('the list', () => {
     expect(await found('?filter[actor][]=cli')).toEqual(['change'])
     expect(await found('?filter[resource_id]=p1')).toEqual(['drop', 'make'])
     expect(await found('?filter%5Bresource_id%5D=none')).toEqual([])
-    // A cursor that the filter would not show still says where to go on.
+    // The row of a cursor need not match the filter: the page continues after it.
     const [last] = await log(project.secret)
     expect(await found(`?filter[resource][]=product&starting_after=${last!.id}`)).toEqual(['change', 'make'])
   })
 
-  test('from is included, to is not, fractions are cut off', async () => {
+  test('from is inclusive, to is exclusive, fractions of seconds are cut off', async () => {
     const project = await api.newProject()
     await write(trailOf(project))
     await api.pool.query(`update audit_log set created_at = '2026-03-01T09:00:00.5Z' where project = $1`, [project.id])
@@ -171,7 +171,7 @@ describe('the list', () => {
     expect([status, body.error.details[0].field]).toEqual([400, field])
   })
 
-  test('reads a page of a long log, not the log', async () => {
+  test('reads only its page of a long log', async () => {
     const project = await api.newProject()
     await api.pool.query(
       `insert into audit_log (project, environment, id, created_at, actor_kind, operation, resource, resource_id)

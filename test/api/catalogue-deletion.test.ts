@@ -4,7 +4,7 @@ import { transaction } from '../../store/transaction.ts'
 import { startApi, type TestApi } from '../harness/api.ts'
 import { age, entriesOf, recordGroup, recordPurchase, tally, whileOthersWait } from '../harness/catalogue.ts'
 
-// Deleting products and entitlements: what stands in the way, and what goes with them.
+// Deleting products and entitlements: what prevents it, and what is deleted with them.
 let api: TestApi
 beforeAll(async () => {
   api = await startApi()
@@ -21,13 +21,13 @@ const isRefused = async (resource: string, id: string) => {
   return status === 409
 }
 
-/** A product with links and an entitlement that lists it, both with this id. */
+/** Creates a product with links and an entitlement that lists it, both with this id. */
 const sell = async (id: string, links: Record<string, unknown> = { apple_product_id: `store.${id}` }) => {
   await post('products', { id, type: 'lifetime', ...links })
   await post('entitlements', { id, product_ids: [id] })
 }
 
-/** A grant of an entitlement to a new user; `hours` from now until its end, null: never. */
+/** Grants an entitlement to a new user; `hours` from now until its end, null: without end. */
 async function grant(id: string, hours: number | null): Promise<string> {
   const user = (await post('users', { environment: 'prod' })).body.id
   await api.pool.query(
@@ -39,7 +39,7 @@ async function grant(id: string, hours: number | null): Promise<string> {
 }
 
 describe('a product', () => {
-  test('leaves every list with its deletion, the others in their order, which is a change of those lists', async () => {
+  test('is removed from every list with its deletion; the other products keep their order, and the lists have changed', async () => {
     for (const id of ['p1', 'p2', 'p3']) await post('products', { id, type: 'lifetime' })
     const product_ids = ['p3', 'p1', 'p2']
     for (const resource of ['entitlements', 'offerings'] as const) {
@@ -61,7 +61,7 @@ describe('a product', () => {
     expect((await get('entitlements', 'holder')).product_ids).toEqual(['p3', 'p2'])
   })
 
-  test('stays while a purchase of it gives access', async () => {
+  test('cannot be deleted while a purchase of it gives access', async () => {
     await sell('s1')
     await recordPurchase(api, { product: 'store.s1' })
     expect(await isRefused('products', 's1')).toBe(true)
@@ -73,8 +73,8 @@ describe('a product', () => {
   test.each<[string, boolean, Partial<Parameters<typeof recordPurchase>[1]>]>([
     ['is over', false, { from: -2, until: -1 }],
     ['has not begun', false, { from: 1, until: 2 }],
-    ['belongs to nobody', false, { user: null }],
-    ['is shared with somebody', true, { user: null, sharedWith: 'QON_friend' }],
+    ['has no user', false, { user: null }],
+    ['is shared with a user', true, { user: null, sharedWith: 'QON_friend' }],
     ['is of another store', false, { platform: 'stripe' }],
   ])('a purchase that %s: refused %s', async (name, refused, purchase) => {
     const id = name.replaceAll(' ', '-')
@@ -83,7 +83,7 @@ describe('a product', () => {
     expect(await isRefused('products', id)).toBe(refused)
   })
 
-  test('that no entitlement lists gives nobody access', async () => {
+  test('that no entitlement lists gives no access, so it can be deleted', async () => {
     await post('products', { id: 'loose', type: 'lifetime', stripe_product_id: 'loose' })
     await recordPurchase(api, { product: 'loose', platform: 'stripe' })
     expect(await isRefused('products', 'loose')).toBe(false)
@@ -111,7 +111,7 @@ describe('a product', () => {
     expect(await isRefused('products', id)).toBe(refused)
   })
 
-  test('a list that waits for the deletion of its product no longer finds it', async () => {
+  test('an update of a list that waits for the deletion of its product does not find the product', async () => {
     for (const id of ['going', 'staying']) await post('products', { id, type: 'lifetime' })
     await post('entitlements', { id: 'waiting' })
     await post('offerings', { id: 'waiting' })
@@ -129,7 +129,7 @@ describe('a product', () => {
     for (const resource of ['entitlements', 'offerings']) expect((await get(resource, 'waiting')).product_ids).toEqual([])
   })
 
-  test('50 writers of lists and deletions of their products end without deadlock or dangling id', async () => {
+  test('50 concurrent writes of lists and deletions of their products end without deadlock or dangling id', async () => {
     const ids = Array.from({ length: 10 }, (_, i) => `race-${i}`)
     for (const id of ids) await post('products', { id, type: 'lifetime' })
     for (const resource of ['entitlements', 'offerings']) for (const id of ['r1', 'r2']) await post(resource, { id, product_ids: ids })
@@ -150,7 +150,7 @@ describe('a product', () => {
 })
 
 describe('an entitlement', () => {
-  test('stays while a grant is active; lapsed ones go with it', async () => {
+  test('cannot be deleted while a grant is active; expired grants are deleted with it', async () => {
     for (const [id, hours] of [
       ['forever', null],
       ['for-now', 1],
@@ -169,7 +169,7 @@ describe('an entitlement', () => {
     }
   })
 
-  test('stays while somebody holds it through a purchase', async () => {
+  test('cannot be deleted while a user has it by a purchase', async () => {
     await sell('bought')
     await recordPurchase(api, { product: 'store.bought' })
     expect(await isRefused('entitlements', 'bought')).toBe(true)
@@ -178,7 +178,7 @@ describe('an entitlement', () => {
     expect((await get('products', 'bought')).id).toBe('bought')
   })
 
-  test('a lapsed grant that is being renewed is not lost', async () => {
+  test('an expired grant that is renewed concurrently is not lost', async () => {
     await post('entitlements', { id: 'renewed' })
     const user = await grant('renewed', -1)
     const renew = `update grants set expires_at = null where user_id = '${user}'`

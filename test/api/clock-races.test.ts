@@ -12,7 +12,7 @@ beforeAll(async () => {
 })
 afterAll(() => api.stop())
 
-test('as many sandboxes as there are connections, and more, advance at once', async () => {
+test('more sandboxes than database connections advance at once', async () => {
   const projects = await Promise.all(Array.from({ length: 12 }, () => api.newProject()))
   const answers = await Promise.all(
     projects.map(({ sandbox }) => api.call('POST', '/v4/test-clock/advance', { key: sandbox, body: { by: 'P1D' } })),
@@ -20,7 +20,7 @@ test('as many sandboxes as there are connections, and more, advance at once', as
   expect(answers.map(answer => answer.status)).toEqual(projects.map(() => 200))
 })
 
-test('renewals, transfers, changes and an erasure while the clock advances: nothing fails, each event is told once', async () => {
+test('renewals, transfers, changes and an erasure during an advance of the clock: nothing fails, and each event is recorded once', async () => {
   const users = await Promise.all(Array.from({ length: 6 }, () => userOf(api, key)))
   const { now } = (await api.call('GET', '/v4/test-clock', { key })).body
   const iso = (days: number) => `${new Date(Date.parse(now) + days * 86_400_000).toISOString().slice(0, 19)}Z`

@@ -22,7 +22,7 @@ describe('authentication', () => {
     ['unknown', `sk_${'x'.repeat(40)}`],
     ['malformed', 'hello'],
     ['with a space', 'sk_a b'],
-  ])('%s: 401 also on unknown paths, with WWW-Authenticate', async (_name, key) => {
+  ])('%s: 401, on unknown paths, too, with WWW-Authenticate', async (_name, key) => {
     for (const path of ['/v4/events', '/v4/nothing', '/v3/nothing']) {
       const answer = await api.call('GET', path, { key })
       expect([path, answer.status]).toEqual([path, 401])
@@ -31,7 +31,7 @@ describe('authentication', () => {
     }
   })
 
-  test('the scheme may be in any case, the key is exact', async () => {
+  test('the scheme is case-insensitive, the key is exact', async () => {
     const ask = (value: string) => api.call('GET', '/v4/events', { key: null, headers: { Authorization: value } })
     expect((await ask(`bEARER ${api.project.secret}`)).status).toBe(200)
     expect((await ask(`Bearer ${api.project.secret}x`)).status).toBe(401)
@@ -39,7 +39,7 @@ describe('authentication', () => {
     expect((await ask(`Basic ${api.project.secret}`)).status).toBe(401)
   })
 
-  test('a Project Key is known but opens nothing in v4', async () => {
+  test('a Project Key is recognized but has no access to v4', async () => {
     for (const key of [api.project.projectKey, `test_${api.project.projectKey}`]) {
       const answer = await api.call('GET', '/v4/events', { key })
       expect(answer.status).toBe(403)
@@ -47,7 +47,7 @@ describe('authentication', () => {
     }
   })
 
-  test('a rotated key is refused once its grace is over, the new one works at once', async () => {
+  test('a rotated key is refused after its grace period, and the new key works at once', async () => {
     const project = await api.newProject()
     const fresh = await transaction(api.pool, tx => rotateSecretKey(tx, api.secrets, project.id))
     expect((await api.call('GET', '/v4/events', { key: project.secret })).status).toBe(200)
@@ -102,7 +102,7 @@ describe('routes', () => {
     expect(status).toBe(400)
   })
 
-  test('the request id is the given one when it is sane, else a new one', async () => {
+  test('the request id is the given one when it is valid, else a new one', async () => {
     const ask = async (id: string) => (await api.call('GET', '/v4/events', { headers: { 'X-Request-Id': id } })).headers.get('x-request-id')
     expect(await ask('abc-1.2_3')).toBe('abc-1.2_3')
     expect(await ask('a b')).toMatch(/^[0-9a-f-]{36}$/)
@@ -133,7 +133,7 @@ describe('bodies', () => {
     expect((await send('{}', { 'Content-Encoding': 'gzip' })).status).toBe(415)
   })
 
-  test('no body reads as {}; a body that is no object, an unknown field and deep nesting are 400', async () => {
+  test('a missing body counts as {}; a body that is not an object, an unknown field and deep nesting are 400', async () => {
     expect((await api.call('POST', '/v4/users')).body.error.details[0].field).toBe('environment')
     expect((await send('')).body.error.details[0].field).toBe('environment')
     expect((await send('[]')).body.error.details[0].field).toBe('body')
@@ -149,7 +149,7 @@ describe('bodies', () => {
     expect(answer.body.error.details[0].field).toBe('identity_id')
   })
 
-  test('an operation without body ignores what it gets', async () => {
+  test('an operation without body ignores a body', async () => {
     const { port } = new URL(api.url)
     const options = {
       port,
@@ -168,7 +168,7 @@ describe('Idempotency-Key', () => {
     api.call('POST', '/v4/users', { body, headers: { 'Idempotency-Key': key }, ...(secret && { key: secret }) })
   const users = async () => (await api.pool.query('select count(*)::int as n from users')).rows[0].n
 
-  test('a repeat is answered like the first, and marked', async () => {
+  test('a repeat has the same response as the first request, and a mark', async () => {
     const first = await create('k1')
     const before = await users()
     const again = await create('k1')
@@ -186,7 +186,7 @@ describe('Idempotency-Key', () => {
     expect([other.status, other.body]).toEqual([409, error('logical', 'idempotency_conflict')])
   })
 
-  test('refusals of the operation are kept, faults of the request are not', async () => {
+  test('refusals by the operation are stored, faults of the request are not', async () => {
     const link = (identity: unknown, user_id: string) =>
       api.call('POST', '/v4/identities', { body: { identity_id: identity, user_id }, headers: { 'Idempotency-Key': 'k3' } })
     expect((await link('!', 'QON_x')).status).toBe(400)
@@ -203,7 +203,7 @@ describe('Idempotency-Key', () => {
     expect([first.status, sandbox.status, identity.status]).toEqual([201, 201, 201])
   })
 
-  test('of 20 concurrent requests with one key one is performed; the others replay or are told to wait', async () => {
+  test('of 20 concurrent requests with one key one is executed; the others get its response or 409 with Retry-After', async () => {
     const before = await users()
     const answers = await Promise.all(Array.from({ length: 20 }, () => create('k5')))
     expect(await users()).toBe(before + 1)
@@ -235,7 +235,7 @@ describe('Idempotency-Key', () => {
 })
 
 describe('rate limit', () => {
-  test('a bucket per key: headers while it lasts, then 429 with Retry-After; refused keys and unknown routes take nothing', async () => {
+  test('each key has a bucket: headers until it is empty, then 429 with Retry-After; refused keys and unknown routes cost nothing', async () => {
     const limited = await startApi({ rateLimit: { perSecond: 0.5, burst: 3 } })
     try {
       for (let i = 0; i < 5; i++) expect((await limited.call('GET', '/v4/nothing')).headers.get('ratelimit-remaining')).toBe('3')
@@ -270,14 +270,14 @@ describe('operational addresses', () => {
   })
 })
 
-describe('stopping', () => {
-  test('a connection that never carried a request does not hold it up; a request under way is answered', async () => {
+describe('a shutdown', () => {
+  test('does not wait for a connection without a request, and finishes requests in flight', async () => {
     const short = await startApi()
     const silent = connect(Number(new URL(short.url).port), '127.0.0.1')
     await new Promise(resolve => silent.once('connect', resolve))
     const closed = new Promise(resolve => silent.once('close', resolve))
-    const holder = await short.pool.connect()
-    await holder.query('begin; lock table users')
+    const blocker = await short.pool.connect()
+    await blocker.query('begin; lock table users')
     const answered = short.call('POST', '/v4/users', user)
     await until('the request waits', async () =>
       (
@@ -290,15 +290,15 @@ describe('stopping', () => {
     )
     const stopped = short.stop()
     await closed
-    await holder.query('commit')
-    holder.release()
+    await blocker.query('commit')
+    blocker.release()
     expect((await answered).status).toBe(201)
     await stopped
   })
 })
 
-describe('faults of our own', () => {
-  test('a defect is 500 without statement, stack or address', async () => {
+describe('internal errors', () => {
+  test('are 500 without statement, stack or address', async () => {
     const broken = await startApi()
     await broken.pool.query('alter table users rename to users_gone')
     const defect = await broken.call('POST', '/v4/users', user)

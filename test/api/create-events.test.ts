@@ -15,7 +15,7 @@ const stored = async (environment = api.project.production) =>
 const find = async (eventId: string) => (await stored()).find(row => row.event_id === eventId)
 
 describe('a batch', () => {
-  test('good items are stored, bad ones come back with the reason, counts add up', async () => {
+  test('valid items are stored, invalid ones are returned with the reason, and the counts add up', async () => {
     const [good, late] = [item(), item({ happened_at: '9999-01-01T00:00:00Z' })]
     const answer = await post([
       good,
@@ -57,7 +57,7 @@ describe('a batch', () => {
     expect(answer.body.error.details[0].field).toBe(field)
   })
 
-  test('a body over 8 MiB: 413; one just under is judged', async () => {
+  test('a body over 8 MiB is 413; a body just below is validated', async () => {
     const filler = (bytes: number) => JSON.stringify({ events: [item({ event_id: 'x'.repeat(bytes) })] })
     const over = await api.call('POST', '/v4/events', { raw: filler(8 * 1024 * 1024) })
     expect(over.status).toBe(413)
@@ -90,14 +90,14 @@ describe('repeats', () => {
     expect((await api.call('GET', '/v4/identities/someone-else')).status).toBe(404)
   })
 
-  test('a store transaction begins once, whatever the event id', async () => {
+  test('a store transaction has one start event, even with several event ids', async () => {
     const begin = (fields: object) => item({ platform: 'iOS', transaction: { transaction_id: 't-1' }, ...fields })
     expect((await post([begin({}), begin({ event_name: 'subscription_started' })])).body).toMatchObject({ created: 1, duplicates: 1 })
     expect((await post([begin({ event_name: 'subscription_renewed' })])).body.duplicates).toBe(1)
     expect((await post([begin({ platform: 'Android' }), begin({ event_name: 'subscription_refunded' })])).body.created).toBe(2)
   })
 
-  test('ten concurrent posts of one batch store it once, and every answer tells the same ids', async () => {
+  test('ten concurrent posts of one batch store it once, and every response has the same ids', async () => {
     const events = Array.from({ length: 50 }, (_, i) => item({ identity_id: `racer-${i % 7}` }))
     const answers = await Promise.all(Array.from({ length: 10 }, () => post(events)))
     expect(answers.map(answer => answer.status)).toEqual(answers.map(() => 200))
@@ -108,7 +108,7 @@ describe('repeats', () => {
 })
 
 describe('users', () => {
-  test('an unknown identity makes one user for the whole batch; a known one is used', async () => {
+  test('an unknown identity creates one user for the whole batch; a known one is used', async () => {
     const events = [item({ identity_id: 'walter' }), item({ identity_id: 'walter' })]
     await post(events)
     const { user_id } = (await api.call('GET', '/v4/identities/walter')).body
@@ -121,7 +121,7 @@ describe('users', () => {
     expect(answer.body.results[0].error.details[0].field).toBe('identity_id')
   })
 
-  test('the platform defaults to the last one known of the user, an older event fills gaps only', async () => {
+  test('the platform defaults to the last known one of the user, and an older event only fills gaps', async () => {
     const of = (fields: object) => item({ identity_id: 'paula', ...fields })
     const last = of({ happened_at: '2026-03-05T00:00:00Z' })
     await post([
@@ -152,7 +152,7 @@ describe('values', () => {
     ['lone surrogate in a property', { properties: { note: '\ud800' } }, 'properties.note'],
     ['unknown field', { nonsense: 1 }, 'nonsense'],
     ['number where a string belongs', { product_id: 1 }, 'product_id'],
-  ])('%s is refused by its field, its neighbour is stored', async (_name, change, field) => {
+  ])('%s is refused with its field, and the next item is stored', async (_name, change, field) => {
     const answer = await post([{ ...item(), ...change }, item()])
     expect(answer.body).toMatchObject({ created: 1, rejected: 1 })
     expect(answer.body.results[0].error.details[0].field).toBe(field)
@@ -172,7 +172,7 @@ describe('values', () => {
     expect(await find(sale.event_id as string)).toMatchObject({ price: '10.005', currency: 'EUR', proceeds: '8.50425', price_usd: null })
   })
 
-  test('quotes, backslashes, commas and braces come back as they were sent', async () => {
+  test('quotes, backslashes, commas and braces are returned as they were sent', async () => {
     const odd = item({ product_id: 'a"b\\c,{d}', properties: { 'k"': 'v\\n"\n', n: 1.5, yes: true } })
     await post([odd])
     expect(await find(odd.event_id as string)).toMatchObject({ product_id: odd.product_id, properties: odd.properties })
@@ -200,7 +200,7 @@ describe('the log', () => {
     expect(gaps).toEqual([])
   })
 
-  test('all events of one user lie in one partition, in the order in which they were posted', async () => {
+  test('all events of one user are in one partition, in the order in which they were posted', async () => {
     const events = Array.from({ length: 20 }, (_, i) => item({ identity_id: 'ordered', properties: { n: i } }))
     for (let i = 0; i < 20; i += 5) await post(events.slice(i, i + 5))
     const { rows } = await api.pool.query(
@@ -211,7 +211,7 @@ describe('the log', () => {
     expect(rows.map(row => Number(row.n))).toEqual(events.map((_, i) => i))
   })
 
-  test('the sandbox sees nothing of production', async () => {
+  test('the sandbox has no events of production', async () => {
     await post([item()])
     expect((await api.call('GET', '/v4/events', { key: api.project.sandbox })).body.data).toEqual([])
   })

@@ -15,7 +15,7 @@ test.each([
   'experiments',
   'screens',
   'audit-log',
-])('/v4/%s: what shows the same second is ordered by id', async list => {
+])('/v4/%s: rows of the same second are ordered by id', async list => {
   if (list !== 'audit-log') {
     const make = (n: number) =>
       api.call('POST', `/v4/${list}`, { body: { name: `n${n}`, ...(list === 'experiments' && { alias_id: `n${n}` }) } })

@@ -21,7 +21,7 @@ const COLUMN = {
 type SortBy = keyof typeof COLUMN
 const orders = (Object.keys(COLUMN) as SortBy[]).flatMap(sort => [[sort, 'asc'] as const, [sort, 'desc'] as const])
 
-// Few values, so that ties and empty parts are common. Times differ by less than the wire shows.
+// Few values, so that ties and empty results are common. Times differ by less than a second, the precision of the API.
 const time = fc.integer({ min: 0, max: 4 }).map(n => `2026-01-01T00:00:0${n >> 1}.00${n}001Z`)
 const payment = fc.record({
   last_payment_at: time,
@@ -84,7 +84,7 @@ async function walk(query: string, limit: number, way: 'cursor' | 'page'): Promi
 }
 
 describe.each(orders)('by %s %s', (sort, direction) => {
-  test('the pages together are the whole selection in order, by cursor and by number', { timeout: 60_000 }, async () => {
+  test('all pages together are the whole selection in order, by cursor and by page number', { timeout: 60_000 }, async () => {
     await fc.assert(
       fc.asyncProperty(users, selection, fc.integer({ min: 1, max: 7 }), async (rows, selected, limit) => {
         await api.pool.query('delete from users where environment = $1', [api.project.production])

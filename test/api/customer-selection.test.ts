@@ -31,7 +31,7 @@ describe('search', () => {
     expect(await found('person-77')).toEqual([])
   })
 
-  test('finds who owns a store transaction by its whole id, from purchases and from posted events', async () => {
+  test('finds the owner of a store transaction by its whole id, from purchases and from posted events', async () => {
     const { project, ids } = await projectOf(api, [{ id: 'apple' }, { id: 'google' }, { id: 'posted' }])
     const purchase = (user: string, platform: string, column: string, id: string) =>
       api.pool.query(
@@ -65,7 +65,7 @@ describe('search', () => {
 })
 
 describe('metrics', () => {
-  test('are a flat object, everything zero when nobody is selected', async () => {
+  test('are a flat object, all zero when no customer is selected', async () => {
     const { status, body } = await api.call('GET', `/v4/customers/metrics?search=nobody-at-all`)
     expect(status).toBe(200)
     expect(body).toEqual({
@@ -83,7 +83,7 @@ describe('metrics', () => {
     })
   })
 
-  test('refuse the same as the list, and know no paging', async () => {
+  test('refuse the same parameters as the list, and paging', async () => {
     expect(refusal(await api.call('GET', '/v4/customers/metrics?environment=0'))).toEqual([400, 'invalid_data', ['environment']])
     expect(refusal(await api.call('GET', '/v4/customers/metrics?limit=1&filter[status][]=x'))).toEqual([
       400,
@@ -92,7 +92,7 @@ describe('metrics', () => {
     ])
   })
 
-  test('agree with what is counted by hand, over everybody and over a selection', async () => {
+  test('equal a count by hand, over all customers and over a selection', async () => {
     const statuses = ['active', 'canceled', 'billing_retry', 'trial', 'canceled_trial', 'churned', 'none']
     // In cents, so that the sums by hand are exact.
     const users = Array.from({ length: 70 }, (_, i) => ({

@@ -15,7 +15,7 @@ const strangers = async () => {
 }
 
 describe('the whole view', () => {
-  test('shows what is known of the person, and no id beside data', async () => {
+  test('shows all data of the customer, without an id beside data', async () => {
     await storeUsers(api.pool, api.project.production, [
       {
         id: 'QON_ada',
@@ -93,7 +93,7 @@ describe('the whole view', () => {
     expect(trackEvents.at(-1).event).toBe('step_12')
   })
 
-  test('occurrences of one moment stand newest id first', async () => {
+  test('occurrences of one instant are ordered by id, newest first', async () => {
     await storeUsers(api.pool, api.project.production, [{ id: 'QON_tie' }])
     const events = ['one', 'two', 'three'].map(event_name => item({ customer_uid: 'QON_tie', event_name }))
     await api.call('POST', '/v4/events', { body: { events } })
@@ -120,7 +120,7 @@ describe('properties', () => {
       )
     ).rows
 
-  test('are those of the user: good rows saved, bad ones named, one audit entry with what changed', async () => {
+  test('are those of the user: valid rows are saved, invalid ones are named, and one audit entry has the changes', async () => {
     await storeUsers(api.pool, api.project.production, [{ id: 'QON_p', properties: { color: 'red', size: 'L' } }])
     const answer = await set('QON_p', [
       { key: 'size', value: 'L' },
@@ -156,7 +156,7 @@ describe('properties', () => {
     ])
   })
 
-  test('the same values again leave no entry, nor does a refusal', async () => {
+  test('leave no entry when they are unchanged or refused', async () => {
     await storeUsers(api.pool, api.project.production, [{ id: 'QON_q', properties: { color: 'red' } }])
     expect((await set('QON_q', [{ key: 'color', value: 'red' }])).body.data.saved_properties).toHaveLength(1)
     const refused = await set('QON_q', [{ key: '!', value: '' }])
@@ -165,7 +165,7 @@ describe('properties', () => {
     expect(await entries('QON_q')).toEqual([])
   })
 
-  test('a repeat with its Idempotency-Key is answered as before and done once', async () => {
+  test('a repeat with the same Idempotency-Key has the same response and one effect', async () => {
     await storeUsers(api.pool, api.project.production, [{ id: 'QON_i' }])
     const headers = { 'Idempotency-Key': 'set-once' }
     const first = await set('QON_i', [{ key: 'a', value: '1' }], { headers })
@@ -176,7 +176,7 @@ describe('properties', () => {
     expect((await api.call('GET', '/v4/customers/QON_i')).body.data.userProperties).toEqual([{ key: 'a', value: '2' }])
   })
 
-  test('of fifty writers at once every entry goes on from the one before it', async () => {
+  test('each entry of fifty concurrent writers continues from the one before it', async () => {
     await storeUsers(api.pool, api.project.production, [{ id: 'QON_race', properties: { n: 'start' } }])
     const answers = await Promise.all(Array.from({ length: 50 }, (_, i) => set('QON_race', [{ key: 'n', value: `v${i}` }])))
     expect(answers.map(answer => answer.status)).toEqual(Array.from({ length: 50 }, () => 200))

@@ -88,7 +88,7 @@ describe('list', () => {
     })
   })
 
-  test('refusals name the parameter', async () => {
+  test('an error names its parameter', async () => {
     const ask = async (query: string) => refusal(await api.call('GET', `/v4/customers?${query}`))
     expect(await ask('starting_after=a&page=1')).toEqual([400, 'invalid_data', ['page']])
     expect(await ask('page=0')).toEqual([400, 'invalid_data', ['page']])
@@ -107,7 +107,7 @@ describe('list', () => {
     expect((await api.call('GET', `/v4/customers?environment=1&search=${encodeURIComponent('🦊'.repeat(255))}`)).status).toBe(200)
   })
 
-  test('repeats of a filter mean or, different filters and, encoded brackets are the same name', async () => {
+  test('repeated filters are alternatives, different filters must all match, and encoded brackets are the same name', async () => {
     const { ids } = await projectOf(api, [
       { id: 'a', status: 'active', platform: 'iOS' },
       { id: 'b', status: 'trial', platform: 'iOS' },
@@ -119,7 +119,7 @@ describe('list', () => {
     expect(await ids('?sort_order=asc&filter[status][]=none&filter[status][]=trial')).toEqual(['b', 'd'])
   })
 
-  test('the list goes on after the value that the cursor has now, even when the filters no longer match it', async () => {
+  test("the list continues after the present value of the cursor's row, even when the filters no longer match it", async () => {
     const { project, list, ids } = await projectOf(
       api,
       ['a', 'b', 'c', 'd', 'e'].map((id, i) => ({ id, status: 'active', payments_count: 1, net_payments_usd: i * 10 })),
@@ -133,7 +133,7 @@ describe('list', () => {
     expect(await ids(`${query}&starting_after=b`)).toEqual(['e'])
   })
 
-  test('a cursor that names nobody here gives the first page and says so', async () => {
+  test('a cursor without a row in this environment gives the first page and a header that says so', async () => {
     const { project, list } = await projectOf(api, [{ id: 'a' }, { id: 'b' }])
     await storeUsers(api.pool, project.sandboxEnvironment, [{ id: 'other' }])
     for (const cursor of ['QON_nobody', 'other']) {
@@ -150,7 +150,7 @@ describe('list', () => {
     expect((await list('?page=1000&limit=100')).body).toEqual({ object: 'list', url: '/v4/customers', data: [], has_more: false })
   })
 
-  test('each key sees the customers of its own environment', async () => {
+  test('each key lists the customers of its own environment', async () => {
     const { project, ids } = await projectOf(api, [{ id: 'mine' }])
     await storeUsers(api.pool, project.sandboxEnvironment, [{ id: 'tested', identity_id: 'mine' }])
     expect(await ids('')).toEqual(['mine'])
@@ -160,7 +160,7 @@ describe('list', () => {
   })
 })
 
-test('a payment that names no product has none', async () => {
+test('a payment without product has none', async () => {
   const id = (await api.call('POST', '/v4/users', { body: { environment: 'prod' } })).body.id
   await api.call('POST', '/v4/events', { body: { events: [item({ customer_uid: id, product_id: undefined })] } })
   const { body } = await api.call('GET', `/v4/customers?search=${id}`)

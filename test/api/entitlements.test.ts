@@ -29,12 +29,12 @@ describe('creation', () => {
     expect(await entriesOf(api, 'entitlement', 'premium')).toEqual([{ operation: 'v4CreateEntitlement', before: null, after: made.body }])
   })
 
-  test('without list, with null and with [] it has no products', async () => {
+  test('without list, with null and with [] a definition has no products', async () => {
     for (const [id, rest] of Object.entries({ bare: {}, nothing: { product_ids: null, description: null }, empty: { product_ids: [] } }))
       expect((await create({ id, ...rest })).body).toMatchObject({ description: null, product_ids: [] })
   })
 
-  test('malformed ids of products come first, then unknown ones, each by its place', async () => {
+  test('malformed ids of products are reported first, then unknown ones, each with its index', async () => {
     const list = async (product_ids: unknown) => {
       const { status, body } = await create({ id: 'refused', product_ids })
       return [status, body.error.code, body.error.details.map(({ field }: { field: string }) => field)]
@@ -64,7 +64,7 @@ describe('creation', () => {
     expect((await api.call('GET', '/v4/entitlements', { key: other.secret })).body.data).toEqual([])
   })
 
-  test('of 50 concurrent creations of one id one is 201 and its list is whole', async () => {
+  test('of 50 concurrent creations of one id one is 201, with its complete list', async () => {
     const answers = await Promise.all(
       Array.from({ length: 50 }, (_, i) => create({ id: 'wanted', product_ids: i % 2 ? ['a', 'b'] : ['b', 'c'] })),
     )
@@ -74,7 +74,7 @@ describe('creation', () => {
     expect(answers.find(({ status }) => status === 409)!.body.error.code).toBe('already_exists')
   })
 
-  test('a repeat with the same Idempotency-Key gives the first answer, a refusal too', async () => {
+  test('a repeat with the same Idempotency-Key gives the first response, even a refusal', async () => {
     const send = (id: string, product_ids: string[]) =>
       api.call('POST', '/v4/entitlements', { body: { id, product_ids }, headers: { 'Idempotency-Key': id } })
     const made = await send('once', ['a'])
@@ -86,7 +86,7 @@ describe('creation', () => {
 })
 
 describe('update', () => {
-  test('a list replaces the list, null empties it, the description goes its own way', async () => {
+  test('a list replaces the list, null empties it, and the description changes independently', async () => {
     await create({ id: 'u1', description: 'x', product_ids: ['a', 'b'] })
     expect((await update('u1', { product_ids: ['c', 'b'] })).body).toMatchObject({ description: 'x', product_ids: ['c', 'b'] })
     expect((await update('u1', { description: null })).body).toMatchObject({ description: null, product_ids: ['c', 'b'] })
@@ -100,7 +100,7 @@ describe('update', () => {
     ])
   })
 
-  test('the same again leaves no trace; another order is a change', async () => {
+  test('an unchanged list leaves no trace; another order is a change', async () => {
     await create({ id: 'u2', description: 'x', product_ids: ['a', 'b'] })
     await age(api, 'entitlements', 'u2')
     for (const body of [{}, { description: 'x', product_ids: ['a', 'b'] }]) {
@@ -112,7 +112,7 @@ describe('update', () => {
     expect(turned.body.updated_at > turned.body.created_at).toBe(true)
   })
 
-  test('refusals change nothing; an unknown definition is 404 whatever the list holds', async () => {
+  test('refusals change nothing; an unknown definition is 404 with any list', async () => {
     await create({ id: 'u3', product_ids: ['a'] })
     expect((await update('u3', { description: 'new', product_ids: ['nope'] })).body.error.code).toBe('product_not_in_project')
     expect((await update('u3', { product_ids: ['a', 'a'] })).body.error.code).toBe('invalid_data')
@@ -122,7 +122,7 @@ describe('update', () => {
     expect((await update('nobody', {})).status).toBe(404)
   })
 
-  test('of 50 concurrent lists one is there as a whole', async () => {
+  test('of 50 concurrent lists one is stored completely', async () => {
     await create({ id: 'u4' })
     const lists = [['a', 'b', 'c'], ['c', 'b'], ['b'], []]
     const answers = await Promise.all(Array.from({ length: 50 }, (_, i) => update('u4', { product_ids: lists[i % 4] })))
@@ -131,7 +131,7 @@ describe('update', () => {
   })
 })
 
-test('the list is newest first, ties by id descending, and goes on after its cursor', async () => {
+test('the list is newest first, ties by id descending, and continues after its cursor', async () => {
   const { secret: key, production } = await api.newProject()
   for (const id of ['l1', 'l2', 'l3', 'l4']) await create({ id }, key)
   await api.pool.query(`update entitlements set created_at = '2026-03-01T00:00:00Z' where environment = $1 and id <> 'l1'`, [production])

@@ -15,7 +15,7 @@ afterAll(() => api.stop())
 
 const sha256 = (text: string) => createHash('sha256').update(text).digest('hex')
 
-/** Somebody with everything that a person can have. */
+/** A customer with data in every table that can have some. */
 async function person(identity: string): Promise<string> {
   const made = await api.call('POST', '/v4/users', { body: { environment: 'prod' }, headers: { 'Idempotency-Key': `make-${identity}` } })
   const user = made.body.id
@@ -45,7 +45,7 @@ test('no table holds the id, the identity, the e-mail or the transaction of an e
   expect((await api.call('GET', `/v4/users/${bob}/purchases`)).body.data).toHaveLength(1)
 })
 
-test('the audit log keeps that things were done, under the SHA-256 of the id', async () => {
+test('the audit log keeps its entries, with the SHA-256 of the id', async () => {
   const user = await person('eve-1')
   await api.call('DELETE', `/v4/customers/${user}`, { headers: { 'X-Request-Id': 'forget-eve' } })
   const { body } = await api.call('GET', `/v4/audit-log?limit=100&filter[resource_id]=${sha256(user)}`)
@@ -61,7 +61,7 @@ test('the audit log keeps that things were done, under the SHA-256 of the id', a
   expect(new Set(body.data.map((entry: { after: unknown }) => entry.after))).toEqual(new Set([null]))
 })
 
-test('conditions that named the customer, and what the audit log keeps of them, name a hash', async () => {
+test('conditions that named the customer, and their audit entries, have a hash instead', async () => {
   const user = await person('cat-1')
   const conditions = [{ metric: 'client_uid', comparator: 'eq', value: user }]
   const segment = await api.call('POST', '/v4/segments', { body: { name: 'only she', conditions } })
@@ -71,7 +71,7 @@ test('conditions that named the customer, and what the audit log keeps of them, 
   expect((await api.call('GET', segment.body.url)).body.conditions).toEqual([{ ...conditions[0], value: sha256(user), negate: false }])
 })
 
-test('the erased transaction can be recorded for somebody else, and its event is told again', async () => {
+test('the erased transaction can be recorded for another user, and its event is recorded again', async () => {
   const user = await person('tom-1')
   await api.call('DELETE', `/v4/customers/${user}`)
   const other = await userOf(api)
@@ -79,7 +79,7 @@ test('the erased transaction can be recorded for somebody else, and its event is
   expect((await purchaseOf(api, other, { purchased_at: '2026-03-01T00:00:00Z', app_store_data })).status).toBe(201)
 })
 
-test('events, purchases, grants and evaluations that race an erasure leave nothing behind and never fail', async () => {
+test('events, purchases, grants and evaluations concurrent with an erasure leave no traces and never fail', async () => {
   for (let round = 0; round < 5; round++) {
     const user = await person(`race-${round}`)
     const event = (i: number) => ({

@@ -32,17 +32,17 @@ const ledger = async () => {
 }
 const dueRows = async () => (await api.pool.query('select kind, id from due order by 1, 2')).rows
 
-/** Runs and deliveries in every state, what hangs on them, and all else that names the user. */
+/** Inserts runs and deliveries in every state, their dependent rows, and all other rows that name the user. */
 async function entangle(user: string, integrations: number[]): Promise<void> {
   const { pool } = api
   await api.call('POST', '/v4/events', { body: { events: [item({ customer_uid: user })] } })
   const run = async (status: string, reason: string | null = null, dueAt: string | null = null) => {
-    const made = await runRow(pool, environment, { at: now(), status, reason, dueAt, user })
+    const inserted = await runRow(pool, environment, { at: now(), status, reason, dueAt, user })
     await pool.query(
       `insert into automation_steps (run, n, step_id, type, status, started_at, result) values ($1, 0, 's', 'email', 'succeeded', now(), $2)`,
-      [made.number, JSON.stringify({ to: `${user}@example.org` })],
+      [inserted.number, JSON.stringify({ to: `${user}@example.org` })],
     )
-    return made.number
+    return inserted.number
   }
   await run('succeeded')
   await run('skipped', 'no_user')
@@ -56,7 +56,7 @@ async function entangle(user: string, integrations: number[]): Promise<void> {
     await deliveryRow(pool, environment, { ...row, status: 'delivered' })
     await deliveryRow(pool, environment, { ...row, status: 'failed', reason: 'exhausted' })
     await deliveryRow(pool, environment, { ...row, status: 'retrying', dueAt: now() })
-    // The next of the ordering key.
+    // The next delivery of the ordering key.
     await deliveryRow(pool, environment, { ...row, status: 'pending' })
     await pool.query('insert into ordering_keys values ($1, $2, $3)', [environment, integration, user])
   }
@@ -73,11 +73,11 @@ async function entangle(user: string, integrations: number[]): Promise<void> {
   )
 }
 
-test('the jobs of an erased customer are deleted with the customer; the ledger keeps their outcomes', async () => {
+test('all jobs of an erased customer are removed, and the ledger reports their outcomes', async () => {
   const integrations = [await integrationRow(api.pool, environment), await integrationRow(api.pool, environment)]
   const [ada, bob] = [await userOf(api), await userOf(api)]
   await entangle(bob, integrations)
-  const jobs = await dueRows()
+  const otherJobs = await dueRows()
   const names = JSON.stringify({ steps: [{ conditions: [{ metric: 'client_uid', comparator: 'eq', value: ada }] }] })
   await api.pool.query(`insert into automation_versions (environment, automation_id, version, data) values ($1, 'auto_a', 1, $2)`, [
     environment,
@@ -95,7 +95,7 @@ test('the jobs of an erased customer are deleted with the customer; the ledger k
   expect((await api.call('DELETE', `/v4/customers/${ada}`)).status).toBe(204)
 
   expect(await tracesOf(api.pool, ada)).toEqual([])
-  expect(await dueRows()).toEqual(jobs)
+  expect(await dueRows()).toEqual(otherJobs)
   const after = await ledger()
   expect(after.automation_runs).toMatchObject({
     promised: 8,
@@ -119,52 +119,52 @@ test('the jobs of an erased customer are deleted with the customer; the ledger k
   expect((await api.call('GET', `/v4/customers/${bob}`)).status).toBe(200)
 })
 
-test('a batch that is being read makes nothing for somebody who is gone when it is done', async () => {
+test('a batch of the log in progress inserts nothing for a customer who is erased before it commits', async () => {
   const user = await userOf(api)
   await api.call('POST', '/v4/events', { body: { events: [item({ customer_uid: user }), item({ customer_uid: user })] } })
   let read = () => {}
   const isReading = new Promise<void>(resolve => {
     read = resolve
   })
-  let goOn = () => {}
-  const mayGoOn = new Promise<void>(resolve => {
-    goOn = resolve
+  let finish = () => {}
+  const mayFinish = new Promise<void>(resolve => {
+    finish = resolve
   })
   const reading = consumer('automations', async (tx, _environment, events) => {
     read()
-    await mayGoOn
+    await mayFinish
     for (const event of events)
       await tx.query(
-        `with made as (
+        `with inserted as (
            insert into automation_runs (environment, id, automation_id, version, user_id, event_id, event_name, happened_at, received_at, partition,
              log_offset, position, created_at)
            values ($1, 'run_' || $2::text, 'auto_a', 1, $3, $2, 'x', now(), now(), 0, 0, 0, now()) on conflict do nothing returning number
-         ) insert into due (kind, id, environment, due_at) select 'automation-run', number, $1, now() from made`,
+         ) insert into due (kind, id, environment, due_at) select 'automation-run', number, $1, now() from inserted`,
         [environment, event.id, event.user_id],
       )
   })
   const batch = consumeBatch(api.pool, reading, environment, { partitions: 64, perPartition: 64 })
   await isReading
   const erased = eraseUser(api.pool, environment, user)
-  await until('the erasure to wait for the batch', async () => {
+  await until('the blocked erasure', async () => {
     const { rowCount } = await api.pool.query(
       `select 1 from pg_stat_activity where wait_event_type = 'Lock' and query like '%log_consumers%'`,
     )
     return rowCount ? true : undefined
   })
-  goOn()
+  finish()
   await Promise.all([batch, erased])
   expect(await tracesOf(api.pool, user)).toEqual([])
   const { rowCount } = await api.pool.query(
     `select 1 from due d where kind = 'automation-run' and not exists (select 1 from automation_runs r where r.number = d.id)`,
   )
   expect(rowCount).toBe(0)
-  // What is read later has no event of theirs.
+  // A later read of the log has no event of the customer.
   await consumeBatch(api.pool, { ...reading, name: 'integrations' }, environment, { partitions: 64, perPartition: 64 })
   expect(await tracesOf(api.pool, user)).toEqual([])
 })
 
-test('a worker that has a delivery of theirs in hand records it before, or finds that it is lost', async () => {
+test('a worker that executes a delivery of an erased customer records it before the erasure, or loses its lease', async () => {
   const integration = await integrationRow(api.pool, environment)
   for (const first of ['worker', 'erasure'] as const) {
     const user = await userOf(api)
@@ -197,11 +197,11 @@ test('a worker that has a delivery of theirs in hand records it before, or finds
   }
 })
 
-test('erasures of many at once, among batches that are read and runs that are recorded, end and leave nothing', async () => {
+test('concurrent erasures during reads of the log end and leave no traces', async () => {
   const integration = await integrationRow(api.pool, environment)
   const users = await Promise.all(Array.from({ length: 12 }, () => userOf(api)))
   await Promise.all(users.map(user => entangle(user, [integration])))
-  const making = consumer('integrations', async (tx, _environment, events) => {
+  const inserting = consumer('integrations', async (tx, _environment, events) => {
     for (const event of events)
       await tx.query(
         `insert into deliveries (environment, id, integration, source, event_id, event_name, user_id, partition, log_offset, created_at)
@@ -210,7 +210,7 @@ test('erasures of many at once, among batches that are read and runs that are re
       )
   })
   const reading = async () => {
-    for (let i = 0; i < 30; i++) await consumeBatch(api.pool, making, environment, { partitions: 4, perPartition: 8 })
+    for (let i = 0; i < 30; i++) await consumeBatch(api.pool, inserting, environment, { partitions: 4, perPartition: 8 })
   }
   await Promise.all([reading(), reading(), ...users.map(user => eraseUser(api.pool, environment, user))])
   for (const user of users) expect(await tracesOf(api.pool, user), `partition ${partitionOf(environment, user)}`).toEqual([])

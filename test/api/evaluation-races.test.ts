@@ -14,7 +14,7 @@ afterAll(() => api.stop())
 
 const evaluate = (user: string, key: string) => make.call('POST', `/v4/users/${user}/remote-configurations`, { context_keys: [key] })
 
-test('fifty writers of the user do not keep an evaluation from its assignment', async () => {
+test('fifty concurrent writers of the user do not prevent the assignment by an evaluation', async () => {
   const { id } = await make.running({ context_key: 'busy', is_context_specific: true })
   for (let round = 0; round < 3; round++) {
     const user = await make.user()
@@ -32,7 +32,7 @@ test('fifty writers of the user do not keep an evaluation from its assignment', 
   }
 })
 
-test('one user evaluated for thirty context keys at once enters the experiment of each', async () => {
+test('concurrent evaluations of one user for thirty context keys enter the experiment of each key', async () => {
   const keys = Array.from({ length: 30 }, (_, i) => `key-${i}`)
   for (const context_key of keys) await make.running({ context_key, is_context_specific: true })
   const user = await make.user()

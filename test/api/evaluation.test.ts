@@ -21,7 +21,7 @@ const assignments = async (user: string) =>
   ).rows
 
 describe('targeting', () => {
-  test('nothing applies: an empty payload without source', async () => {
+  test('without a match the payload is empty and has no source', async () => {
     expect(await one(await make.user(), 'nothing')).toEqual({
       object: 'user_remote_configuration',
       context_key: 'nothing',
@@ -31,7 +31,7 @@ describe('targeting', () => {
     })
   })
 
-  test('the one activated last wins whose conditions and percentage let the user in', async () => {
+  test('the configuration activated last wins, of those whose conditions and percentage include the user', async () => {
     const key = newKey()
     const user = await make.user()
     const first = await make.configuration({ n: 1 }, { context_key: key, name: 'Everybody' })
@@ -54,7 +54,7 @@ describe('targeting', () => {
     expect((await one(user, key)).payload).toEqual({ n: 6 })
   })
 
-  test('null and the empty string are one key; items come as they were asked for', async () => {
+  test('null and the empty string are one key; the items have the order of the request', async () => {
     const project = await api.newProject()
     const own = growth(api, project.secret)
     await own.configuration({ n: 0 })
@@ -95,7 +95,7 @@ describe('targeting', () => {
     expect([answer.status, answer.body.error.code]).toEqual([404, 'not_found'])
   })
 
-  test('it leaves no audit entry and moves last_seen, a dry run does not', async () => {
+  test('an evaluation leaves no audit entry and updates last_seen; a dry run does not', async () => {
     const user = await make.user()
     await api.pool.query(`update users set last_seen_at = '2026-01-01T00:00:00Z' where id = $1`, [user])
     const seen = async () => (await api.pool.query('select last_seen_at as at from users where id = $1', [user])).rows[0].at
@@ -109,7 +109,7 @@ describe('targeting', () => {
 })
 
 describe('an experiment', () => {
-  test('serves the payload of its group, whatever the state and audience of that configuration', async () => {
+  test('serves the payload of its group, in any state and for any audience of that configuration', async () => {
     const key = newKey()
     const configuration = await make.configuration(
       { sale: true },
@@ -140,7 +140,7 @@ describe('an experiment', () => {
     })
   })
 
-  test('keeps whom it has: when paused, when weights, percentage change or the user left its audience', async () => {
+  test('keeps its users when it is paused, when weights or percentage change, and when a user leaves its audience', async () => {
     const key = newKey()
     const { id, groups } = await make.running(
       { context_key: key, segmentation_conditions: [{ metric: 'country', comparator: 'eq', value: 'DE' }] },
@@ -176,7 +176,7 @@ describe('an experiment', () => {
     expect(await one(user, key)).toEqual(dry)
   })
 
-  test('the older one goes first; who fails its percentage is tried by the next', async () => {
+  test('the older experiment is first; a user outside of its percentage goes to the next', async () => {
     const key = newKey()
     const older = await make.running({ context_key: key, segment_percent: 50, is_context_specific: true })
     const newer = await make.running({ context_key: key, is_context_specific: true })
@@ -188,7 +188,7 @@ describe('an experiment', () => {
     for (let i = 0; i < 5; i++) expect((await one(await make.user(), key)).experiment.uid).toBe(older.id)
   })
 
-  test('one that is not context specific takes nobody who is in another, also within one request', async () => {
+  test('an experiment that is not context specific includes no user of another one, within one request, too', async () => {
     const [a, b, c] = [newKey(), newKey(), newKey()]
     const first = await make.running({ context_key: a })
     await make.running({ context_key: b })
@@ -206,7 +206,7 @@ describe('an experiment', () => {
     expect((await one(user, b)).experiment).not.toBeNull()
   })
 
-  test('fifty evaluations of one user at once give one assignment and one answer', async () => {
+  test('fifty concurrent evaluations of one user give one assignment and one response', async () => {
     const key = newKey()
     await make.running({ context_key: key }, [{}, {}, {}])
     const user = await make.user()
@@ -215,7 +215,7 @@ describe('an experiment', () => {
     expect(await assignments(user)).toHaveLength(1)
   })
 
-  test('fifty at once for two experiments that exclude each other leave the user in one', async () => {
+  test('fifty concurrent evaluations for two exclusive experiments leave the user in one', async () => {
     const [a, b] = [newKey(), newKey()]
     await make.running({ context_key: a })
     await make.running({ context_key: b })

@@ -37,7 +37,7 @@ describe('groups', () => {
     expect(list.body.data.map((g: { id: string }) => g.id)).toEqual(ids)
   })
 
-  test('are twenty at most, also when fifty are made at once', async () => {
+  test('are at most twenty, even with fifty concurrent creations', async () => {
     const { id } = await make.experiment()
     const many = await Promise.all(Array.from({ length: 50 }, () => make.call('POST', `/v4/experiments/${id}/groups`, { weight: 1 })))
     expect(many.filter(answer => answer.status === 201)).toHaveLength(20)
@@ -45,7 +45,7 @@ describe('groups', () => {
     expect(await groupsOf(id)).toHaveLength(20)
   })
 
-  test('fifty that take the control flag at once leave exactly one with it', async () => {
+  test('have exactly one control after fifty concurrent changes of the flag', async () => {
     const { id } = await make.experiment()
     const ids: string[] = []
     for (let i = 0; i < 10; i++) ids.push((await make.group(id, { is_control: i % 2 === 0 })).id)
@@ -59,7 +59,7 @@ describe('groups', () => {
     expect(after[0].id).not.toBe(controls[0].id)
   })
 
-  test('refer to what exists: 404 for unknown, 409 for an archived remote configuration', async () => {
+  test('must refer to existing resources: 404 for unknown ones, 409 for an archived remote configuration', async () => {
     const { id } = await make.experiment()
     const group = await make.group(id)
     const archived = await make.configuration({}, {}, 'archived')
@@ -88,7 +88,7 @@ describe('groups', () => {
     expect((await make.call('DELETE', `/v4/experiments/${other.id}/groups/${groups[0]}`)).status).toBe(404)
   })
 
-  test('while it runs only name and weight change, and the weights keep a sum; when finished nothing does', async () => {
+  test('of a running experiment can change only name and weight, and the sum of weights stays positive; of a finished one nothing changes', async () => {
     const { id, groups } = await make.running({}, [{ weight: 1 }, { weight: 0 }])
     const [control, treatment] = groups as [string, string]
     const configuration = await make.configuration({})
@@ -105,13 +105,13 @@ describe('groups', () => {
     expect((await patch(id, treatment, { name: 'B' })).status).toBe(200)
   })
 
-  test('two zero weights at once cannot both pass', async () => {
+  test('two concurrent zero weights cannot both succeed', async () => {
     const { id, groups } = await make.running({}, [{}, {}])
     const answers = await Promise.all(groups.map(group => patch(id, group, { weight: 0 })))
     expect(answers.map(answer => answer.status).sort()).toEqual([200, 409])
   })
 
-  test('a change leaves one entry, the same again none', async () => {
+  test('leave one entry for a change, and none for an unchanged update', async () => {
     const { id } = await make.experiment()
     const group = await make.group(id)
     for (let i = 0; i < 3; i++) await patch(id, group.id, { name: 'A', weight: 1 })
@@ -138,14 +138,14 @@ describe('a remote configuration in use', () => {
     expect((await groupsOf(id))[1].remote_config_uid).toBe(configuration)
   })
 
-  test('is lost by the groups of a draft when it is deleted', async () => {
+  test('is removed from the groups of a draft with its deletion', async () => {
     const configuration = await make.configuration({})
     const { id } = await make.running({}, [{}, { remote_config_uid: configuration }], 'draft')
     expect((await make.call('DELETE', `/v4/remote-configurations/${configuration}`)).status).toBe(204)
     expect((await groupsOf(id))[1].remote_config_uid).toBeNull()
   })
 
-  test('activation and deletion at once: never an active experiment whose configuration is gone', async () => {
+  test('concurrent activation and deletion never leave an active experiment without its configuration', async () => {
     for (let round = 0; round < 8; round++) {
       const configuration = await make.configuration({})
       const { id } = await make.running({}, [{}, { remote_config_uid: configuration }], 'draft')

@@ -17,7 +17,7 @@ const offering = async (id: string, product_ids: string[]) => {
 }
 
 describe('the offering of a group', () => {
-  test('is a copy: later edits of the source do not reach it, and nobody else sees it', async () => {
+  test('is a copy: later edits of the source do not change it, and no other operation returns it', async () => {
     await offering('first', ['year', 'month'])
     const { id } = await make.experiment()
     const group = await make.group(id, { offering_uid: 'first' })
@@ -32,7 +32,7 @@ describe('the offering of a group', () => {
     expect(variant.body.error.code).toBe('cannot_patch_experiment_variant')
   })
 
-  test('is replaced by another, kept by its own id, and ends with null, the group or the experiment', async () => {
+  test('is replaced by another one, kept by its own id, and deleted with null, the group or the experiment', async () => {
     await offering('a', ['week'])
     await offering('b', ['month'])
     const { id } = await make.experiment()
@@ -57,14 +57,14 @@ describe('the offering of a group', () => {
     expect(left.rows).toEqual([])
   })
 
-  test('cannot be made of another variant', async () => {
+  test('cannot be a copy of another variant', async () => {
     await offering('c', ['week'])
     const { id } = await make.experiment()
     const group = await make.group(id, { offering_uid: 'c' })
     expect((await make.call('POST', `/v4/experiments/${id}/groups`, { weight: 1, offering_uid: group.offering_uid })).status).toBe(404)
   })
 
-  test('is told to the apps of its users', async () => {
+  test('is returned to the apps of its users', async () => {
     await offering('d', ['year', 'week'])
     const { id, groups } = await make.running({ context_key: 'told' }, [{ weight: 0 }, { name: 'Yearly', offering_uid: 'd' }])
     const [item] = await make.evaluate(await make.user(), { context_keys: ['told'] })

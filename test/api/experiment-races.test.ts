@@ -14,8 +14,8 @@ const segment = async (): Promise<string> => (await make.call('POST', '/v4/segme
 const named = (id: string) => ({ segmentation_conditions: [{ metric: 'segment', comparator: 'eq', value: id }] })
 const evaluate = (user: string) => make.call('POST', `/v4/users/${user}/remote-configurations`)
 
-describe('what is going into use and being deleted at once', () => {
-  test('a segment and the remote configuration or experiment that names it: never active without it', async () => {
+describe('concurrent use and removal', () => {
+  test('of a segment: no remote configuration or experiment is active without it', async () => {
     for (let round = 0; round < 6; round++) {
       const id = await segment()
       const configuration = await make.configuration({}, named(id), 'draft')
@@ -37,7 +37,7 @@ describe('what is going into use and being deleted at once', () => {
     }
   })
 
-  test('an experiment that ends and goes while it is evaluated: every evaluation is answered', async () => {
+  test('of an experiment during evaluations: every evaluation succeeds', async () => {
     for (let round = 0; round < 4; round++) {
       const { id } = await make.running({ context_key: `gone-${round}`, is_context_specific: true })
       const users = await Promise.all(Array.from({ length: 20 }, () => make.user()))
@@ -51,7 +51,7 @@ describe('what is going into use and being deleted at once', () => {
     }
   })
 
-  test('archiving and activation of an experiment that uses it: the active one keeps what was served', async () => {
+  test('of a configuration: an active experiment keeps the payload that it serves', async () => {
     for (let round = 0; round < 6; round++) {
       const configuration = await make.configuration({ n: round })
       const { id, groups } = await make.running(
@@ -71,7 +71,7 @@ describe('what is going into use and being deleted at once', () => {
     }
   })
 
-  test('activation while groups change: whatever came first, it runs with two groups and one control, or is refused', async () => {
+  test('of groups: an experiment starts with two groups and one control, or its activation is refused', async () => {
     for (let round = 0; round < 6; round++) {
       const { id, groups } = await make.running({}, [{}, {}], 'draft')
       const [activated, changed] = await Promise.all([
@@ -86,7 +86,7 @@ describe('what is going into use and being deleted at once', () => {
 })
 
 describe('a repeat with the same Idempotency-Key', () => {
-  test('gives the first answer and makes nothing again', async () => {
+  test('gives the first response and creates nothing', async () => {
     const experiment = (await make.running({}, [{}, {}], 'draft')).id
     const configuration = await make.configuration({})
     const user = await make.user()

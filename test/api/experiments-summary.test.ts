@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { startApi, type TestApi } from '../harness/api.ts'
 import { item } from '../harness/events.ts'
 import { type Fields, growth } from '../harness/experiments.ts'
-import { type RecordedPurchase, recordPurchases } from '../harness/recorded-purchases.ts'
+import { type RecordedPurchase, recordPurchases } from '../harness/purchase-rows.ts'
 
 let api: TestApi
 let make: ReturnType<typeof growth>
@@ -18,7 +18,7 @@ const summary = (ids: string[], more = '') =>
   make.call('GET', `/v4/experiments/summary?${ids.map(id => `filter[experiment_uid][]=${id}`).join('&')}${more}`)
 const buy = (user: string, ...rows: RecordedPurchase[]) => recordPurchases(api.pool, api.project.production, user, rows)
 
-/** Started on day 0, with so many users pinned to each group since then. */
+/** An experiment started on day 0, with `sizes` users pinned to each group since then. */
 async function begun(fields: Fields, sizes: number[]) {
   const { id, groups } = await make.running(
     fields,
@@ -43,7 +43,7 @@ async function begun(fields: Fields, sizes: number[]) {
 }
 
 describe('the summary of experiments', () => {
-  test('one entry per known experiment, in the order of the request; a draft has users, but no facts', async () => {
+  test('has one entry per known experiment, in the order of the request; a draft has users, but no facts', async () => {
     const draft = await make.running({}, [{}, {}], 'draft')
     const user = await make.user()
     await make.call('POST', `/v4/experiments/${draft.id}/users/${user}`, { group_id: draft.groups[1] })
@@ -68,7 +68,7 @@ describe('the summary of experiments', () => {
     expect((await summary(['exp_unknown'])).body.data).toEqual([])
   })
 
-  test('facts count from the assignment to the end: each kind, refunds at their own time, nothing shared by a family', async () => {
+  test('counts facts from the assignment to the end: each kind, refunds at their own time, none shared by a family', async () => {
     const { id, users } = await begun({ primary_metric: 'sales', goal_value: 20, goal_direction: 'increase' }, [2, 1])
     const [[one, two], [other]] = users as [[string, string], [string]]
     await buy(one, { at: day(1), until: day(8) }, { at: day(8), run: day(1), amount: 10 }, { at: day(38), run: day(1), amount: 10 })
@@ -96,7 +96,7 @@ describe('the summary of experiments', () => {
     expect(narrow).toMatchObject({ users: 2, paying_users: 1, trials: 0, trial_conversions: 1, subscriptions: 1, sales: 10, refunds: 0 })
   })
 
-  test('a purchase of the very second in which its user was assigned counts', async () => {
+  test('counts a purchase in the second of the assignment', async () => {
     const { id } = await make.running({ context_key: 'at-once' })
     const user = await make.user()
     await make.evaluate(user, { context_keys: ['at-once'] })
@@ -106,7 +106,7 @@ describe('the summary of experiments', () => {
     expect(groups.reduce((sum: number, group: Fields) => sum + Number(group.sales), 0)).toBe(5)
   })
 
-  test('posted catalogue events are facts like purchases, until a purchase of the same transaction is recorded', async () => {
+  test('counts posted catalogue events like purchases, until a purchase of the same transaction is recorded', async () => {
     await api.pool.query(`insert into currency_rates values ('GBP', '2026-01-01', 2)`)
     const { id, users } = await begun({ primary_metric: 'trial_to_paid' }, [2, 1])
     const [[one, two], [other]] = users as [[string, string], [string]]
@@ -144,7 +144,7 @@ describe('the summary of experiments', () => {
     expect((await summary([id])).body.data[0].groups[1]).toMatchObject({ in_app_purchases: 1, sales: 3, proceeds: 2.1 })
   })
 
-  test('proceeds follow the stores: 15 % less commission after a paid year on the App Store', async () => {
+  test('has the proceeds of each store: 15 % less commission after a paid year on the App Store', async () => {
     const { id, users } = await begun({}, [1, 1])
     const store = { platform: 'app_store', amount: 100 }
     await buy(
@@ -172,7 +172,7 @@ describe('the summary of experiments', () => {
     ['free_trials', 6, 9],
     ['new_subscriptions', 2, 4],
     ['subscription_cancellation', 50, 75],
-  ])('%s is measured in each group', async (metric, control, treatment) => {
+  ])('measures %s in each group', async (metric, control, treatment) => {
     const { id, users } = await begun({ primary_metric: metric }, [20, 20])
     for (const [i, [trials, paid]] of [
       [6, 2],
@@ -194,7 +194,7 @@ describe('the summary of experiments', () => {
     expect(b.recommended_sample_size).toBeGreaterThan(20)
   })
 
-  test('a difference is tested: hand-computed p, uplift and sample size', async () => {
+  test('tests a difference: p, uplift and sample size as computed by hand', async () => {
     const { id, users } = await begun({ primary_metric: 'user_to_paid' }, [200, 200])
     for (const [i, paying] of [40, 60].entries()) for (const user of users[i]!.slice(0, paying)) await buy(user, { at: day(1), amount: 5 })
     const [, b] = (await summary([id])).body.data[0].groups
@@ -207,7 +207,7 @@ describe('the summary of experiments', () => {
     expect(money.p_value).toBeCloseTo(0.020902668, 7)
   })
 
-  test('money is converted by the rate of the purchase; what has no rate is told', async () => {
+  test('converts money by the rate of the purchase, and reports currencies without a rate', async () => {
     await api.pool.query(`insert into currency_rates values ('EUR', '2026-01-01', 1.25), ('EUR', '2026-02-01', 2)`)
     const { id, users } = await begun({}, [1, 1])
     await buy(users[0]![0]!, { at: day(1), amount: 8, currency: 'EUR', refunded_at: day(60) })
@@ -231,13 +231,13 @@ describe('the summary of experiments', () => {
     ['filter[experiment_uid][]=a&currency=usd', 'currency'],
     ['filter[experiment_uid][]=a&from=-1', 'from'],
     ['filter[experiment_uid][]=a&limit=1', 'limit'],
-  ])('%s is refused', async (query, field) => {
+  ])('refuses %s', async (query, field) => {
     const wrong = await make.call('GET', `/v4/experiments/summary?${query}`)
     expect(wrong.status, wrong.text).toBe(400)
     expect(wrong.body.error.details[0].field).toBe(field)
   })
 
-  test('experiments of other environments are unknown', async () => {
+  test('does not know experiments of other environments', async () => {
     const { id } = await begun({}, [1, 1])
     const answer = await api.call('GET', `/v4/experiments/summary?filter[experiment_uid][]=${id}`, { key: api.project.sandbox })
     expect(answer.body).toMatchObject({ environment: 0, data: [] })

@@ -15,7 +15,7 @@ const operations = async (id: string) =>
 const sooner = (id: string) => api.pool.query(`update experiments set updated_at = updated_at - interval '1 hour' where id = $1`, [id])
 
 describe('an experiment', () => {
-  test('is made as a draft with defaults; conditions are left out while there are none', async () => {
+  test('is created as a draft with defaults, without conditions while there are none', async () => {
     const made = await api.call('POST', '/v4/experiments', { body: { name: 'Sale', alias_id: 'sale' } })
     expect(made.status).toBe(201)
     expect(made.body).toEqual({
@@ -43,7 +43,7 @@ describe('an experiment', () => {
     expect(audience.segmentation_conditions).toEqual([{ metric: 'country', comparator: 'eq', value: 'DE', negate: false }])
   })
 
-  test('has an alias of its own: fifty at once make one, also when changed', async () => {
+  test('has a unique alias: fifty concurrent creations or changes have one success', async () => {
     const many = await Promise.all(
       Array.from({ length: 50 }, () => api.call('POST', '/v4/experiments', { body: { name: 'x', alias_id: 'raced' } })),
     )
@@ -58,7 +58,7 @@ describe('an experiment', () => {
     )
   })
 
-  test('changes only by given fields that differ', async () => {
+  test('changes only in given fields that differ', async () => {
     const made = await make.experiment({ goal_value: 4.5 })
     await sooner(made.id)
     const still = await api.call('PATCH', made.url, { body: { name: made.name, goal_value: 4.5, segmentation_conditions: [] } })
@@ -114,7 +114,7 @@ describe('an experiment', () => {
 })
 
 describe('states', () => {
-  test('run from draft over active and paused to finished, and no other way', async () => {
+  test('go from draft over active and paused to finished, and in no other order', async () => {
     const { id } = await make.running({}, [{}, {}], 'draft')
     const walk = async (to: string) => {
       const { status, body } = await make.status(id, to)
@@ -144,7 +144,7 @@ describe('states', () => {
     expect((await operations(id)).filter(name => name === 'v4ChangeExperimentStatus')).toHaveLength(5)
   })
 
-  test('the first activation is the start, the end stays', async () => {
+  test('the first activation sets the start, and the end is final', async () => {
     const { id } = await make.running()
     await api.pool.query(`update experiments set started_at = '2026-01-01T00:00:00Z' where id = $1`, [id])
     await make.status(id, 'paused')
@@ -153,7 +153,7 @@ describe('states', () => {
     expect(finished.finished_at).toBe(finished.updated_at)
   })
 
-  test('activation tells what is missing', async () => {
+  test('a refused activation names what is missing', async () => {
     const { id } = await make.experiment()
     const refused = async () => {
       const { status, body } = await make.status(id, 'active')
@@ -170,7 +170,7 @@ describe('states', () => {
     expect((await make.status(id, 'active')).status).toBe(200)
   })
 
-  test('one with a condition on a deleted segment cannot be activated', async () => {
+  test('an experiment with a condition on a deleted segment cannot be activated', async () => {
     await api.pool.query(
       `insert into segments (environment, id, name, conditions, created_at, updated_at) values ($1, 'seg_x', 'x', '[]', now(), now())`,
       [api.project.production],
@@ -183,7 +183,7 @@ describe('states', () => {
     expect(same.status).toBe(200)
   })
 
-  test('what decides about users changes in a draft only, nothing when finished; present values always pass', async () => {
+  test('fields that select users change only in a draft, no field when finished; unchanged values are always accepted', async () => {
     const { id } = await make.running()
     const url = `/v4/experiments/${id}`
     const present = (await api.call('GET', url)).body
@@ -203,7 +203,7 @@ describe('states', () => {
     expect((await patch({ description: 'later' })).status).toBe(200)
   })
 
-  test('it is deleted as draft or finished only, with groups and assignments', async () => {
+  test('an experiment can be deleted only as draft or finished, with its groups and assignments', async () => {
     const { id, groups } = await make.running()
     const user = await make.user()
     await make.call('POST', `/v4/experiments/${id}/users/${user}`, { group_id: groups[1] })

@@ -1,4 +1,4 @@
-// The test of those integrations that take report files and send for automations, against real servers of their kind.
+// The test of the integrations that receive report files or send for automations, against real servers of their kind.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { startApi, type TestApi } from '../harness/api.ts'
 import { type CloudStorage, cloudStorage } from '../harness/cloud-storage.ts'
@@ -36,18 +36,18 @@ describe.each([
   ['amazon_s3', () => amazon('reports'), 200, () => amazon('elsewhere'), 404],
   ['google_cloud_storage', () => google('reports'), 204, () => google('elsewhere'), 404],
 ])('an integration of %s', (slug, good, status, bad, refused) => {
-  test('is tried for real, and may be activated', async () => {
+  test('is tested with a real request, and can be activated', async () => {
     const id = await made(slug, good())
     expect(await tried(id)).toMatchObject({ object: 'integration_test', ok: true, http_status: status, error: null })
     expect((await activate(id)).body.active).toBe(1)
   })
 
-  test('that does not work says why', async () => {
+  test('that does not work reports the reason', async () => {
     expect(await tried(await made(slug, bad()))).toMatchObject({ ok: false, http_status: refused, error: expect.any(String) })
   })
 })
 
-test('what was tried has arrived, and nothing lies about', async () => {
+test('the test messages have arrived, and the test objects are deleted', async () => {
   const id = await made('email', email('secret'))
   const before = mail.received.length
   await tried(id)

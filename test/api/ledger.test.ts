@@ -13,7 +13,7 @@ const ledger = async (query = '', key?: string) => api.call('GET', `/v4/ledger${
 const WINDOW = { from_timestamp: '2026-01-01T00:00:00Z', to_timestamp: '2026-02-01T00:00:00Z' }
 const ago = (hours: number) => new Date(Date.now() - hours * 3_600_000).toISOString()
 
-test('without a window it tells of the last 24 hours, what was promised just now included', async () => {
+test('without a window the ledger covers the last 24 hours, up to this moment', async () => {
   const made = await api.call('POST', '/v4/exports', { body: WINDOW })
   const { status, body } = await ledger()
   expect(status).toBe(200)
@@ -58,7 +58,7 @@ test.each([
   expect(body.error.details[0].field).toBe(field)
 })
 
-test('slots of an active report that nobody has taken yet are promised all the same; those to come are not', async () => {
+test('due slots of an active report count before a worker takes them; future slots do not', async () => {
   const { secret: key, production } = await api.newProject()
   const time = (next: string) => next.slice(11, 16)
   const report = (next: string | null, send_at = '09:00', timezone = 'UTC') =>
@@ -80,7 +80,7 @@ test('slots of an active report that nobody has taken yet are promised all the s
     oldest_overdue_at: hourAgo,
     oldest_overdue_id: null,
   })
-  // The worker was away: the slots of 49, 25 and 1 hours ago.
+  // The worker was down: the slots of 49, 25 and 1 hours ago.
   await report(daysAgo, time(daysAgo))
   const { body } = await ledger(`?kind=report_slots&from=${ago(100)}`, key)
   expect(body.data[0]).toMatchObject({ promised: 4, outstanding: 4, overdue: 4, oldest_overdue_at: daysAgo })

@@ -5,7 +5,7 @@ import { item } from '../harness/events.ts'
 let api: TestApi
 beforeAll(async () => {
   api = await startApi()
-  // Eleven instants with eight events each, so that ties are many.
+  // Eleven instants with eight events each, so that there are many ties.
   const events = Array.from({ length: 88 }, (_, i) => item({ happened_at: `2026-01-01T00:00:${10 + (i % 11)}.5Z` }))
   await api.call('POST', '/v4/events', { body: { events } })
 })
@@ -15,7 +15,7 @@ type Event = { id: string; happened_at: string }
 const list = (query: string) => api.call('GET', `/v4/events${query}`)
 
 describe('pages', () => {
-  test.each(['asc', 'desc'])('2 x 40 and the rest, %s: every event once, in one order', async order => {
+  test.each(['asc', 'desc'])('two pages of 40 and the rest, %s: every event once, in one order', async order => {
     const pages = [0, 40, 80].map(offset => list(`?limit=40&offset=${offset}&sort_order=${order}`))
     const bodies = (await Promise.all(pages)).map(page => page.body)
     expect(bodies.map(body => [body.data.length, body.has_more])).toEqual([

@@ -3,7 +3,7 @@ import { startApi, type TestApi } from '../harness/api.ts'
 import { tally, whileOthersWait } from '../harness/catalogue.ts'
 import type { Answer } from '../harness/client.ts'
 
-// Exactly one main offering, whoever writes at the same time.
+// There is exactly one main offering, with any concurrent writes.
 let api: TestApi
 beforeAll(async () => {
   api = await startApi()
@@ -20,9 +20,9 @@ async function offerings() {
   return { send, all, main: async () => (await all()).filter(({ tag }) => tag === 1).map(({ id }) => id) }
 }
 
-test('of 50 first offerings one is the main one, and its creator is told so', async () => {
+test('of 50 concurrent first offerings one is the main one, and only its response says so', async () => {
   const { send, main } = await offerings()
-  // As many as there are connections are let into the table at once.
+  // Waits until all other connections are blocked on the table.
   const answers = await whileOthersWait(api, 'lock table offerings in exclusive mode', 4, () =>
     fifty(i => send('POST', '', { id: `o${i}` })),
   )
@@ -51,7 +51,7 @@ test('50 set-main keep exactly one main offering at every instant', async () => 
   expect(seen.map(ids => ids.length)).toEqual(Array.from({ length: 50 }, () => 1))
 })
 
-test('50 deletions, creations and set-main end with one main offering or none at all', async () => {
+test('50 deletions, creations and set-main end with one main offering or no offering', async () => {
   for (let round = 0; round < 3; round++) {
     const { send, all, main } = await offerings()
     for (let i = 0; i < 3; i++) await send('POST', '', { id: `o${i}` })

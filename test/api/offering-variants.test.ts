@@ -3,7 +3,7 @@ import { copyAsVariant, dropVariant } from '../../domain/offerings/variant.ts'
 import { transaction } from '../../store/transaction.ts'
 import { startApi, type TestApi } from '../harness/api.ts'
 
-// The copies of offerings that experiments make for their groups: they exist, but only for the experiment.
+// The copies of offerings that experiments create for their groups: they exist only for the experiment.
 let api: TestApi
 beforeAll(async () => {
   api = await startApi()
@@ -22,7 +22,7 @@ const productsOf = async (id: string) =>
     ])
   ).rows.map(row => row.product_id)
 
-test('a copy has the products in order and the tag of its source; later edits of the source do not reach it', async () => {
+test('a copy has the products in order and the tag of its source; later edits of the source do not change it', async () => {
   await create('source', ['c', 'a', 'b'])
   await create('other', ['b'])
   expect(await copy('source', 'g1')).toEqual({ id: 'exp-g1', tag: 1 })
@@ -38,7 +38,7 @@ test('only a regular offering of the environment can be copied', async () => {
   expect(await copy('source', 'g2', api.project.sandboxEnvironment)).toBeNull()
 })
 
-test('a copy is hidden, refused by its code whatever else is wrong, and its id is taken', async () => {
+test('a copy is hidden, its code has precedence over other errors, and its id is taken', async () => {
   const { body } = await api.call('GET', '/v4/offerings')
   expect(body.data.map(({ id }: { id: string }) => id).sort()).toEqual(['other', 'source'])
   expect((await api.call('GET', '/v4/offerings/exp-g1')).status).toBe(404)
@@ -55,18 +55,18 @@ test('a copy is hidden, refused by its code whatever else is wrong, and its id i
   expect(restarted.headers.get('x-qon-pagination-restarted')).toBe('true')
 })
 
-test('copies do not count: the last regular offering may go, the next one is the main one', async () => {
+test('copies do not count: the last regular offering can be deleted, and the next one is the main one', async () => {
   for (const id of ['other', 'source']) expect((await api.call('DELETE', `/v4/offerings/${id}`)).status).toBe(204)
   expect((await create('anew', ['a'])).body.tag).toBe(1)
   expect(await productsOf('exp-g1')).toEqual(['b'])
 })
 
-test('a deleted product leaves the copy too', async () => {
+test('a deleted product is removed from the copy, too', async () => {
   await api.call('DELETE', '/v4/products/b')
   expect(await productsOf('exp-g1')).toEqual([])
 })
 
-test('a copy goes with its group, and never a regular offering in its place', async () => {
+test('a copy is deleted with its group, and never a regular offering instead', async () => {
   await create('exp-g3')
   await expect(copy('anew', 'g3')).rejects.toMatchObject({ code: 'conflict' })
   for (const group of ['g1', 'g3', 'g4']) await transaction(api.pool, tx => dropVariant(tx, api.project.production, group))

@@ -66,7 +66,7 @@ describe('creation', () => {
     expect(refusal(await call('GET', `/v4/offerings/${'a'.repeat(65)}`))).toEqual([400, 'invalid_data'])
   })
 
-  test('the other environment and other projects do not know it', async () => {
+  test('the other environment and other projects cannot read it', async () => {
     const other = await api.newProject()
     for (const key of [project.sandbox, other.secret]) {
       for (const [method, path] of [
@@ -82,7 +82,7 @@ describe('creation', () => {
 })
 
 describe('update', () => {
-  test('a list replaces the list in order; [] clears it; none leaves it', async () => {
+  test('a list replaces the list in order; [] clears it; without a list it stays', async () => {
     await create({ id: 'u1', product_ids: ['a', 'b', 'c'] })
     expect((await update('u1', { product_ids: ['c', 'a'] })).body.product_ids).toEqual(['c', 'a'])
     for (const body of [{}, { tag: 0 }, { tag: null }, { product_ids: ['c', 'a'] }])
@@ -91,7 +91,7 @@ describe('update', () => {
     expect((await entriesOf(api, 'offering', 'u1')).map(entry => entry.after?.product_ids)).toEqual([['a', 'b', 'c'], ['c', 'a'], []])
   })
 
-  test('the tag is looked at, and before the list', async () => {
+  test('the tag is validated before the list', async () => {
     await create({ id: 'u2', tag: 0 })
     const wrong = { product_ids: ['nope'] }
     expect(refusal(await update('first', { tag: 1, ...wrong }))).toEqual([400, 'cannot_set_main_directly'])
@@ -107,7 +107,7 @@ describe('update', () => {
 })
 
 describe('the main offering', () => {
-  test('set-main moves the mark; already there, nothing happens', async () => {
+  test('set-main moves the tag, and changes nothing when it is already there', async () => {
     const moved = await setMain('second')
     expect([moved.status, moved.body.tag, (await get('first')).tag]).toEqual([200, 1, 0])
     expect((await entriesOf(api, 'offering', 'second')).at(-1)).toMatchObject({
@@ -122,7 +122,7 @@ describe('the main offering', () => {
     expect((await get('second')).tag).toBe(1)
   })
 
-  test('a repeat with the same Idempotency-Key does not move the mark back', async () => {
+  test('a repeat with the same Idempotency-Key does not move the tag back', async () => {
     const key = { 'Idempotency-Key': 'main-1' }
     await setMain('first', key)
     await setMain('second')
@@ -130,7 +130,7 @@ describe('the main offering', () => {
     expect([replay.status, replay.headers.get('idempotency-replayed'), (await get('second')).tag]).toEqual([200, 'true', 1])
   })
 
-  test('the main one may go only as the last; then the next one created is the main one', async () => {
+  test('the main offering can be deleted only as the last one; then the next one created is the main one', async () => {
     const { secret: key } = await api.newProject()
     const remove = (id: string) => call('DELETE', `/v4/offerings/${id}`, { key })
     await create({ id: 'x' }, key)
@@ -140,7 +140,7 @@ describe('the main offering', () => {
     expect((await create({ id: 'y' }, key)).body.tag).toBe(1)
   })
 
-  test('products stay when their offering goes', async () => {
+  test('products remain when their offering is deleted', async () => {
     await create({ id: 'going', product_ids: ['a', 'b'] })
     const before = await get('going')
     expect((await call('DELETE', '/v4/offerings/going')).status).toBe(204)
@@ -149,7 +149,7 @@ describe('the main offering', () => {
   })
 })
 
-test('the list is oldest first, ties by id ascending, and goes on after its cursor', async () => {
+test('the list is oldest first, ties by id ascending, and continues after its cursor', async () => {
   const { secret: key, production } = await api.newProject()
   for (const id of ['l 4', 'l:3', 'l2', 'l1']) await create({ id }, key)
   await api.pool.query(`update offerings set created_at = '2026-03-01T00:00:00Z' where environment = $1 and id <> 'l1'`, [production])

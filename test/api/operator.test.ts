@@ -42,7 +42,7 @@ async function start(env: Record<string, string>): Promise<Running> {
   started.push(running)
   return running
 }
-// biome-ignore lint/suspicious/noExplicitAny: answers of every shape
+// biome-ignore lint/suspicious/noExplicitAny: responses of every shape
 const json = async (answer: Response): Promise<any> => answer.json()
 const basic = (text: string) => ({ Authorization: `Basic ${Buffer.from(text).toString('base64')}` })
 const get = (running: Running, path = '', headers: Record<string, string> = basic(`anybody:${PASSWORD}`), method = 'GET') =>
@@ -69,7 +69,7 @@ describe('with Redis and a password', () => {
     }
   })
 
-  test('the password opens the page, whatever the name; it loads nothing from elsewhere and nobody may frame it', async () => {
+  test('the password opens the page with any user name; the page loads nothing from other hosts and forbids frames', async () => {
     const page = await get(running, '/', basic(`:${PASSWORD}`))
     expect(page.status).toBe(200)
     const policy = page.headers.get('content-security-policy')
@@ -82,7 +82,7 @@ describe('with Redis and a password', () => {
     for (const path of loaded) expect([path, (await get(running, `/${path}`)).status]).toEqual([path, 200])
   })
 
-  test('it shows the queues that workers listen to, to look at only', async () => {
+  test('the page shows the queues of the workers, read-only', async () => {
     const call = client(running.url, KEY)
     const { body } = await call('POST', '/v4/exports', { body: WHOLE_YEAR })
     await finished(call, body.id)
@@ -100,20 +100,20 @@ describe('with Redis and a password', () => {
     expect((await json(await get(running, '/api/queues'))).queues).toHaveLength(queues.length)
   })
 
-  test('other addresses have no such policy and are no more open than before', async () => {
+  test('other addresses do not have this policy and still need a key', async () => {
     const api = await fetch(`${running.url}/v4/events`, { headers: basic(`x:${PASSWORD}`) })
     expect([api.status, api.headers.get('content-security-policy')]).toEqual([401, null])
     for (const path of ['/operator', '/operator/queuesx', '/operator/other'])
       expect((await fetch(running.url + path, { headers: basic(`x:${PASSWORD}`) })).status).toBe(404)
   })
 
-  test('the start says where the queue is and where it is seen, never the password', () => {
+  test('the start prints the addresses of the queue and of the page, never the password', () => {
     expect(running.output()).toContain(`BullMQ on Redis, ${new URL(redis.url).host}`)
     expect(running.output()).toContain(`${running.url}/operator/queues`)
     expect(running.output()).not.toContain('horse')
   })
 
-  test('while Redis is away the API serves and the page fails by itself', async () => {
+  test('while Redis is down the API works, and only the page fails', async () => {
     await redis.kill()
     expect((await client(running.url, KEY)('GET', '/v4/events')).status).toBe(200)
     const answer = await get(running, '/api/queues')
@@ -126,7 +126,7 @@ describe('with Redis and a password', () => {
 test.each([
   ['Redis', { OPERATOR_PASSWORD: PASSWORD }],
   ['a password', { REDIS_URL: 'redis://127.0.0.1:1' }],
-])('without %s there is no such page', async (_name, env) => {
+])('without %s there is no page', async (_name, env) => {
   const running = await start({ ROLE: 'api', ...env } as Record<string, string>)
   for (const path of ['', '/', '/api/queues']) expect((await get(running, path)).status).toBe(404)
 })

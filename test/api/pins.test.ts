@@ -30,7 +30,7 @@ const entries = async (user: string) =>
     .rows
 
 describe('a pin to a remote configuration', () => {
-  test('goes before experiments and targeting, as soon as the configuration is active', async () => {
+  test('has precedence over experiments and targeting, as soon as the configuration is active', async () => {
     const key = newKey()
     const everybody = await make.configuration({}, { context_key: key })
     const pinned = await make.configuration({ mine: 1 }, { context_key: key, segment_percent: 0 }, 'draft')
@@ -51,7 +51,7 @@ describe('a pin to a remote configuration', () => {
     expect(await pinsOf(user)).toEqual([])
   })
 
-  test('is one per context key: a new one replaces the others, those of other keys stay', async () => {
+  test('exists once per context key: a new one replaces the old one, those of other keys stay', async () => {
     const key = newKey()
     const [a, b] = [await make.configuration({}, { context_key: key }), await make.configuration({}, { context_key: key })]
     const elsewhere = await make.configuration({}, { context_key: newKey() })
@@ -85,7 +85,7 @@ describe('a pin to a remote configuration', () => {
     expect(await pinsOf(user)).toHaveLength(1)
   })
 
-  test('null is one key: no key and no key', async () => {
+  test('counts null as one key', async () => {
     const config = await make.configuration({})
     const { id, groups } = await make.running({ context_key: '' }, [{}, {}])
     const user = await make.user()
@@ -95,7 +95,7 @@ describe('a pin to a remote configuration', () => {
     await make.status(id, 'finished')
   })
 
-  test('is taken away once, and again without complaint', async () => {
+  test('can be removed, and a second removal succeeds, too', async () => {
     const config = await make.configuration({})
     const user = await make.user()
     await toConfiguration(config, user)
@@ -111,7 +111,7 @@ describe('a pin to a remote configuration', () => {
     }
   })
 
-  test('attaching at once to four configurations and a group of one key leaves exactly one pin', async () => {
+  test('remains exactly one after concurrent attachments to four configurations and a group of one key', async () => {
     const key = newKey()
     const configs = await Promise.all(Array.from({ length: 4 }, () => make.configuration({}, { context_key: key })))
     const { id, groups } = await make.running({ context_key: key })
@@ -146,7 +146,7 @@ describe('a pin to a group', () => {
     ])
   })
 
-  test('goes before an older assignment to another experiment, and shows as manual', async () => {
+  test('has precedence over an older assignment to another experiment, and is shown as manual', async () => {
     const key = newKey()
     const config = await make.configuration({ p: 1 })
     const first = await make.running({ context_key: key, is_context_specific: true })
@@ -165,7 +165,7 @@ describe('a pin to a group', () => {
     expect((await one(user, key)).experiment.uid).toBe(first.id)
   })
 
-  test('can be set in a draft and takes effect with it; a group deleted takes its pins along', async () => {
+  test('can be set in a draft and takes effect with its activation; pins are deleted with their group', async () => {
     const key = newKey()
     const { id, groups } = await make.running({ context_key: key }, [{}, {}, {}], 'draft')
     const [user, other] = [await make.user(), await make.user()]
@@ -178,7 +178,7 @@ describe('a pin to a group', () => {
     expect((await one(user, key)).experiment.group.uid).toBe(groups[1])
   })
 
-  test('detaching lets the next evaluation decide anew; a finished experiment refuses both', async () => {
+  test('allows a new assignment after its removal; a finished experiment refuses both', async () => {
     const key = newKey()
     const { id, groups } = await make.running({ context_key: key }, [{}, { weight: 0 }])
     const user = await make.user()

@@ -16,7 +16,7 @@ const fieldsOf = (answer: { body: { error: { details: { field: string }[] } } })
 ]
 
 describe('creation', () => {
-  test('a product shows what was given, null for the rest', async () => {
+  test('a product has the given values, and null for the rest', async () => {
     const made = await create({
       id: 'pro.monthly',
       type: 'subscription',
@@ -54,7 +54,7 @@ describe('creation', () => {
     ['the type null', { type: null }, ['type']],
     ['an empty store id', { type: 'lifetime', apple_product_id: '' }, ['apple_product_id']],
     ['a field of the answer', { type: 'lifetime', url: '/v4/products/x' }, ['url']],
-  ])('%s is refused by its field', async (_, body, fields) => {
+  ])('%s is refused with its field', async (_, body, fields) => {
     const answer = await create({ id: 'refused', ...body })
     expect([answer.status, answer.body.error.code, fieldsOf(answer)]).toEqual([400, 'invalid_data', fields])
     expect((await api.call('GET', '/v4/products/refused')).status).toBe(404)
@@ -71,7 +71,7 @@ describe('creation', () => {
     expect(await entriesOf(api, 'product', 'wanted')).toHaveLength(1)
   })
 
-  test('a repeat with the same Idempotency-Key gives the first answer, also when the product is gone', async () => {
+  test('a repeat with the same Idempotency-Key gives the first response, even when the product is deleted', async () => {
     const send = () => api.call('POST', '/v4/products', { body: { id: 'once', type: 'lifetime' }, headers: { 'Idempotency-Key': 'p1' } })
     const first = await send()
     await api.call('DELETE', '/v4/products/once')
@@ -80,7 +80,7 @@ describe('creation', () => {
     expect((await api.call('GET', '/v4/products/once')).status).toBe(404)
   })
 
-  test('the other environment and other projects do not know it and may use its id', async () => {
+  test('the other environment and other projects cannot read it and can use its id', async () => {
     const id = await lifetime('mine')
     const other = await api.newProject()
     for (const key of [api.project.sandbox, other.secret]) {
@@ -111,7 +111,7 @@ describe('update', () => {
     })
   })
 
-  test('what changes nothing leaves no trace', async () => {
+  test('an unchanged product leaves no trace', async () => {
     await create({ id: 'u2', type: 'lifetime', apple_product_id: 'a' })
     await age(api, 'products', 'u2')
     for (const body of [{}, { apple_product_id: 'a', duration: null, type: 'lifetime' }]) {
@@ -138,7 +138,7 @@ describe('update', () => {
     expect((await update('u5', { stripe_product_id: 's' })).body).toMatchObject({ type: null, duration: 'P1Y', stripe_product_id: 's' })
   })
 
-  test('50 concurrent changes of different fields all stay', async () => {
+  test('50 concurrent changes of different fields are all kept', async () => {
     await lifetime('u6')
     const fields = ['apple_product_id', 'google_product_id', 'stripe_product_id', 'paddle_product_id', 'google_base_plan_id']
     await update('u6', { google_product_id: 'g' })
@@ -146,7 +146,7 @@ describe('update', () => {
     expect(tally(answers)).toEqual({ 200: 50 })
     const { body } = await api.call('GET', '/v4/products/u6')
     expect(fields.map(field => body[field])).toEqual(['v0', 'v1', 'v2', 'v3', 'v4'])
-    // The first of each field, not its nine repeats.
+    // One entry for each field: its nine repeats change nothing.
     expect(await entriesOf(api, 'product', 'u6')).toHaveLength(7)
   })
 })

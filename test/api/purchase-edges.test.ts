@@ -21,27 +21,27 @@ const day = (n: number) => iso(Date.now() + n * DAY)
 const apple = (transaction_id: string, original_transaction_id: string, product_id = 'm') => ({
   app_store_data: { transaction_id, original_transaction_id, product_id },
 })
-const told = async (user: string) => {
+const recordedEvents = async (user: string) => {
   const { rows } = await api.pool.query<{ name: string; happened_at: string; proceeds: string | null }>(
     'select name, happened_at, proceeds::text from events where user_id = $1 order by log_offset',
     [user],
   )
   return rows
 }
-const names = async (user: string) => (await told(user)).map(({ name }) => name)
-const hold = async (user: string) => (await api.call('GET', `/v4/users/${user}/entitlements`)).body.data[0]
+const names = async (user: string) => (await recordedEvents(user)).map(({ name }) => name)
+const entitlementOf = async (user: string) => (await api.call('GET', `/v4/users/${user}/entitlements`)).body.data[0]
 
-test('a trial that is recorded late is noticed to be still active now; its end happened at its end', async () => {
+test('the still-active event of a trial that is recorded late is dated now, and the end event at its end', async () => {
   const user = await userOf(api)
   const expires_at = day(-3)
   await purchaseOf(api, user, { price: '0', purchased_at: day(-10), expires_at, ...apple('late', 'late') })
-  const events = await told(user)
+  const events = await recordedEvents(user)
   const still = events.find(({ name }) => name === 'trial_still_active')!
   expect(Math.abs(Date.parse(still.happened_at) - Date.now())).toBeLessThan(60_000)
   expect(events.find(({ name }) => name === 'trial_expired')!.happened_at).toBe(expires_at)
 })
 
-test('a trial whose auto-renew was off after two days is not still active when it is switched on again later', async () => {
+test('a trial whose auto-renew was off after two days has no still-active event, even when it is switched on again', async () => {
   const now = Date.parse((await api.call('GET', '/v4/test-clock', { key })).body.now)
   const trial = async (name: string, offset: number) => {
     const user = await userOf(api, key)
@@ -59,26 +59,26 @@ test('a trial whose auto-renew was off after two days is not still active when i
   expect(await names(early.user)).toEqual(['trial_started', 'trial_canceled', 'trial_still_active'])
 })
 
-test('of two periods that begin together the longer one is the last, whichever came first', async () => {
+test('of two periods with the same start the longer one is the last, whichever was recorded first', async () => {
   const shown = async (order: string[]) => {
     const user = await userOf(api)
     for (const product_id of order)
       expect((await purchaseOf(api, user, { purchased_at: day(-1), ...apple(`${user}-${product_id}`, user, product_id) })).status).toBe(201)
     const { data } = (await api.call('GET', `/v4/users/${user}/purchases`)).body
     const renewing = data.filter((p: { is_auto_renewing: boolean }) => p.is_auto_renewing).map((p: { product_id: string }) => p.product_id)
-    return [renewing, (await hold(user)).product.product_id, (await hold(user)).expires_at.slice(0, 10)]
+    return [renewing, (await entitlementOf(user)).product.product_id, (await entitlementOf(user)).expires_at.slice(0, 10)]
   }
   const one = await shown(['m', 'y'])
   expect(one.slice(0, 2)).toEqual([['y'], 'annual'])
   expect(await shown(['y', 'm'])).toEqual(one)
 })
 
-test('a refund of a period after 365 paid days takes back the same share as the charge', async () => {
+test('a refund of a period after 365 paid days subtracts the same share of proceeds as the charge', async () => {
   const user = await userOf(api)
   await purchaseOf(api, user, { price: '100', purchased_at: day(-400), expires_at: day(-30), ...apple('loyal-1', 'loyal', 'y') })
   const made = await purchaseOf(api, user, { price: '10', purchased_at: day(-30), ...apple('loyal-2', 'loyal') })
   await api.call('PATCH', made.body.url, { body: { refunded_at: day(-1) } })
-  const proceeds = (await told(user)).filter(event => event.proceeds !== null).map(event => [event.name, Number(event.proceeds)])
+  const proceeds = (await recordedEvents(user)).filter(event => event.proceeds !== null).map(event => [event.name, Number(event.proceeds)])
   expect(proceeds).toEqual([
     ['subscription_started', 70],
     ['subscription_renewed', 8.5],
@@ -92,23 +92,23 @@ test('billing retry at the end of time is recorded', async () => {
   const made = await purchaseOf(api, user, { purchased_at: day(-1), expires_at: end, ...apple('end', 'end') })
   expect(made.status).toBe(201)
   expect((await api.call('PATCH', made.body.url, { body: { billing_retry_at: end } })).status).toBe(200)
-  expect((await hold(user)).expires_at).toBe(end)
+  expect((await entitlementOf(user)).expires_at).toBe(end)
 })
 
-test('grace that was promised is a billing issue, also after auto-renew is switched off; a full refund ends it', async () => {
+test('a granted grace period is a billing issue, even after auto-renew is switched off, until a full refund', async () => {
   const user = await userOf(api)
   const made = await purchaseOf(api, user, { purchased_at: day(-31), expires_at: day(-1), ...apple('grace', 'grace') })
   const patch = (body: object) => api.call('PATCH', made.body.url, { body })
-  const renewState = async () => (await hold(user)).product.subscription.renew_state
+  const renewState = async () => (await entitlementOf(user)).product.subscription.renew_state
   await patch({ billing_retry_at: day(-1), grace_period_expires_at: day(5) })
-  expect([await renewState(), (await hold(user)).is_active]).toEqual(['billing_issue', true])
+  expect([await renewState(), (await entitlementOf(user)).is_active]).toEqual(['billing_issue', true])
   await patch({ is_auto_renewing: false })
   expect(await renewState()).toBe('billing_issue')
   await patch({ refunded_at: day(-2) })
-  expect([await renewState(), (await hold(user)).is_active]).toEqual(['canceled', false])
+  expect([await renewState(), (await entitlementOf(user)).is_active]).toEqual(['canceled', false])
 })
 
-test('a refund that is stated again in another notation changes nothing', async () => {
+test('a repeated refund in another notation changes nothing', async () => {
   const user = await userOf(api)
   const made = await purchaseOf(api, user, { price: '000.100', purchased_at: day(-1), ...apple('notation', 'notation') })
   expect(made.body.price).toBe('000.100')
@@ -122,7 +122,7 @@ test('a refund that is stated again in another notation changes nothing', async 
   expect(await audited()).toBe(before)
 })
 
-test('the longest ids that stores give are taken, longer product ids are malformed', async () => {
+test('the longest ids of the stores are accepted, longer product ids are malformed', async () => {
   const user = await userOf(api)
   const play = (purchase_token: string, product_id: string) =>
     purchaseOf(api, user, { purchased_at: day(-1), play_store_data: { purchase_token, product_id } })
@@ -138,7 +138,7 @@ test('the longest ids that stores give are taken, longer product ids are malform
   expect((await api.call('GET', `/v4/users/${user}/purchases?${five}`)).status).toBe(400)
 })
 
-test('a trial that was posted makes the first recorded payment a conversion, and its end is told by whoever posts', async () => {
+test('after a posted trial the first recorded payment is a conversion, and only a posted event ends the trial', async () => {
   const user = await userOf(api)
   const transaction = { transaction_id: 'posted-trial', original_transaction_id: 'posted-line', expires_at: day(-3) }
   const event = {

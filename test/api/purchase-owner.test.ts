@@ -17,8 +17,8 @@ const apple = (transaction_id: string, original_transaction_id?: string) => ({
   purchased_at: day(-1),
   app_store_data: { transaction_id, product_id: 'm', ...(original_transaction_id && { original_transaction_id }) },
 })
-const holds = async (user: string) =>
-  (await api.call('GET', `/v4/users/${user}/entitlements`)).body.data.map((held: { is_active: boolean }) => held.is_active)
+const accessOf = async (user: string) =>
+  (await api.call('GET', `/v4/users/${user}/entitlements`)).body.data.map((entitlement: { is_active: boolean }) => entitlement.is_active)
 const figures = async (user: string) => {
   const { rows } = await api.pool.query('select status, payments_count, net_payments_usd::float8 as net from users where id = $1', [user])
   return rows[0]
@@ -28,7 +28,7 @@ test.each([
   ['keep', 409, [true], []],
   ['transfer', 201, [], [true]],
   ['share', 201, [true], [true]],
-])('under %s a transaction that is restored without its original is the one that is recorded', async (name, status, first, second) => {
+])('under %s a transaction that is restored without its original is the recorded one', async (name, status, first, second) => {
   await policy(name)
   const [ann, ben] = [await userOf(api), await userOf(api)]
   const made = await purchaseOf(api, ann, apple(`${name}-2`, `${name}-1`))
@@ -38,12 +38,12 @@ test.each([
   expect(answer.status).toBe(status)
   if (status === 201) expect(answer.body.id).toBe(made.body.id)
   else expect(answer.body.error.code).toBe('conflict')
-  expect([await holds(ann), await holds(ben)]).toEqual([first, second])
+  expect([await accessOf(ann), await accessOf(ben)]).toEqual([first, second])
   const { rows } = await api.pool.query('select count(*)::int as n from lineages where lineage = $1', [`${name}-2`])
   expect(rows).toEqual([{ n: 0 }])
 })
 
-test('recorded in two lineages at once, a transaction is one purchase of one user', async () => {
+test('a transaction that is recorded in two lineages at once is one purchase of one user', async () => {
   await policy('keep')
   const users = await Promise.all([userOf(api), userOf(api)])
   const answers = await Promise.all(Array.from({ length: 20 }, (_, i) => purchaseOf(api, users[i % 2]!, apple('both', `original-${i}`))))
@@ -51,7 +51,7 @@ test('recorded in two lineages at once, a transaction is one purchase of one use
   expect(new Set(answers.map(answer => answer.status))).toEqual(new Set([201, 409]))
 })
 
-test('a transaction that was posted about somebody else is the fact of the one who has the purchase alone', async () => {
+test('a transaction that was posted about another user counts only for the user of the purchase', async () => {
   const [ann, ben] = [await userOf(api), await userOf(api)]
   const item = {
     event_id: 'posted-for-ann',
@@ -70,7 +70,7 @@ test('a transaction that was posted about somebody else is the fact of the one w
   expect(await figures(ben)).toEqual({ status: 'active', payments_count: 1, net: 9.99 })
 })
 
-test('shares, transfers and renewals that race the erasure of either side never fail and leave nothing behind', async () => {
+test('shares, transfers and renewals concurrent with the erasure of either user never fail and leave no traces', async () => {
   for (let round = 0; round < 6; round++) {
     await policy(round % 2 ? 'share' : 'transfer')
     const [ann, ben] = [await userOf(api), await userOf(api)]

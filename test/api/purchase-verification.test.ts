@@ -4,7 +4,7 @@ import type { StorePeriod, VerificationResult } from '../../domain/purchases/ver
 import { startApi, type TestApi } from '../harness/api.ts'
 import { product, purchaseOf, userOf } from '../harness/purchases.ts'
 
-// A store whose answers the test gives: its client is at the outer edge, behind the seam.
+// A store whose verdicts the test decides: the verifier replaces the client of the store.
 let verdict: () => Promise<VerificationResult>
 let asked: { secret: string | null; lineage: string }[] = []
 let api: TestApi
@@ -53,7 +53,7 @@ const names = async (user: string) =>
     r => r.name,
   )
 
-test('the values of the store replace the caller`s, its other periods are recorded, and from then on its word counts', async () => {
+test('the values of the store replace those of the caller, its other periods are recorded, and its values count from then on', async () => {
   const user = await userOf(api)
   asked = []
   verdict = async () => ({
@@ -72,7 +72,7 @@ test('the values of the store replace the caller`s, its other periods are record
   expect((await api.call('PATCH', made.body.url, { body: { is_auto_renewing: true } })).body.error.code).toBe('conflict')
 })
 
-test('a refund that the store reports is told once', async () => {
+test('a refund that the store reports is recorded once', async () => {
   const user = await userOf(api)
   verdict = async () => ({
     is: 'confirmed',
@@ -94,7 +94,7 @@ test.each([
   expect((await api.call('GET', `/v4/users/${user}/purchases`)).body.data).toEqual([])
 })
 
-test('a connected store that nobody can ask confirms nothing; one that is not connected needs no word but the key`s', async () => {
+test('a connected store without verifier confirms nothing; for a store that is not connected the key is enough', async () => {
   const user = await userOf(api)
   const at = { purchased_at: '2026-03-01T00:00:00Z' }
   const app_store_data = { transaction_id: 'v-1', product_id: 'm' }
@@ -103,7 +103,7 @@ test('a connected store that nobody can ask confirms nothing; one that is not co
   expect((await purchaseOf(api, user, { ...at, play_store_data })).body).toMatchObject({ verified_at: null })
 })
 
-test('where nobody`s word suffices a purchase without a store is refused, and the refusal is kept under its key', async () => {
+test('an unverified purchase is refused where none is allowed, and the refusal is stored under its idempotency key', async () => {
   const strict = await startApi({ unverifiedPurchases: 'none' })
   await product(strict, { id: 'monthly', google_product_id: 'm' })
   const user = await userOf(strict)

@@ -32,7 +32,7 @@ const apple = (product_id: string, original?: string) => {
 }
 
 describe('recording a purchase', () => {
-  test('a subscription takes its period from the product and gives every field', async () => {
+  test('a subscription has the period of its product, and every field', async () => {
     const user = await userOf(api)
     const answer = await api.call('POST', path(user), {
       body: { currency: 'eur', price: '9.990', purchased_at: '2026-01-31T10:00:00.9+01:00', ...apple('com.x.monthly') },
@@ -86,7 +86,7 @@ describe('recording a purchase', () => {
     expect((await api.call('GET', path(user))).body.data).toEqual([])
   })
 
-  test('the product is judged before the user, the user before the transaction', async () => {
+  test('the product is validated before the user, the user before the transaction', async () => {
     const body = { currency: 'USD', price: '1', purchased_at: '2026-01-01T00:00:00Z' }
     const call = (user: string, product_id: string) => api.call('POST', path(user), { body: { ...body, ...apple(product_id) } })
     expect((await call('QON_nobody', 'no;id')).body.error.code).toBe('invalid_product_id')
@@ -94,7 +94,7 @@ describe('recording a purchase', () => {
     expect((await call('QON_nobody', 'com.x.monthly')).status).toBe(404)
   })
 
-  test('the same transaction again is 409, of another user too', async () => {
+  test('the same transaction again is 409, for another user, too', async () => {
     const [ann, ben] = [await userOf(api), await userOf(api)]
     const body = { currency: 'USD', price: '1', purchased_at: '2026-01-01T00:00:00Z', ...apple('com.x.monthly', 'shared-lineage') }
     expect((await api.call('POST', path(ann), { body })).status).toBe(201)
@@ -104,7 +104,7 @@ describe('recording a purchase', () => {
     expect((await api.call('POST', path(ben), { body: renewal })).body.error.code).toBe('conflict')
   })
 
-  test('a Stripe period that is recorded already is found by its time', async () => {
+  test('a recorded Stripe period is found by its time', async () => {
     const user = await userOf(api)
     const at = (purchased_at: string) =>
       api.call('POST', path(user), {
@@ -115,17 +115,17 @@ describe('recording a purchase', () => {
     expect((await at('2026-02-01T00:00:00Z')).status).toBe(201)
   })
 
-  test('of 50 concurrent recordings of one transaction one is 201 and it tells its event once', async () => {
+  test('of 50 concurrent recordings of one transaction one is 201, and its event is recorded once', async () => {
     const users = await Promise.all(Array.from({ length: 5 }, () => userOf(api)))
     const body = { currency: 'USD', price: '1', purchased_at: day(-1), ...apple('com.x.monthly', 'raced') }
     const answers = await Promise.all(Array.from({ length: 50 }, (_, i) => api.call('POST', path(users[i % 5]!), { body })))
     expect(answers.filter(answer => answer.status === 201)).toHaveLength(1)
     expect(new Set(answers.map(answer => answer.status))).toEqual(new Set([201, 409]))
-    const told = await Promise.all(users.map(names))
-    expect(told.flat()).toEqual(['subscription_started'])
+    const recorded = await Promise.all(users.map(names))
+    expect(recorded.flat()).toEqual(['subscription_started'])
   })
 
-  test('a signed transaction that nobody can check is refused', async () => {
+  test('a signed transaction without verifier is refused', async () => {
     const user = await userOf(api)
     const answer = await api.call('POST', path(user), { body: { app_store_data: { signed_transaction: 'a.b.c' } } })
     expect(answer.body.error).toMatchObject({ type: 'logical', code: 'purchase_fraud' })
@@ -134,7 +134,7 @@ describe('recording a purchase', () => {
   })
 })
 
-describe('a subscription tells its life', () => {
+describe('the events of a subscription', () => {
   test('periods that arrive in any order end in the same access; only the last one renews', async () => {
     const periods = [0, 1, 2].map(i => ({
       ...apple('com.x.monthly'),
@@ -167,7 +167,7 @@ describe('a subscription tells its life', () => {
     ])
   })
 
-  test('auto-renew off, billing retry and refund are told when they are stated, and once', async () => {
+  test('auto-renew off, billing retry and refund are recorded when they are stated, once each', async () => {
     const user = await userOf(api)
     const made = await purchaseOf(api, user, { price: '10', purchased_at: day(-3), ...apple('com.x.monthly') })
     const patch = (body: object) => api.call('PATCH', made.body.url, { body })
@@ -185,13 +185,13 @@ describe('a subscription tells its life', () => {
       { name: 'subscription_billing_retry_entered', price: null },
       { name: 'subscription_canceled', price: null },
       { name: 'subscription_refunded', price: '-4.00' },
-      // The rest, and with it the end of the run, at once because auto-renew is off.
+      // The rest is refunded, which ends the run at once because auto-renew is off.
       { name: 'subscription_refunded', price: '-6.00' },
       { name: 'subscription_expired', price: null },
     ])
   })
 
-  test('facts of the last period are refused on an earlier one, and on a one-time purchase', async () => {
+  test('facts of the last period are refused for an earlier one, and for a one-time purchase', async () => {
     const user = await userOf(api)
     const old = await purchaseOf(api, user, { purchased_at: day(-40), ...apple('com.x.monthly', 'two-periods') })
     await purchaseOf(api, user, { purchased_at: day(-9), ...apple('com.x.monthly', 'two-periods') })
@@ -201,14 +201,14 @@ describe('a subscription tells its life', () => {
     expect((await api.call('PATCH', coins.body.url, { body: { expires_at: day(9) } })).body.error.details[0].field).toBe('expires_at')
   })
 
-  test('a product change within the lineage is told once', async () => {
+  test('a product change within the lineage is recorded once', async () => {
     const user = await userOf(api)
     await purchaseOf(api, user, { purchased_at: day(-25), ...apple('com.x.monthly', 'changing') })
     await purchaseOf(api, user, { purchased_at: day(-20), ...apple('com.x.annual', 'changing') })
     expect(await names(user)).toEqual(['subscription_started', 'subscription_renewed', 'subscription_product_changed'])
   })
 
-  test('a beginning that was posted before is not told again', async () => {
+  test('a start that was posted before is not recorded again', async () => {
     const user = await userOf(api)
     const transaction = { transaction_id: 'told', original_transaction_id: 'told' }
     const item = {

@@ -29,7 +29,7 @@ const FULL = {
 }
 
 describe('a push', () => {
-  test('has empty defaults, is read as it was made, and leaves one entry', async () => {
+  test('has empty defaults, is read as it was created, and leaves one entry', async () => {
     const answer = await create({ name: 'Win back', body: 'Hello' })
     const { id } = answer.body
     expect(id).toMatch(/^psh_[0-9a-z]{20}$/)
@@ -65,7 +65,7 @@ describe('a push', () => {
     expect(entry).toMatchObject({ operation: 'v4UpdatePush', before: { name: FULL.name }, after: { name: 'Short' } })
   })
 
-  test('replaced by what it is already moves nothing and leaves no entry', async () => {
+  test('replaced without a change keeps updated_at and leaves no entry', async () => {
     const push = await made(FULL)
     await longAgo(push.id)
     const answer = await replace(push.id, { ...FULL, data: { a: '', b: '1' } })
@@ -92,7 +92,7 @@ describe('a push', () => {
       expect([answer.status, answer.body.error.details[0].field]).toEqual([400, field])
   })
 
-  test('is deleted once by ten at a time, and its entry holds what it was', async () => {
+  test('is deleted once by ten concurrent requests, and its entry has its former state', async () => {
     const push = await made(FULL)
     const answers = await Promise.all(Array.from({ length: 10 }, () => remove(push.id)))
     expect(answers.map(answer => answer.status).sort()).toEqual([204, ...Array.from({ length: 9 }, () => 404)])
@@ -101,13 +101,13 @@ describe('a push', () => {
     expect((await entriesOf(push.id))[0]).toMatchObject({ operation: 'v4DeletePush', before: push, after: null })
   })
 
-  test('is made once per Idempotency-Key', async () => {
+  test('is created once per Idempotency-Key', async () => {
     const headers = { 'Idempotency-Key': 'push-1' }
     const [first, second] = [await made({}, { headers }), await made({}, { headers })]
     expect(second).toEqual(first)
   })
 
-  test('replaced by 50 at once with the same is replaced by one', async () => {
+  test('replaced by 50 concurrent identical requests changes once', async () => {
     const push = await made()
     const answers = await Promise.all(Array.from({ length: 50 }, () => replace(push.id, FULL)))
     expect(new Set(answers.map(answer => answer.status))).toEqual(new Set([200]))
@@ -133,7 +133,7 @@ describe('the integration of a push', () => {
       expect([answer.status, answer.body.error.code, answer.body.error.details[0].field]).toEqual([400, 'invalid_data', 'integration_id'])
   })
 
-  test('must be there, of this environment and not deleted: 404 names the field', async () => {
+  test('must exist in this environment: otherwise 404 names the field', async () => {
     const deleted = await integration('onesignal')
     await api.pool.query('update integrations set deleted_at = now() where id = $1', [deleted])
     const other = await api.newProject()
@@ -155,21 +155,21 @@ describe('the integration of a push', () => {
     expect((await api.call('GET', push.url)).body).toEqual(push)
   })
 
-  test('is held while the push is made: whoever deletes it waits', async () => {
+  test('is locked during the creation of the push: a creation that waits for its deletion is 404', async () => {
     const integration_id = await integration('onesignal')
     const tx = await api.pool.connect()
     try {
       await tx.query('begin')
       await tx.query('select 1 from integrations where id = $1 for no key update', [integration_id])
-      const making = create({ name: 'n', body: 'b', integration_id })
-      await until('the creation waits', async () =>
+      const creation = create({ name: 'n', body: 'b', integration_id })
+      await until('the blocked creation', async () =>
         (await api.pool.query(`select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`)).rows[0]
           ? true
           : undefined,
       )
       await tx.query('update integrations set deleted_at = now() where id = $1', [integration_id])
       await tx.query('commit')
-      expect((await making).status).toBe(404)
+      expect((await creation).status).toBe(404)
     } finally {
       tx.release()
     }
@@ -200,7 +200,7 @@ describe('a push in use', () => {
     expect((await remove(free)).status).toBe(204)
   })
 
-  test('by an earlier version alone may be deleted', async () => {
+  test('by an earlier version only can be deleted', async () => {
     const { id } = await made()
     const automation = await storedAutomation(api.pool, api.project.production, 'active', action(id))
     await api.pool.query('update automations set version = 2 where id = $1', [automation])
@@ -212,7 +212,7 @@ describe('a push in use', () => {
   })
 })
 
-test('the list is newest first, goes on after a cursor, and is of one environment', async () => {
+test('the list is newest first, continues after a cursor, and has one environment', async () => {
   const { secret: key, sandbox } = await api.newProject()
   const ids: string[] = []
   for (let n = 0; n < 4; n++) ids.unshift((await made({}, { key })).id)

@@ -25,7 +25,7 @@ const sooner = (id: string) =>
   )
 
 describe('a remote configuration', () => {
-  test('is made as a draft with defaults, and only the detail shows the payload', async () => {
+  test('is created as a draft with defaults, and only the single view has the payload', async () => {
     const made = await api.call('POST', URL, { body: { name: 'Paywall' } })
     expect(made.status).toBe(201)
     expect(made.body).toEqual({
@@ -46,7 +46,7 @@ describe('a remote configuration', () => {
     expect(await entries(made.body.id)).toEqual([{ operation: 'v4CreateRemoteConfiguration', before: null, after: made.body }])
   })
 
-  test('names of body fields are told when they are wrong', async () => {
+  test('an error names the wrong fields of the body', async () => {
     const wrong = await api.call('POST', URL, { body: { name: '', context_key: '', segment_percent: 101, status: 'active' } })
     expect(wrong.status).toBe(400)
     expect([...new Set(wrong.body.error.details.map((d: { field: string }) => d.field))].sort()).toEqual([
@@ -57,7 +57,7 @@ describe('a remote configuration', () => {
     ])
   })
 
-  test('a condition on nothing is refused where it stands', async () => {
+  test('a condition on a missing resource is refused with its field', async () => {
     const conditions = [
       { metric: 'country', comparator: 'eq', value: 'DE' },
       { metric: 'segment', comparator: 'eq', value: 'seg_none' },
@@ -67,7 +67,7 @@ describe('a remote configuration', () => {
     expect(wrong.body.error.details).toEqual([{ field: 'segmentation_conditions[1].value', message: expect.any(String) }])
   })
 
-  test('is replaced as a whole; what is left out returns to its default; the same again changes nothing', async () => {
+  test('is replaced as a whole: fields that are left out return to their defaults; an unchanged one leaves no entry', async () => {
     const made = await make({
       context_key: 'main',
       segment_percent: 12.5,
@@ -145,7 +145,7 @@ describe('states', () => {
     expect((await entries(id)).map(entry => entry.after?.status)).toEqual(['draft', 'active', 'archived'])
   })
 
-  test('a draft can be archived; archived ones are read-only, but can be deleted', async () => {
+  test('a draft can be archived; an archived configuration is read-only, but can be deleted', async () => {
     const { id, url } = await make()
     const user = await newUser()
     await become(id, 'archived')
@@ -161,7 +161,7 @@ describe('states', () => {
     expect((await api.call('DELETE', url)).status).toBe(404)
   })
 
-  test('one with a condition on a deleted segment cannot be activated', async () => {
+  test('a configuration with a condition on a deleted segment cannot be activated', async () => {
     await api.pool.query(
       `insert into segments (environment, id, name, conditions, created_at, updated_at) values ($1, 'seg_gone', 'x', '[]', now(), now())`,
       [api.project.production],
@@ -197,7 +197,7 @@ describe('payload and mapping', () => {
     expect(wrong.body.error.details[0].field).toBe('data')
   })
 
-  test('no string of a payload holds NUL or half a character, however deep', async () => {
+  test('a payload has no string with NUL or half a surrogate pair, at any depth', async () => {
     const { url } = await make()
     for (const [data, field] of [
       [{ a: [{ b: '\0' }] }, 'data.a[0].b'],
@@ -208,7 +208,7 @@ describe('payload and mapping', () => {
     }
   })
 
-  test('a request of 64 KiB passes, one byte more does not', async () => {
+  test('a request of 64 KiB is accepted, one byte more is not', async () => {
     const { url } = await make()
     const body = (bytes: number) => {
       const empty = JSON.stringify({ data: { a: '' } }).length

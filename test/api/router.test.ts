@@ -9,7 +9,7 @@ import { routes } from '../../api/routes.ts'
 const app = new Koa()
 const layer = router(routes)
 
-/** What the layer leaves for the next one, which it must call once. */
+/** The match that the layer passes to the next one, which it must call once. */
 async function match(method: string, path: string): Promise<Record<string, unknown>> {
   const request = Object.assign(new IncomingMessage(new Socket()), { method, url: path })
   const ctx = app.createContext(request, new ServerResponse(request)) as unknown as Context
@@ -30,7 +30,7 @@ describe('every route', () => {
 
     expect(await match(method, filled('QON_1'))).toEqual({ id, ...parameters('QON_1') })
     expect(await match(method, filled('a%2Fb%2541%C3%A9'))).toEqual({ id, ...parameters('a/b%41é') })
-    // An empty value is for validation to refuse, with the name of the field.
+    // Validation refuses an empty value, with the name of the field.
     expect(await match(method, filled(''))).toEqual({ id, ...parameters('') })
     expect(await match(method, filled('QON_1').replaceAll('s', '%73'))).toEqual({ id, ...parameters('QON_1') })
     expect(await match(method, `${filled('QON_1')}/nothing/at/all/here`)).toEqual({ is: 'none' })
@@ -40,7 +40,7 @@ describe('every route', () => {
 })
 
 describe('one path, two routes', () => {
-  test('the literal wins where it knows the method', async () => {
+  test('the literal wins where it has the method', async () => {
     expect(await match('GET', '/v4/customers/metrics')).toEqual({ id: 'v4GetCustomerMetrics' })
     expect(await match('GET', '/v4/exports/history')).toEqual({ id: 'v4ListExports' })
   })

@@ -29,7 +29,7 @@ const fieldsOf = (answer: { body: { error: { details?: { field: string }[] } } }
   (answer.body.error.details ?? []).map(({ field }) => field).sort()
 
 describe('a report', () => {
-  test('is made with defaults and shown with the labels of the list of destinations', async () => {
+  test('is created with defaults and has the labels of the list of destinations', async () => {
     const slack = await integration('slack', 0)
     const answer = await box.call('POST', '/v4/scheduled-reports', reportTo([slack, webhooks], { status: 'draft' }))
     const { id } = answer.body
@@ -65,7 +65,7 @@ describe('a report', () => {
     expect(await entriesOf(id)).toMatchObject([{ operation: 'v4CreateScheduledReport', resource: 'scheduled_report', after: answer.body }])
   })
 
-  test('that is active promises its first slot, after now', async () => {
+  test('that is active has its first slot, after now', async () => {
     const made = await box.create([webhooks], { timezone: 'Asia/Kathmandu', cadence: 'weekly', weekday: 'friday', send_at: '23:30' })
     const [due] = await dueOf(made.id)
     expect(due).toMatch(/T17:45:00Z$/)
@@ -94,7 +94,7 @@ describe('a report', () => {
       expect([answer.status, fieldsOf(answer)]).toEqual([400, wanted])
   })
 
-  test('names each destination once, and such as can be one', async () => {
+  test('names each destination once, and only integrations that can be one', async () => {
     const twice = await box.call('POST', '/v4/scheduled-reports', reportTo([webhooks, webhooks]))
     expect([twice.status, fieldsOf(twice)]).toEqual([400, ['destinations[1].id']])
     const deleted = await integration('webhooks')
@@ -107,7 +107,7 @@ describe('a report', () => {
     }
   })
 
-  test('is replaced as a whole; what it was already changes nothing', async () => {
+  test('is replaced as a whole, and an unchanged one leaves no trace', async () => {
     const full = { cadence: 'monthly', day_of_month: 31, missed: 'all', on_dst_gap: 'skip', on_dst_overlap: 'both', format: 'parquet' }
     const { id } = await box.create([webhooks], full)
     await api.pool.query(`update scheduled_reports set updated_at = '2026-01-01' where id = $1`, [id])
@@ -123,7 +123,7 @@ describe('a report', () => {
     expect((await put('rep_nowhere')).status).toBe(404)
   })
 
-  test('has a promise while it is active, and none otherwise', async () => {
+  test('has a due row only while it is active', async () => {
     const { id } = await box.create([webhooks])
     const first = await dueOf(id)
     expect(first).toHaveLength(1)
@@ -144,7 +144,7 @@ describe('a report', () => {
     expect((await entriesOf(id))[0]).toMatchObject({ operation: 'v4DeleteScheduledReport', before: { id }, after: null })
   })
 
-  test('deleted, changed and tested by many at once is never broken', async () => {
+  test('stays consistent under concurrent deletions, changes and tests', async () => {
     const { id } = await box.create([webhooks])
     const answers = await Promise.all(
       Array.from({ length: 48 }, (_, n) => {
@@ -173,7 +173,7 @@ test('the list is newest first, by offset, without the deleted', async () => {
   expect((await own.call('GET', '/v4/scheduled-reports?offset=100001')).status).toBe(400)
 })
 
-test('destinations are the integrations that take files, by creation, whatever their state', async () => {
+test('destinations are the integrations that receive files, by creation, in any state', async () => {
   const project = await api.newProject()
   const made: string[] = []
   for (const [n, slug] of ['amazon_s3', 'amplitude', 'google_cloud_storage', 'slack', 'webhooks', 'email'].entries())
@@ -195,7 +195,7 @@ test('destinations are the integrations that take files, by creation, whatever t
 })
 
 describe('a test', () => {
-  test('is sent once a minute of real time, of a draft too', async () => {
+  test('can be sent once a minute of real time, of a draft, too', async () => {
     const { id } = await box.create([webhooks], { status: 'draft', included_range_days: 3 })
     const sent = await box.call('POST', `/v4/scheduled-reports/${id}/send-test`)
     expect([sent.status, sent.body, sent.headers.get('location')]).toEqual([
@@ -222,7 +222,7 @@ describe('a test', () => {
     expect((await box.good('GET', `/v4/scheduled-reports/${id}`)).runs).toBe(0)
   })
 
-  test('asked for by 20 at once is made once', async () => {
+  test('by 20 concurrent requests is created once', async () => {
     const { id } = await box.create([webhooks])
     const answers = await Promise.all(Array.from({ length: 20 }, () => box.call('POST', `/v4/scheduled-reports/${id}/send-test`)))
     expect(answers.map(({ status }) => status).sort()).toEqual([202, ...Array.from({ length: 19 }, () => 429)])

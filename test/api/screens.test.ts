@@ -13,7 +13,7 @@ const rename = (id: string, name: unknown, options: Options = {}) => api.call('P
 const publish = (id: string, options: Options = {}) => api.call('POST', `/v4/screens/${id}/publish`, options)
 const copy = (id: string, options: Options = {}) => api.call('POST', `/v4/screens/${id}/copy`, options)
 const entriesOf = async (id: string) => (await api.call('GET', `/v4/audit-log?filter[resource_id]=${id}`)).body.data
-/** A designed screen that was last touched long ago; layout comes from elsewhere. */
+/** A designed screen, last changed long ago. The API does not write layouts, so the test does. */
 const design = (id: string) =>
   api.pool.query(
     `update screens set type = 'web_flow', context_key = 'onboarding', background = '#000', default_lang = 'de', used = '{b,a}',
@@ -22,7 +22,7 @@ const design = (id: string) =>
   )
 
 describe('a screen', () => {
-  test('is made as an empty draft that can be read with and without its layout', async () => {
+  test('is created as an empty draft that can be read with and without its layout', async () => {
     const answer = await api.call('POST', '/v4/screens', { body: { name: 'Paywall 😀' } })
     const { id } = answer.body
     expect(id).toMatch(/^scr_[0-9a-z]{20}$/)
@@ -55,7 +55,7 @@ describe('a screen', () => {
     expect((await api.call('GET', `${answer.body.url}?render=`)).body.error.details[0].field).toBe('render')
   })
 
-  test('is renamed without another change; the name it has already moves nothing', async () => {
+  test('is renamed without another change; the same name keeps updated_at', async () => {
     const { id } = await create('Old')
     await design(id)
     await publish(id)
@@ -83,7 +83,7 @@ describe('a screen', () => {
       expect([answer.status, answer.body.error.details[0].field]).toEqual([400, 'name'])
   })
 
-  test('is published once; again is the same without effect', async () => {
+  test('is published once; a repeat has no effect', async () => {
     const { id } = await create('Empty')
     await api.pool.query(`update screens set updated_at = '2026-01-01' where id = $1`, [id])
     const first = await publish(id)
@@ -99,14 +99,14 @@ describe('a screen', () => {
     ])
   })
 
-  test('published by 50 at once is published by one', async () => {
+  test('is published once by 50 concurrent requests', async () => {
     const { id } = await create('Wanted')
     const answers = await Promise.all(Array.from({ length: 50 }, () => publish(id)))
     expect(new Set(answers.map(answer => answer.status))).toEqual(new Set([200]))
     expect(await entriesOf(id)).toHaveLength(2)
   })
 
-  test('deleted is gone for good, and its entry holds what it was', async () => {
+  test('is gone after its deletion, and the entry has its former state', async () => {
     const { id } = await create('Gone')
     await design(id)
     const answers = await Promise.all(Array.from({ length: 10 }, () => api.call('DELETE', `/v4/screens/${id}`)))
@@ -138,7 +138,7 @@ describe('a screen', () => {
 })
 
 describe('a copy', () => {
-  test('takes over layout and type, not status and context key', async () => {
+  test('has the layout and type of its source, not status and context key', async () => {
     const { id } = await create('Original')
     await design(id)
     await publish(id)
@@ -163,12 +163,12 @@ describe('a copy', () => {
     expect(await entriesOf(body.id)).toMatchObject([{ operation: 'v4CopyScreen', before: null, after: body }])
   })
 
-  test('has a name of at most 256 characters, however many bytes they have', async () => {
+  test('has a name of at most 256 characters, of any number of bytes', async () => {
     const { id } = await create('😀'.repeat(256))
     expect((await copy(id)).body.name).toBe(`${'😀'.repeat(249)} (copy)`)
   })
 
-  test('is made once per Idempotency-Key', async () => {
+  test('is created once per Idempotency-Key', async () => {
     const { id } = await create('Once')
     const headers = { 'Idempotency-Key': 'copy-1' }
     const [first, second] = [await copy(id, { headers }), await copy(id, { headers })]
@@ -177,11 +177,11 @@ describe('a copy', () => {
   })
 })
 
-test('the list shows summaries, newest first, and goes on after a cursor', async () => {
+test('the list has summaries, newest first, and continues after a cursor', async () => {
   const { secret: key } = await api.newProject()
   const ids: string[] = []
   for (let n = 0; n < 5; n++) ids.unshift((await create(`s${n}`, { key })).id)
-  // Those of one instant by id, largest first.
+  // Screens of one instant are ordered by id, largest first.
   await api.pool.query(`update screens set created_at = '2026-01-01' where id = any($1)`, [ids.slice(1, 4)])
   await api.pool.query(`update screens set created_at = '2025-01-01' where id = $1`, [ids[4]])
   const first = await api.call('GET', '/v4/screens?limit=2', { key })

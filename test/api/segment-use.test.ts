@@ -37,7 +37,7 @@ const exportOf = (id: string, status: string) =>
   )
 
 describe('deleting a segment', () => {
-  test('takes it away, once', async () => {
+  test('succeeds once', async () => {
     const id = await newSegment()
     expect((await remove(id)).status).toBe(204)
     expect((await api.call('GET', `/v4/segments/${id}`)).status).toBe(404)
@@ -51,17 +51,17 @@ describe('deleting a segment', () => {
     ['an active experiment', experiment, 'active'],
     ['a paused experiment', experiment, 'paused'],
     ['a new export', exportOf, 'new'],
-    ['an export in the making', exportOf, 'processing'],
-  ])('is refused while %s names it', async (_, holder, status) => {
+    ['an export in progress', exportOf, 'processing'],
+  ])('is refused while %s refers to it', async (_, insert, status) => {
     const id = await newSegment()
-    await holder(id, status)
+    await insert(id, status)
     const answer = await remove(id)
     expect(answer.status).toBe(409)
     expect(answer.body.error).toMatchObject({ type: 'resource', code: 'conflict' })
     expect((await api.call('GET', `/v4/segments/${id}`)).status).toBe(200)
   })
 
-  test('is not refused by what is not in use, or names another', async () => {
+  test('is not refused by resources that are not in use or refer to another segment', async () => {
     const [id, other] = [await newSegment(), await newSegment()]
     await configuration(id, 'draft')
     await configuration(id, 'archived')
@@ -73,11 +73,11 @@ describe('deleting a segment', () => {
     expect((await remove(id)).status).toBe(204)
   })
 
-  test('never passes a holder that is just being written: either the holder stands or the segment is gone', async () => {
+  test('concurrent with a new reference leaves either the reference or no segment', async () => {
     const outcomes = await Promise.all(
       Array.from({ length: 25 }, async (_, i) => {
         const id = await newSegment()
-        const hold = () =>
+        const refer = () =>
           transaction(api.pool, async tx => {
             await checkConditions(tx, environment, naming(id), 'segmentation_conditions', true)
             await tx.query(
@@ -90,8 +90,8 @@ describe('deleting a segment', () => {
             error => error.code,
           )
         const first = i % 2 ? undefined : remove(id)
-        const [held, removed] = await Promise.all([hold(), first ?? remove(id)])
-        return [held, removed.status]
+        const [referred, removed] = await Promise.all([refer(), first ?? remove(id)])
+        return [referred, removed.status]
       }),
     )
     for (const outcome of outcomes)
@@ -102,11 +102,11 @@ describe('deleting a segment', () => {
   })
 })
 
-describe('naming a segment', () => {
+describe('a reference to a segment', () => {
   const check = (conditions: Parameters<typeof checkConditions>[2], field = 'segmentation_conditions') =>
     transaction(api.pool, tx => checkConditions(tx, environment, conditions, field, true))
 
-  test('own and system segments may be named, unknown and foreign ones not', async () => {
+  test('can be to own and system segments, not to unknown ones and those of other environments', async () => {
     const id = await newSegment()
     expect(await check([{ metric: 'segment', comparator: 'eq', value: id }])).toEqual([
       { metric: 'segment', comparator: 'eq', value: id, negate: false },
@@ -120,7 +120,7 @@ describe('naming a segment', () => {
       })
   })
 
-  test('experiments must exist, context keys be well-formed', async () => {
+  test('or an experiment must exist, and a context key must be well-formed', async () => {
     await experiment('none', 'finished')
     const named = (value: string) => [{ metric: 'attached_experiment', comparator: 'eq' as const, value }]
     expect(await check(named('x-none-finished'))).toHaveLength(1)
@@ -130,7 +130,7 @@ describe('naming a segment', () => {
     await expect(check(key('a b'), 'c')).rejects.toMatchObject({ details: [{ field: 'c[0].value' }] })
   })
 
-  test('those that are gone are told', async () => {
+  test('that is deleted is reported', async () => {
     const [id, gone] = [await newSegment(), await newSegment()]
     await remove(gone)
     await transaction(api.pool, async tx => {
@@ -144,7 +144,7 @@ describe('X-Segment-Size', () => {
   const size = async (conditions: unknown[]) =>
     (await api.call('POST', '/v4/segments', { body: { name: 'Sized', conditions } })).headers.get('x-segment-size')
 
-  test('tells how many users of the environment are in the segment, at creation and at each update', async () => {
+  test('has the number of users in the segment, at creation and at each update', async () => {
     for (const _ of [1, 2, 3]) await api.call('POST', '/v4/users', { body: { environment: 'prod' } })
     await api.call('POST', '/v4/users', { key: api.project.sandbox, body: { environment: 'sandbox' } })
     const user = (await api.call('POST', '/v4/users', { body: { environment: 'prod' } })).body.id
@@ -158,7 +158,7 @@ describe('X-Segment-Size', () => {
     expect((await put({ conditions: [] })).headers.get('x-segment-size')).toBe('4')
   })
 
-  test('is left out when the users cannot be counted in time; the segment is made all the same', async () => {
+  test('is left out when the users cannot be counted in time; the segment is still created', async () => {
     const blocker = await api.pool.connect()
     try {
       await blocker.query('begin; lock table users in access exclusive mode')

@@ -17,7 +17,7 @@ const entriesAbout = async (id: string) =>
   (await api.pool.query('select operation, before, after from audit_log where resource_id = $1 order by id', [id])).rows
 
 describe('segments', () => {
-  test('a created segment shows its conditions with negate and can be read', async () => {
+  test('a created segment has its conditions with negate and can be read', async () => {
     const made = await create({ name: 'Trials', conditions: [trial, { ...trial, comparator: 'ne', value: 'none', negate: true }] })
     expect(made.status).toBe(201)
     expect(made.headers.get('location')).toBe(made.body.url)
@@ -48,7 +48,7 @@ describe('segments', () => {
     expect((await put({ conditions: [] })).body.error.details).toEqual([{ field: 'name', message: 'is required' }])
   })
 
-  test('the same update again changes nothing and leaves no entry', async () => {
+  test('an unchanged update leaves no entry', async () => {
     const id = await newSegment([trial])
     await api.pool.query(`update segments set updated_at = '2020-01-01' where id = $1`, [id])
     const same = await api.call('PUT', `/v4/segments/${id}`, { body: { name: 'Any', conditions: [{ negate: false, ...trial }] } })
@@ -57,7 +57,7 @@ describe('segments', () => {
     expect(await entriesAbout(id)).toHaveLength(1)
   })
 
-  test('a repeat with the same Idempotency-Key makes no second segment', async () => {
+  test('a repeat with the same Idempotency-Key creates no second segment', async () => {
     const first = await create({ name: 'Once' }, { 'Idempotency-Key': 'once' })
     const again = await create({ name: 'Once' }, { 'Idempotency-Key': 'once' })
     expect(again.status).toBe(201)
@@ -65,7 +65,7 @@ describe('segments', () => {
     expect(again.headers.get('idempotency-replayed')).toBe('true')
   })
 
-  test('the list shows own segments newest first, page by page', async () => {
+  test('the list has own segments, newest first, page by page', async () => {
     const project = await api.newProject()
     const call = (method: string, path: string, body?: unknown) => api.call(method, path, { key: project.secret, body })
     const ids: string[] = []
@@ -91,7 +91,7 @@ describe('segments', () => {
     expect((await api.call('GET', `/v4/segments/${id}`)).status).toBe(200)
   })
 
-  test('fifty updates of one segment all succeed and one of them is what remains', async () => {
+  test('fifty concurrent updates of one segment all succeed, and one of them remains', async () => {
     const id = await newSegment()
     const names = Array.from({ length: 50 }, (_, i) => `Name ${i}`)
     const answers = await Promise.all(names.map(name => api.call('PUT', `/v4/segments/${id}`, { body: { name } })))
@@ -103,7 +103,7 @@ describe('segments', () => {
 })
 
 describe('system segments', () => {
-  test('stand in a list of their own, as old as the environment', async () => {
+  test('have a separate list, and are as old as the environment', async () => {
     const { rows } = await api.pool.query('select created_at from environments where id = $1', [api.project.production])
     const list = await api.call('GET', '/v4/segments/system')
     expect(list.body).toMatchObject({ object: 'list', url: '/v4/segments/system', has_more: false })
@@ -154,14 +154,14 @@ describe('conditions', () => {
     ['a segment in a segment', { metric: 'segment', comparator: 'eq', value: 'never_paid' }, 'metric'],
     ['an experiment in a segment', { metric: 'attached_experiment', comparator: 'eq', value: 'exp_1' }, 'metric'],
     ['a context key in a segment', { metric: 'attached_experiment_context_key', comparator: 'eq', value: '' }, 'metric'],
-  ])('%s is refused by name', async (_, condition, field) => {
+  ])('%s is refused with its field', async (_, condition, field) => {
     const answer = await create({ name: 'Wrong', conditions: [trial, condition] })
     expect(answer.status).toBe(400)
     expect(answer.body.error.code).toBe('invalid_data')
     expect(answer.body.error.details).toEqual([{ field: `conditions[1].${field}`, message: expect.any(String) }])
   })
 
-  test('every faulty condition is named at once, by an update too', async () => {
+  test('all faulty conditions are reported at once, by an update, too', async () => {
     const id = await newSegment()
     const conditions = [
       { ...trial, value: '' },
@@ -190,7 +190,7 @@ describe('conditions', () => {
     expect((await create({ name: 'Right', conditions: [condition] })).body.conditions).toEqual([{ ...condition, negate: false }])
   })
 
-  test('fifty fit, not fifty-one, and their shape is checked', async () => {
+  test('are at most fifty, and their shape is validated', async () => {
     const name = 'Many'
     const full = await create({ name, conditions: Array(50).fill(trial) })
     expect(full.status).toBe(201)

@@ -49,7 +49,7 @@ const NOTHING = {
 }
 
 describe('a store configuration', () => {
-  test('of which nothing is stored has false flags and nulls', async () => {
+  test('without stored values has false flags and nulls', async () => {
     for (const platform of ['apple', 'google'] as const) {
       const { body, headers } = await get(api.project.secret, platform)
       expect(body).toEqual(NOTHING[platform])
@@ -61,7 +61,7 @@ describe('a store configuration', () => {
     expect((await get(api.project.secret, 'amazon')).body.error.details[0].field).toBe('platform')
   })
 
-  test('keeps what is left out, removes what is null, is the same under both keys and shows no secret', async () => {
+  test('keeps fields that are left out, removes those that are null, is the same under both keys and shows no secret', async () => {
     const { secret, sandbox, id } = await api.newProject()
     const first = await post(secret, 'apple', { bundle_id: 'org.example', shared_secret: 'hush-hush', ...IAP })
     expect([first.status, first.headers.get('cache-control')]).toEqual([200, 'no-store'])
@@ -90,7 +90,7 @@ describe('a store configuration', () => {
     expect((await get((await api.newProject()).secret, 'apple')).body).toEqual(NOTHING.apple)
   })
 
-  test('that says nothing new is not stored', async () => {
+  test('without a change is not stored', async () => {
     const { secret } = await api.newProject()
     await post(secret, 'stripe', {})
     expect((await post(secret, 'stripe', { api_key: null })).body.enabled).toBe(false)
@@ -99,7 +99,7 @@ describe('a store configuration', () => {
     expect(await log(secret)).toHaveLength(1)
   })
 
-  test('opens its secrets again, each at its own place only', async () => {
+  test('can decrypt its secrets, each only in its own field', async () => {
     const { secret, id } = await api.newProject()
     await post(secret, 'stripe', { api_key: 'rk_1' })
     const config = (await findStoreConfig(api.pool, id, 'stripe'))!
@@ -109,7 +109,7 @@ describe('a store configuration', () => {
   })
 })
 
-describe('what is refused', () => {
+describe('a refused request', () => {
   test.each([
     ['google', { bundle_id: 'x' }, 'bundle_id'],
     ['apple', { api_key: 'x' }, 'api_key'],
@@ -134,14 +134,14 @@ describe('what is refused', () => {
     ['strings beside a null', { ...IAP, iap_issuer_id: null }],
     ['one null', { iap_issuer_id: null }],
     ['one whole triplet beside a part of the other', { ...IAP, connect_issuer_id: 'I' }],
-  ])('a triplet given in part: %s', async (_name, body) => {
+  ])('has a part of a triplet: %s', async (_name, body) => {
     const { secret } = await api.newProject()
     const answer = await post(secret, 'apple', { bundle_id: 'org.example', ...body })
     expect([answer.status, answer.body.error]).toMatchObject([422, { type: 'logical', code: 'incomplete_credentials' }])
     expect((await get(secret, 'apple')).body).toEqual(NOTHING.apple)
   })
 
-  test('to switch a store off with a Secret Key, whatever else is asked', async () => {
+  test('switches a store off with a Secret Key, with any other fields', async () => {
     const { secret } = await api.newProject()
     const answer = await post(secret, 'google', { package_name: 'org.example', enabled: false })
     expect([answer.status, answer.body.error.code]).toEqual([403, 'control_forbidden'])
@@ -165,7 +165,7 @@ test('a change leaves one entry with flags for secrets, also when only a secret 
   ])
 })
 
-test('of 50 changes at once to different fields none is lost', async () => {
+test('of 50 concurrent changes of different fields none is lost', async () => {
   const { secret } = await api.newProject()
   const bodies = [{ app_id: '1' }, { bundle_id: 'b' }, { shared_secret: 's' }, CONNECT, IAP]
   const answers = await Promise.all(Array.from({ length: 50 }, (_, n) => post(secret, 'apple', bodies[n % 5])))

@@ -15,7 +15,7 @@ const clock = async () => (await api.call('GET', '/v4/test-clock', { key })).bod
 const advance = (body: object, headers = {}) => api.call('POST', '/v4/test-clock/advance', { key, body, headers })
 const seconds = (iso: string) => Date.parse(iso) / 1000
 
-test('production has none', async () => {
+test('production has no test clock', async () => {
   for (const [method, path] of [
     ['GET', '/v4/test-clock'],
     ['POST', '/v4/test-clock/advance'],
@@ -43,7 +43,7 @@ test.each([
   expect((await clock()).offset_seconds).toBe(before.offset_seconds)
 })
 
-test('it goes forward by the calendar, and production stays where it is', async () => {
+test('the clock advances by the calendar, and that of production does not', async () => {
   const before = await clock()
   const { status, body } = await advance({ by: 'P1M' })
   expect(status).toBe(200)
@@ -59,13 +59,13 @@ test('it goes forward by the calendar, and production stays where it is', async 
   expect(rows).toEqual([{ ahead: 0 }])
 })
 
-test('what falls due on the way happens in its order and at its time', async () => {
+test('jobs that become due during an advance are executed in order and at their time', async () => {
   const user = await userOf(api, key)
   const { now } = await clock()
   const stripe_store_data = { subscription_id: 'sub_clock', product_id: 'm' }
   const expires_at = new Date(Date.parse(now) + 7 * 86_400_000).toISOString()
   await purchaseOf(api, user, { price: '0', purchased_at: now, expires_at, stripe_store_data }, key)
-  const told = async () => {
+  const recorded = async () => {
     const { rows } = await api.pool.query(
       'select name, happened_at, received_at::text as received from events where user_id = $1 order by log_offset',
       [user],
@@ -73,21 +73,21 @@ test('what falls due on the way happens in its order and at its time', async () 
     return rows
   }
   await advance({ by: 'P9D' })
-  const events = await told()
+  const events = await recorded()
   expect(events.map(event => event.name)).toEqual(['trial_started', 'trial_still_active', 'trial_expired'])
   const [begin, still, end] = events.map(event => seconds(event.happened_at) - seconds(now))
   expect([begin, end]).toEqual([0, 7 * 86_400])
-  // Noticed, not dated by the store: a moment after it fell due.
+  // The product dates this event, not the store: a moment after it was due.
   expect(still! - 2 * 86_400).toBeGreaterThanOrEqual(0)
   expect(still! - 2 * 86_400).toBeLessThan(60)
-  // The end was told a day later, because a renewal might still have joined.
+  // The end is recorded a day later, because a renewal could still have joined.
   const lag = (Date.parse(events[2]!.received) - Date.parse(expires_at)) / 3_600_000
   expect(lag).toBeGreaterThanOrEqual(24)
   expect(lag).toBeLessThan(24.1)
   expect((await api.call('GET', `/v4/customers/${user}`, { key })).body.data.customer.status).toBe('none')
 })
 
-test('an export made in the sandbox is done, and its file gone, when the clock has passed them', async () => {
+test('an export in the sandbox is done, and its file deleted, when the clock has passed their times', async () => {
   const made = await api.call('POST', '/v4/exports', {
     key,
     body: { from_timestamp: '2026-01-01T00:00:00Z', to_timestamp: '2026-02-01T00:00:00Z' },
@@ -99,7 +99,7 @@ test('an export made in the sandbox is done, and its file gone, when the clock h
   expect((await api.call('GET', made.body.url, { key })).body.file_url).toBeNull()
 })
 
-test('of two advances at once one is done and the other refused; a repeat with the same key advances once', async () => {
+test('of two concurrent advances one succeeds and the other is refused; a repeat with the same key advances once', async () => {
   const before = await clock()
   const both = await Promise.all([advance({ by: 'P1D' }), advance({ by: 'P1D' })])
   const done = both.filter(answer => answer.status === 200).length

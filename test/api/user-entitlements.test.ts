@@ -27,7 +27,7 @@ const apple = (product_id: string) => ({ app_store_data: { transaction_id: `e${+
 const buy = (user: string, given: object) => purchaseOf(api, user, { purchased_at: day(-1), ...apple('m'), ...given })
 
 describe('a manual grant', () => {
-  test('shows every field, without product, and is listed by id in code point order', async () => {
+  test('has every field, without product, and is listed by id in code point order', async () => {
     const user = await userOf(api)
     const until = unix(3)
     const made = await grant(user, 'gift', until)
@@ -43,10 +43,10 @@ describe('a manual grant', () => {
       expires_at: new Date(until * 1000).toISOString().replace('.000', ''),
     })
     await grant(user, 'Zeta')
-    expect((await list(user)).map((held: { id: string }) => held.id)).toEqual(['Zeta', 'gift'])
+    expect((await list(user)).map((entitlement: { id: string }) => entitlement.id)).toEqual(['Zeta', 'gift'])
   })
 
-  test('a repeat takes the new end, earlier or later, and keeps its beginning', async () => {
+  test('gets the end of a repeat, earlier or later, and keeps its start', async () => {
     const user = await userOf(api)
     const first = await grant(user, 'gift', unix(3))
     expect((await grant(user, 'gift', unix(1))).body.expires_at < first.body.expires_at).toBe(true)
@@ -64,7 +64,7 @@ describe('a manual grant', () => {
     expect(answer.body.error.details[0].field).toBe(field)
   })
 
-  test('unknown user or definition is 404; revoking what is not active too', async () => {
+  test('is 404 for an unknown user or definition, and so is revoking an inactive one', async () => {
     const user = await userOf(api)
     for (const answer of [await grant('QON_nobody', 'gift'), await grant(user, 'nothing'), await revoke(user, 'gift')])
       expect(answer.body.error.code).toBe('not_found')
@@ -74,7 +74,7 @@ describe('a manual grant', () => {
     expect(await list(user)).toEqual([])
   })
 
-  test('of 50 grants and revocations at once each is done or refused, and the list says what the last one left', async () => {
+  test('of 50 concurrent grants and revocations each succeeds or is refused, and the list has the result of the last one', async () => {
     const user = await userOf(api)
     const answers = await Promise.all(
       Array.from({ length: 50 }, (_, i) => (i % 2 ? revoke(user, 'gift') : grant(user, 'gift', unix(i + 1)))),
@@ -93,7 +93,7 @@ describe('a manual grant', () => {
 })
 
 describe('a purchase', () => {
-  test('gives what its product is listed for, through whichever link holds now', async () => {
+  test('gives the entitlements that list its product, by the present links', async () => {
     const user = await userOf(api)
     const play_store_data = { purchase_token: `token-${'x'.repeat(9_000)}`, product_id: 'g', base_plan_id: 'base' }
     const { app_store_data, ...base } = { ...apple('m'), purchased_at: day(-1) }
@@ -107,12 +107,12 @@ describe('a purchase', () => {
       },
     ])
     await api.call('PATCH', '/v4/entitlements/gift', { body: { product_ids: ['monthly'] } })
-    expect((await list(user)).map((held: { id: string }) => held.id)).toEqual(['gift', 'pro'])
+    expect((await list(user)).map((entitlement: { id: string }) => entitlement.id)).toEqual(['gift', 'pro'])
     await api.call('PATCH', '/v4/entitlements/gift', { body: { product_ids: [] } })
-    expect((await list(user)).map((held: { id: string }) => held.id)).toEqual(['pro'])
+    expect((await list(user)).map((entitlement: { id: string }) => entitlement.id)).toEqual(['pro'])
   })
 
-  test('one-time products never end and have no subscription; of several contributions the one that ends last is shown', async () => {
+  test('of a one-time product never ends and has no subscription; of several contributions the last to end is shown', async () => {
     const user = await userOf(api)
     await buy(user, {})
     await buy(user, apple('life'))
@@ -120,7 +120,7 @@ describe('a purchase', () => {
     expect((await list(user))[0].product).not.toHaveProperty('subscription')
   })
 
-  test('is paid: no grant beside it, no revocation of it; a grant made before can be taken away', async () => {
+  test('refuses a grant beside it and its revocation; an earlier grant can be revoked', async () => {
     const user = await userOf(api)
     await grant(user, 'pro')
     const made = await buy(user, {})
@@ -143,7 +143,7 @@ describe('a purchase', () => {
   })
 })
 
-describe('a lineage that another user asks for', () => {
+describe('a lineage that another user restores', () => {
   const policy = (name: string) => api.pool.query('update projects set transfer_policy = $2 where id = $1', [api.project.id, name])
 
   test('moves with everything under transfer', async () => {
@@ -183,7 +183,7 @@ describe('a lineage that another user asks for', () => {
 })
 
 describe('permissions of a customer', () => {
-  test('are the same holds in other words', async () => {
+  test('are the same entitlements under other names', async () => {
     const user = await userOf(api)
     const path = `/v4/customers/${user}/permissions`
     const expires_at = day(5)

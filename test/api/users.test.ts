@@ -45,7 +45,7 @@ describe('users', () => {
 })
 
 describe('user properties', () => {
-  test('good rows are saved, bad ones named, in the order of the request', async () => {
+  test('valid rows are saved, invalid ones are named, in the order of the request', async () => {
     const user = await newUser()
     const set = await api.call('POST', `/v4/users/${user}/properties`, {
       body: {
@@ -75,7 +75,7 @@ describe('user properties', () => {
     expect(list.body.data.map((p: { key: string }) => p.key)).toEqual(['_q_email', 'color'])
   })
 
-  test('no good row: 400 on properties, nothing written', async () => {
+  test('without a valid row: 400 on properties, nothing written', async () => {
     const user = await newUser()
     const set = await api.call('POST', `/v4/users/${user}/properties`, { body: { properties: [{ key: '!', value: '' }] } })
     expect(set.status).toBe(400)
@@ -84,7 +84,7 @@ describe('user properties', () => {
     expect((await api.call('GET', `/v4/users/${user}/properties`)).body.data).toEqual([])
   })
 
-  test('the hundredth key fits, the next does not, an existing one may still change', async () => {
+  test('the 100th key is accepted, the next is not, and an existing one can still change', async () => {
     const user = await newUser()
     const properties = Array.from({ length: 100 }, (_, i) => ({ key: `k${i}`, value: String(i) }))
     expect((await api.call('POST', `/v4/users/${user}/properties`, { body: { properties } })).body.saved_properties).toHaveLength(100)
@@ -116,7 +116,7 @@ describe('user properties', () => {
 })
 
 describe('identities', () => {
-  test('an identity without user makes one', async () => {
+  test('an identity without user creates one', async () => {
     const made = await api.call('POST', '/v4/identities', { body: { identity_id: 'anna' } })
     expect(made.status).toBe(201)
     expect(made.headers.get('location')).toBe('/v4/identities/anna')
@@ -124,7 +124,7 @@ describe('identities', () => {
     expect((await api.call('GET', `/v4/users/${made.body.user_id}`)).body.identity_id).toBe('anna')
   })
 
-  test('refusals come in the documented order', async () => {
+  test('errors have the documented precedence', async () => {
     const [first, second] = [await newUser(), await newUser()]
     const link = (identity_id: string, user_id?: string | null) => api.call('POST', '/v4/identities', { body: { identity_id, user_id } })
     expect((await link('ben', first)).status).toBe(201)

@@ -3,7 +3,7 @@ import { batching } from '../../store/batching.ts'
 
 const tick = () => new Promise(setImmediate)
 
-test('what comes at the same moment travels together, and each caller gets its own answer', async () => {
+test('calls of the same moment share one flush, and each caller gets its own result', async () => {
   const flushes: number[][] = []
   const double = batching(async (items: readonly number[]) => {
     flushes.push([...items])
@@ -13,7 +13,7 @@ test('what comes at the same moment travels together, and each caller gets its o
   expect(flushes).toEqual([[1, 2, 3]])
 })
 
-test('two flushes are under way at the most; what comes meanwhile fills the next one', async () => {
+test('at most two flushes are in flight, and calls made meanwhile go into the next flush', async () => {
   const under: { items: readonly number[]; done: () => void }[] = []
   const write = batching(
     (items: readonly number[]) => new Promise<number[]>(resolve => under.push({ items, done: () => resolve([...items]) })),
@@ -33,7 +33,7 @@ test('two flushes are under way at the most; what comes meanwhile fills the next
   expect(await Promise.all(all)).toEqual([0, 1, 2, 3, 4])
 })
 
-test('one bad item fails its caller alone', async () => {
+test('one bad item fails only its own caller', async () => {
   const landed: number[] = []
   const write = batching(async (items: readonly number[]) => {
     if (items.includes(13)) throw new Error('a bad row')
@@ -45,7 +45,7 @@ test('one bad item fails its caller alone', async () => {
   expect(landed.sort((a, b) => a - b)).toEqual(Array.from({ length: 50 }, (_, n) => n).filter(n => n !== 13))
 })
 
-test('when the database is away all hear of it at once, and nothing is tried again in halves', async () => {
+test('an unreachable database fails all callers at once, and the batch is not split and repeated', async () => {
   let flushes = 0
   const write = batching(async (_items: readonly number[]): Promise<number[]> => {
     flushes++
@@ -56,7 +56,7 @@ test('when the database is away all hear of it at once, and nothing is tried aga
   expect(flushes).toBe(1)
 })
 
-test('a deadlock is repeated whole', async () => {
+test('a batch that meets a deadlock is repeated as a whole', async () => {
   const sizes: number[] = []
   const write = batching(async (items: readonly number[]) => {
     sizes.push(items.length)

@@ -3,20 +3,20 @@ import type { Step } from '../../domain/automation-runs/definition.ts'
 import type { Email, PushToSend } from '../../workflows/automation/step-kind.ts'
 import { StepSkipped } from '../../workflows/automation/step-kind.ts'
 import { RetryAt, StopRetrying } from '../../workflows/engine/policy.ts'
-import { type AutomationBench, automationBench } from '../harness/automation-runs.ts'
+import { type AutomationFixture, automationFixture } from '../harness/automation-fixture.ts'
 
-let bench: AutomationBench
+let fixture: AutomationFixture
 const emails: Email[] = []
 const pushes: PushToSend[] = []
-/** What the next e-mails come to. */
-let answers: (() => { to: string; message_id: string })[] = []
+/** The results of the next e-mails. */
+let results: (() => { to: string; message_id: string })[] = []
 beforeAll(async () => {
-  bench = await automationBench()
-  await bench.turn({
+  fixture = await automationFixture()
+  await fixture.startWorker({
     effects: {
       async sendEmail(_environment, email) {
         emails.push(email)
-        return (answers.shift() ?? (() => ({ to: 'a@example.com', message_id: '<1@example.com>' })))()
+        return (results.shift() ?? (() => ({ to: 'a@example.com', message_id: '<1@example.com>' })))()
       },
       async sendPush(_environment, push) {
         pushes.push(push)
@@ -25,7 +25,7 @@ beforeAll(async () => {
     },
   })
 })
-afterAll(() => bench.drop())
+afterAll(() => fixture.drop())
 
 const after: Step = { id: 'after', type: 'branch', conditions: [], then: [], else: [] }
 const email = (subject = 'Hello'): Step => ({ id: 'mail', type: 'email', subject, text: 'Text' })
@@ -34,36 +34,36 @@ const failing = (error: unknown) => () => {
 }
 
 async function done(steps: Step[], user?: string) {
-  const { number, user: who } = await bench.start(steps, user === undefined ? {} : { user })
-  const run = await bench.over(number)
-  const timeline = await bench.timeline(number)
-  return { run, user: who, timeline, step: timeline[0]! }
+  const { number, user: owner } = await fixture.start(steps, user === undefined ? {} : { user })
+  const run = await fixture.finished(number)
+  const timeline = await fixture.timeline(number)
+  return { run, user: owner, timeline, step: timeline[0]! }
 }
 
-test('an e-mail is sent once, with its placeholders filled in and the key of run and step', async () => {
-  const user = await bench.newUser({ plan: 'gold', _q_email: '{{user.id}}' })
-  const event = await bench.append(user, 'trial_started', { properties: { reason: 'price' } })
+test('an e-mail is sent once, with its placeholders replaced and with the key of run and step', async () => {
+  const user = await fixture.newUser({ plan: 'gold', _q_email: '{{user.id}}' })
+  const event = await fixture.append(user, 'trial_started', { properties: { reason: 'price' } })
   const subject =
     '{{user.id}} {{property.plan}} {{event.name}} {{event.property.reason}} {{property.none}}{{event.product_id}}{x} {{ y }} {{property._q_email}}'
-  const { number } = await bench.start([email(subject)], { user, event })
-  const run = await bench.over(number)
+  const { number } = await fixture.start([email(subject)], { user, event })
+  const run = await fixture.finished(number)
   const sent = emails.filter(({ key }) => key === `${run.id}:mail`)
   expect(sent).toHaveLength(1)
   expect(sent[0]!.subject).toBe(`${user} gold trial_started price {x} {{ y }} {{user.id}}`)
-  expect((await bench.timeline(number))[0]).toMatchObject({
+  expect((await fixture.timeline(number))[0]).toMatchObject({
     status: 'succeeded',
     result: { to: 'a@example.com', message_id: '<1@example.com>' },
     attempts: [{ number: 1, error: null }],
   })
 })
 
-test('an effect that fails is repeated with the same key, at most five times', async () => {
-  answers = [failing(new Error('busy')), failing(new RetryAt('wait', 1))]
+test('a failing effect is attempted at most five times, with the same key', async () => {
+  results = [failing(new Error('busy')), failing(new RetryAt('wait', 1))]
   const { run, step } = await done([email(), after])
   expect(run.status).toBe('succeeded')
   expect(step.attempts.map(attempt => attempt.error)).toEqual(['busy', 'wait', null])
   const before = emails.length
-  answers = Array.from({ length: 5 }, () => failing(new Error('down')))
+  results = Array.from({ length: 5 }, () => failing(new Error('down')))
   const lost = await done([email(), after])
   expect(lost.run).toMatchObject({ status: 'failed', reason: 'email_failed' })
   expect(lost.timeline.map(one => [one.step_id, one.status, one.reason])).toEqual([['mail', 'failed', 'email_failed']])
@@ -71,21 +71,21 @@ test('an effect that fails is repeated with the same key, at most five times', a
   expect(emails.length - before).toBe(5)
 })
 
-test("a failure in others' words, with a NUL or half of a pair in them, counts like every other", async () => {
+test('an error message with a NUL or half a surrogate pair counts as an attempt like any other', async () => {
   const before = emails.length
-  answers = [failing(new Error('busy\0')), failing(new Error(`${'x'.repeat(999)}\u{1f600}`))]
+  results = [failing(new Error('busy\0')), failing(new Error(`${'x'.repeat(999)}\u{1f600}`))]
   const { run, step } = await done([email()])
   expect(run.status).toBe('succeeded')
   expect(step.attempts.map(attempt => attempt.error)).toEqual(['busy', `${'x'.repeat(999)}\ufffd`, null])
   expect(emails.length - before).toBe(3)
 })
 
-test('a refusal for good fails the run at once, with its code; without an address the step is skipped', async () => {
-  answers = [failing(new StopRetrying('email_rejected'))]
+test('a permanent error fails the run at once with its code; without an address the step is skipped', async () => {
+  results = [failing(new StopRetrying('email_rejected'))]
   const { run, timeline } = await done([email(), after])
   expect(run).toMatchObject({ status: 'failed', reason: 'email_rejected', current_step: null })
   expect(timeline).toHaveLength(1)
-  answers = [failing(new StepSkipped('no_recipient'))]
+  results = [failing(new StepSkipped('no_recipient'))]
   const other = await done([email(), after])
   expect(other.run.status).toBe('succeeded')
   expect(other.timeline.map(one => [one.status, one.reason])).toEqual([
@@ -94,19 +94,19 @@ test('a refusal for good fails the run at once, with its code; without an addres
   ])
 })
 
-test('a push goes out with its template and its key', async () => {
+test('a push is sent with its template and its key', async () => {
   const { run, step } = await done([{ id: 'p', type: 'push', push: 'psh_1' }])
   expect(step.result).toEqual({ provider: 'firebase', provider_message_id: 'm1' })
   expect(pushes.at(-1)).toMatchObject({ push: 'psh_1', key: `${run.id}:p` })
 })
 
-test('a screen waits for the app for 30 days; one that is gone fails the run', async () => {
-  await bench.pool.query(
+test('a screen is pending for 30 days; a deleted screen fails the run', async () => {
+  await fixture.pool.query(
     `insert into screens (environment, id, name, created_at, updated_at) values ($1, 'scr_1', 'Offer', '2026-01-01', '2026-01-01')`,
-    [bench.environment],
+    [fixture.environment],
   )
   const { run, user, step } = await done([{ id: 's', type: 'screen', screen: 'scr_1' }])
-  const { rows } = await bench.pool.query('select *, (expires_at - created_at)::text as lasts from pending_screens where run_id = $1', [
+  const { rows } = await fixture.pool.query('select *, (expires_at - created_at)::text as lasts from pending_screens where run_id = $1', [
     run.id,
   ])
   expect(rows).toEqual([
@@ -122,10 +122,10 @@ test('a screen waits for the app for 30 days; one that is gone fails the run', a
   expect((await done([{ id: 's', type: 'screen', screen: 'gone' }])).run).toMatchObject({ status: 'failed', reason: 'screen_not_found' })
 })
 
-test('a grant is counted from the begin of its step, and a longer one stays', async () => {
-  await bench.pool.query(
+test('the duration of a grant starts with its step, and a longer grant is kept', async () => {
+  await fixture.pool.query(
     `insert into entitlements (environment, id, created_at, updated_at) values ($1, 'premium', '2026-01-01', '2026-01-01')`,
-    [bench.environment],
+    [fixture.environment],
   )
   const grant = (duration: string | null): Step => ({ id: 'g', type: 'grant_entitlement', entitlement_id: 'premium', duration })
   const { user, step } = await done([grant('P1M')])
@@ -140,22 +140,22 @@ test('a grant is counted from the begin of its step, and a longer one stays', as
   expect(gone.run).toMatchObject({ status: 'failed', reason: 'entitlement_not_found' })
 })
 
-test('a property is set; the hundred-and-first is not', async () => {
+test('a step sets a property, but not the 101st of a user', async () => {
   const { user, step } = await done([{ id: 'set', type: 'set_property', key: 'tier', value: 'gold' }])
   expect(step.result).toEqual({ key: 'tier', value: 'gold' })
-  const { rows } = await bench.pool.query('select properties from users where environment = $1 and id = $2', [bench.environment, user])
+  const { rows } = await fixture.pool.query('select properties from users where environment = $1 and id = $2', [fixture.environment, user])
   expect(rows[0].properties).toEqual({ tier: 'gold' })
-  const full = await bench.newUser(Object.fromEntries(Array.from({ length: 100 }, (_, n) => [`k${n}`, 'v'])))
+  const full = await fixture.newUser(Object.fromEntries(Array.from({ length: 100 }, (_, n) => [`k${n}`, 'v'])))
   const { run } = await done([{ id: 'set', type: 'set_property', key: 'tier', value: 'gold' }], full)
   expect(run).toMatchObject({ status: 'failed', reason: 'property_limit_reached' })
 })
 
-test('a branch asks the user, the event and the steps before it', async () => {
+test('a branch evaluates the user, the event and the steps before it', async () => {
   const condition = (metric: string, value: string, negate = false) => ({ metric, comparator: 'eq' as const, value, negate })
-  const user = await bench.newUser({ plan: 'gold' })
-  const event = await bench.append(user, 'trial_started', { properties: { count: 10 } })
+  const user = await fixture.newUser({ plan: 'gold' })
+  const event = await fixture.append(user, 'trial_started', { properties: { count: 10 } })
   const branch = (id: string, conditions: ReturnType<typeof condition>[]): Step => ({ id, type: 'branch', conditions, then: [], else: [] })
-  const { number } = await bench.start(
+  const { number } = await fixture.start(
     [
       branch('user', [condition('property:plan', 'gold')]),
       branch('event', [condition('event:count', '10.0'), condition('event:event_name', 'trial_started')]),
@@ -165,6 +165,6 @@ test('a branch asks the user, the event and the steps before it', async () => {
     ],
     { user, event },
   )
-  await bench.over(number)
-  expect((await bench.timeline(number)).map(step => step.result!.taken)).toEqual(['then', 'then', 'then', 'else', 'else'])
+  await fixture.finished(number)
+  expect((await fixture.timeline(number)).map(step => step.result!.taken)).toEqual(['then', 'then', 'then', 'else', 'else'])
 })

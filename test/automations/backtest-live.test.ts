@@ -1,15 +1,15 @@
-// A backtest gives the figures that the same automation has produced.
+// The figures of a backtest equal those of the same automation in operation.
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { importCsv } from '../../cli/import/command.ts'
 import { call, temporaryFolder } from '../cli/call.ts'
 import { startApi, type TestApi } from '../harness/api.ts'
-import { type Ground, ground, LONG, on } from './ground.ts'
+import { type AutomationProject, automationProject, LONG, on } from './fixture.ts'
 
 let api: TestApi
-let g: Ground
+let fixture: AutomationProject
 beforeAll(async () => {
   api = await startApi()
-  g = await ground(api)
+  fixture = await automationProject(api)
 })
 afterAll(() => api.stop())
 
@@ -25,8 +25,8 @@ const AUTOMATIONS: object[] = [
   { ...purchases, reentry: false, frequency: { max_runs_per_user: 1, per: 'lifetime' } },
 ]
 
-/** What has become of the events that an automation named. */
-async function lived(automation: string) {
+/** The figures of an automation's real runs. */
+async function figuresOfRuns(automation: string) {
   const { rows } = await api.pool.query<{ status: string; reason: string | null; count: number }>(
     'select status, reason, count(*)::int from automation_runs where automation_id = $1 group by 1, 2',
     [automation],
@@ -44,19 +44,19 @@ async function lived(automation: string) {
   return { events, runs_started, users: users.rows[0]!.count, skipped }
 }
 
-test('for a thousand purchases, imported while the automations were active', async () => {
-  const automations = await Promise.all(AUTOMATIONS.map(data => g.made('/v4/automations', { name: 'A', status: 'active', data })))
+test('a backtest of a thousand imported purchases equals the real runs of each automation', async () => {
+  const automations = await Promise.all(AUTOMATIONS.map(data => fixture.create('/v4/automations', { name: 'A', status: 'active', data })))
   const from = new Date(Date.now() - 60_000).toISOString()
-  const args = ['examples/cdnow.csv', '--map', 'examples/cdnow.json', '--key', g.project.sandbox, '--url', api.url]
+  const args = ['examples/cdnow.csv', '--map', 'examples/cdnow.json', '--key', fixture.project.sandbox, '--url', api.url]
   const { code } = await call(importCsv, args, { DATA_DIR: await temporaryFolder() })
   expect(code).toBe(0)
-  await g.read()
+  await fixture.read()
   const to = new Date(Date.now() + 60_000).toISOString()
   for (const [n, { url, id }] of automations.entries()) {
-    const { status, body } = await g.call('POST', `${url}/backtest`, { body: { from, to } })
+    const { status, body } = await fixture.call('POST', `${url}/backtest`, { body: { from, to } })
     expect(status).toBe(200)
     const { object: _, url: _url, from: _from, to: _to, steps, ...figures } = body
-    const expected = await lived(id)
+    const expected = await figuresOfRuns(id)
     expect([n, expected.events]).toEqual([n, 1000])
     expect([n, figures]).toEqual([n, expected])
     expect(steps).toEqual({ long: expected.runs_started })

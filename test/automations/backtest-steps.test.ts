@@ -1,14 +1,14 @@
-// A backtest plays runs out as workers have carried them: the same automation, lived through with waits, and played out afterwards.
+// A backtest simulates runs exactly as workers execute them: the same automations, executed with their waits and simulated afterwards.
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { startApi, type TestApi } from '../harness/api.ts'
 import { until } from '../harness/until.ts'
-import { type Ground, ground, on } from './ground.ts'
+import { type AutomationProject, automationProject, on } from './fixture.ts'
 
 let api: TestApi
-let g: Ground
+let fixture: AutomationProject
 beforeAll(async () => {
   api = await startApi({ worker: true })
-  g = await ground(api)
+  fixture = await automationProject(api)
 })
 afterAll(() => api.stop())
 
@@ -47,19 +47,19 @@ const AUTOMATIONS = [
   },
 ]
 
-/** Nothing is left to read, and nothing that is due by now to be done. */
-const rest = () =>
-  until('rest', async () => {
+/** Waits until the log is read to its end and no job is due. */
+const idle = () =>
+  until('an idle environment', async () => {
     const { rows } = await api.pool.query<{ open: number }>(
       `select (select count(*) from log_consumers c join log_positions l on l.environment = c.environment and l.partition = c.partition
                 where c.environment = $1 and c.consumer = 'automations' and c.next_offset < l.next_offset)::int
             + (select count(*) from due where environment = $1 and due_at <= environment_now($1))::int as open`,
-      [g.environment],
+      [fixture.environment],
     )
     return rows[0]!.open === 0 ? true : undefined
   })
 
-async function lived(automation: string) {
+async function figuresOfRuns(automation: string) {
   const count = async (text: string) => (await api.pool.query<{ name: string; count: number }>(text, [automation])).rows
   const runs = await count(
     `select coalesce(reason, '') as name, count(*)::int from automation_runs where automation_id = $1 and status = 'skipped' group by 1`,
@@ -76,13 +76,13 @@ async function lived(automation: string) {
   const byName = (rows: { name: string; count: number }[]) => Object.fromEntries(rows.map(({ name, count }) => [name, count]))
   return { skipped: byName(runs), runs_started: started[0]!.count, steps: byName(steps), failed }
 }
-const some = (counts: Record<string, number>) => Object.fromEntries(Object.entries(counts).filter(([, count]) => count > 0))
+const nonZero = (counts: Record<string, number>) => Object.fromEntries(Object.entries(counts).filter(([, count]) => count > 0))
 
-test('for two weeks of events, waits, branches and re-entries', { timeout: 120_000 }, async () => {
-  const users = await Promise.all([g.user(), g.user(), g.user()])
-  const automations = await Promise.all(AUTOMATIONS.map(data => g.automation({ initiators: on('go'), ...data })))
+test('a backtest of two weeks of events, waits, branches and re-entries equals the real runs', { timeout: 120_000 }, async () => {
+  const users = await Promise.all([fixture.user(), fixture.user(), fixture.user()])
+  const automations = await Promise.all(AUTOMATIONS.map(data => fixture.automation({ initiators: on('go'), ...data })))
   const from = '2026-01-01T00:00:00Z'
-  // Hours after which the next thing happens; no sum of neighbours is a day, two or three, so nothing happens at the edge of a wait.
+  // Hours from one event to the next. No sum of neighbours is one, two or three days, so that no event falls on the end of a wait.
   const story: [hours: number, event: string, user: number][] = [
     [0, 'go', 0],
     [0, 'go', 1],
@@ -110,22 +110,24 @@ test('for two weeks of events, waits, branches and re-entries', { timeout: 120_0
   ]
   for (const [hours, event_name, user] of story) {
     if (hours > 0) {
-      // By the hour, so that what falls due on the way is done when it is due.
-      const { status, text } = await g.call('POST', '/v4/test-clock/advance', { body: { by: `PT${hours}H` } })
+      // The clock moves in steps, and each step executes all jobs that are due by then.
+      const { status, text } = await fixture.call('POST', '/v4/test-clock/advance', { body: { by: `PT${hours}H` } })
       expect([status, text.slice(0, 300)]).toEqual([200, text.slice(0, 300)])
-      await rest()
+      await idle()
     }
-    await g.tell([{ event_name, customer_uid: users[user], platform: user === 1 ? 'Android' : 'iOS', happened_at: '2026-03-01T12:00:00Z' }])
-    await rest()
+    await fixture.post([
+      { event_name, customer_uid: users[user], platform: user === 1 ? 'Android' : 'iOS', happened_at: '2026-03-01T12:00:00Z' },
+    ])
+    await idle()
   }
-  const { rows } = await api.pool.query<{ to: string }>('select environment_now($1) as to', [g.environment])
-  // The window may be 366 days long, and ends when the story does.
+  const { rows } = await api.pool.query<{ to: string }>('select environment_now($1) as to', [fixture.environment])
+  // The window may have 366 days. It ends with the last event of the story.
   const to = rows[0]!.to
   for (const [n, { id, url }] of automations.entries()) {
-    const { status, body } = await g.call('POST', `${url}/backtest`, { body: { from, to } })
+    const { status, body } = await fixture.call('POST', `${url}/backtest`, { body: { from, to } })
     expect(status).toBe(200)
-    const { failed, ...expected } = await lived(id)
+    const { failed, ...expected } = await figuresOfRuns(id)
     expect(failed).toEqual([])
-    expect([n, { skipped: some(body.skipped), runs_started: body.runs_started, steps: some(body.steps) }]).toEqual([n, expected])
+    expect([n, { skipped: nonZero(body.skipped), runs_started: body.runs_started, steps: nonZero(body.steps) }]).toEqual([n, expected])
   }
 })

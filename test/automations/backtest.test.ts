@@ -3,30 +3,30 @@ import { backtest } from '../../domain/automations/backtest/backtest.ts'
 import { transaction } from '../../store/transaction.ts'
 import { startApi, type TestApi } from '../harness/api.ts'
 import { rowsOf } from '../harness/rows.ts'
-import { type Ground, ground, LONG, on } from './ground.ts'
+import { type AutomationProject, automationProject, LONG, on } from './fixture.ts'
 
 let api: TestApi
-let g: Ground
+let fixture: AutomationProject
 let from: string
 beforeAll(async () => {
   api = await startApi()
 })
 afterAll(() => api.stop())
 beforeEach(async () => {
-  g = await ground(api)
+  fixture = await automationProject(api)
   from = await now()
 })
 
 const now = async (): Promise<string> =>
-  (await api.pool.query('select environment_now($1)::text as now', [g.environment])).rows[0].now.replace(' ', 'T').replace('+00', 'Z')
+  (await api.pool.query('select environment_now($1)::text as now', [fixture.environment])).rows[0].now.replace(' ', 'T').replace('+00', 'Z')
 const HOUR = 3600
 const DAY = 24 * HOUR
 
-/** What would have happened from the beginning of the test until now. */
-async function played(data: object) {
-  const { id } = await g.automation({}, 'inactive')
+/** The backtest of `data` from the start of the test until now. */
+async function backtestOf(data: object) {
+  const { id } = await fixture.automation({}, 'inactive')
   const body = { from, to: await now(), data: { initiators: on('go'), steps: LONG, ...data } }
-  const answer = await g.call('POST', `/v4/automations/${id}/backtest`, { body })
+  const answer = await fixture.call('POST', `/v4/automations/${id}/backtest`, { body })
   if (answer.status !== 200) throw new Error(answer.text)
   return answer.body
 }
@@ -36,14 +36,20 @@ const exit = (id: string) => ({ id, type: 'exit' })
 const mark = (id: string) => ({ id, type: 'set_property', key: 'k', value: 'v' })
 
 describe('a backtest', () => {
-  test('tells what was looked at, what would have started and what would have been skipped', async () => {
-    const [ada, bob] = [await g.user(), await g.user()]
+  test('reports the matching events, the runs that would start, and the skipped ones by reason', async () => {
+    const [ada, bob] = [await fixture.user(), await fixture.user()]
     const go = (customer_uid: string, platform: string) => ({ event_name: 'go', customer_uid, platform })
-    await g.tell([go(ada, 'iOS'), go(bob, 'Android'), go(ada, 'iOS'), { event_name: 'go' }, { event_name: 'other', customer_uid: ada }])
-    await g.tell([go(ada, 'iOS')], false)
-    const { id } = await g.automation({ platform: 'iOS' }, 'paused')
+    await fixture.post([
+      go(ada, 'iOS'),
+      go(bob, 'Android'),
+      go(ada, 'iOS'),
+      { event_name: 'go' },
+      { event_name: 'other', customer_uid: ada },
+    ])
+    await fixture.post([go(ada, 'iOS')], false)
+    const { id } = await fixture.automation({ platform: 'iOS' }, 'paused')
     const to = await now()
-    const answer = await g.call('POST', `/v4/automations/${id}/backtest`, { body: { from, to } })
+    const answer = await fixture.call('POST', `/v4/automations/${id}/backtest`, { body: { from, to } })
     const none = { no_user: 0, automation_paused: 0, platform_mismatch: 0, segment_mismatch: 0, already_running: 0, frequency_capped: 0 }
     expect([answer.status, answer.body]).toEqual([
       200,
@@ -61,130 +67,133 @@ describe('a backtest', () => {
     ])
   })
 
-  test('looks at the window alone, and takes no earlier run into account', async () => {
-    const user = await g.user()
-    const go = async () => g.tell([{ event_name: 'go', customer_uid: user }])
+  test('reads only its window and ignores earlier runs', async () => {
+    const user = await fixture.user()
+    const go = async () => fixture.post([{ event_name: 'go', customer_uid: user }])
     await go()
-    await g.advance(HOUR)
+    await fixture.advance(HOUR)
     from = await now()
     await go()
-    expect(await played({ reentry: false, frequency: { max_runs_per_user: 1, per: 'day' } })).toMatchObject({ events: 1, runs_started: 1 })
+    expect(await backtestOf({ reentry: false, frequency: { max_runs_per_user: 1, per: 'day' } })).toMatchObject({
+      events: 1,
+      runs_started: 1,
+    })
   })
 
   test('changes nothing', async () => {
-    const user = await g.user()
-    const { id } = await g.automation()
-    await g.tell([{ event_name: 'go', customer_uid: user }])
-    const before = await rowsOf(api.pool, g.environment)
-    await g.call('POST', `/v4/automations/${id}/backtest`, { body: { from, to: await now() } })
-    expect(await rowsOf(api.pool, g.environment)).toEqual(before)
+    const user = await fixture.user()
+    const { id } = await fixture.automation()
+    await fixture.post([{ event_name: 'go', customer_uid: user }])
+    const before = await rowsOf(api.pool, fixture.environment)
+    await fixture.call('POST', `/v4/automations/${id}/backtest`, { body: { from, to: await now() } })
+    expect(await rowsOf(api.pool, fixture.environment)).toEqual(before)
   })
 
   test.each([
     ['to', { to: '2026-01-01T00:00:00Z' }],
     ['to', { to: '2027-01-02T00:00:01Z' }],
     ['data.steps[0].duration', { data: { initiators: on('go'), steps: [{ id: 'x', type: 'delay', duration: 'P2Y' }] } }],
-  ])('refuses what is wrong with %s: %j', async (field, body) => {
-    const { id } = await g.automation()
+  ])('refuses invalid %s: %j', async (field, body) => {
+    const { id } = await fixture.automation()
     const whole = { from: '2026-01-01T00:00:00Z', to: '2026-01-02T00:00:00Z', ...body }
-    const answer = await g.call('POST', `/v4/automations/${id}/backtest`, { body: whole })
+    const answer = await fixture.call('POST', `/v4/automations/${id}/backtest`, { body: whole })
     expect([answer.status, answer.body.error.details[0].field]).toEqual([400, field])
   })
 
-  test('does not find data that names nothing, and no automation that there is not', async () => {
-    const { id } = await g.automation()
+  test('returns 404 for a missing resource in the data, and for a missing automation', async () => {
+    const { id } = await fixture.automation()
     const window = { from: '2026-01-01T00:00:00Z', to: '2026-01-02T00:00:00Z' }
     const data = { initiators: on('go'), actions: { screen: 'scr_nowhere' } }
-    expect((await g.call('POST', `/v4/automations/${id}/backtest`, { body: { ...window, data } })).status).toBe(404)
-    expect((await g.call('POST', '/v4/automations/auto_nowhere/backtest', { body: window })).status).toBe(404)
+    expect((await fixture.call('POST', `/v4/automations/${id}/backtest`, { body: { ...window, data } })).status).toBe(404)
+    expect((await fixture.call('POST', '/v4/automations/auto_nowhere/backtest', { body: window })).status).toBe(404)
   })
 
-  test('that takes too long is given up', async () => {
-    const user = await g.user()
-    const { data } = await g.automation()
-    await g.tell([{ event_name: 'go', customer_uid: user }])
+  test('that takes too long is aborted', async () => {
+    const user = await fixture.user()
+    const { data } = await fixture.automation()
+    await fixture.post([{ event_name: 'go', customer_uid: user }])
     const window = { from, to: await now() }
-    const given = transaction(api.pool, tx => backtest(tx, g.environment, data, window, { limitMs: 0 }))
+    const given = transaction(api.pool, tx => backtest(tx, fixture.environment, data, window, { limitMs: 0 }))
     await expect(given).rejects.toMatchObject({ code: 'upstream_timeout' })
   })
 })
 
-describe('played out on the log', () => {
-  test('a wait for an event ends by it or at its deadline, also after the window; one that is not over goes no further', async () => {
-    const [ada, bob, cem, dan] = [await g.user(), await g.user(), await g.user(), await g.user()]
-    const tell = (event_name: string, ...users: string[]) => g.tell(users.map(customer_uid => ({ event_name, customer_uid })))
-    await tell('back', ada)
-    await tell('go', ada, bob, cem)
+describe('the simulation on the log', () => {
+  test('ends a wait by its event or at its deadline, even after the window; a wait that has not ended goes no further', async () => {
+    const [ada, bob, cem, dan] = [await fixture.user(), await fixture.user(), await fixture.user(), await fixture.user()]
+    const postOf = (event_name: string, ...users: string[]) => fixture.post(users.map(customer_uid => ({ event_name, customer_uid })))
+    await postOf('back', ada)
+    await postOf('go', ada, bob, cem)
     const to = await now()
-    await g.advance(DAY)
-    await tell('back', ada)
-    await tell('back', ada)
-    await g.tell([{ event_name: 'back', customer_uid: bob }], false)
-    await g.advance(DAY)
-    await tell('back', bob, cem)
-    await tell('go', dan)
-    await g.advance(HOUR)
+    await fixture.advance(DAY)
+    await postOf('back', ada)
+    await postOf('back', ada)
+    await fixture.post([{ event_name: 'back', customer_uid: bob }], false)
+    await fixture.advance(DAY)
+    await postOf('back', bob, cem)
+    await postOf('go', dan)
+    await fixture.advance(HOUR)
     const data = steps(wait('P2D', { on_timeout: [mark('late')] }), mark('then'))
-    const { id } = await g.automation(data, 'inactive')
-    const answer = await g.call('POST', `/v4/automations/${id}/backtest`, { body: { from, to } })
+    const { id } = await fixture.automation(data, 'inactive')
+    const answer = await fixture.call('POST', `/v4/automations/${id}/backtest`, { body: { from, to } })
     expect(answer.body).toMatchObject({ events: 3, runs_started: 3, steps: { w: 3, late: 2, then: 3 } })
-    expect(await played(data)).toMatchObject({ events: 4, runs_started: 4, steps: { w: 4, late: 2, then: 3 } })
+    expect(await backtestOf(data)).toMatchObject({ events: 4, runs_started: 4, steps: { w: 4, late: 2, then: 3 } })
   })
 
-  test('a wait begins where the last one ended: an event is met once, one that came during a delay not at all', async () => {
-    const user = await g.user()
+  test('starts a wait where the last one ended: an event ends one wait only, and an event during a delay none', async () => {
+    const user = await fixture.user()
     const back = { event_name: 'back', customer_uid: user }
-    await g.tell([{ event_name: 'go', customer_uid: user }])
-    await g.advance(HOUR)
-    await g.tell([back])
-    await g.advance(DAY)
-    await g.tell([back])
-    await g.advance(20 * DAY)
+    await fixture.post([{ event_name: 'go', customer_uid: user }])
+    await fixture.advance(HOUR)
+    await fixture.post([back])
+    await fixture.advance(DAY)
+    await fixture.post([back])
+    await fixture.advance(20 * DAY)
     const twice = steps(wait('P2D'), wait('P2D', { id: 'v', on_timeout: [mark('late')] }))
-    expect((await played(twice)).steps).toEqual({ w: 1, v: 1, late: 0 })
+    expect((await backtestOf(twice)).steps).toEqual({ w: 1, v: 1, late: 0 })
     const thrice = steps(wait('P2D'), wait('P2D', { id: 'v' }), wait('P2D', { id: 'u', on_timeout: [mark('late')] }))
-    expect((await played(thrice)).steps).toMatchObject({ u: 1, late: 1 })
+    expect((await backtestOf(thrice)).steps).toMatchObject({ u: 1, late: 1 })
     const delayed = steps({ id: 'd', type: 'delay', duration: 'PT2H' }, wait('PT2H', { on_timeout: [mark('late')] }))
-    expect((await played(delayed)).steps).toEqual({ d: 1, w: 1, late: 1 })
+    expect((await backtestOf(delayed)).steps).toEqual({ d: 1, w: 1, late: 1 })
   })
 
-  test('without reentry a run may start when the one before has come to its end, and not before', async () => {
-    const user = await g.user()
+  test('starts the next run without reentry only after the one before has ended', async () => {
+    const user = await fixture.user()
     const go = { event_name: 'go', customer_uid: user }
     const back = { event_name: 'back', customer_uid: user }
-    await g.tell([go, go, back, go])
-    await g.advance(2 * HOUR)
-    await g.tell([go])
-    await g.advance(40 * DAY)
-    // Ended by its event: the third starts. That one waits until the deadline, so the fourth does not.
-    const outcome = await played({ reentry: false, ...steps(wait('P1D')) })
+    await fixture.post([go, go, back, go])
+    await fixture.advance(2 * HOUR)
+    await fixture.post([go])
+    await fixture.advance(40 * DAY)
+    // The event ends the first run, so the third starts. The third waits until its deadline, so the fourth does not start.
+    const outcome = await backtestOf({ reentry: false, ...steps(wait('P1D')) })
     expect([outcome.runs_started, outcome.skipped.already_running]).toEqual([2, 2])
-    const delayed = await played({ reentry: false, ...steps({ id: 'd', type: 'delay', duration: 'PT1H' }) })
+    const delayed = await backtestOf({ reentry: false, ...steps({ id: 'd', type: 'delay', duration: 'PT1H' }) })
     expect([delayed.runs_started, delayed.skipped.already_running]).toEqual([2, 2])
-    // What is done at once is over before the next event.
-    expect((await played({ reentry: false, ...steps(mark('m')) })).runs_started).toBe(4)
-    expect((await played({ ...steps(wait('P1D')) })).runs_started).toBe(4)
+    // A run without waits has ended before the next event.
+    expect((await backtestOf({ reentry: false, ...steps(mark('m')) })).runs_started).toBe(4)
+    expect((await backtestOf({ ...steps(wait('P1D')) })).runs_started).toBe(4)
   })
 
-  test('a frequency counts the runs in its window', async () => {
-    const user = await g.user()
+  test('counts the runs in the window of a frequency', async () => {
+    const user = await fixture.user()
     for (let n = 0; n < 6; n++) {
-      await g.tell([{ event_name: 'go', customer_uid: user }])
-      await g.advance(20 * 60)
+      await fixture.post([{ event_name: 'go', customer_uid: user }])
+      await fixture.advance(20 * 60)
     }
-    const outcome = await played({ frequency: { max_runs_per_user: 2, per: 'hour' } })
-    // At 0 and 20 minutes, then again when an hour has passed since: at 60 and 80.
+    const outcome = await backtestOf({ frequency: { max_runs_per_user: 2, per: 'hour' } })
+    // Starts at 0 and 20 minutes, and an hour after each of these, at 60 and 80.
     expect([outcome.runs_started, outcome.skipped.frequency_capped]).toEqual([4, 2])
-    expect((await played({ frequency: { max_runs_per_user: 5, per: 'lifetime' } })).runs_started).toBe(5)
+    expect((await backtestOf({ frequency: { max_runs_per_user: 5, per: 'lifetime' } })).runs_started).toBe(5)
   })
 
-  test('a branch asks the event, the steps before it, and the user as now', async () => {
-    const [ada, bob] = [await g.user(), await g.user()]
+  test('evaluates a branch with the event, the steps before it, and the present state of the user', async () => {
+    const [ada, bob] = [await fixture.user(), await fixture.user()]
     const go = (customer_uid: string, price: string) => ({ event_name: 'go', customer_uid, price, currency: 'USD' })
-    await g.tell([go(ada, '5.00'), go(bob, '5.00'), go(bob, '50.00')])
-    await g.advance(HOUR)
-    await g.tell([{ event_name: 'back', customer_uid: ada, device: { country: 'DE' } }])
-    await g.advance(2 * DAY)
+    await fixture.post([go(ada, '5.00'), go(bob, '5.00'), go(bob, '50.00')])
+    await fixture.advance(HOUR)
+    await fixture.post([{ event_name: 'back', customer_uid: ada, device: { country: 'DE' } }])
+    await fixture.advance(2 * DAY)
     const branch = (id: string, ...conditions: object[]) => ({
       id,
       type: 'branch',
@@ -193,7 +202,7 @@ describe('played out on the log', () => {
       else: [mark(`${id}-else`)],
     })
     const condition = (metric: string, comparator: string, value: string) => ({ metric, comparator, value })
-    const outcome = await played(
+    const outcome = await backtestOf(
       steps(
         wait('P1D'),
         branch('a', condition('event:price', 'gt', '10')),
@@ -219,12 +228,12 @@ describe('played out on the log', () => {
     })
   })
 
-  test('actions are steps by their names', async () => {
-    const user = await g.user()
-    const screen = await g.screen()
-    await g.tell([{ event_name: 'go', customer_uid: user }])
-    const { id } = await g.automation({ steps: undefined, actions: { screen } }, 'inactive')
-    const { body } = await g.call('POST', `/v4/automations/${id}/backtest`, { body: { from, to: await now() } })
+  test('names the steps of actions after the actions', async () => {
+    const user = await fixture.user()
+    const screen = await fixture.screen()
+    await fixture.post([{ event_name: 'go', customer_uid: user }])
+    const { id } = await fixture.automation({ steps: undefined, actions: { screen } }, 'inactive')
+    const { body } = await fixture.call('POST', `/v4/automations/${id}/backtest`, { body: { from, to: await now() } })
     expect(body.steps).toEqual({ screen: 1 })
   })
 })

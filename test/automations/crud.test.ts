@@ -1,43 +1,43 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { startApi, type TestApi } from '../harness/api.ts'
-import { type Ground, ground, LONG, on } from './ground.ts'
+import { type AutomationProject, automationProject, LONG, on } from './fixture.ts'
 
 let api: TestApi
-let g: Ground
+let fixture: AutomationProject
 beforeAll(async () => {
   api = await startApi()
 })
 afterAll(() => api.stop())
 beforeEach(async () => {
-  g = await ground(api)
+  fixture = await automationProject(api)
 })
 
-const put = (id: string, body: object) => g.call('PUT', `/v4/automations/${id}`, { body })
+const put = (id: string, body: object) => fixture.call('PUT', `/v4/automations/${id}`, { body })
 
 describe('an automation', () => {
-  test('is stored complete and shown so, from its answer on', async () => {
-    const screen = await g.screen()
-    const made = await g.made('/v4/automations', {
+  test('is stored and returned completely', async () => {
+    const screen = await fixture.screen()
+    const created = await fixture.create('/v4/automations', {
       name: 'A',
       status: 'inactive',
       data: { type: 'anything', initiators: on('1'), actions: { screen, event: { dropped: true } } },
     })
-    expect(made).toEqual({
+    expect(created).toEqual({
       object: 'automation',
       id: expect.stringMatching(/^auto_[0-9a-z]{20}$/),
-      url: `/v4/automations/${made.id}`,
+      url: `/v4/automations/${created.id}`,
       name: 'A',
       caption: '',
       status: 'inactive',
       data: { type: 'event', platform: null, initiators: on('1'), actions: { screen }, segments: null, reentry: true },
       version: 1,
     })
-    expect((await g.call('GET', made.url)).body).toEqual(made)
-    expect((await g.call('GET', '/v4/automations')).body.data).toEqual([made])
+    expect((await fixture.call('GET', created.url)).body).toEqual(created)
+    expect((await fixture.call('GET', '/v4/automations')).body.data).toEqual([created])
   })
 
-  test('shows nested steps with their defaults, in the order of the description; its actions are then empty', async () => {
-    const screen = await g.screen()
+  test('has nested steps with their defaults, in the documented order, and then no actions', async () => {
+    const screen = await fixture.screen()
     const conditions = [
       { metric: 'step:w', comparator: 'eq', value: 'event' },
       { metric: 'event:platform', comparator: 'ne', value: '', negate: true },
@@ -48,7 +48,12 @@ describe('an automation', () => {
       { id: 'b', type: 'branch', conditions, then: [{ id: 's', type: 'screen', screen }] },
       { id: 'e', type: 'email', subject: 'Hello', text: 'You' },
     ]
-    const { data } = await g.automation({ actions: { screen }, steps, frequency: { per: 'day', max_runs_per_user: 3 }, reentry: false })
+    const { data } = await fixture.automation({
+      actions: { screen },
+      steps,
+      frequency: { per: 'day', max_runs_per_user: 3 },
+      reentry: false,
+    })
     expect(JSON.stringify(data)).toBe(
       JSON.stringify({
         type: 'event',
@@ -73,8 +78,8 @@ describe('an automation', () => {
     )
   })
 
-  test('has a new version with every change of its data, and with no other', async () => {
-    const { id, data } = await g.automation()
+  test('gets a new version with every change of its data, and with no other change', async () => {
+    const { id, data } = await fixture.automation()
     expect((await put(id, { name: 'B', caption: 'c', status: 'active', data })).body).toMatchObject({ name: 'B', caption: 'c', version: 1 })
     expect((await put(id, { name: 'B', status: 'active', data: { ...data, reentry: false } })).body).toMatchObject({
       caption: '',
@@ -90,8 +95,8 @@ describe('an automation', () => {
     ])
   })
 
-  test('that is sent again as it is leaves no trace', async () => {
-    const { id } = await g.automation()
+  test('that is sent again unchanged leaves no trace', async () => {
+    const { id } = await fixture.automation()
     const body = { name: 'A', status: 'active', data: { initiators: on('go'), steps: LONG } }
     const traces = async () =>
       (
@@ -105,45 +110,45 @@ describe('an automation', () => {
     expect(await traces()).toEqual(before)
   })
 
-  test('keeps the place in the log of initiators that stay; new ones begin at its end', async () => {
-    const user = await g.user()
-    const { id, data } = await g.automation()
-    await g.tell([
+  test('keeps the log offset of initiators that remain; new ones start at the end of the log', async () => {
+    const user = await fixture.user()
+    const { id, data } = await fixture.automation()
+    await fixture.post([
       { event_name: 'go', customer_uid: user },
       { event_name: 'more', customer_uid: user },
     ])
     await put(id, { name: 'A', status: 'active', data: { ...data, initiators: on('more', 'go') } })
-    await g.tell([{ event_name: 'more', customer_uid: user }])
-    await g.read()
-    const runs = await g.runs(id)
+    await fixture.post([{ event_name: 'more', customer_uid: user }])
+    await fixture.read()
+    const runs = await fixture.runs(id)
     expect(runs.map(({ event, automation_version }) => [event.event_name, automation_version])).toEqual([
       ['more', 2],
       ['go', 2],
     ])
   })
 
-  test('looks only at what was appended after it was made', async () => {
-    const user = await g.user()
-    // Somebody else has already begun to read the log, and is behind.
-    await g.automation({ initiators: on('other') })
-    await g.tell([{ event_name: 'go', customer_uid: user }])
-    const { id } = await g.automation()
-    await g.read()
-    expect(await g.runs(id)).toEqual([])
+  test('reads only events that were appended after its creation', async () => {
+    const user = await fixture.user()
+    // Another automation has begun to read the log, and its consumer is behind.
+    await fixture.automation({ initiators: on('other') })
+    await fixture.post([{ event_name: 'go', customer_uid: user }])
+    const { id } = await fixture.automation()
+    await fixture.read()
+    expect(await fixture.runs(id)).toEqual([])
   })
 
-  test('is gone when it is deleted: its runs are cancelled and stay readable, its list does not', async () => {
-    const user = await g.user()
-    const { id, url } = await g.automation()
-    await g.tell([{ event_name: 'go', customer_uid: user }])
-    await g.read()
-    const [run] = await g.runs(id)
-    expect((await g.call('DELETE', url)).status).toBe(204)
-    expect((await g.call('GET', url)).status).toBe(404)
-    expect((await g.call('GET', `${url}/runs`)).status).toBe(404)
-    expect((await g.call('GET', run.url)).body).toMatchObject({ status: 'cancelled', reason: 'automation_deleted', due_at: null })
-    await g.tell([{ event_name: 'go', customer_uid: user }])
-    await g.read()
+  test('is gone after its deletion; its runs are cancelled and stay readable, their list does not', async () => {
+    const user = await fixture.user()
+    const { id, url } = await fixture.automation()
+    await fixture.post([{ event_name: 'go', customer_uid: user }])
+    await fixture.read()
+    const [run] = await fixture.runs(id)
+    expect((await fixture.call('DELETE', url)).status).toBe(204)
+    expect((await fixture.call('GET', url)).status).toBe(404)
+    expect((await fixture.call('GET', `${url}/runs`)).status).toBe(404)
+    expect((await fixture.call('GET', run.url)).body).toMatchObject({ status: 'cancelled', reason: 'automation_deleted', due_at: null })
+    await fixture.post([{ event_name: 'go', customer_uid: user }])
+    await fixture.read()
     const { rows } = await api.pool.query('select count(*)::int from automation_runs where automation_id = $1', [id])
     expect(rows).toEqual([{ count: 1 }])
   })

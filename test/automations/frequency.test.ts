@@ -5,7 +5,7 @@ import { FREQUENCY_WINDOW, SKIP_REASONS, type StartFacts, Starts, skipReason } f
 
 const MINUTE = 60_000_000
 
-test('the starts kept in mind give the answers that all starts would', () => {
+test('the remembered starts give the same results as all starts', () => {
   const times = fc.array(fc.integer({ min: 0, max: 90 * 24 * 60 }), { maxLength: 60 }).map(minutes => minutes.sort((a, b) => a - b))
   const frequencies = fc.record({
     max_runs_per_user: fc.integer({ min: 1, max: 5 }),
@@ -13,20 +13,20 @@ test('the starts kept in mind give the answers that all starts would', () => {
   })
   fc.assert(
     fc.property(frequencies, times, (frequency, minutes) => {
-      const kept = new Starts(frequency)
+      const remembered = new Starts(frequency)
       const all: number[] = []
       for (const at of minutes.map(minute => minute * MINUTE)) {
         const counted = all.filter(time => time > at - FREQUENCY_WINDOW[frequency.per]).length
-        expect(kept.within(at) >= frequency.max_runs_per_user).toBe(counted >= frequency.max_runs_per_user)
+        expect(remembered.within(at) >= frequency.max_runs_per_user).toBe(counted >= frequency.max_runs_per_user)
         if (counted >= frequency.max_runs_per_user) continue
-        kept.add(at)
+        remembered.add(at)
         all.push(at)
       }
     }),
   )
 })
 
-test('of all reasons that apply the first is told, and what a user has done before is asked of those alone who come so far', () => {
+test('the first reason that applies is the result, and the history of a user is read only when no earlier reason applies', () => {
   const rules = { platform: 'iOS', segments: 'seg', reentry: false, frequency: { max_runs_per_user: 1, per: 'day' } } as const
   fc.assert(
     fc.property(fc.array(fc.boolean(), { minLength: 6, maxLength: 6 }), applies => {
@@ -38,19 +38,19 @@ test('of all reasons that apply the first is told, and what a user has done befo
         boolean,
         boolean,
       ]
-      let asked = false
+      let isRead = false
       const facts: StartFacts = {
         user: noUser ? null : 'u',
         platform: otherPlatform ? 'Android' : 'iOS',
         isPaused,
         isMember: !otherSegment,
         history: () => {
-          asked = true
+          isRead = true
           return { isRunning, started: isCapped ? 1 : 0 }
         },
       }
       expect(skipReason(rules, facts)).toBe(SKIP_REASONS[applies.indexOf(true)] ?? null)
-      expect(asked).toBe(!applies.slice(0, 4).includes(true))
+      expect(isRead).toBe(!applies.slice(0, 4).includes(true))
     }),
   )
 })

@@ -1,29 +1,29 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { startApi, type TestApi } from '../harness/api.ts'
-import { type Ground, ground } from './ground.ts'
+import { type AutomationProject, automationProject } from './fixture.ts'
 
 let api: TestApi
-let g: Ground
+let fixture: AutomationProject
 beforeAll(async () => {
   api = await startApi()
 })
 afterAll(() => api.stop())
 beforeEach(async () => {
-  g = await ground(api)
+  fixture = await automationProject(api)
 })
 
-/** An automation and the runs of as many events of one user, oldest first. */
+/** An automation and its runs of that many events of one user, oldest first. */
 async function started(events: number, data: object = {}) {
-  const user = await g.user()
-  const automation = await g.automation(data)
-  await g.tell(Array.from({ length: events }, () => ({ event_name: 'go', customer_uid: user })))
-  await g.read()
-  const runs = (await g.runs(automation.id)).reverse()
+  const user = await fixture.user()
+  const automation = await fixture.automation(data)
+  await fixture.post(Array.from({ length: events }, () => ({ event_name: 'go', customer_uid: user })))
+  await fixture.read()
+  const runs = (await fixture.runs(automation.id)).reverse()
   return { user, automation, runs }
 }
 const numberOf = async (id: string): Promise<number> =>
   (await api.pool.query('select number from automation_runs where id = $1', [id])).rows[0].number
-/** As workers leave a run: taken up, at rest in a step, at its end. */
+/** Puts a run into the state in which workers leave it: claimed, waiting in a step, or ended. */
 const taken = async (id: string) =>
   api.pool.query(
     `update due set fence = fence + 1, lease_until = now() + interval '30 seconds' where kind = 'automation-run' and id = $1`,
@@ -48,11 +48,11 @@ async function passed(id: string, steps: [step: string, status: string, result: 
 }
 
 describe('the list of runs', () => {
-  test('is newest first, page by page, of this automation alone', async () => {
+  test('has the runs of this automation, newest first, page by page', async () => {
     const { automation } = await started(5)
     const other = await started(1)
-    const runs = await g.runs(automation.id)
-    const page = async (query: string) => (await g.call('GET', `${automation.url}/runs?limit=2${query}`)).body
+    const runs = await fixture.runs(automation.id)
+    const page = async (query: string) => (await fixture.call('GET', `${automation.url}/runs?limit=2${query}`)).body
     const ids: string[] = []
     let cursor = ''
     for (;;) {
@@ -64,18 +64,18 @@ describe('the list of runs', () => {
     }
     expect(ids).toHaveLength(6)
     expect(ids).toEqual(runs.map(run => run.id))
-    const foreign = await g.call('GET', `${automation.url}/runs?limit=2&starting_after=${other.runs[0].id}`)
+    const foreign = await fixture.call('GET', `${automation.url}/runs?limit=2&starting_after=${other.runs[0].id}`)
     expect(foreign.headers.get('x-qon-pagination-restarted')).toBe('true')
     expect(foreign.body.data[0].id).toBe(ids[0])
   })
 
-  test('narrows by status (any of several), user and time of creation', async () => {
+  test('filters by status (any of several), user and time of creation', async () => {
     const { automation, runs, user } = await started(3)
     await taken(runs[0].id)
     await passed(runs[1].id, [['x', 'failed', null]], 'failed')
-    await g.tell([{ event_name: 'go' }])
-    await g.read()
-    const ids = async (query: string) => (await g.runs(automation.id, query)).map(run => run.id).reverse()
+    await fixture.post([{ event_name: 'go' }])
+    await fixture.read()
+    const ids = async (query: string) => (await fixture.runs(automation.id, query)).map(run => run.id).reverse()
     expect(await ids('&filter[status][]=running')).toEqual([runs[0].id])
     expect(await ids('&filter[status][]=pending')).toEqual([runs[2].id])
     expect(await ids('&filter[status][]=pending&filter[status][]=failed')).toEqual([runs[1].id, runs[2].id])
@@ -91,14 +91,14 @@ describe('the list of runs', () => {
 })
 
 describe('a run', () => {
-  test('is shown as running from the moment a worker has it', async () => {
+  test('is running as soon as a worker has claimed it', async () => {
     const { automation, runs } = await started(1)
     await taken(runs[0].id)
-    expect((await g.call('GET', runs[0].url)).body.status).toBe('running')
-    expect((await g.runs(automation.id))[0].status).toBe('running')
+    expect((await fixture.call('GET', runs[0].url)).body.status).toBe('running')
+    expect((await fixture.runs(automation.id))[0].status).toBe('running')
   })
 
-  test('shows its timeline in order of begin', async () => {
+  test("has its timeline in the order of the steps' start", async () => {
     const { runs } = await started(1)
     await passed(
       runs[0].id,
@@ -108,7 +108,7 @@ describe('a run', () => {
       ],
       'waiting',
     )
-    const { body } = await g.call('GET', runs[0].url)
+    const { body } = await fixture.call('GET', runs[0].url)
     expect(body).toMatchObject({ status: 'waiting', current_step: 'again' })
     expect(body.steps).toHaveLength(2)
     expect(body.steps[0]).toEqual({
@@ -131,12 +131,12 @@ describe('cancelling', () => {
     const { runs } = await started(2)
     const { id, url } = runs[0]
     if (status !== 'pending') await passed(id, [['x', status, null]], status)
-    const first = await g.call('POST', `${url}/cancel`)
+    const first = await fixture.call('POST', `${url}/cancel`)
     expect([first.status, first.body.status, first.body.reason, first.body.due_at]).toEqual([200, 'cancelled', 'cancelled_by_api', null])
     expect(first.body.finished_at).not.toBeNull()
-    const second = await g.call('POST', `${url}/cancel`)
+    const second = await fixture.call('POST', `${url}/cancel`)
     expect([second.status, second.body]).toEqual([200, first.body])
-    const { rows } = await api.pool.query(`select id from due where kind = 'automation-run' and environment = $1`, [g.environment])
+    const { rows } = await api.pool.query(`select id from due where kind = 'automation-run' and environment = $1`, [fixture.environment])
     expect(rows).toEqual([{ id: await numberOf(runs[1].id) }])
     const entries = await api.pool.query(
       `select before ->> 'status' as before from audit_log where operation = 'v4CancelAutomationRun' and resource_id = $1`,
@@ -148,18 +148,18 @@ describe('cancelling', () => {
   test.each(['succeeded', 'failed', 'skipped'])('is refused when the run is %s', async status => {
     const { runs } = await started(1)
     await passed(runs[0].id, [['x', 'succeeded', null]], status)
-    const { status: code, body } = await g.call('POST', `${runs[0].url}/cancel`)
+    const { status: code, body } = await fixture.call('POST', `${runs[0].url}/cancel`)
     expect([code, body.error.code]).toEqual([409, 'conflict'])
   })
 })
 
 describe('a replay', () => {
-  const replay = (run: { url: string }, body?: object) => g.call('POST', `${run.url}/replay`, body ? { body } : {})
+  const replay = (run: { url: string }, body?: object) => fixture.call('POST', `${run.url}/replay`, body ? { body } : {})
 
-  test('is a new run with the same event and version, due at once', async () => {
+  test('is a new run of the same event and version, due at once', async () => {
     const { automation, runs } = await started(1)
     await passed(runs[0].id, [['x', 'failed', null]], 'failed')
-    await g.call('PUT', automation.url, { body: { name: 'A', status: 'inactive', data: { ...automation.data, reentry: false } } })
+    await fixture.call('PUT', automation.url, { body: { name: 'A', status: 'inactive', data: { ...automation.data, reentry: false } } })
     const { status, body, headers } = await replay(runs[0])
     expect([status, headers.get('location')]).toEqual([201, body.url])
     expect(body).toEqual({
@@ -171,12 +171,12 @@ describe('a replay', () => {
       due_at: body.due_at,
     })
     expect(body.due_at).not.toBeNull()
-    expect((await g.call('GET', body.url)).body.steps).toEqual([])
-    const { rows } = await api.pool.query(`select id from due where kind = 'automation-run' and environment = $1`, [g.environment])
+    expect((await fixture.call('GET', body.url)).body.steps).toEqual([])
+    const { rows } = await api.pool.query(`select id from due where kind = 'automation-run' and environment = $1`, [fixture.environment])
     expect(rows).toEqual([{ id: await numberOf(body.id) }])
   })
 
-  test('from a step takes over what came before it, with its results', async () => {
+  test('from a step copies the steps before it, with their results', async () => {
     const { runs } = await started(1)
     const timeline: Parameters<typeof passed>[1] = [
       ['a', 'succeeded', { http_status: 200 }],
@@ -185,33 +185,33 @@ describe('a replay', () => {
     ]
     await passed(runs[0].id, timeline, 'failed')
     const { body } = await replay(runs[0], { from_step: 'c' })
-    const { steps } = (await g.call('GET', body.url)).body
-    const original = (await g.call('GET', runs[0].url)).body.steps
+    const { steps } = (await fixture.call('GET', body.url)).body
+    const original = (await fixture.call('GET', runs[0].url)).body.steps
     expect(steps).toEqual(original.slice(0, 2).map((step: object) => ({ ...step, reused: true })))
     const wrong = await replay(runs[0], { from_step: 'd' })
     expect([wrong.status, wrong.body.error.details[0].field]).toEqual([400, 'from_step'])
   })
 
-  test('of a skipped run begins it after all', async () => {
-    const automation = await g.automation()
-    await g.tell([{ event_name: 'go' }])
-    await g.read()
-    const [skipped] = await g.runs(automation.id)
+  test('of a skipped run starts it', async () => {
+    const automation = await fixture.automation()
+    await fixture.post([{ event_name: 'go' }])
+    await fixture.read()
+    const [skipped] = await fixture.runs(automation.id)
     expect((await replay(skipped)).body).toMatchObject({ status: 'pending', reason: null, replay_of: skipped.id })
   })
 
   test('is refused while the run is unfinished, and after its automation was deleted', async () => {
     const { automation, runs } = await started(1)
     expect((await replay(runs[0])).status).toBe(409)
-    await g.call('DELETE', automation.url)
+    await fixture.call('DELETE', automation.url)
     expect((await replay(runs[0])).body.error).toMatchObject({ code: 'conflict', message: 'the automation of the run was deleted' })
   })
 
-  test('keeps no other from being made: each asks for one more', async () => {
+  test('does not prevent further replays: each request creates one more', async () => {
     const { automation, runs } = await started(1)
     await passed(runs[0].id, [['x', 'succeeded', null]], 'succeeded')
-    const made = await Promise.all(Array.from({ length: 10 }, () => replay(runs[0])))
-    expect(new Set(made.map(({ status }) => status))).toEqual(new Set([201]))
-    expect(await g.runs(automation.id)).toHaveLength(11)
+    const created = await Promise.all(Array.from({ length: 10 }, () => replay(runs[0])))
+    expect(new Set(created.map(({ status }) => status))).toEqual(new Set([201]))
+    expect(await fixture.runs(automation.id)).toHaveLength(11)
   })
 })

@@ -1,31 +1,31 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { startApi, type TestApi } from '../harness/api.ts'
-import { type Ground, ground, LONG, on } from './ground.ts'
+import { type AutomationProject, automationProject, LONG, on } from './fixture.ts'
 
 let api: TestApi
-let g: Ground
+let fixture: AutomationProject
 beforeAll(async () => {
   api = await startApi()
 })
 afterAll(() => api.stop())
 beforeEach(async () => {
-  g = await ground(api)
+  fixture = await automationProject(api)
 })
 
-/** What became of the events, oldest first. */
-const outcomes = async (automation: string) => (await g.runs(automation)).map(run => run.reason ?? run.status).reverse()
+/** Status and reason of the runs, oldest first. */
+const outcomes = async (automation: string) => (await fixture.runs(automation)).map(run => run.reason ?? run.status).reverse()
 
 describe('an event that an automation names', () => {
-  test('has exactly one run of it, pending and due at once', async () => {
-    const user = await g.user()
-    const { id } = await g.automation()
-    const told = await g.tell([
+  test('starts exactly one run, pending and due at once', async () => {
+    const user = await fixture.user()
+    const { id } = await fixture.automation()
+    const posted = await fixture.post([
       { event_name: 'go', customer_uid: user, platform: 'iOS' },
       { event_name: 'other', customer_uid: user },
     ])
-    await g.read()
-    await g.read()
-    const [run, ...more] = await g.runs(id)
+    await fixture.read()
+    await fixture.read()
+    const [run, ...more] = await fixture.runs(id)
     expect(more).toEqual([])
     expect(run).toEqual({
       object: 'automation_run',
@@ -34,7 +34,7 @@ describe('an event that an automation names', () => {
       automation_id: id,
       automation_version: 1,
       user_id: user,
-      event: { id: told.results[0].id, event_name: 'go', happened_at: '2026-03-01T12:00:00Z' },
+      event: { id: posted.results[0].id, event_name: 'go', happened_at: '2026-03-01T12:00:00Z' },
       status: 'pending',
       reason: null,
       current_step: null,
@@ -46,52 +46,52 @@ describe('an event that an automation names', () => {
     })
   })
 
-  test('starts nothing as a backfill, nor of an inactive automation', async () => {
-    const user = await g.user()
-    const { id } = await g.automation()
-    await g.tell([{ event_name: 'go', customer_uid: user }], false)
-    await g.read()
-    await g.setStatus(id, 'inactive')
-    await g.tell([{ event_name: 'go', customer_uid: user }])
-    await g.read()
-    await g.setStatus(id, 'active')
-    await g.read()
-    expect(await g.runs(id)).toEqual([])
+  test('starts no run as a backfill, and none of an inactive automation', async () => {
+    const user = await fixture.user()
+    const { id } = await fixture.automation()
+    await fixture.post([{ event_name: 'go', customer_uid: user }], false)
+    await fixture.read()
+    await fixture.setStatus(id, 'inactive')
+    await fixture.post([{ event_name: 'go', customer_uid: user }])
+    await fixture.read()
+    await fixture.setStatus(id, 'active')
+    await fixture.read()
+    expect(await fixture.runs(id)).toEqual([])
   })
 
-  test('named by uid and by slug has one run all the same', async () => {
-    const user = await g.user()
-    const { id } = await g.automation({ initiators: on('1', 'trial_started') })
-    await g.tell([{ event_name: 'trial_started', customer_uid: user }])
-    await g.read()
+  test('named both by uid and by slug starts one run', async () => {
+    const user = await fixture.user()
+    const { id } = await fixture.automation({ initiators: on('1', 'trial_started') })
+    await fixture.post([{ event_name: 'trial_started', customer_uid: user }])
+    await fixture.read()
     expect(await outcomes(id)).toEqual(['pending'])
   })
 })
 
 describe('a run is skipped', () => {
-  test('for the first reason that applies, finished as it is made', async () => {
-    const user = await g.user()
-    const { id: segment } = await g.made('/v4/segments', {
+  test('for the first reason that applies, and is finished at its creation', async () => {
+    const user = await fixture.user()
+    const { id: segment } = await fixture.create('/v4/segments', {
       name: 'Germany',
       conditions: [{ metric: 'country', comparator: 'eq', value: 'DE' }],
     })
     const frequency = { max_runs_per_user: 1, per: 'lifetime' }
-    const { id } = await g.automation({ platform: 'iOS', segments: segment, reentry: false, frequency })
+    const { id } = await fixture.automation({ platform: 'iOS', segments: segment, reentry: false, frequency })
     const iOS = { event_name: 'go', customer_uid: user, platform: 'iOS' }
     const step = async (item: object, status = 'active') => {
-      await g.setStatus(id, status)
-      await g.tell([item])
-      await g.read()
+      await fixture.setStatus(id, status)
+      await fixture.post([item])
+      await fixture.read()
     }
     await step({ event_name: 'go' }, 'paused')
     await step({ event_name: 'go', customer_uid: user, platform: 'Android' }, 'paused')
     await step({ event_name: 'go', customer_uid: user, platform: 'Android' })
     await step(iOS)
-    await g.tell([{ event_name: 'seen', customer_uid: user, platform: 'iOS', device: { country: 'DE' } }])
+    await fixture.post([{ event_name: 'seen', customer_uid: user, platform: 'iOS', device: { country: 'DE' } }])
     await step(iOS)
     await step(iOS)
-    const [running] = await g.runs(id, '&filter[status][]=pending')
-    await g.call('POST', `${running.url}/cancel`)
+    const [running] = await fixture.runs(id, '&filter[status][]=pending')
+    await fixture.call('POST', `${running.url}/cancel`)
     await step(iOS)
     expect(await outcomes(id)).toEqual([
       'no_user',
@@ -102,28 +102,28 @@ describe('a run is skipped', () => {
       'already_running',
       'frequency_capped',
     ])
-    const [last] = await g.runs(id)
+    const [last] = await fixture.runs(id)
     expect(last).toMatchObject({ status: 'skipped', due_at: null, started_at: null, finished_at: last.created_at })
   })
 
-  test('for a platform that the event does not have; with none asked for it starts', async () => {
-    const user = await g.user()
-    const { id } = await g.automation({ platform: 'Android' })
-    const any = await g.automation()
-    await g.tell([{ event_name: 'go', customer_uid: user }])
-    await g.read()
+  test('for another platform than that of the event; without a platform it starts', async () => {
+    const user = await fixture.user()
+    const { id } = await fixture.automation({ platform: 'Android' })
+    const any = await fixture.automation()
+    await fixture.post([{ event_name: 'go', customer_uid: user }])
+    await fixture.read()
     expect([await outcomes(id), await outcomes(any.id)]).toEqual([['platform_mismatch'], ['pending']])
   })
 
-  test('for a segment that is gone, and starts for members of a system segment', async () => {
-    const user = await g.user()
-    const { id: segment } = await g.made('/v4/segments', { name: 'All' })
-    const gone = await g.automation({ segments: segment })
-    const system = await g.automation({ segments: 'never_paid' })
-    const others = await g.automation({ segments: 'active_trials' })
+  test('for a deleted segment, and starts for members of a system segment', async () => {
+    const user = await fixture.user()
+    const { id: segment } = await fixture.create('/v4/segments', { name: 'All' })
+    const gone = await fixture.automation({ segments: segment })
+    const system = await fixture.automation({ segments: 'never_paid' })
+    const others = await fixture.automation({ segments: 'active_trials' })
     await api.pool.query('delete from segments where id = $1', [segment])
-    await g.tell([{ event_name: 'go', customer_uid: user }])
-    await g.read()
+    await fixture.post([{ event_name: 'go', customer_uid: user }])
+    await fixture.read()
     expect(await Promise.all([gone, system, others].map(({ id }) => outcomes(id)))).toEqual([
       ['segment_mismatch'],
       ['pending'],
@@ -131,15 +131,15 @@ describe('a run is skipped', () => {
     ])
   })
 
-  test('for one of the same batch, of the same user and automation alone', async () => {
-    const [ada, bob] = [await g.user(), await g.user()]
-    const once = await g.automation({ reentry: false })
-    const twice = await g.automation({ frequency: { max_runs_per_user: 2, per: 'hour' } })
+  test('for another run of the same batch, but only of the same user and automation', async () => {
+    const [ada, bob] = [await fixture.user(), await fixture.user()]
+    const once = await fixture.automation({ reentry: false })
+    const twice = await fixture.automation({ frequency: { max_runs_per_user: 2, per: 'hour' } })
     const go = (customer_uid: string) => ({ event_name: 'go', customer_uid })
-    await g.tell([go(ada), go(ada), go(bob), go(ada), go(bob)])
-    await g.read()
+    await fixture.post([go(ada), go(ada), go(bob), go(ada), go(bob)])
+    await fixture.read()
     const of = async (automation: string, user: string) =>
-      (await g.runs(automation, `&filter[user_id]=${user}`)).map(run => run.reason ?? run.status).reverse()
+      (await fixture.runs(automation, `&filter[user_id]=${user}`)).map(run => run.reason ?? run.status).reverse()
     expect(await of(once.id, ada)).toEqual(['pending', 'already_running', 'already_running'])
     expect(await of(once.id, bob)).toEqual(['pending', 'already_running'])
     expect(await of(twice.id, ada)).toEqual(['pending', 'pending', 'frequency_capped'])
@@ -153,57 +153,57 @@ describe('the window of a frequency', () => {
     ['day', 86_400],
     ['week', 7 * 86_400],
     ['month', 30 * 86_400],
-  ])('per %s rolls: after %i seconds a run may start again, not before', async (per, seconds) => {
-    const user = await g.user()
-    const { id } = await g.automation({ frequency: { max_runs_per_user: 1, per } })
+  ])('per %s rolls: after %i seconds, and not before, a run may start again', async (per, seconds) => {
+    const user = await fixture.user()
+    const { id } = await fixture.automation({ frequency: { max_runs_per_user: 1, per } })
     const go = async () => {
-      await g.tell([{ event_name: 'go', customer_uid: user }])
-      await g.read()
+      await fixture.post([{ event_name: 'go', customer_uid: user }])
+      await fixture.read()
     }
     await go()
-    await g.advance(seconds - 60)
+    await fixture.advance(seconds - 60)
     await go()
-    await g.advance(60)
+    await fixture.advance(60)
     await go()
     expect(await outcomes(id)).toEqual(['pending', 'frequency_capped', 'pending'])
   })
 
-  test('per lifetime has no end, and counts runs that are no longer kept', async () => {
-    const user = await g.user()
-    const { id } = await g.automation({ frequency: { max_runs_per_user: 3, per: 'lifetime' } })
-    await api.pool.query('insert into forgotten_runs values ($1, $2, $3, 2)', [g.environment, id, user])
+  test('per lifetime has no end, and counts runs that retention has deleted', async () => {
+    const user = await fixture.user()
+    const { id } = await fixture.automation({ frequency: { max_runs_per_user: 3, per: 'lifetime' } })
+    await api.pool.query('insert into forgotten_runs values ($1, $2, $3, 2)', [fixture.environment, id, user])
     const go = { event_name: 'go', customer_uid: user }
-    await g.tell([go])
-    await g.read()
-    await g.advance(400 * 86_400)
-    await g.tell([go])
-    await g.read()
+    await fixture.post([go])
+    await fixture.read()
+    await fixture.advance(400 * 86_400)
+    await fixture.post([go])
+    await fixture.read()
     expect(await outcomes(id)).toEqual(['pending', 'frequency_capped'])
   })
 
-  test('counts a replay with its event: not a second time', async () => {
-    const user = await g.user()
-    const { id } = await g.automation({ frequency: { max_runs_per_user: 2, per: 'day' } })
-    await g.tell([{ event_name: 'go', customer_uid: user }])
-    await g.read()
-    const [run] = await g.runs(id)
-    await g.call('POST', `${run.url}/cancel`)
-    expect((await g.call('POST', `${run.url}/replay`)).status).toBe(201)
-    await g.tell([{ event_name: 'go', customer_uid: user }])
-    await g.read()
-    expect((await g.runs(id)).map(({ status }) => status)).toEqual(['pending', 'pending', 'cancelled'])
+  test('does not count a replay a second time', async () => {
+    const user = await fixture.user()
+    const { id } = await fixture.automation({ frequency: { max_runs_per_user: 2, per: 'day' } })
+    await fixture.post([{ event_name: 'go', customer_uid: user }])
+    await fixture.read()
+    const [run] = await fixture.runs(id)
+    await fixture.call('POST', `${run.url}/cancel`)
+    expect((await fixture.call('POST', `${run.url}/replay`)).status).toBe(201)
+    await fixture.post([{ event_name: 'go', customer_uid: user }])
+    await fixture.read()
+    expect((await fixture.runs(id)).map(({ status }) => status)).toEqual(['pending', 'pending', 'cancelled'])
   })
 })
 
-test('a run keeps the version that it was started with', async () => {
-  const user = await g.user()
-  const { id, url } = await g.automation()
-  await g.tell([{ event_name: 'go', customer_uid: user }])
-  await g.read()
-  await g.call('PUT', url, { body: { name: 'A', status: 'active', data: { initiators: on('go'), steps: LONG, reentry: false } } })
-  await g.tell([{ event_name: 'go', customer_uid: user }])
-  await g.read()
-  expect((await g.runs(id)).map(run => [run.automation_version, run.reason])).toEqual([
+test('a run keeps the version with which it was started', async () => {
+  const user = await fixture.user()
+  const { id, url } = await fixture.automation()
+  await fixture.post([{ event_name: 'go', customer_uid: user }])
+  await fixture.read()
+  await fixture.call('PUT', url, { body: { name: 'A', status: 'active', data: { initiators: on('go'), steps: LONG, reentry: false } } })
+  await fixture.post([{ event_name: 'go', customer_uid: user }])
+  await fixture.read()
+  expect((await fixture.runs(id)).map(run => [run.automation_version, run.reason])).toEqual([
     [2, 'already_running'],
     [1, null],
   ])

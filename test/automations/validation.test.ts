@@ -1,23 +1,23 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { startApi, type TestApi } from '../harness/api.ts'
-import { type Ground, ground, LONG, on } from './ground.ts'
+import { type AutomationProject, automationProject, LONG, on } from './fixture.ts'
 
 let api: TestApi
-let g: Ground
+let fixture: AutomationProject
 beforeAll(async () => {
   api = await startApi()
-  g = await ground(api)
+  fixture = await automationProject(api)
 })
 afterAll(() => api.stop())
 
-const send = (data: object) => g.call('POST', '/v4/automations', { body: { name: 'A', status: 'inactive', data } })
+const send = (data: object) => fixture.call('POST', '/v4/automations', { body: { name: 'A', status: 'inactive', data } })
 const withStep = (step: object) => ({ initiators: on('go'), steps: [{ id: 'x', ...step }] })
 const nested = (levels: number): object[] => [
   { id: `l${levels}`, type: 'branch', conditions: [], ...(levels > 1 && { then: nested(levels - 1) }) },
 ]
 const delays = (count: number) => Array.from({ length: count }, (_, n) => ({ id: `d${n}`, type: 'delay', duration: 'PT1S' }))
 
-describe('data is refused', () => {
+describe('invalid data is refused', () => {
   test.each<[field: string, data: object]>([
     ['data.colour', { initiators: on('go'), steps: LONG, colour: 1 }],
     ['data.initiators', { initiators: [], steps: LONG }],
@@ -91,9 +91,9 @@ describe('data is refused', () => {
   })
 })
 
-describe('data is taken', () => {
+describe('valid data is accepted', () => {
   test.each<[string, object]>([
-    ['with as many steps and levels as there may be', { initiators: on('go'), steps: [...delays(45), ...nested(5)] }],
+    ['with the maximum of steps and levels', { initiators: on('go'), steps: [...delays(45), ...nested(5)] }],
     [
       'with the longest waits',
       {
@@ -111,7 +111,7 @@ describe('data is taken', () => {
   })
 })
 
-describe('what is named and is not there is not found', () => {
+describe('a reference to a missing resource returns 404', () => {
   test.each<[field: string, data: object]>([
     ['data.actions.push', { initiators: on('go'), actions: { push: 'psh_nowhere' } }],
     ['data.actions.screen', { initiators: on('go'), actions: { screen: 'scr_nowhere' } }],
@@ -131,13 +131,13 @@ describe('what is named and is not there is not found', () => {
   })
 })
 
-test('a webhook step names an integration of the slug webhooks', async () => {
+test('a webhook step must refer to an integration of the slug webhooks', async () => {
   const integration = async (slug: string, deleted: boolean) => {
     const id = `int_${slug}_${deleted}`
     await api.pool.query(
       `insert into integrations (environment, id, slug, title, target_platform, created_at, updated_at, deleted_at)
        values ($1, $2, $3, 'I', 'all', now(), now(), case when $4 then now() end)`,
-      [g.environment, id, slug, deleted],
+      [fixture.environment, id, slug, deleted],
     )
     return send(withStep({ type: 'webhook', integration_id: id }))
   }

@@ -1,4 +1,4 @@
-// What npm would publish: its files, that plain JavaScript runs them, and that TypeScript finds its types without any leniency.
+// The package that npm would publish: its files, their use from plain JavaScript, and their types under strict TypeScript.
 import { execFile } from 'node:child_process'
 import { cp, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -38,7 +38,7 @@ afterAll(async () => {
   await rm(work, { recursive: true, force: true })
 })
 
-test('the package holds modules, their types, the license and what to read', async () => {
+test('the package contains modules, their types, the license and the README', async () => {
   const paths = packed.files.map(({ path }) => path)
   expect(paths.filter(path => !path.startsWith('dist/')).sort()).toEqual(['LICENSE', 'README.md', 'package.json'])
   expect(paths.filter(path => path.startsWith('dist/') && !/\.(js|d\.ts)$/.test(path))).toEqual([])
@@ -81,7 +81,7 @@ test.each([
   expect(JSON.parse(stdout)).toEqual([['pro'], true, 'not_found'])
 })
 
-test('its types are found and whole', async () => {
+test('its types are found and complete', async () => {
   const script = join(consumer, 'main.ts')
   await writeFile(
     script,
@@ -98,7 +98,7 @@ test('its types are found and whole', async () => {
     await api.v4GetUser({ path: { user_id: 1 } })`,
   )
   const options: ts.CompilerOptions = {
-    // Node's own, which have the fewest names of fetch's.
+    // Node's own types, which have the fewest of fetch's names.
     lib: ['lib.es2022.d.ts'],
     types: ['node'],
     typeRoots: [join(root, 'node_modules/@types')],

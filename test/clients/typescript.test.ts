@@ -11,7 +11,7 @@ const recorded = (request: Request) => {
   sent.push(request.clone())
   return fetch(request)
 }
-/** What the service read: the address with brackets as they are. */
+/** The requests as the service received them; the address has its brackets unencoded. */
 const asked = () => sent.map(({ method, url }) => `${method} ${url.slice(server.url.length)}`)
 const product = (id: string) => api.v4CreateProduct({ body: { id, type: 'lifetime' } })
 const failureOf = async (answer: Promise<unknown>): Promise<PerennialError> => {
@@ -27,7 +27,7 @@ beforeAll(async () => {
 })
 afterAll(() => server.stop())
 
-test('a call gives the object, and with its response the headers too', async () => {
+test('a call returns the object, and withResponse the headers, too', async () => {
   const { data, response } = await product('pro').withResponse()
   expect(data).toMatchObject({ object: 'product', id: 'pro', type: 'lifetime', duration: null })
   expect([response.status, response.headers.get('Location')]).toEqual([201, '/v4/products/pro'])
@@ -39,20 +39,20 @@ test('a call gives the object, and with its response the headers too', async () 
   })
 })
 
-test('a 204 gives nothing', async () => {
+test('a 204 returns nothing', async () => {
   await product('short')
   expect(await api.v4DeleteProduct({ path: { product_id: 'short' } })).toBeUndefined()
   expect((await failureOf(api.v4GetProduct({ path: { product_id: 'short' } }))).status).toBe(404)
 })
 
-test('the key of the settings chooses the environment, without one for all clients', async () => {
+test('each client uses the environment of its own key', async () => {
   await sandbox.v4CreateProduct({ body: { id: 'trial', type: 'consumable' } })
   expect((await failureOf(api.v4GetProduct({ path: { product_id: 'trial' } }))).code).toBe('not_found')
   expect((await failureOf(perennial({ url: server.url, key: 'sk_unknown_unknown_unknown' }).v4ListProducts())).status).toBe(401)
 })
 
-describe('what is sent', () => {
-  test('query names and values are spelled as described, arrays by repeating the name', async () => {
+describe('a request', () => {
+  test('spells query names and values as described, and repeats the name for arrays', async () => {
     sent = []
     await api.v4ListAuditLog({
       query: { limit: 2, 'filter[resource][]': ['product', 'a&b=c'], 'filter[resource_id]': 'x y', from: '2026-02-01T00:00:00+01:00' },
@@ -68,13 +68,13 @@ describe('what is sent', () => {
     ])
   })
 
-  test('a filter reaches the service', async () => {
+  test('passes a filter to the service', async () => {
     await product('filtered')
     const { data } = await api.v4ListAuditLog({ query: { 'filter[resource_id]': 'filtered', 'filter[operation][]': ['v4CreateProduct'] } })
     expect(data.map(entry => [entry.operation, entry.resource_id])).toEqual([['v4CreateProduct', 'filtered']])
   })
 
-  test('headers are the key, those given, and JSON only with a body', async () => {
+  test('has the key and the given headers, and a content type only with a body', async () => {
     sent = []
     await api.v4ListProducts({ headers: { 'X-Request-Id': 'mine-1' } })
     await api.v4CreateUser({ body: { environment: 'prod' } })
@@ -83,7 +83,7 @@ describe('what is sent', () => {
     expect(create).toEqual({ authorization: `Bearer ${server.project.secret}`, 'content-type': 'application/json' })
   })
 
-  test.each(['.', '..', ''])('the id "%s" cannot make it another address', async user_id => {
+  test.each(['.', '..', ''])('cannot get another address by the id "%s"', async user_id => {
     sent = []
     await api.v4CreateEntitlement({ body: { id: `kept${user_id.length}`, description: 'x', product_ids: [] } })
     const revoked = api.v4RevokeUserEntitlement({ path: { user_id, entitlement_id: `kept${user_id.length}` } })
@@ -91,7 +91,7 @@ describe('what is sent', () => {
     expect(asked()).toEqual(['POST /v4/entitlements'])
   })
 
-  test('an id is encoded', async () => {
+  test('encodes an id', async () => {
     sent = []
     await failureOf(api.v4GetProduct({ path: { product_id: 'a/../b?c' } }))
     expect(asked()).toEqual(['GET /v4/products/a%2F..%2Fb%3Fc'])
@@ -111,7 +111,7 @@ describe('failures', () => {
     expect(await failureOf(product('taken'))).toMatchObject({ status: 409, code: 'already_exists', type: 'resource', details: [] })
   })
 
-  test('come out of withResponse too, once', async () => {
+  test('are thrown by withResponse, too, once', async () => {
     expect((await failureOf(api.v4GetProduct({ path: { product_id: 'none' } }).withResponse())).code).toBe('not_found')
   })
 
@@ -120,13 +120,13 @@ describe('failures', () => {
     ['a page of another site', () => new Response('<html>', { headers: { 'Content-Type': 'text/html' } }), [200, 'request', undefined]],
     ['JSON of something else', () => Response.json({ error: 'no' }, { status: 404 }), [404, 'request', undefined]],
     ['null', () => Response.json(null, { status: 500 }), [500, 'internal', undefined]],
-  ])('%s is one of them', async (_, response, expected) => {
+  ])('include %s', async (_, response, expected) => {
     const elsewhere = perennial({ url: 'http://localhost', key: 'sk_', fetch: async () => response() })
     const { status, code, type, retryAfter } = await failureOf(elsewhere.v4ListProducts())
     expect([code, status, type, retryAfter]).toEqual(['unknown_error', ...expected])
   })
 
-  test('a redirect is one of them, since a POST that follows it would do nothing', async () => {
+  test('include a redirect, since a POST that follows it would have no effect', async () => {
     const seen: Request['redirect'][] = []
     const moved = async ({ redirect }: Request) => {
       seen.push(redirect)
@@ -137,7 +137,7 @@ describe('failures', () => {
     expect(seen).toEqual(['manual'])
   })
 
-  test('without an answer are those of fetch', async () => {
+  test('without a response are those of fetch', async () => {
     await expect(api.v4ListProducts({ signal: AbortSignal.abort() })).rejects.toMatchObject({ name: 'AbortError' })
     await expect(perennial({ url: 'http://127.0.0.1:1', key: 'sk_' }).v4ListProducts()).rejects.toBeInstanceOf(TypeError)
     expect(() => perennial({ url: 'localhost', key: 'sk_' })).toThrow(TypeError)
@@ -172,7 +172,7 @@ describe('all rows of a list', () => {
     for (const id of [...ids].reverse()) await list.v4CreateProduct({ body: { id, type: 'lifetime' } }).catch(() => {})
   }
 
-  test('come page by page, as they are asked for', async () => {
+  test('are fetched page by page, as they are read', async () => {
     await fill()
     sent = []
     const found: string[] = []
@@ -190,7 +190,7 @@ describe('all rows of a list', () => {
     await expect(idsOf({ query: { limit: 0 } })).rejects.toThrow(PerennialError)
   })
 
-  test('come once each when the row a cursor names is deleted meanwhile', async () => {
+  test('are returned once each when the row of a cursor is deleted meanwhile', async () => {
     await fill()
     const found: string[] = []
     for await (const { id } of rows({ query: { limit: 2 } })) {

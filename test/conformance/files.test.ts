@@ -50,7 +50,7 @@ describe.each(DRIVERS)('%s', (_name, make) => {
   }
   const names = async () => [...(await storage.sizes(file)).keys()].sort()
 
-  test('what is written is read back, in the order asked for, and its size is known', async () => {
+  test('written parts are read back, in the requested order, and their sizes are known', async () => {
     fresh()
     expect(await write('1.1', 'hello ', 'wor', 'ld')).toEqual({ bytes: 11 })
     expect(await write('2.1', '!')).toEqual({ bytes: 1 })
@@ -66,7 +66,7 @@ describe.each(DRIVERS)('%s', (_name, make) => {
     ).toBe('!hello world')
   })
 
-  test('a part written again is replaced', async () => {
+  test('a part that is written again is replaced', async () => {
     fresh()
     await write('1.1', 'longer than the next')
     await write('1.1', 'short')
@@ -74,7 +74,7 @@ describe.each(DRIVERS)('%s', (_name, make) => {
     expect([...(await storage.sizes(file))]).toEqual([['1.1', 5]])
   })
 
-  test('a part may be empty', async () => {
+  test('a part can be empty', async () => {
     fresh()
     expect(await write('1.1')).toEqual({ bytes: 0 })
     await write('2.1', 'x')
@@ -87,7 +87,7 @@ describe.each(DRIVERS)('%s', (_name, make) => {
     expect(await read([['1.1', 0]])).toBe('')
   })
 
-  test('a part of more than one upload, whole to the byte', async () => {
+  test('a part of more than one upload is complete to the byte', async () => {
     fresh()
     const block = Buffer.alloc(1024 * 1024, 'abcdefghijklmnopqrstuvwxyz')
     const bytes = 20 * block.length + 7
@@ -104,7 +104,7 @@ describe.each(DRIVERS)('%s', (_name, make) => {
     [3, 6, 'defg'],
     [9, 9, 'j'],
     [5, 100, 'fghij'],
-  ])('a range from %i to %i goes over the edges of parts', async (start, end, expected) => {
+  ])('a range from %i to %i crosses the edges of parts', async (start, end, expected) => {
     fresh()
     await write('1.1', 'abc')
     await write('2.1', 'd')
@@ -121,7 +121,7 @@ describe.each(DRIVERS)('%s', (_name, make) => {
     ).toBe(expected)
   })
 
-  test('a part that is missing: ENOENT before the first byte, a broken stream after it', async () => {
+  test('a missing part: ENOENT before the first byte, a broken stream after it', async () => {
     fresh()
     await write('1.1', 'abc')
     await expect(read([['9.9', 3]])).rejects.toMatchObject({ code: 'ENOENT' })
@@ -133,7 +133,7 @@ describe.each(DRIVERS)('%s', (_name, make) => {
     ).rejects.toMatchObject({ code: 'ENOENT' })
   })
 
-  test('a file that is not there: ENOENT for its sizes, nothing to remove', async () => {
+  test('a missing file: ENOENT for its sizes, nothing to remove', async () => {
     fresh()
     await expect(storage.sizes(file)).rejects.toMatchObject({ code: 'ENOENT' })
     await storage.keepOnly(file, ['1.1'])
@@ -141,7 +141,7 @@ describe.each(DRIVERS)('%s', (_name, make) => {
     await storage.remove(file)
   })
 
-  test('a source that fails fails the writing with its own error', async () => {
+  test('an error of the source fails the write with the same error', async () => {
     fresh()
     async function* broken() {
       yield Buffer.alloc(1024)
@@ -150,7 +150,7 @@ describe.each(DRIVERS)('%s', (_name, make) => {
     await expect(storage.writePart(file, '1.1', broken(), never)).rejects.toMatchObject({ code: '57014' })
   })
 
-  test('an aborted writing rejects with the reason, also before it begins', async () => {
+  test('an aborted write rejects with the reason, even when it has not begun', async () => {
     fresh()
     const stop = new AbortController()
     async function* endless() {
@@ -163,7 +163,7 @@ describe.each(DRIVERS)('%s', (_name, make) => {
     await expect(storage.writePart(file, '2.1', pieces('x'), stop.signal)).rejects.toThrow('enough')
   })
 
-  test('keepOnly, prune and remove take what they are told, and touch no other file', async () => {
+  test('keepOnly, prune and remove delete only the named parts, and touch no other file', async () => {
     const other = fresh()
     await write('1.1', 'other')
     fresh()
@@ -183,7 +183,7 @@ describe.each(DRIVERS)('%s', (_name, make) => {
     expect(await names()).toEqual(['1.1'])
   })
 
-  test('a part put together from others on the local disk; nothing stays there', async () => {
+  test('a part is built from others on the local disk, and nothing stays there', async () => {
     fresh()
     await write('1.1', 'ab')
     await write('2.1', 'cd')
@@ -197,7 +197,7 @@ describe.each(DRIVERS)('%s', (_name, make) => {
     expect((await readdir(folder, { recursive: true })).filter(name => /(^|\/)\./.test(name))).toEqual([])
   })
 
-  test('a making that fails leaves no part and nothing on the local disk', async () => {
+  test('a failed build leaves no part and nothing on the local disk', async () => {
     fresh()
     await write('1.1', 'ab')
     const failing = storage.composePart(file, 'whole.1', ['1.1'], async ({ target }) => {
@@ -209,7 +209,7 @@ describe.each(DRIVERS)('%s', (_name, make) => {
     expect((await readdir(folder, { recursive: true })).filter(name => /(^|\/)\./.test(name))).toEqual([])
   })
 
-  test.each(['', '.', '..', '../x', 'a/b', '.hidden', 'a..b', 'a b'])('%j is no name of a file or part', async name => {
+  test.each(['', '.', '..', '../x', 'a/b', '.hidden', 'a..b', 'a b'])('%j is not a valid name of a file or part', async name => {
     await expect(storage.writePart(name, '1.1', pieces('x'), never)).rejects.toThrow(RangeError)
     await expect(storage.writePart('file-x', name, pieces('x'), never)).rejects.toThrow()
   })

@@ -31,7 +31,7 @@ async function* megabytes(count: number, amid?: (n: number) => unknown) {
   }
 }
 const isChunk = ({ method, url }: Asked) => method === 'PUT' && /partNumber=2&|partNumber=2$/.test(url)
-/** The first request of that kind, or each. */
+/** Puts a fault on the first `times` requests of a kind, by default on each. */
 function befall(fault: Fault, isMeant: (asked: Asked) => boolean, times = Number.POSITIVE_INFINITY): void {
   let left = times
   s3.befalls = asked => (isMeant(asked) && left-- > 0 ? fault : undefined)
@@ -44,7 +44,7 @@ const failure = (what: Promise<unknown>) =>
   )
 const noneLeft = () => until('no upload to be left', async () => ((await s3.unfinished()).length === 0 ? true : undefined))
 
-test('what is uploaded carries a checksum, which the server holds it against', async () => {
+test('an upload has a checksum, which the server verifies', async () => {
   await write()
   await storage.writePart('file', '2.1', megabytes(1), never)
   const uploads = s3.asked.filter(({ method }) => method === 'PUT')
@@ -52,7 +52,7 @@ test('what is uploaded carries a checksum, which the server holds it against', a
   expect(uploads.filter(({ headers }) => headers['x-amz-checksum-crc32'] === undefined)).toEqual([])
 })
 
-test.each(['fails', 'is-cut'] as const)('an upload that %s once in the middle is tried again: the part is whole', async fault => {
+test.each(['fails', 'is-cut'] as const)('an upload that %s once in the middle is retried, and the part is complete', async fault => {
   befall(fault, isChunk, 1)
   expect(await write()).toEqual({ bytes: 20 * MEGABYTE })
   let bytes = 0
@@ -67,7 +67,7 @@ test.each(['fails', 'is-cut'] as const)('an upload that %s once in the middle is
 test.each([
   'fails',
   'is-cut',
-] as const)('an upload that %s every time is taken back and tells that the storage does not work', async fault => {
+] as const)('an upload that %s every time is aborted, and the error says that the storage does not work', async fault => {
   befall(fault, isChunk)
   expect(classifyFailure(await failure(write()))).toBe('unavailable')
   await noneLeft()
@@ -81,7 +81,7 @@ test('a completion that fails leaves no part', async () => {
   await expect(storage.sizes('file')).rejects.toMatchObject({ code: 'ENOENT' })
 })
 
-test('a source that fails in the middle leaves no part and no upload', async () => {
+test('an error of the source in the middle leaves no part and no upload', async () => {
   const source = megabytes(20, n => {
     if (n === 15) throw Object.assign(new Error('cancelled'), { code: '57014' })
   })
@@ -91,7 +91,7 @@ test('a source that fails in the middle leaves no part and no upload', async () 
   await expect(storage.sizes('file')).rejects.toMatchObject({ code: 'ENOENT' })
 })
 
-test('an aborted upload is taken back', async () => {
+test('an aborted upload leaves nothing on the server', async () => {
   const stop = new AbortController()
   const source = megabytes(40, n => {
     if (n === 20) stop.abort(new Error('the lease was lost'))
@@ -101,7 +101,7 @@ test('an aborted upload is taken back', async () => {
   await expect(storage.sizes('file')).rejects.toMatchObject({ code: 'ENOENT' })
 })
 
-test('a server that dies in the middle of an upload: what it has of it goes with the file, later', async () => {
+test('an upload that a dead server interrupted is removed later with its file', async () => {
   const source = megabytes(30, async n => {
     if (n === 20) await s3.stop()
   })
@@ -120,20 +120,20 @@ test('a server that dies in the middle of an upload: what it has of it goes with
   expect([await s3.unfinished(), [...(await storage.sizes('file')).keys()]]).toEqual([[], ['1.2']])
 })
 
-test('a server that cannot list uploads: parts are removed all the same', async () => {
+test('a server that cannot list uploads still removes parts', async () => {
   await storage.writePart('file', '1.1', megabytes(1), never)
   befall('is-unknown', ({ method, url }) => method === 'GET' && /[?&]uploads/.test(url))
   await storage.remove('file')
   await expect(storage.sizes('file')).rejects.toMatchObject({ code: 'ENOENT' })
 })
 
-test('a removal that fails says so', async () => {
+test('a failed removal throws', async () => {
   await storage.writePart('file', '1.1', megabytes(1), never)
   befall('fails', ({ method }) => method === 'DELETE')
   expect(classifyFailure(await failure(storage.remove('file')))).toBe('unavailable')
 })
 
-test('an answer that breaks off is gone on with where it broke off', async () => {
+test('a read whose response breaks off continues at that byte', async () => {
   const part = { name: '1.1', bytes: 5 * MEGABYTE }
   await write(5)
   befall('breaks-off', ({ method }) => method === 'GET', 2)
@@ -142,13 +142,13 @@ test('an answer that breaks off is gone on with where it broke off', async () =>
   expect(s3.asked.filter(({ method }) => method === 'GET')).toHaveLength(3)
 })
 
-test('a part that is shorter than was recorded breaks the stream instead of ending it', async () => {
+test('a part that is shorter than its recorded size breaks the stream', async () => {
   await write(1)
   const stream = await storage.read('file', [{ name: '1.1', bytes: MEGABYTE + 5 }])
   expect(classifyFailure(await failure(stream.toArray()))).toBe('unavailable')
 })
 
-test('more parts than one answer lists are all listed and removed', async () => {
+test('parts on several pages of a list are all listed and removed', async () => {
   const names = Array.from({ length: 103 }, (_, i) => `${i}.1`)
   await Promise.all(names.map(name => storage.writePart('many', name, megabytes(0), never)))
   expect((await storage.sizes('many')).size).toBe(103)

@@ -1,9 +1,9 @@
-// Values that agree with a schema, of the part of JSON Schema that the description uses.
+// Values that are valid for a schema, for the part of JSON Schema that the description uses.
 import fc from 'fast-check'
 import { type Described, type Schema, whole } from '../harness/described.ts'
 import { isReference, type Request } from '../harness/operation-requests.ts'
 
-/** Conditions that can be asked of any environment. */
+/** Conditions that are valid in any environment. */
 const conditions = fc.array(
   fc.constantFrom(
     { metric: 'country', comparator: 'ne', value: 'DE' },
@@ -15,7 +15,7 @@ const conditions = fc.array(
   { maxLength: 5 },
 )
 
-/** Steps of every type that names nothing, nested and not. */
+/** Steps of every type that refers to no resource, nested and not. */
 const steps = fc.constantFrom(
   [{ id: 'pause', type: 'delay', duration: 'P2D' }],
   [{ id: 'morning', type: 'wait_until', time: '09:00', timezone: 'Europe/Berlin' }],
@@ -40,7 +40,7 @@ const initiators = fc.constantFrom(
   ],
 )
 
-/** Fields of which a schema says too little to hit what exists. */
+/** Fields whose schema is too wide to generate existing values. */
 const NAMED: Record<string, fc.Arbitrary<unknown>> = {
   conditions,
   segmentation_conditions: conditions,
@@ -52,7 +52,7 @@ const NAMED: Record<string, fc.Arbitrary<unknown>> = {
 
 type Body = Record<string, unknown>
 
-/** One of the four store objects, the last of several, and what goes with it: nearly every purchase would be refused for that alone. */
+/** Keeps the last of the four store objects, and the fields that belong to it: with several, nearly every purchase would be refused. */
 function onePurchase(body: Body): Body {
   const stores = Object.keys(body).filter(name => name.endsWith('_data'))
   const others = Object.entries(body).filter(([name]) => !stores.slice(0, -1).includes(name))
@@ -61,7 +61,7 @@ function onePurchase(body: Body): Body {
 }
 const STRIPE = { subscription_id: 'sub_1', product_id: 'a reference' }
 
-/** By operation: how a body becomes one that is looked at more closely. */
+/** By operation: changes a body so that it passes the first check and the later checks are tested, too. */
 export const MENDED: Record<string, (body: Body) => Body> = { v4CreatePurchase: onePurchase }
 
 const bounds = (least: unknown, most: unknown, reach: number) => {
@@ -78,7 +78,7 @@ const times = fc
 
 function matching(pattern: string): fc.Arbitrary<string> {
   const exact = new RegExp(pattern, 'u')
-  // The generator knows no assertions about what follows: it makes what the rest allows, and the whole pattern sorts out.
+  // The generator does not support lookaheads: it generates from the rest of the pattern, and the whole pattern filters the results.
   const rest = new RegExp(pattern.replaceAll(/\(\?[!=](?:[^()\\]|\\.)*\)/g, ''), 'u')
   return fc.stringMatching(rest).filter(text => exact.test(text))
 }
@@ -114,7 +114,7 @@ function object(schema: Schema): fc.Arbitrary<unknown> {
 
 const storable = (value: unknown) => !/\\u0000|\\ud[89a-f]/i.test(JSON.stringify(value))
 
-/** `name`: of the field that holds the value. What names something is a placeholder, to be filled in by the world. */
+/** `name`: the name of the field. A value that names a resource is a placeholder, which `fill` replaces. */
 export function valid(given: Schema, name: string): fc.Arbitrary<unknown> {
   const schema = whole(given)
   const plain = (): fc.Arbitrary<unknown> => {
@@ -143,14 +143,14 @@ export function valid(given: Schema, name: string): fc.Arbitrary<unknown> {
   return schema.nullable ? fc.option(plain(), { freq: 4 }) : plain()
 }
 
-/** Query and body of a request, with placeholders where something is named. */
+/** Query and body of a request, with placeholders for the names of resources. */
 export function requests({ id, parameters, body }: Described): fc.Arbitrary<Omit<Request, 'path'>> {
   const query = parameters.filter(parameter => parameter.in === 'query')
   const record = fc.record(Object.fromEntries(query.map(({ name, schema }) => [name, valid(schema, name)])), {
     requiredKeys: query.filter(parameter => parameter.required).map(parameter => parameter.name),
   })
-  const mend = MENDED[id] ?? (made => made)
-  return fc.record({ query: record, ...(body && { body: valid(body, '').map(made => mend(made as Body)) }) }) as fc.Arbitrary<
+  const mend = MENDED[id] ?? (body => body)
+  return fc.record({ query: record, ...(body && { body: valid(body, '').map(generated => mend(generated as Body)) }) }) as fc.Arbitrary<
     Omit<Request, 'path'>
   >
 }

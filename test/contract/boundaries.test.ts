@@ -1,4 +1,4 @@
-// Every limit of the description, exactly met and passed by one.
+// Every limit of the description: a value at the limit, and one just past it.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { startApi, type TestApi } from '../harness/api.ts'
 import { type Described, operations } from '../harness/described.ts'
@@ -16,46 +16,46 @@ beforeAll(async () => {
 })
 afterAll(() => api.stop())
 
-/** Whether one of the fields is the one at fault, or holds it, or lies in it. */
+/** Whether one of the fields is the faulty one, contains it, or is part of it. */
 const names = (fields: string[], at: string) => fields.some(field => field === 'body' || field.startsWith(at) || at.startsWith(field))
 
 type Case = { boundary: Boundary; request: Request }
 
-/** What is wrong with the answers: what is past a limit is refused on its field, what meets it is not. */
-async function hold(operation: Described, world: OperationRequests, { boundary, request }: Case): Promise<string[]> {
+/** The violations of one case: a value past its limit must be refused on its field, a value at its limit must not. */
+async function violations(operation: Described, caller: OperationRequests, { boundary, request }: Case): Promise<string[]> {
   const { at, valid, whole } = boundary
-  const answer = await world.send(operation, request)
+  const answer = await caller.send(operation, request)
   const isRefused = answer.status === 400 && answer.body.error.code === 'invalid_data' && names(fieldsOf(answer), at)
   const wrong = [fault(operation, answer), ...(valid ? unexplained(operation, answer) : [])].filter(reason => reason !== null)
   if (!valid && !isRefused) wrong.push(`not refused on its field: ${answer.status} ${answer.text.slice(0, 300)}`)
   return wrong.map(reason => `${at} ${valid ? 'at' : 'past'} its limit, ${JSON.stringify(whole)?.slice(0, 200)}: ${reason}`)
 }
 
-async function holdAll(operation: Described, casesOf: (good: Request) => Case[]): Promise<string[]> {
-  const { requests: world, rows } = await projectFor(api, operation)
+async function allViolations(operation: Described, casesOf: (good: Request) => Case[]): Promise<string[]> {
+  const { requests: caller, rows } = await projectFor(api, operation)
   const found: string[] = []
-  const first = casesOf(await world.example(operation))
+  const first = casesOf(await caller.example(operation))
   const before = await rows()
-  for (const bad of first.filter(({ boundary }) => !boundary.valid)) found.push(...(await hold(operation, world, bad)))
+  for (const bad of first.filter(({ boundary }) => !boundary.valid)) found.push(...(await violations(operation, caller, bad)))
   if (found.length === 0) expect(await rows(), 'what was refused has changed nothing').toEqual(before)
   for (const [n, { boundary }] of first.entries()) {
-    // What is taken uses up its ids and its target: each gets new ones.
-    if (boundary.valid) found.push(...(await hold(operation, world, casesOf(await world.example(operation))[n]!)))
+    // A successful request uses up its ids and its target: each case gets new ones.
+    if (boundary.valid) found.push(...(await violations(operation, caller, casesOf(await caller.example(operation))[n]!)))
   }
   return found
 }
 
-/** What is past a limit is sent as it is: it is refused before anybody looks more closely. */
+/** A value past a limit is sent unchanged: the schema refuses it before any other rule. */
 const mended = ({ id }: Described, { valid, whole }: Boundary) =>
   (valid && typeof whole === 'object' && whole !== null && MENDED[id]?.(whole as Record<string, unknown>)) || whole
 
-const isSent = (place: string) => (operation: Described) => operation.parameters.some(parameter => parameter.in === place)
+const isSent = (location: string) => (operation: Described) => operation.parameters.some(parameter => parameter.in === location)
 
 describe.concurrent('limits', () => {
   test.for(operations.filter(operation => operation.body))('of the body of $id', async operation => {
     const cases = (good: Request) =>
       boundaries(operation.body!, good.body).map(boundary => ({ boundary, request: { ...good, body: mended(operation, boundary) } }))
-    expect(await holdAll(operation, cases)).toEqual([])
+    expect(await allViolations(operation, cases)).toEqual([])
   })
 
   test.for(operations.filter(isSent('query')))('of the query of $id', async operation => {
@@ -64,7 +64,7 @@ describe.concurrent('limits', () => {
         boundary,
         request: { ...good, query: { ...good.query, [boundary.at.replace(/\[\d+\]$/, '')]: boundary.whole } },
       }))
-    expect(await holdAll(operation, cases)).toEqual([])
+    expect(await allViolations(operation, cases)).toEqual([])
   })
 
   test.for(operations.filter(isSent('path')))('of the path of $id', async operation => {
@@ -73,16 +73,16 @@ describe.concurrent('limits', () => {
         boundary,
         request: { ...good, path: { ...good.path, [boundary.at]: String(boundary.whole) } },
       }))
-    expect(await holdAll(operation, cases)).toEqual([])
+    expect(await allViolations(operation, cases)).toEqual([])
   })
 })
 
-test.for(operations)('$id refuses a query parameter that it does not know, and one given twice', async operation => {
-  const { requests: world } = await projectFor(api, operation)
-  const good = await world.example(operation)
+test.for(operations)('$id refuses an unknown query parameter, and a parameter that is sent twice', async operation => {
+  const { requests: caller } = await projectFor(api, operation)
+  const good = await caller.example(operation)
   const scalars = operation.parameters.filter(parameter => parameter.in === 'query' && parameter.schema.type !== 'array')
   for (const [name, value] of [['no_such_parameter', '1'], ...scalars.map(({ name, example }) => [name, [example, example]])]) {
-    const answer = await world.send(operation, { ...good, query: { ...good.query, [name as string]: value } })
+    const answer = await caller.send(operation, { ...good, query: { ...good.query, [name as string]: value } })
     expect([answer.status, fieldsOf(answer)]).toEqual([400, [name]])
   }
 })

@@ -1,9 +1,9 @@
-// Values at and just past every limit of a schema, each in the place of one value of an otherwise good request.
+// Values at and just past every limit of a schema, each in one field of an otherwise valid request.
 import { type Schema, whole } from '../harness/described.ts'
 
-/** `at`: the field as errors name it; `whole`: the value that it is part of. */
+/** `at`: the field as errors name it. `whole`: the value that contains it. */
 export type Boundary = { at: string; valid: boolean; whole: unknown }
-/** Puts a value into its place. */
+/** Puts a value into its field. */
 type Put = (value: unknown) => unknown
 type Case = [value: unknown, valid: boolean]
 
@@ -12,7 +12,7 @@ function child(at: string, name: string | number): string {
   return at === '' ? name : `${at}.${name}`
 }
 
-/** A text of so many characters that the pattern allows; undefined when none of the simple ones does. */
+/** A text of `length` characters that the pattern allows; undefined when no simple text matches. */
 function ofLength(length: number, schema: Schema): string | undefined {
   const pattern = typeof schema.pattern === 'string' ? new RegExp(schema.pattern, 'u') : /^/
   const example = typeof schema.example === 'string' ? schema.example : ''
@@ -47,7 +47,7 @@ function numbers(schema: Schema): Case[] {
   return cases
 }
 
-/** What a value of the schema may be at its limits, without looking into it. */
+/** The values at the limits of the schema itself, without those of its fields or items. */
 function own(schema: Schema): Case[] {
   const types = schema.type === undefined ? [] : [schema.type]
   const foreign = ['a', 7, true, [], {}].filter(value => !types.includes(typeOf(value)) && !(schema.type === 'number' && value === 7))
@@ -71,7 +71,7 @@ function lengths(schema: Schema, present: unknown): Case[] {
   return cases
 }
 
-/** Of a map: its size, and the length of its keys. */
+/** The limits of a map: its size, and the length of its keys. */
 function maps(schema: Schema, present: unknown): Case[] {
   const { maxProperties, minProperties = 0 } = schema as { maxProperties?: number; minProperties?: number }
   const { maxLength, minLength = 0 } = (schema['x-property-names'] ?? {}) as { maxLength?: number; minLength?: number }
@@ -85,7 +85,7 @@ function maps(schema: Schema, present: unknown): Case[] {
   return [...cases, [{ 'nul \0': sample }, false], [{ 'half \ud800': sample }, false]]
 }
 
-/** The least value that the schema allows. */
+/** The smallest value that the schema allows. */
 function least(given: Schema): unknown {
   const schema = whole(given)
   if (schema.enum) return schema.enum[0]
@@ -95,7 +95,7 @@ function least(given: Schema): unknown {
   return Object.fromEntries((schema.required ?? []).map(name => [name, least(schema.properties![name]!)]))
 }
 
-/** Of a request body or a parameter; `example` is a good value of it. */
+/** All boundaries of a request body or a parameter; `example` is a valid value of it. */
 export function boundaries(given: Schema, example: unknown, at = '', put: Put = value => value): Boundary[] {
   const schema = whole(given)
   const here = (value: unknown, valid: boolean, field = at): Boundary => ({ at: field, valid, whole: put(value) })

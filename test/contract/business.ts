@@ -1,4 +1,4 @@
-// Refusals of input that agrees with its schema: rules about several fields, about what exists, or beyond what a schema can say.
+// Refusals of input that is valid for its schema: rules about several fields, about existing resources, or beyond what a schema can express.
 import type { Answer } from '../harness/client.ts'
 import type { Described } from '../harness/described.ts'
 import { fieldsOf } from './oracle.ts'
@@ -9,7 +9,7 @@ const AUTOMATION = 'data\\.(initiators\\[\\d+\\]\\.uid|actions|steps(\\W.*)?)'
 const REPORT = 'environment|timezone|weekday|day_of_month|destinations\\[\\d+\\]\\.id'
 const STORE_DATA = '(app|play|stripe|paddle)_store_data(\\.\\w+)?'
 
-/** By operation: `code field` of every 400 that good input may meet; without a code it is `invalid_data`. */
+/** By operation: `code field` of every possible 400 for valid input; without a code it is `invalid_data`. */
 const RULES: Record<string, string> = {
   v4CreateUser: 'environment',
   v4SetUserProperties: 'properties',
@@ -53,7 +53,7 @@ const RULES: Record<string, string> = {
   v4AdvanceTestClock: 'by|to|body',
 }
 
-/** The refusals that no rule explains. */
+/** The refusals that no rule of RULES explains. */
 export function unexplained(operation: Described, answer: Answer): string[] {
   if (answer.status !== 400) return []
   const { code, details } = answer.body.error

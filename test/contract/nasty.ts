@@ -1,9 +1,9 @@
-// Input that nobody should send: mutated bodies, broken JSON, odd addresses.
+// Invalid input: mutated bodies, broken JSON, odd addresses.
 import fc from 'fast-check'
 
 const nested = (levels: number) => JSON.parse(`${'['.repeat(levels)}${']'.repeat(levels)}`)
 
-/** Values that have broken servers before. */
+/** Values that often break servers. */
 const VALUES: unknown[] = [
   null,
   true,
@@ -61,11 +61,11 @@ const value = fc.oneof(
 
 type Path = (string | number)[]
 
-/** Where something stands in a value, itself included. */
-const places = (value: unknown, at: Path = []): Path[] => [
+/** The paths of all parts of a value, itself included. */
+const pathsOf = (value: unknown, at: Path = []): Path[] => [
   at,
   ...(typeof value === 'object' && value !== null
-    ? Object.entries(value).flatMap(([key, inner]) => places(inner, [...at, Array.isArray(value) ? Number(key) : key]))
+    ? Object.entries(value).flatMap(([key, inner]) => pathsOf(inner, [...at, Array.isArray(value) ? Number(key) : key]))
     : []),
 ]
 
@@ -86,7 +86,7 @@ function edit(root: unknown, path: Path, replace: (value: unknown, remove: symbo
 }
 
 function apply(body: unknown, { at, how, value }: Change): unknown {
-  const all = places(body)
+  const all = pathsOf(body)
   const path = all[at % all.length]!
   return edit(body, path, (present, remove) => {
     if (how === 'replace' || (how === 'remove' && path.length === 0)) return value
@@ -97,13 +97,13 @@ function apply(body: unknown, { at, how, value }: Change): unknown {
   })
 }
 
-/** Changes of a good body, one after the other. */
+/** Changes of a valid body, applied in order. */
 export const bodyChanges = fc.array(change, { minLength: 1, maxLength: 3 }).map(changes => ({
   apply: (body: unknown) => changes.reduce(apply, body),
   toString: () => JSON.stringify(changes).slice(0, 500),
 }))
 
-/** Bodies that are no JSON document, or none that can be read, with their media type. */
+/** Bodies that are not a JSON document, or cannot be parsed, with their media type. */
 export const RAW: { raw: string | Uint8Array; type?: string }[] = [
   { raw: '{' },
   { raw: '{"a":1,}' },
@@ -147,13 +147,13 @@ const TEXTS = [
   'y'.repeat(15_000),
 ]
 
-/** A query string as it is sent, over the known names and others. */
+/** A raw query string with known and unknown names. */
 export const search = (known: string[]) =>
   fc
     .array(fc.tuple(fc.constantFrom(...NAMES, ...known, ...known), fc.constantFrom(...TEXTS)), { minLength: 1, maxLength: 4 })
     .map(pairs => pairs.map(([name, text]) => `${name}=${text}`).join('&'))
 
-/** A segment of a path as it is sent. `.` and `..` are steps of the address, whoever sends them. */
+/** A raw segment of a path. `.` and `..` are left out: every client resolves them as steps of the address. */
 export const segment = fc.constantFrom(
   ...TEXTS.filter(text => !['', '.', '..', '&', '==', '../../etc/passwd'].includes(text)),
   'a%2Fb',

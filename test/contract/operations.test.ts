@@ -1,4 +1,4 @@
-// The served description against the list of all operations. `operations.csv` is the contract: its v3 rows belong to another description.
+// Compares the served description with the list of all operations. `operations.csv` is the contract; its v3 rows belong to another description.
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { parse } from 'csv-parse/sync'
@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { startApi, type TestApi } from '../harness/api.ts'
 import { type Described, operationsOf } from '../harness/described.ts'
 
-/** Operations that are still to come: the only place that names them. */
+/** Operations that are not implemented yet. Only this list names them. */
 const LATER = [
   'v4GetAnalyticsChart',
   'v4GetAnalyticsChartMeta',
@@ -31,7 +31,7 @@ type Row = Record<'operationId' | 'method' | 'path' | 'tag' | 'success_status' |
 const rows: Row[] = parse(readFileSync(join(import.meta.dirname, 'operations.csv')), { columns: true })
 const listed = rows.filter(row => row.path.startsWith('/v4/'))
 
-/** An operation of the description in the words of the list. */
+/** An operation of the description as a row of the list. */
 const rowOf = (operation: Described): Row => ({
   operationId: operation.id,
   method: operation.method,
@@ -53,7 +53,7 @@ beforeAll(async () => {
 })
 afterAll(() => api.stop())
 
-test('the list has 141 operations of v4, and those to come are among them', () => {
+test('the list has 141 operations of v4, and all unimplemented operations are among them', () => {
   expect(listed).toHaveLength(141)
   const ids = listed.map(row => row.operationId)
   expect(new Set(ids).size).toBe(141)
@@ -61,14 +61,14 @@ test('the list has 141 operations of v4, and those to come are among them', () =
 })
 
 describe.each(listed)('$operationId', row => {
-  test('is served as listed, or still to come', () => {
+  test('is served as listed, or not implemented yet', () => {
     const operation = served.get(row.operationId)
     if (LATER.includes(row.operationId)) expect(operation, 'is served: take it off LATER').toBeUndefined()
     else expect(operation && rowOf(operation)).toEqual(row)
   })
 })
 
-test('nothing is served that is not listed', () => {
+test('every served operation is listed', () => {
   const ids = new Set(listed.map(row => row.operationId))
   expect([...served.keys()].filter(id => !ids.has(id))).toEqual([])
 })

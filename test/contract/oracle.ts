@@ -1,15 +1,15 @@
-// What holds of every answer, whatever was asked.
+// The rules that hold for every response, whatever the request.
 import { validateError } from '../../schemas/generated/operations.ts'
 import type { Answer } from '../harness/client.ts'
 import type { Described } from '../harness/described.ts'
 
-/** Statuses of the transport, which the description leaves to `default`. */
+/** Statuses of the transport, which the description covers by `default`. */
 const TRANSPORT = [405, 413, 415]
 
 type Detail = { field: string; message: string }
 export const fieldsOf = ({ body }: Answer): string[] => (body?.error?.details ?? []).map((detail: Detail) => detail.field)
 
-/** What is wrong with an answer to the operation, null when nothing is. Bodies of successes were checked by the server. */
+/** The fault of a response of the operation, null when there is none. The server has validated the bodies of successes already. */
 export function fault(operation: Described, answer: Answer): string | null {
   const { status, headers, body, text } = answer
   if (!operation.statuses.includes(status) && !TRANSPORT.includes(status)) return `status ${status} is not declared: ${text.slice(0, 500)}`

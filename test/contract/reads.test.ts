@@ -4,9 +4,9 @@ import { startApi, type TestApi } from '../harness/api.ts'
 import { operations } from '../harness/described.ts'
 import { requestsIn } from '../harness/operation-requests.ts'
 
-/** What a read may ask the database, beside the key, which is remembered for some seconds. */
+/** How many statements a read may send. The lookup of the key does not count: the API caches keys for some seconds. */
 const STATEMENTS = 2
-/** What is the same for everybody. */
+/** Reads whose response is constant. */
 const FIXED = ['v4GetIntegrationsMeta']
 const isBeside = (query: Query) => /^(begin|commit|rollback|set transaction)/i.test(textOf(query)) || nameOf(query) === 'find-key'
 
@@ -20,24 +20,24 @@ type Query = string | { text: string; name?: string }
 const textOf = (query: Query) => (typeof query === 'string' ? query : query.text)
 const nameOf = (query: Query) => (typeof query === 'string' ? undefined : query.name)
 
-describe('a read asks the database at most twice', () => {
+describe('a read sends at most two statements to the database', () => {
   const reads = operations.filter(({ id, method }) => method === 'GET' && !FIXED.includes(id))
 
   test.each(reads.map(operation => [operation.id, operation] as const))('%s', async (_, operation) => {
-    const world = await requestsIn(api, operation)
-    const request = await world.example(operation)
-    expect((await world.send(operation, request)).status).toBe(operation.success)
-    const asked = vi.spyOn(pg.Client.prototype, 'query')
+    const caller = await requestsIn(api, operation)
+    const request = await caller.example(operation)
+    expect((await caller.send(operation, request)).status).toBe(operation.success)
+    const query = vi.spyOn(pg.Client.prototype, 'query')
     try {
-      await world.send(operation, request)
-      const texts = (asked.mock.calls as unknown as [Query][])
-        .map(([query]) => query)
-        .filter(query => !isBeside(query))
+      await caller.send(operation, request)
+      const texts = (query.mock.calls as unknown as [Query][])
+        .map(([statement]) => statement)
+        .filter(statement => !isBeside(statement))
         .map(textOf)
       expect(texts.length).toBeGreaterThan(0)
       expect(texts.length, texts.join('\n')).toBeLessThanOrEqual(STATEMENTS)
     } finally {
-      asked.mockRestore()
+      query.mockRestore()
     }
   })
 })

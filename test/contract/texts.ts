@@ -1,10 +1,10 @@
 import { type Described, type Schema, whole } from '../harness/described.ts'
 import { type Boundary, boundaries } from './boundaries.ts'
 
-/** What can be written in an address as it is; `.` and `..` are steps there, and half a character has no encoding. */
+/** Texts that an address can contain: `.` and `..` are steps of a path, and half a surrogate pair has no encoding. */
 const isText = (value: unknown) => typeof value === 'string' && value.isWellFormed() && !['', '.', '..'].includes(value)
 
-/** Texts that read as no value of the type. */
+/** Texts that do not parse as a value of the type. */
 const MISREAD: Record<string, string[]> = {
   integer: ['', '1.0', '+1', ' 1', '1e1', '0x1', '٣'],
   number: ['', '+1', '1e1', 'NaN', 'Infinity'],
@@ -19,10 +19,10 @@ function ofScalar(schema: Schema, found: Boundary[]): Boundary[] {
   })
 }
 
-/** Of the parameters of an operation: whatever stands in an address is text, and a list is a repeated name. */
-export function textBoundaries(operation: Described, place: 'path' | 'query'): Boundary[] {
+/** The boundaries of the parameters of an operation: every value in an address is text, and a list is a repeated name. */
+export function textBoundaries(operation: Described, location: 'path' | 'query'): Boundary[] {
   return operation.parameters
-    .filter(parameter => parameter.in === place)
+    .filter(parameter => parameter.in === location)
     .flatMap(({ name, schema: given, example }) => {
       const schema = whole(given)
       const found = boundaries(schema, example, name)

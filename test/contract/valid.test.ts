@@ -1,4 +1,4 @@
-// Requests that agree with the description, about things that exist.
+// Valid requests about existing resources.
 import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { startApi, type TestApi } from '../harness/api.ts'
@@ -17,29 +17,29 @@ beforeAll(async () => {
 })
 afterAll(() => api.stop())
 
-async function placed(world: OperationRequests, operation: Described, { query, body }: Omit<Request, 'path'>): Promise<Request> {
-  const path = await world.path(operation)
-  const filled = async (value: unknown) => world.fill(value, path, false)
-  return { path, query: (await filled(query)) as Request['query'], ...(body !== undefined && { body: await filled(body) }) }
+async function filledRequest(caller: OperationRequests, operation: Described, { query, body }: Omit<Request, 'path'>): Promise<Request> {
+  const path = await caller.path(operation)
+  const fill = async (value: unknown) => caller.fill(value, path, false)
+  return { path, query: (await fill(query)) as Request['query'], ...(body !== undefined && { body: await fill(body) }) }
 }
 
-/** Whether there is anything to vary. */
+/** Whether the request has any part that varies. */
 const isVaried = ({ body, parameters }: Described) => body !== null || parameters.some(parameter => parameter.in === 'query')
 
 describe.concurrent('a request of the description', () => {
-  test.for(operations)('as in the example of $id succeeds', async operation => {
-    const world = await requestsIn(api, operation)
-    const answer = await world.send(operation, await world.example(operation))
+  test.for(operations)('with the example of $id succeeds', async operation => {
+    const caller = await requestsIn(api, operation)
+    const answer = await caller.send(operation, await caller.example(operation))
     expect([answer.status, answer.text]).toEqual([operation.success, answer.text])
     expect(fault(operation, answer)).toBeNull()
   })
 
-  test.for(operations.filter(isVaried))('that the schemas of $id allow is taken', operation =>
+  test.for(operations.filter(isVaried))('that is valid for the schemas of $id is accepted', operation =>
     fc.assert(
-      fc.asyncProperty(requests(operation), async made => {
-        const world = await requestsIn(api, operation)
-        const request = await placed(world, operation, made)
-        const answer = await world.send(operation, request)
+      fc.asyncProperty(requests(operation), async generated => {
+        const caller = await requestsIn(api, operation)
+        const request = await filledRequest(caller, operation, generated)
+        const answer = await caller.send(operation, request)
         const wrong = [fault(operation, answer), ...unexplained(operation, answer)].filter(reason => reason !== null)
         if (answer.status === 404) wrong.push('something that exists was not found')
         if (wrong.length > 0) throw new Error(`${wrong.join('; ')}; sent ${JSON.stringify(request)}; ${answer.text.slice(0, 300)}`)

@@ -1,8 +1,8 @@
 import { afterEach, expect, test, vi } from 'vitest'
 import type { Pool } from '../../store/connect.ts'
 import { type Gate, gateBefore } from '../harness/gate.ts'
-import { expectAllKept, type Installation, startInstallation } from '../harness/installation.ts'
-import { endLoad, keptUp, type Load, moreLoad, noLoad, settled } from '../harness/load.ts'
+import { expectAllExecutedOnce, type Installation, startInstallation } from '../harness/installation.ts'
+import { caughtUp, endLoad, type Load, moreLoad, noLoad, settled } from '../harness/load.ts'
 import type { Running } from '../harness/process.ts'
 import { until } from '../harness/until.ts'
 
@@ -99,7 +99,7 @@ test('a worker that stood still until others had its work, and then goes on: non
   // It goes on when all is done.
   const second = await freezeAtWork(site, frozen, gate, load)
   const another = await site.worker()
-  await expectAllKept(site, load)
+  await expectAllExecutedOnce(site, load)
   const before = await recordsOf(pool, second)
   expect(before.deliveries.length).toBeGreaterThan(0)
   // Neither the failure that it has read by now nor its end of waiting is anywhere: one attempt, of the successor.
@@ -107,8 +107,8 @@ test('a worker that stood still until others had its work, and then goes on: non
   send(frozen, 'SIGCONT')
   expect(await another.end()).toBe(0)
   await moreLoad(call, load, 0)
-  await keptUp(pool)
-  await expectAllKept(site, load)
+  await caughtUp(pool)
+  await expectAllExecutedOnce(site, load)
   // With that it has let go of everything.
   expect(await frozen.end()).toBe(0)
   expect(await recordsOf(pool, second)).toEqual(before)

@@ -2,8 +2,8 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { afterEach, describe, test } from 'vitest'
 import { crashFixture, endLeases, expectWhole, partsOf } from '../harness/crash-fixture.ts'
 import { WHOLE_YEAR } from '../harness/exports.ts'
-import { DRIVERS, expectAllKept, startInstallation } from '../harness/installation.ts'
-import { keptUp, moreLoad, noLoad, seeded } from '../harness/load.ts'
+import { DRIVERS, expectAllExecutedOnce, startInstallation } from '../harness/installation.ts'
+import { caughtUp, moreLoad, noLoad, seeded } from '../harness/load.ts'
 import { run } from '../harness/process.ts'
 import { startRedis } from '../harness/redis.ts'
 import { until } from '../harness/until.ts'
@@ -33,7 +33,7 @@ describe.each(DRIVERS)('over %s', driver => {
       const loading = (async () => {
         for (let round = 0; pauseMs !== null; round++) {
           await moreLoad(place.call, load, round)
-          await keptUp(place.pool)
+          await caughtUp(place.pool)
           await delay(pauseMs ?? 0)
         }
       })()
@@ -47,7 +47,7 @@ describe.each(DRIVERS)('over %s', driver => {
       }
       pauseMs = null
       await loading
-      await expectAllKept(place, load)
+      await expectAllExecutedOnce(place, load)
       // A kill and the start of the next worker take some seconds where many share the machine.
     },
     Math.max(600_000, KILLS * 6_000),

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { afterEach, describe, test } from 'vitest'
 import type { CrashPoint } from '../../workflows/engine/crash-point.ts'
-import { DRIVERS, expectAllKept, type Installation, startInstallation } from '../harness/installation.ts'
+import { DRIVERS, expectAllExecutedOnce, type Installation, startInstallation } from '../harness/installation.ts'
 import { isBehind, moreLoad, noLoad } from '../harness/load.ts'
 
 /** At which of its passages a worker dies at each named point. */
@@ -42,6 +42,6 @@ describe.each(DRIVERS)('over %s', driver => {
       }
     }
     await place.worker()
-    await expectAllKept(place, load)
+    await expectAllExecutedOnce(place, load)
   }, 600_000)
 })

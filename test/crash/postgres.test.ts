@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, test, vi } from 'vitest'
 import { connect } from '../../store/connect.ts'
-import { DRIVERS, type Driver, expectAllKept, type Installation, startInstallation } from '../harness/installation.ts'
-import { keptUp, moreLoad, noLoad } from '../harness/load.ts'
+import { DRIVERS, type Driver, expectAllExecutedOnce, type Installation, startInstallation } from '../harness/installation.ts'
+import { caughtUp, moreLoad, noLoad } from '../harness/load.ts'
 import { patient } from '../harness/patient.ts'
 import { startPostgres, type TestPostgres } from '../harness/postgres-server.ts'
 
@@ -28,7 +28,7 @@ async function underLoad(driver: Driver, hurt: (postgres: TestPostgres, some: ()
     for (let after = 0; after < 3; after += isOver ? 1 : 0) {
       await moreLoad(call, load, round++)
       // Cannot be asked while the database is away.
-      await keptUp(postgres.pool, 60).catch(() => {})
+      await caughtUp(postgres.pool, 60).catch(() => {})
     }
   })()
   const some = () => {
@@ -40,7 +40,7 @@ async function underLoad(driver: Driver, hurt: (postgres: TestPostgres, some: ()
   await hurt(postgres, some)
   isOver = true
   await loading
-  await expectAllKept({ ...site, call }, load)
+  await expectAllExecutedOnce({ ...site, call }, load)
   for (const { child } of [site.api, ...workers]) expect([child.exitCode, child.signalCode]).toEqual([null, null])
 }
 

@@ -1,6 +1,6 @@
 import { afterEach, expect, test, vi } from 'vitest'
-import { expectAllKept, type Installation, startInstallation } from '../harness/installation.ts'
-import { keptUp, moreLoad, noLoad } from '../harness/load.ts'
+import { expectAllExecutedOnce, type Installation, startInstallation } from '../harness/installation.ts'
+import { caughtUp, moreLoad, noLoad } from '../harness/load.ts'
 
 // Processes start and leases run out in real time, on a machine that runs other tests beside.
 vi.setConfig({ testTimeout: 120_000 })
@@ -24,12 +24,12 @@ test('Redis emptied and killed while automations and deliveries are under way: e
     await rounds(5)
     await befalls()
     await rounds(5)
-    await keptUp(pool)
+    await caughtUp(pool)
   }
   await redis!.start()
   await redis!.flush()
   await rounds(5)
-  await expectAllKept(site, load)
+  await expectAllExecutedOnce(site, load)
   // It is in use again, not only done without.
   expect(await redis!.ask('DBSIZE')).not.toBe(':0\r\n')
 })

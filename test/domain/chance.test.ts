@@ -12,7 +12,7 @@ describe('chance', () => {
     expect(chance('group', 'exp_1', 'QON_1')).not.toBe(chance('traffic', 'exp_1', 'QON_1'))
   })
 
-  test.each([0, 1, 33.3, 70, 100])('%s %% takes that share of users, within 1 %%', percent => {
+  test.each([0, 1, 33.3, 70, 100])('%s %% selects that share of users, within 1 %%', percent => {
     expect(Math.abs(share(USERS.filter(user => isWithin('traffic', 'exp_1', user, percent)).length) - percent / 100)).toBeLessThan(0.01)
   })
 
@@ -40,12 +40,12 @@ describe('chance', () => {
     expect(Math.abs(inside.filter(user => isWithin('traffic', 'exp_2', user, 50)).length / inside.length - 0.5)).toBeLessThan(0.01)
   })
 
-  test('raising a percentage keeps everyone who was in', () => {
+  test('a higher percentage keeps all users that were selected', () => {
     const few = USERS.slice(0, 20_000).filter(user => isWithin('config', 'c', user, 20))
     expect(few.every(user => isWithin('config', 'c', user, 21))).toBe(true)
   })
 
-  test('nobody is chosen when nothing weighs', () => {
+  test('no user is selected when all weights are zero', () => {
     expect(chooseGroup('exp_1', 'u', [{ weight: 0 }])).toBeUndefined()
   })
 })

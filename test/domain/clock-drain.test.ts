@@ -9,7 +9,7 @@ import { item } from '../harness/events.ts'
 import { deliveryRow, exportRow, integrationRow, runRow, slotRow } from '../harness/job-rows.ts'
 import { until } from '../harness/until.ts'
 
-// What the clock waits for, with workers that the tests play themselves.
+// The jobs and log events for which the clock waits. The tests themselves take the role of the workers.
 let api: TestApi
 beforeAll(async () => {
   api = await startApi()
@@ -23,7 +23,7 @@ const ahead = async (environment: number, hours: number) =>
 const advance = (environment: number, to: string, limitMs = 100) =>
   advanceClock(environment, to, { pool: api.pool, beat: async () => {}, limitMs })
 
-test('the clock does not go on before the log is read', async () => {
+test('the clock does not advance before the log is read', async () => {
   const { sandbox: key, sandboxEnvironment: environment } = await api.newProject()
   await transaction(api.pool, tx => lockConsumer(tx, 'automations', environment))
   await api.call('POST', '/v4/events', { key, body: { events: [item(), item()] } })
@@ -31,16 +31,20 @@ test('the clock does not go on before the log is read', async () => {
   const to = await ahead(environment, 1)
   await expect(advance(environment, to)).rejects.toMatchObject({ code: 'upstream_timeout' })
   expect((await clock(environment)).offset_seconds).toBe(0)
-  // Somebody reads, and makes a run of it in the same transaction: the clock has to wait for that one then.
+  // A transaction reads the log and inserts a run for it: then the clock must wait for that run.
   const advanced = advance(environment, to, 10_000)
   const { number } = await transaction(api.pool, async tx => {
-    const made = await runRow(api.pool, environment, { at: new Date().toISOString(), status: 'pending', dueAt: new Date().toISOString() })
+    const inserted = await runRow(api.pool, environment, {
+      at: new Date().toISOString(),
+      status: 'pending',
+      dueAt: new Date().toISOString(),
+    })
     await tx.query(
       `update log_consumers c set next_offset = l.next_offset from log_positions l
        where c.environment = $1 and l.environment = $1 and l.partition = c.partition`,
       [environment],
     )
-    return made
+    return inserted
   })
   await api.pool.query(`update due set lease_until = clock_timestamp() + interval '1 minute' where kind = 'automation-run' and id = $1`, [
     number,
@@ -52,7 +56,7 @@ test('the clock does not go on before the log is read', async () => {
   expect((await clock(environment)).offset_seconds).toBeGreaterThan(3590)
 })
 
-test('a retry that moves on is waited for at its next time, and its end counts as drained; so does what retention removes meanwhile', async () => {
+test('the clock stops at each retry of a delivery; the ended delivery and rows that retention removes meanwhile count as drained', async () => {
   const { sandboxEnvironment: environment } = await api.newProject()
   const { pool } = api
   const at = await ahead(environment, 0)
@@ -66,7 +70,7 @@ test('a retry that moves on is waited for at its next time, and its end counts a
   for (const hours of [5, 20, 24 * 60]) {
     const next = new Date(start + hours * HOUR).toISOString()
     await pool.query(`update due set due_at = $2, fence = fence + 1 where kind = 'delivery' and id = $1`, [delivery.number, next])
-    await until('the clock to stand there', async () =>
+    await until('the clock at the next retry', async () =>
       Date.parse((await clock(environment)).now) >= Date.parse(next) - 1000 ? true : undefined,
     )
     expect(Date.parse((await clock(environment)).now) - Date.parse(next)).toBeLessThan(10_000)

@@ -9,18 +9,18 @@ beforeAll(async () => {
 })
 afterAll(() => api.stop())
 
-test('what is not done in time leaves the clock where it was reached, and a repeat goes on from there', async () => {
+test('an advance that exceeds its time limit leaves the clock at the job it waits for, and a repeat continues there', async () => {
   const { pool, project } = api
   const environment = project.sandboxEnvironment
   const start = Date.parse((await readClock(pool, environment)).now)
   const at = (hours: number) => new Date(start + hours * 3_600_000).toISOString()
-  // Nobody here does such things.
+  // No worker executes jobs of this kind.
   await pool.query(`insert into due (kind, id, environment, due_at) values ('nobody', 1, $1, $2)`, [environment, at(1)])
   const advance = () => advanceClock(environment, at(2), { pool, beat: async () => {}, limitMs: 100 })
   await expect(advance()).rejects.toMatchObject({ code: 'upstream_timeout' })
-  const stood = await readClock(pool, environment)
-  expect(Math.round((Date.parse(stood.now) - start) / 3_600_000)).toBe(1)
-  expect(stood.outstanding).toBe(1)
+  const stopped = await readClock(pool, environment)
+  expect(Math.round((Date.parse(stopped.now) - start) / 3_600_000)).toBe(1)
+  expect(stopped.outstanding).toBe(1)
   await pool.query(`delete from due where kind = 'nobody'`)
   await advance()
   const { now, outstanding } = await readClock(pool, environment)

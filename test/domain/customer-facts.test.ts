@@ -53,7 +53,7 @@ const fact = fc.record({
   lasts: fc.option(fc.integer({ min: 1, max: 800 })),
 })
 
-test('posted events in any batches lead to the same figures as a recount', async () => {
+test('posted facts give the same figures in any batches as a recount of all of them', async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(fc.array(fact, { minLength: 1, maxLength: 5 }), { minLength: 1, maxLength: 4 }), async batches => {
       const user = await userOf(api)
@@ -83,7 +83,7 @@ test('posted events in any batches lead to the same figures as a recount', async
   )
 })
 
-test('a purchase supersedes the posted event of its transaction', async () => {
+test('a purchase replaces the posted event of its transaction', async () => {
   const user = await userOf(api)
   const transaction = { transaction_id: 'T9', original_transaction_id: 'T9', expires_at: hours(20_000) }
   const event = {
@@ -101,7 +101,7 @@ test('a purchase supersedes the posted event of its transaction', async () => {
   expect(await stored(user)).toMatchObject({ status: 'canceled', payments_count: 1, gross: '8' })
 })
 
-test('refunds subtract no more than was paid, and family-shared purchases do not count', async () => {
+test('refunds subtract at most what was paid, and family-shared purchases count nowhere', async () => {
   const user = await userOf(api)
   const app = (transaction_id: string, product_id = 'c') => ({ app_store_data: { transaction_id, product_id } })
   const coins = await purchaseOf(api, user, { price: '10', purchased_at: hours(0), ...app('R1') })

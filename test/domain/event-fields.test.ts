@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { eventField, type RunOccurrence } from '../../domain/automation-runs/trigger.ts'
 
-test('a condition names a field of the event as it is posted, or one of its properties', () => {
+test('a condition names a field of the posted event, or one of its properties', () => {
   const event = {
     product_id: 'gold',
     country: 'DE',

@@ -15,7 +15,7 @@ const NOW = Date.parse('2026-06-15T12:00:00Z')
 const iso = (ms: number) => new Date(ms).toISOString()
 const wire = (ms: number) => `${iso(ms).slice(0, 19)}Z`
 
-/** Where a promise stands: what the ledger calls that, and how its row says it. */
+/** The state of a job: its name in the ledger, and the status and reason of its row. */
 type Standing = { meaning: 'kept' | 'declined' | 'broken' | 'outstanding'; status: string; reason: string | null }
 const standing = (meaning: Standing['meaning'], status: string, reason: string | null = null): Standing => ({ meaning, status, reason })
 const STANDINGS: Record<LedgerKind, Standing[]> = {
@@ -54,22 +54,30 @@ const STANDINGS: Record<LedgerKind, Standing[]> = {
   ],
 }
 
-/** `at`: seconds before now; `due`: seconds before now of what is due next, if anything; `held`: by a paused integration. */
-type Made = { kind: LedgerKind; at: number; standing: Standing; due: number | null; held: boolean; parent: number; gone: number }
-const made: fc.Arbitrary<Made> = fc.constantFrom(...LEDGER_KINDS).chain(kind =>
+/** `at`: creation, in seconds before now. `due`: next due time, in seconds before now, if any. `isPaused`: its integration is paused. */
+type GeneratedJob = {
+  kind: LedgerKind
+  at: number
+  standing: Standing
+  due: number | null
+  isPaused: boolean
+  parent: number
+  gone: number
+}
+const job: fc.Arbitrary<GeneratedJob> = fc.constantFrom(...LEDGER_KINDS).chain(kind =>
   fc.record({
     kind: fc.constant(kind),
     at: fc.oneof(fc.constantFrom(0, 59, 60, 61, 3600), fc.integer({ min: 1, max: 200_000 })),
     standing: fc.constantFrom(...STANDINGS[kind]),
     due: fc.option(fc.oneof(fc.constantFrom(59, 60, 61), fc.integer({ min: -9999, max: 9999 }))),
-    held: fc.boolean(),
+    isPaused: fc.boolean(),
     parent: fc.integer({ min: 0, max: 3 }),
-    // Rows that are no longer kept.
+    // Rows that retention has deleted.
     gone: fc.integer({ min: 0, max: 2 }),
   }),
 )
 
-async function write(environment: number, integrations: Record<'0' | '1', number>[], one: Made): Promise<string | null> {
+async function write(environment: number, integrations: Record<'0' | '1', number>[], one: GeneratedJob): Promise<string | null> {
   const { pool } = api
   const row = { at: iso(NOW - one.at * 1000), status: one.standing.status, reason: one.standing.reason }
   const open = one.standing.meaning === 'outstanding'
@@ -83,25 +91,25 @@ async function write(environment: number, integrations: Record<'0' | '1', number
     return null
   }
   if (one.kind === 'automation_runs') return (await runRow(pool, environment, { ...row, dueAt, automation: `auto_${one.parent}` })).id
-  const integration = integrations[one.parent]![one.held ? '0' : '1']
+  const integration = integrations[one.parent]![one.isPaused ? '0' : '1']
   if (one.kind === 'deliveries') return (await deliveryRow(pool, environment, { ...row, dueAt, integration })).id
   return one.kind === 'exports' ? exportRow(pool, environment, row) : slotRow(pool, environment, row)
 }
 
-/** By hand, from the table of the description. */
-function byHand(kind: LedgerKind, all: (Made & { id: string | null })[], from: number, to: number): LedgerEntry {
+/** A separate count, by the table of the description. */
+function countedSeparately(kind: LedgerKind, all: (GeneratedJob & { id: string | null })[], from: number, to: number): LedgerEntry {
   const mine = all.filter(one => one.kind === kind && NOW - one.at * 1000 >= from && NOW - one.at * 1000 < to)
-  const weight = (one: Made) => (one.standing.meaning !== 'outstanding' && one.gone > 0 ? one.gone : 1)
+  const weight = (one: GeneratedJob) => (one.standing.meaning !== 'outstanding' && one.gone > 0 ? one.gone : 1)
   const count = (meaning: string) => mine.filter(one => one.standing.meaning === meaning).reduce((sum, one) => sum + weight(one), 0)
-  const tally = (some: Made[], word: (standing: Standing) => string) => {
+  const tally = (some: GeneratedJob[], word: (standing: Standing) => string) => {
     const counts: Record<string, number> = {}
     for (const one of some) counts[word(one.standing)] = (counts[word(one.standing)] ?? 0) + weight(one)
     return counts
   }
   const ended = mine.filter(one => one.standing.meaning !== 'outstanding')
-  const waits = (one: Made) => (kind === 'exports' || kind === 'report_slots' ? one.at : one.due)
+  const waits = (one: GeneratedJob) => (kind === 'exports' || kind === 'report_slots' ? one.at : one.due)
   const late = mine
-    .filter(one => one.standing.meaning === 'outstanding' && (waits(one) ?? 0) > 60 && !(kind === 'deliveries' && one.held))
+    .filter(one => one.standing.meaning === 'outstanding' && (waits(one) ?? 0) > 60 && !(kind === 'deliveries' && one.isPaused))
     .sort((a, b) => waits(b)! - waits(a)! || (a.id! < b.id! ? -1 : 1))
   return {
     kind,
@@ -121,10 +129,10 @@ function byHand(kind: LedgerKind, all: (Made & { id: string | null })[], from: n
   }
 }
 
-test('whatever has happened, the ledger counts what a count by hand does, and its parts make up the whole', async () => {
+test('the ledger equals a separate count of any jobs, and its parts add up to the whole', async () => {
   await fc.assert(
     fc.asyncProperty(
-      fc.array(made, { maxLength: 40 }),
+      fc.array(job, { maxLength: 40 }),
       fc.integer({ min: 0, max: 210_000 }),
       fc.integer({ min: 0, max: 210_000 }),
       async (history, begin, length) => {
@@ -137,7 +145,7 @@ test('whatever has happened, the ledger counts what a count by hand does, and it
         const [from, to] = [NOW - begin * 1000, NOW - begin * 1000 + length * 1000]
         const entries = await readLedger(api.pool, environment, LEDGER_KINDS, { from: iso(from), to: iso(to), now: iso(NOW) })
         for (const entry of entries) {
-          expect(entry).toEqual(byHand(entry.kind, all, from, to))
+          expect(entry).toEqual(countedSeparately(entry.kind, all, from, to))
           expect(entry.kept + entry.declined + entry.broken + entry.outstanding).toBe(entry.promised)
         }
       },
@@ -146,18 +154,18 @@ test('whatever has happened, the ledger counts what a count by hand does, and it
   )
 })
 
-test('what a worker has in hand is not overdue, unless its lease has run out', async () => {
+test('a leased job is not overdue until its lease has expired', async () => {
   const { production: environment } = await api.newProject()
   const row = { at: iso(NOW - 1000_000), status: 'running', dueAt: iso(NOW - 900_000) }
-  const held = await runRow(api.pool, environment, row)
+  const leased = await runRow(api.pool, environment, row)
   const late = await runRow(api.pool, environment, row)
-  await api.pool.query(`update due set lease_until = clock_timestamp() + interval '1 hour' where id = $1`, [held.number])
+  await api.pool.query(`update due set lease_until = clock_timestamp() + interval '1 hour' where id = $1`, [leased.number])
   await api.pool.query(`update due set lease_until = clock_timestamp() - interval '1 hour' where id = $1`, [late.number])
   const [entry] = await readLedger(api.pool, environment, ['automation_runs'], { from: iso(0), to: iso(NOW), now: iso(NOW) })
   expect(entry).toMatchObject({ promised: 2, outstanding: 2, overdue: 1, oldest_overdue_id: late.id })
 })
 
-test('what a paused automation holds is not overdue', async () => {
+test('a run of a paused automation is not overdue', async () => {
   const { production: environment } = await api.newProject()
   await runRow(api.pool, environment, { at: iso(NOW - 1000_000), status: 'waiting', dueAt: iso(NOW - 900_000) })
   await api.pool.query(
@@ -168,7 +176,7 @@ test('what a paused automation holds is not overdue', async () => {
   expect(entry).toMatchObject({ outstanding: 1, overdue: 0, oldest_overdue_at: null })
 })
 
-test('an export that a report made is no promise of its own, neither is a test run of a report', async () => {
+test('the ledger counts neither the export of a report run nor a test run of a report', async () => {
   const { production: environment } = await api.newProject()
   await exportRow(api.pool, environment, { at: iso(NOW - 5000), status: 'done', reportRun: 'rrn_1' })
   await slotRow(api.pool, environment, { at: iso(NOW - 5000), status: 'delivered' })

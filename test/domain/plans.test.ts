@@ -16,8 +16,8 @@ import { type FreshDatabase, freshDatabase } from '../harness/database.ts'
 import { item } from '../harness/events.ts'
 import { rowsRead } from '../harness/rows-read.ts'
 
-// A statement is planned a few times and then keeps its plan. A service that answers its first requests on empty tables must not
-// answer by reading everything once they are full.
+// A statement is planned a few times and then keeps its plan. A plan from the first requests, on empty tables, must not read whole tables
+// once they are full.
 let database: FreshDatabase
 let pool: Pool
 let listing: Pool
@@ -26,12 +26,12 @@ beforeAll(async () => {
   database = await freshDatabase()
   await database.pool.query('alter table events set (autovacuum_enabled = false)')
   await database.pool.query('alter table users set (autovacuum_enabled = false)')
-  // One connection each, so that the plans made here are the plans used later.
+  // One connection each, so that later statements use the plans of this one.
   pool = connect({ url: database.url, max: 1 })
   listing = connect({ url: database.url, max: 1, planOnce: true })
   const project = await transaction(pool, tx => createProject(tx, secretsFrom(APP_SECRET), { name: 'Plans' }))
   environment = (await pool.query('select min(id) as id from environments where project = $1', [project.id])).rows[0].id
-  // As good as empty: a cursor must name somebody.
+  // Almost empty: a cursor must refer to a user.
   await pool.query(
     `insert into users (environment, id, created_at, last_seen_at, payments_count, last_payment_at, purchase_currency, purchase_product_id,
        net_payments_usd)
@@ -47,12 +47,12 @@ afterAll(async () => {
   await database.drop()
 })
 
-const EVERYBODY: CustomerSelection = { search: undefined, statuses: undefined, platforms: undefined }
+const ALL_USERS: CustomerSelection = { search: undefined, statuses: undefined, platforms: undefined }
 const orders = (Object.keys(SORTS) as SortBy[]).flatMap(sort => [[sort, 'asc'] as const, [sort, 'desc'] as const])
 const customers = (sort: SortBy, direction: Direction, selection: Partial<CustomerSelection> = {}, after?: string) =>
-  listCustomers({ db: pool, listing }, environment, { ...EVERYBODY, ...selection }, { sort, direction, limit: 20, offset: 0, after })
+  listCustomers({ db: pool, listing }, environment, { ...ALL_USERS, ...selection }, { sort, direction, limit: 20, offset: 0, after })
 
-/** A page and the dead versions on its way; there are 31,000 users. */
+/** Enough for a page and the dead row versions that the scan meets; there are 31,000 users. */
 const FEW = 500
 
 const batch = (count: number) =>
@@ -62,7 +62,7 @@ const batch = (count: number) =>
 
 const read = async (table: string): Promise<number> => (await rowsRead([pool, listing], [table]))[table]!
 
-test('statements planned on empty tables read no more than they need when the tables are full', async () => {
+test('statements planned on empty tables read only the rows they need when the tables are full', async () => {
   const page = (order: 'asc' | 'desc') => listEvents(listing, environment, { limit: 20, offset: 0, order })
   for (let i = 0; i < 8; i++) {
     await page('asc')
@@ -79,11 +79,11 @@ test('statements planned on empty tables read no more than they need when the ta
   await appendBatch(pool, environment, batch(50), true)
   const appended = { events: await read('events'), users: await read('users') }
   expect(appended.events - listed.events).toBeLessThan(500)
-  // Each of the 50 is updated twice by every batch, and nobody vacuums here; the whole environment has a thousand, in several versions.
+  // Every batch updates each of the 50 twice, without vacuum; the whole environment has a thousand users, in several row versions.
   expect(appended.users - listed.users, 'users read').toBeLessThan(2000)
 })
 
-test('a page of customers reads its own rows, in every order and wherever it begins; a search only what it finds', async () => {
+test('a page of customers reads only its own rows, in every order and from every cursor; a search only the rows it finds', async () => {
   await pool.query(
     `insert into users (environment, id, created_at, last_seen_at, properties, status, last_payment_at, payments_count, purchase_currency,
        purchase_product_id, net_payments_usd)
@@ -107,10 +107,10 @@ test('a page of customers reads its own rows, in every order and wherever it beg
   expect(await cost(() => customers('since', 'asc', { statuses: ['billing_retry', 'active'] }, ids.rows[0]!.id))).toBeLessThan(FEW)
   expect(await cost(() => customers('net_payments_usd', 'desc', { search: 'P1234' }))).toBeLessThan(FEW)
   expect(await cost(() => customers('since', 'desc', { search: '777' }))).toBeLessThan(FEW)
-  expect(await cost(() => customerMetrics(pool, environment, { ...EVERYBODY, search: 'P1234' }))).toBeLessThan(FEW)
+  expect(await cost(() => customerMetrics(pool, environment, { ...ALL_USERS, search: 'P1234' }))).toBeLessThan(FEW)
 })
 
-test('the view of a customer reads no more of its occurrences than it shows', async () => {
+test('the view of a customer reads only the occurrences that it shows', async () => {
   await appendBatch(
     pool,
     environment,

@@ -44,7 +44,7 @@ describe('money', () => {
 })
 
 describe('instants', () => {
-  test('microseconds survive the way through text, whatever the zone', () => {
+  test('microseconds survive the conversion to text and back, in any zone', () => {
     const ms = fc.integer({ min: 0, max: Date.parse('2250-01-01T00:00:00Z') })
     fc.assert(
       fc.property(ms, fc.integer({ min: 0, max: 999 }), fc.integer({ min: -14 * 60, max: 14 * 60 }), (at, rest, zone) => {
@@ -61,7 +61,7 @@ describe('instants', () => {
 })
 
 describe('partitions', () => {
-  test('never change: what was written yesterday must be found tomorrow', () => {
+  test('never change, or stored rows could not be found again', () => {
     const subjects: [number, string][] = [
       [1, 'QON_00000000000000000000000000000000'],
       [1, 'a'],
@@ -103,7 +103,7 @@ describe('requests', () => {
     )
   })
 
-  test('any query string is parsed without a throw; what is well formed comes back', () => {
+  test('any query string is parsed without an error, and a well-formed one gives its values', () => {
     const parameters = [{ name: 'filter[a]', type: 'string' as const, array: true }]
     fc.assert(fc.property(fc.string(), search => void parseQuery(search, parameters)))
     fc.assert(
@@ -122,7 +122,7 @@ describe('requests', () => {
 })
 
 describe('limits', () => {
-  test('a bucket lets through its burst and then its rate, never more', () => {
+  test('a bucket allows its burst and then its rate, never more', () => {
     fc.assert(
       fc.property(
         fc.integer({ min: 1, max: 50 }),
@@ -146,7 +146,7 @@ describe('limits', () => {
     )
   })
 
-  test('waits between attempts keep to ±10 %, and end', () => {
+  test('waits between attempts are within ±10 %, and end', () => {
     const policy = { waits: [10, 60, 300, 1800], attemptLimitMs: 1 }
     fc.assert(
       fc.property(fc.integer({ min: 1, max: 6 }), fc.double({ min: 0, max: 0.999999, noNaN: true }), (failed, random) => {
@@ -161,7 +161,7 @@ describe('limits', () => {
 
 describe('secrets', () => {
   const secrets = secretsFrom('one secret of the installation')
-  test('open where they were sealed, and nowhere else', () => {
+  test('open only with the same secret and for the same purpose', () => {
     fc.assert(
       fc.property(fc.string(), fc.nat(), (plain, at) => {
         const sealed = secrets.seal(plain, 'key:1')

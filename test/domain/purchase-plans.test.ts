@@ -10,7 +10,7 @@ import { APP_SECRET } from '../harness/api.ts'
 import { type FreshDatabase, freshDatabase } from '../harness/database.ts'
 import { item } from '../harness/events.ts'
 
-// A first import runs before the tables have statistics. Recording for one user must not read the rows of all users.
+// A first import runs before the tables have statistics: recording a purchase of one user must not read the rows of all users.
 const USERS = 20_000
 const FILL = `
 with people as (
@@ -59,7 +59,7 @@ async function reads(work: () => Promise<unknown>): Promise<number> {
   return (await sum()) - before
 }
 
-test('a renewal and a posted event read only the rows of their user', async () => {
+test('a renewal and a posted fact read only the rows of their user', async () => {
   const renewal = {
     currency: 'USD',
     price: '1',

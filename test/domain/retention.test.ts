@@ -14,7 +14,7 @@ beforeAll(async () => {
 afterAll(() => api.stop())
 
 const DAY = 86_400_000
-/** So many days ago, on the clock of a sandbox that is 1,000 days ahead. */
+/** `days` ago, on the clock of a sandbox that is 1,000 days ahead. */
 const AHEAD_DAYS = 1000
 const ago = (days: number) => new Date(Date.now() + (AHEAD_DAYS - days) * DAY).toISOString()
 
@@ -35,7 +35,7 @@ async function history(environment: number): Promise<void> {
     `insert into automations (environment, id, name, caption, status, version, created_at, updated_at) values ($1, 'auto_a', 'A', '', 'active', 1, now(), now())`,
     [environment],
   )
-  for (const [age, kept] of [
+  for (const [age, isRetained] of [
     [89, true],
     [91, false],
     [92, false],
@@ -47,9 +47,9 @@ async function history(environment: number): Promise<void> {
         [number],
       )
     }
-    if (!kept) await runRow(pool, environment, { at: ago(age), status: 'succeeded', automation: 'auto_gone', user: 'QON_x' })
+    if (!isRetained) await runRow(pool, environment, { at: ago(age), status: 'succeeded', automation: 'auto_gone', user: 'QON_x' })
     await runRow(pool, environment, { at: ago(age), status: 'succeeded', user: 'QON_x', replayOf: 'run_1' })
-    // However old: it has not ended.
+    // Retained at any age: the run has not ended.
     await runRow(pool, environment, { at: ago(age), status: 'waiting', dueAt: ago(-1) })
   }
   const integration = await integrationRow(pool, environment)
@@ -90,7 +90,7 @@ async function history(environment: number): Promise<void> {
   )
 }
 
-test('what is no longer kept goes by the clock of its environment, batch by batch, and the ledger stays as it was', async () => {
+test('expired rows are deleted by the clock of their environment, in batches, and the ledger does not change', async () => {
   const environment = await sandbox()
   await history(environment)
   const before = await whole(environment)
@@ -110,24 +110,24 @@ test('what is no longer kept goes by the clock of its environment, batch by batc
     'select 1 from automation_steps s where not exists (select 1 from automation_runs r where r.number = s.run)',
   )
   expect(steps.rowCount).toBe(0)
-  // Begun, not skipped, no replays, and of an automation that can still ask.
+  // Counts started runs that are neither skipped nor replays, of an automation that still exists.
   const forgotten = await api.pool.query('select automation_id, user_id, started from forgotten_runs where environment = $1', [environment])
   expect(forgotten.rows).toEqual([{ automation_id: 'auto_a', user_id: 'QON_x', started: 4 }])
   await api.pool.query('delete from set_aside_events')
 })
 
-test('as many at once as there are workers: each row goes once and is counted once', async () => {
+test('concurrent deletions by several workers delete and count each row once', async () => {
   const environments = [await sandbox(), await sandbox()]
   for (const environment of environments) await history(environment)
   const before = await Promise.all(environments.map(whole))
   const dropped = await Promise.all(Array.from({ length: 4 }, () => dropExpired(api.pool, undefined, 3)))
-  const rest = await dropExpired(api.pool)
+  const last = await dropExpired(api.pool)
   expect(await Promise.all(environments.map(whole))).toEqual(before)
-  const sum = (what: string) => [...dropped, rest].reduce((total, each) => total + each[what]!, 0)
+  const sum = (what: string) => [...dropped, last].reduce((total, each) => total + each[what]!, 0)
   expect([sum('automationRuns'), sum('deliveries'), sum('reportRuns')]).toEqual([20, 8, 10])
 })
 
-test('the record of an export goes and still counts; one that a report made does not', async () => {
+test('a deleted export still counts in the ledger, and the export of a report run does not', async () => {
   const environment = await sandbox()
   const ids = [
     await exportRow(api.pool, environment, { at: ago(100), status: 'done' }),
@@ -141,7 +141,7 @@ test('the record of an export goes and still counts; one that a report made does
   expect(await whole(environment)).toEqual(before)
 })
 
-test('a delivery stays as long as the run that waits for it has not looked at it', async () => {
+test('a delivery is retained until the run that waits for it has read its result', async () => {
   const environment = await sandbox()
   const integration = await integrationRow(api.pool, environment)
   const at = ago(40)
@@ -150,13 +150,13 @@ test('a delivery stays as long as the run that waits for it has not looked at it
     await runRow(api.pool, environment, { at, status: 'waiting', dueAt: ago(-1) }),
     await runRow(api.pool, environment, { at, status: 'succeeded' }),
   ]
-  const kept: string[] = []
+  const inserted: string[] = []
   for (const run of runs) {
     const { id, number } = await deliveryRow(api.pool, environment, row)
     await api.pool.query('update deliveries set run_id = $2, step_id = $3 where number = $1', [number, run.id, 'hook'])
-    kept.push(id)
+    inserted.push(id)
   }
   await dropExpired(api.pool)
   const { rows } = await api.pool.query('select id from deliveries where environment = $1', [environment])
-  expect(rows).toEqual([{ id: kept[0] }])
+  expect(rows).toEqual([{ id: inserted[0] }])
 })

@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { isSignificant, meansTest, proportionsTest, rounded, sampleSize, upliftOf } from '../../domain/experiments/statistics.ts'
 
-// Expected values: by numeric integration outside of this code.
+// Expected values come from numeric integration outside of this code.
 describe('tests of significance', () => {
   test.each([
     [[40, 200], [60, 200], 0.020921335337794],
@@ -15,13 +15,13 @@ describe('tests of significance', () => {
   test.each([
     [[20.8, 7.9, 15], [23, 3.8, 15], 0.019756024470345],
     [[1, 4, 2], [3, 1, 3], 0.370716890385044],
-    // So many degrees of freedom are the normal distribution.
+    // With this many degrees of freedom, t is the normal distribution.
     [[0, 1, 5_000_000], [0.001, 1, 5_000_000], 0.1138463],
   ] as const)('means %j and %j: p %d', ([m, v, n], [m2, v2, n2], p) => {
     expect(meansTest({ mean: m, variance: v, n }, { mean: m2, variance: v2, n: n2 })).toBeCloseTo(p, 6)
   })
 
-  test('nothing is said of fewer than two, or without any variance', () => {
+  test('there is no result for fewer than two users, or without variance', () => {
     expect(proportionsTest({ hits: 1, of: 1 }, { hits: 0, of: 10 })).toBeNull()
     expect(proportionsTest({ hits: 0, of: 10 }, { hits: 0, of: 10 })).toBeNull()
     expect(proportionsTest({ hits: 10, of: 10 }, { hits: 5, of: 5 })).toBeNull()

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { type AccessSource, foldUserEntitlement } from '../../domain/entitlements/fold.ts'
-import { chain, runEnd, runsOf } from '../../domain/subscriptions/chain.ts'
+import { chain, runEnd, runsOf } from '../../domain/subscriptions/access-periods.ts'
 import { DAY_MS, type Period, RETRY_MS } from '../../domain/subscriptions/period.ts'
 import { bestStatus, CUSTOMER_STATUSES, statusOf } from '../../domain/subscriptions/status.ts'
 import { timedEventsOf } from '../../domain/subscriptions/timed-events.ts'
@@ -25,7 +25,7 @@ const states = (periods: Period[], ...days: number[]) => {
 }
 
 describe('a subscription over time', () => {
-  test('has no state before its begin, the state of the period in a period, then ended', () => {
+  test('it has no state before it begins, the state of its period during it, and has ended afterwards', () => {
     expect(states([period(0, 7, { trial: true, paid: false }), period(7, 37)], -1, 0, 6.9, 7, 36.9, 37)).toEqual([
       null,
       'trial',
@@ -43,7 +43,7 @@ describe('a subscription over time', () => {
     expect(runsOf(chain([period(0, 30), period(31.1, 60)]))).toHaveLength(2)
   })
 
-  test('nothing joins a period that ended with auto-renew off', () => {
+  test('no charge joins a period that ended with auto-renew off', () => {
     expect(runsOf(chain([period(0, 30, { autoRenewing: false, autoRenewOffAt: 0 }), period(30, 60)]))).toHaveLength(2)
   })
 
@@ -62,7 +62,7 @@ describe('a subscription over time', () => {
     expect(graced).toMatchObject({ ends: 30 * DAY_MS, accessUntil: 35 * DAY_MS })
   })
 
-  test('events that time causes: still active after two days, the end at once or after a day', () => {
+  test('time alone causes events: still active after two days, the end at once or after a day', () => {
     const of = (p: Period) => timedEventsOf(chain([p])).map(({ slug, due }) => [slug, due / DAY_MS])
     expect(of(period(0, 7, { trial: true, paid: false }))).toEqual([
       ['trial_still_active', 2],
@@ -97,7 +97,7 @@ describe('a subscription over time', () => {
     )
   const lineage = fc.array(anyPeriod, { minLength: 1, maxLength: 6 }).map(periods => periods.sort((a, b) => a.begins - b.begins))
 
-  test('the timeline never goes back, its changes are where nextChange says, and it always ends', () => {
+  test('the timeline never goes back, changes only at the times of nextChange, and always ends', () => {
     fc.assert(
       fc.property(lineage, fc.integer({ min: -5, max: 400 }), (periods, day) => {
         const timeline = subscriptionTimeline(chain(periods))
@@ -115,7 +115,7 @@ describe('a subscription over time', () => {
     )
   })
 
-  test('a later period never lengthens an earlier one, and access of one period never passes the next beginning', () => {
+  test('a later period never extends an earlier one, and access of one period never passes the start of the next', () => {
     fc.assert(
       fc.property(lineage, periods => {
         for (const [i, link] of chain(periods).entries()) {
@@ -127,7 +127,7 @@ describe('a subscription over time', () => {
     )
   })
 
-  test('of several subscriptions the best status counts', () => {
+  test('the status of several subscriptions is the best one', () => {
     fc.assert(
       fc.property(fc.array(fc.constantFrom(...CUSTOMER_STATUSES)), statuses => {
         const rank = (status: (typeof CUSTOMER_STATUSES)[number]) => CUSTOMER_STATUSES.indexOf(status)
@@ -139,7 +139,7 @@ describe('a subscription over time', () => {
   })
 })
 
-describe('an entitlement of a user', () => {
+describe('access to an entitlement', () => {
   const contribution: fc.Arbitrary<AccessSource> = fc
     .record({
       kind: fc.constantFrom('grant' as const, 'purchase' as const),
@@ -154,7 +154,7 @@ describe('an entitlement of a user', () => {
   const contributions = fc.array(contribution, { maxLength: 6 })
   const now = fc.integer({ min: 0, max: 100 })
 
-  test('the order in which facts arrived has no influence', () => {
+  test('does not depend on the order in which facts arrived', () => {
     fc.assert(
       fc.property(contributions, now, fc.infiniteStream(fc.nat()), (all, at, seed) => {
         const shuffled = all.map(c => [seed.next().value, c] as const).sort((a, b) => a[0] - b[0])
@@ -168,7 +168,7 @@ describe('an entitlement of a user', () => {
     )
   })
 
-  test('an additional source never removes access, and never ends it earlier', () => {
+  test('is never removed or shortened by one more contribution', () => {
     fc.assert(
       fc.property(contributions, contribution, now, (all, more, at) => {
         const [before, after] = [foldUserEntitlement(all, at), foldUserEntitlement([...all, more], at)!]
@@ -180,7 +180,7 @@ describe('an entitlement of a user', () => {
     )
   })
 
-  test('removing the grant leaves the access of purchases, and vice versa', () => {
+  test('from purchases remains when the grant is removed, and the other way round', () => {
     fc.assert(
       fc.property(contributions, now, (all, at) => {
         const active = (some: AccessSource[]) => foldUserEntitlement(some, at)?.isActive ?? false

@@ -5,7 +5,7 @@ import { deadlineAfter, nextInstantAt } from '../../domain/automation-runs/deadl
 const HOUR = 3_600_000
 const ZONES = [...Intl.supportedValuesOf('timeZone'), 'UTC']
 
-/** Changes of a zone's offset within a year, found by halving: [first instant of the new offset, minutes before, minutes after]. */
+/** Changes of a zone's offset within a year, found by bisection: [first instant of the new offset, minutes before, minutes after]. */
 function changes(zone: IANAZone, from: number, to: number): [number, number, number][] {
   const found: [number, number, number][] = []
   for (let at = from; at < to; at += 24 * HOUR) {
@@ -25,7 +25,7 @@ function changes(zone: IANAZone, from: number, to: number): [number, number, num
 const clockOf = (local: number) => new Date(local).toISOString().slice(11, 16)
 const shown = (at: number, zone: IANAZone) => clockOf(at + zone.offset(at) * 60_000)
 
-test('at every change of every zone: the next instant that shows the time, the first of two, the gap shifted later by its size', () => {
+test('at every change of every zone: the next instant of the local time, the first of two, and in a gap the time shifted by its size', () => {
   let gaps = 0
   let overlaps = 0
   for (const name of ZONES) {
@@ -37,7 +37,7 @@ test('at every change of every zone: the next instant that shows the time, the f
       for (const [change, before, after] of changes(zone, from, to)) {
         const size = (after - before) * 60_000
         for (const minutes of [-90, -30, 0, 1, 30, 59, 90, 150]) {
-          // A local time around the change, as the clock before it would go on to show it.
+          // A local time around the change, as the clock would show it without the change.
           const local = change + before * 60_000 + minutes * 60_000
           const time = clockOf(local)
           const begin = change - 4 * HOUR
@@ -49,7 +49,7 @@ test('at every change of every zone: the next instant that shows the time, the f
             expect([name, new Date(at).toISOString()]).toEqual([name, new Date(change + minutes * 60_000).toISOString()])
           } else {
             expect([name, shown(at, zone)]).toEqual([name, time])
-            // No earlier instant since the beginning shows it.
+            // No earlier instant since the start has this local time.
             for (let earlier = begin; earlier < at; earlier += 60_000)
               if (clockOf(earlier + (earlier < change ? before : after) * 60_000) === time)
                 expect.fail(`${name}: ${time} was shown at ${new Date(earlier).toISOString()} already`)
@@ -66,7 +66,7 @@ test('at every change of every zone: the next instant that shows the time, the f
   expect(overlaps).toBeGreaterThan(100)
 })
 
-test('the beginning itself counts, in whole seconds; one that has just passed is tomorrow', () => {
+test('the start itself counts, in whole seconds; a time that has just passed is tomorrow', () => {
   expect(nextInstantAt('2026-03-10 08:00:00+00', '09:00', 'Europe/Berlin')).toBe('2026-03-10T08:00:00.000Z')
   expect(nextInstantAt('2026-03-10 08:00:00.734512+00', '09:00', 'Europe/Berlin')).toBe('2026-03-10T08:00:00.000Z')
   expect(nextInstantAt('2026-03-10 08:00:01+00', '09:00', 'Europe/Berlin')).toBe('2026-03-11T08:00:00.000Z')
@@ -74,12 +74,12 @@ test('the beginning itself counts, in whole seconds; one that has just passed is
   expect(nextInstantAt('2026-03-28 09:00:00+00', '09:00', 'Europe/Berlin')).toBe('2026-03-29T07:00:00.000Z')
 })
 
-test('a day that a zone left out has its times on the next one', () => {
+test('the times of a day that a zone skipped are on the next day', () => {
   // Samoa went from 29 to 31 December 2011.
   expect(nextInstantAt('2011-12-30 09:30:00+00', '09:00', 'Pacific/Apia')).toBe('2011-12-30T19:00:00.000Z')
 })
 
-test('years and months go by the calendar, in UTC', () => {
+test('years and months follow the calendar, in UTC', () => {
   expect(deadlineAfter('2026-01-31 10:00:00.5+00', 'P1M')).toBe('2026-02-28T10:00:00.500Z')
   expect(deadlineAfter('2028-02-29 00:00:00+00', 'P1Y')).toBe('2029-02-28T00:00:00.000Z')
   expect(deadlineAfter('2026-03-28 12:00:00+00', 'P1DT90M')).toBe('2026-03-29T13:30:00.000Z')

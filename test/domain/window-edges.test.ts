@@ -17,9 +17,9 @@ beforeAll(async () => {
 })
 afterAll(() => database.drop())
 
-/** An event: so many offsets were freed by erasures before it, and so many seconds passed. */
+/** An event: the offsets that erasures freed before it, and the seconds since the event before. */
 const event = fc.record({ freed: fc.nat({ max: 3 }), seconds: fc.nat({ max: 2 }) })
-/** Per partition; `tail` offsets after the last event were freed, too. */
+/** The events of each partition; `tail` offsets after the last event were freed, too. */
 const log = fc.array(fc.record({ events: fc.array(event, { maxLength: 40 }), tail: fc.nat({ max: 3 }) }), { minLength: 1, maxLength: 8 })
 const SECONDS = 90
 
@@ -48,7 +48,7 @@ async function store(partitions: { events: { freed: number; seconds: number }[];
   })
 }
 
-test('an edge is found where counting finds it, in any log: with offsets that were freed, and events of one instant', async () => {
+test('an edge equals a plain count in any log, with freed offsets and with events of one instant', async () => {
   const run = async (partitions: Parameters<typeof store>[0]) => {
     await store(partitions)
     const { rows } = await database.pool.query(

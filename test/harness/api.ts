@@ -28,7 +28,7 @@ import type { TestS3 } from './s3.ts'
 
 export const APP_SECRET = 'a secret for tests only'
 
-/** A project made for the test. `production` and `sandbox` are the ids of its environments. */
+/** A project of the test. `production` and `sandboxEnvironment` are the ids of its environments, `sandbox` is the key of the sandbox. */
 export type TestProjectKeys = {
   id: number
   secret: string
@@ -56,10 +56,10 @@ export type TestApi = {
 export type TestApiOptions = {
   rateLimit?: RateLimit
   projectRateLimit?: RateLimit
-  /** Also turns the workflows, in this process. */
+  /** Also starts a worker, in this process. */
   worker?: boolean
   policies?: Policies
-  /** As long as what keeps this process busy may take: a lease that runs out beside it is work done once more. */
+  /** Longer than anything that blocks this process: a job whose lease expires meanwhile is executed again. */
   leaseMs?: number
   partRows?: number
   unverifiedPurchases?: UnverifiedPurchases
@@ -71,20 +71,20 @@ export type TestApiOptions = {
 }
 
 export async function newProject(pool: Pool, secrets: Secrets): Promise<TestProjectKeys> {
-  const made = await transaction(pool, tx => createProject(tx, secrets, { name: 'Test' }))
-  const { rows } = await pool.query<{ id: number; kind: string }>('select id, kind from environments where project = $1', [made.id])
+  const created = await transaction(pool, tx => createProject(tx, secrets, { name: 'Test' }))
+  const { rows } = await pool.query<{ id: number; kind: string }>('select id, kind from environments where project = $1', [created.id])
   const environment = (kind: string) => rows.find(row => row.kind === kind)!.id
   return {
-    id: made.id,
-    secret: made.secretKey,
-    sandbox: `test_${made.secretKey}`,
-    projectKey: made.projectKey,
+    id: created.id,
+    secret: created.secretKey,
+    sandbox: `test_${created.secretKey}`,
+    projectKey: created.projectKey,
     production: environment('production'),
     sandboxEnvironment: environment('sandbox'),
   }
 }
 
-/** The API on a database of its own, in this process; every answer is held against the description. */
+/** Starts the API on its own database, in this process. Every response is validated against the description. */
 export async function startApi(options: TestApiOptions = {}): Promise<TestApi> {
   const database = await freshDatabase()
   const { pool } = database

@@ -1,7 +1,7 @@
 import type { TestApi } from './api.ts'
 import { until } from './until.ts'
 
-/** A purchase recorded as if it had been sent, of a user who has no other; the times are relative to now, in hours. */
+/** Inserts a purchase in a lineage of its own; `from` and `until` are hours relative to now. */
 export async function recordPurchase(
   api: TestApi,
   purchase: {
@@ -35,7 +35,7 @@ export async function recordPurchase(
     ])
 }
 
-/** A group of an experiment in this status, with the id `group`. */
+/** Inserts a group, with the id `group`, of an experiment in this status. */
 export async function recordGroup(api: TestApi, group: string, status: string): Promise<void> {
   const environment = api.project.production
   await api.pool.query(
@@ -48,7 +48,7 @@ export async function recordGroup(api: TestApi, group: string, status: string): 
   )
 }
 
-/** What the audit log says was done to an object, oldest first. */
+/** The audit entries of an object, oldest first. */
 export async function entriesOf(api: TestApi, resource: string, id: string) {
   const { rows } = await api.pool.query(
     'select operation, before, after from audit_log where environment = $1 and resource = $2 and resource_id = $3 order by id',
@@ -57,39 +57,39 @@ export async function entriesOf(api: TestApi, resource: string, id: string) {
   return rows as { operation: string; before: Record<string, unknown> | null; after: Record<string, unknown> | null }[]
 }
 
-/** Puts `updated_at` of a row an hour back, so that a move can be seen in whole seconds. */
+/** Sets the times of a row back by an hour, so that a change of `updated_at` shows in whole seconds. */
 export const age = (api: TestApi, table: 'products' | 'entitlements' | 'offerings', id: string) =>
   api.pool.query(
     `update ${table} set created_at = created_at - interval '1 hour', updated_at = updated_at - interval '1 hour' where environment = $1 and id = $2`,
     [api.project.production, id],
   )
 
-/** The statuses of parallel answers, with how often each came. */
-export function tally(answers: { status: number }[]): Record<number, number> {
+/** Counts parallel responses by status. */
+export function tally(responses: { status: number }[]): Record<number, number> {
   const counts: Record<number, number> = {}
-  for (const { status } of answers) counts[status] = (counts[status] ?? 0) + 1
+  for (const { status } of responses) counts[status] = (counts[status] ?? 0) + 1
   return counts
 }
 
-/** Does `first` in a transaction of its own and keeps it open until so many others wait for it; they are started by `others`. */
+/** Runs the statement `first` in a transaction and commits when `waiting` others, started by `others`, wait for its locks. */
 export async function whileOthersWait<T>(api: TestApi, first: string, waiting: number, others: () => Promise<T>): Promise<T> {
-  const holder = await api.pool.connect()
+  const connection = await api.pool.connect()
   try {
-    await holder.query('begin')
-    await holder.query(first)
-    const answers = others()
-    await until(`${waiting} wait`, async () => {
-      // Within a transaction the activity is else as it was at the first look.
-      await holder.query('select pg_stat_clear_snapshot()')
-      const { rowCount } = await holder.query(
+    await connection.query('begin')
+    await connection.query(first)
+    const results = others()
+    await until(`${waiting} blocked connections`, async () => {
+      // Within a transaction, pg_stat_activity is else the snapshot of its first read.
+      await connection.query('select pg_stat_clear_snapshot()')
+      const { rowCount } = await connection.query(
         `select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`,
       )
       return (rowCount ?? 0) < waiting ? undefined : true
     })
-    await holder.query('commit')
-    return await answers
+    await connection.query('commit')
+    return await results
   } finally {
-    await holder.query('rollback')
-    holder.release()
+    await connection.query('rollback')
+    connection.release()
   }
 }

@@ -1,4 +1,4 @@
-/** For `localhost` and 127.0.0.1, signed by itself. Its key is published here: it protects nothing. */
+/** A self-signed certificate for `localhost` and 127.0.0.1. Its key is public: it protects nothing. */
 export const CERTIFICATE = `-----BEGIN CERTIFICATE-----
 MIIBZzCCAQ2gAwIBAgIBATAKBggqhkjOPQQDAjAUMRIwEAYDVQQDDAlsb2NhbGhv
 c3QwIBcNMjAwMTAxMDAwMDAwWhgPMjEyMDAxMDEwMDAwMDBaMBQxEjAQBgNVBAMM

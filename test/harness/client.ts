@@ -1,14 +1,14 @@
 export type Answer = {
   status: number
   headers: Headers
-  // biome-ignore lint/suspicious/noExplicitAny: answers of every shape; the description's validators check them on the server
+  // biome-ignore lint/suspicious/noExplicitAny: responses of every shape; the server validates them against the description
   body: any
   text: string
 }
 export type RequestOptions = { key?: string | null; body?: unknown; raw?: string | Uint8Array; headers?: Record<string, string> }
 export type Client = (method: string, path: string, options?: RequestOptions) => Promise<Answer>
 
-/** Calls the API at `url`; `key` null sends no Authorization, `raw` sends a body as it is. */
+/** Calls the API at `url`. `key: null` sends no Authorization header; `raw` sends the body unchanged. */
 export function client(url: string, key: string): Client {
   return async (method, path, options = {}) => {
     const token = options.key === undefined ? key : options.key

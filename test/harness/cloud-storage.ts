@@ -12,13 +12,13 @@ export type CloudStorage = {
   account: ReturnType<typeof googleAccount>
   tokens: ReturnType<typeof googleTokenEndpoint>
   objects: Map<string, StoredObject>
-  /** Stands in for the next answers, where it gives one. */
+  /** `reply`: a response in place of the storage's own. `keepsOnly`: how many bytes of the next slice are stored. */
   next: { reply: (asked: Asked) => VendorReply | undefined; keepsOnly: number | undefined }
 }
 
 const error = (status: number, message: string): VendorReply => ({ status, body: { error: { code: status, message } } })
 
-/** Google's storage as far as its JSON API for uploads goes, with the one bucket `reports`. */
+/** Google Cloud Storage: its JSON API for uploads, with one bucket, `reports`. */
 export async function cloudStorage(): Promise<CloudStorage> {
   const account = googleAccount(() => `${storage.vendor.url}/token`)
   const tokens = googleTokenEndpoint(account.publicKey, () => `${storage.vendor.url}/token`, SCOPE)
@@ -26,23 +26,23 @@ export async function cloudStorage(): Promise<CloudStorage> {
   const objects = new Map<string, StoredObject>()
   const stored = (name: string): VendorReply => ({ status: 200, body: { kind: 'storage#object', name } })
 
-  /** One slice of an upload: `bytes from-to/total`, the total being * until the last one. */
+  /** One slice of an upload: `bytes from-to/total`; the total is * until the last slice. */
   function slice(session: Session, { headers, body }: Asked): VendorReply {
     const [, from, to, total] = /^bytes (?:(\d+)-(\d+)|\*)\/(\d+|\*)$/.exec(headers['content-range'] ?? '') ?? []
     if (total === undefined || Number(headers['content-length']) !== body.length) return error(400, 'bad range')
     if (from !== undefined && (Number(from) !== session.bytes.length || Number(to) - Number(from) + 1 !== body.length))
       return error(503, `not at ${from}`)
     if (total === '*' && body.length % QUARTER_MB !== 0) return error(400, 'not a multiple of 256 KiB')
-    const kept = storage.next.keepsOnly ?? body.length
+    const taken = storage.next.keepsOnly ?? body.length
     storage.next.keepsOnly = undefined
-    session.bytes = Buffer.concat([session.bytes, body.subarray(0, kept)])
+    session.bytes = Buffer.concat([session.bytes, body.subarray(0, taken)])
     if (total === '*' || session.bytes.length < Number(total))
       return { status: 308, headers: session.bytes.length > 0 ? { range: `bytes=0-${session.bytes.length - 1}` } : {} }
     objects.set(session.name, { contentType: session.contentType, content: session.bytes })
     return stored(session.name)
   }
 
-  function answer(asked: Asked): VendorReply {
+  function reply(asked: Asked): VendorReply {
     const { method, path, query, headers, body } = asked
     if (path === '/token') return tokens.answer(asked)
     const instead = storage.next.reply(asked)
@@ -58,9 +58,9 @@ export async function cloudStorage(): Promise<CloudStorage> {
       return stored(name)
     }
     if (uploads && method === 'POST' && query.get('uploadType') === 'resumable') {
-      const place = `/session/${sessions.size + 1}`
-      sessions.set(place, { name, contentType: String(headers['x-upload-content-type']), bytes: Buffer.alloc(0) })
-      return { status: 200, headers: { location: `${storage.vendor.url}${place}` } }
+      const location = `/session/${sessions.size + 1}`
+      sessions.set(location, { name, contentType: String(headers['x-upload-content-type']), bytes: Buffer.alloc(0) })
+      return { status: 200, headers: { location: `${storage.vendor.url}${location}` } }
     }
     const [, removed] = /^\/storage\/v1\/b\/reports\/o\/([^/]+)$/.exec(path) ?? []
     if (method === 'DELETE' && removed && objects.delete(decodeURIComponent(removed))) return { status: 204 }
@@ -74,6 +74,6 @@ export async function cloudStorage(): Promise<CloudStorage> {
     objects,
     next: { reply: () => undefined, keepsOnly: undefined },
   }
-  storage.vendor = await vendor(answer)
+  storage.vendor = await vendor(reply)
   return storage
 }

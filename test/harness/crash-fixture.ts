@@ -14,7 +14,7 @@ import { run } from './process.ts'
 
 const KEY = `sk_${'k'.repeat(40)}`
 
-/** A database with events, an API process on it, and what its workers are started with, to be killed. */
+/** A database with events, an API process on it, and the configuration of the workers that the test kills. */
 export type CrashFixture = {
   database: FreshDatabase
   folder: string
@@ -25,7 +25,7 @@ export type CrashFixture = {
 
 export type CrashFixtureOptions = { events: number; perBatch: number; people: number; partRows: number; more?: Record<string, string> }
 
-/** Events of `people` users in turn, with transaction ids t0, t1, …; leases of a second. `more`: of the processes' configuration. */
+/** Stores events of `people` users in turn, with transaction ids t0, t1, …; leases of a second. `more`: configuration of the processes. */
 export async function crashFixture({ events, perBatch, people, partRows, more = {} }: CrashFixtureOptions): Promise<CrashFixture> {
   const database = await freshDatabase()
   const folder = await mkdtemp(join(tmpdir(), 'perennial-crash-'))

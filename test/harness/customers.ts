@@ -4,7 +4,7 @@ import type { Answer } from './client.ts'
 
 export type StoredUser = { id: string } & Record<string, unknown>
 
-/** Users with stored values as facts would have left them; what is left out has the table's default. */
+/** Inserts users with the values that facts derive; a value that is left out has the table's default. */
 export async function storeUsers(pool: Pool, environment: number, users: StoredUser[]): Promise<void> {
   for (const user of users) {
     const row: Record<string, unknown> = {
@@ -21,7 +21,7 @@ export async function storeUsers(pool: Pool, environment: number, users: StoredU
   }
 }
 
-/** A project with these users in production, and a way to ask for its list of customers. */
+/** A project with these users in production, and requests for its list of customers. */
 export async function projectOf(api: TestApi, users: StoredUser[]) {
   const project = await api.newProject()
   await storeUsers(api.pool, project.production, users)
@@ -30,7 +30,7 @@ export async function projectOf(api: TestApi, users: StoredUser[]) {
   return { project, list, ids }
 }
 
-/** Status, code and faulty fields of a refusal. */
+/** Status, code and faulty fields of an error response. */
 export const refusal = ({ status, body: { error } }: Answer): [number, string, string[] | undefined] => [
   status,
   error.code,

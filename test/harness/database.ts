@@ -14,7 +14,7 @@ async function asAdmin(statement: string): Promise<void> {
   }
 }
 
-/** A migrated, empty database of its own. */
+/** A new database, migrated and empty. */
 export async function freshDatabase(): Promise<FreshDatabase> {
   const name = `test_${randomBytes(8).toString('hex')}`
   // Through the log, as Postgres does it by itself, it takes eight times as long.

@@ -1,4 +1,4 @@
-// The description as the service serves it, one row per operation: what the generated suites are generated from.
+// The description as the service serves it, one row per operation. The generated suites are generated from it.
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import {
@@ -18,9 +18,9 @@ export type Described = {
   method: string
   path: string
   tag: string
-  /** Status of success. */
+  /** The status of success. */
   success: number
-  /** Every status that it may answer. */
+  /** Every documented status. */
   statuses: number[]
   idempotent: boolean
   pagination: string
@@ -32,7 +32,7 @@ export type Described = {
 
 export const document: Document = JSON.parse(readFileSync(join(import.meta.dirname, '../../schemas/generated/openapi.json'), 'utf8'))
 
-/** The schema itself where it is named by a reference. */
+/** Follows references to the schema itself. */
 export const whole = (schema: Schema): Schema => {
   const target = follow(document, schema as Schema & { $ref: string }) as Schema
   return target === schema ? schema : whole(target)
@@ -67,8 +67,8 @@ function rowOf(
     pagination: operation['x-pagination'] ?? '',
     auth: operation['x-auth'] ?? (schemes.includes('projectAuth') ? 'project' : 'secret'),
     extension: operation['x-extension'] === true,
-    parameters: parameters.flatMap(({ name, in: place, required = false, schema, ...rest }) =>
-      place === 'header' ? [] : [{ name, in: place, required, schema, example: (rest as { example?: unknown }).example }],
+    parameters: parameters.flatMap(({ name, in: location, required = false, schema, ...rest }) =>
+      location === 'header' ? [] : [{ name, in: location, required, schema, example: (rest as { example?: unknown }).example }],
     ),
     body: (operation.requestBody as Media | undefined)?.content?.['application/json']?.schema ?? null,
   }
@@ -78,7 +78,7 @@ export const operations: Described[] = operationsOf(document)
 
 export const pathParameters = (operation: Described): string[] => [...operation.path.matchAll(/\{(\w+)\}/g)].map(match => match[1]!)
 
-/** The documented body. */
+/** The documented example of the body. */
 export const exampleOf = ({ id, body }: Described): Record<string, unknown> => {
   const example = body && whole(body).example
   if (typeof example !== 'object' || example === null) throw new Error(`${id}: its body has no example`)
@@ -87,11 +87,11 @@ export const exampleOf = ({ id, body }: Described): Record<string, unknown> => {
 
 const encoded = (value: unknown) => encodeURIComponent(typeof value === 'object' ? JSON.stringify(value) : String(value))
 
-/** Path and query of a request. */
+/** The path and query of a request. */
 export function addressOf({ path }: Described, request: { path: Record<string, string>; query: Record<string, unknown> }): string {
   const pairs = Object.entries(request.query).flatMap(([name, value]) =>
     (Array.isArray(value) ? value : [value]).map(one => `${encodeURIComponent(name)}=${encoded(one)}`),
   )
-  const place = path.replaceAll(/\{(\w+)\}/g, (_, name) => encodeURIComponent(request.path[name]!))
-  return pairs.length > 0 ? `${place}?${pairs.join('&')}` : place
+  const address = path.replaceAll(/\{(\w+)\}/g, (_, name) => encodeURIComponent(request.path[name]!))
+  return pairs.length > 0 ? `${address}?${pairs.join('&')}` : address
 }

@@ -1,4 +1,4 @@
 import { countAnew } from './events.ts'
 
-// Runs before each test file. The files of one process share what is loaded: what one has counted must not change what the next one makes.
+// Runs before each test file. The test files of one process share loaded modules: the counts of one file must not change the ids of the next.
 countAnew()

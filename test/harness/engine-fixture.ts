@@ -24,7 +24,7 @@ export const QUICK: Policies = {
 export type EngineFixture = FreshDatabase & {
   environment: number
   otherEnvironment: number
-  /** Starts a worker with its own queue, unless one is given. */
+  /** Starts a worker with its own queue, unless `queue` is given. */
   work(workflows: Workflow[], options?: { leaseMs?: number; policies?: Policies; queue?: Queue }): Promise<Worker>
   begin(kind: string, subject: string, options?: { afterSeconds?: number; environment?: number }): Promise<number>
   /** So many runs in one transaction. Returns their ids. */
@@ -46,7 +46,7 @@ export const workflow = (kind: string, run: (context: RunContext) => Promise<voi
   ...rest,
 })
 
-/** A database with one project, and workers to be started on it. */
+/** A database with one project. Tests start workers on it. */
 export async function engineFixture(): Promise<EngineFixture> {
   const database = await freshDatabase()
   const { pool, url } = database
@@ -105,8 +105,8 @@ export async function engineFixture(): Promise<EngineFixture> {
           run,
         ])
       ).rows,
-    async advance(seconds, where = environment) {
-      await pool.query('update environments set clock_offset = clock_offset + make_interval(secs => $2) where id = $1', [where, seconds])
+    async advance(seconds, target = environment) {
+      await pool.query('update environments set clock_offset = clock_offset + make_interval(secs => $2) where id = $1', [target, seconds])
     },
     async clear() {
       await stopWorkers()

@@ -23,14 +23,14 @@ export const usersIn = async (url: string, column = 'User ID'): Promise<string[]
 
 export type Erasing = Awaited<ReturnType<typeof startErasing>>
 
-/** An API whose project has ten events of each of four people, and a worker of exports and erasures that comes and goes. */
+/** An API whose project has ten events of each of four people. `work` starts a worker of exports and erasures, `rest` stops it. */
 export async function startErasing() {
   const api = await startApi()
   const environment = api.project.production
   const events = Array.from({ length: 40 }, (_, i) => item({ identity_id: PEOPLE[i % 4], device: { country: 'DE' } }))
   await api.call('POST', '/v4/events', { body: { events } })
-  const { rows } = await api.pool.query<{ who: string; id: string }>('select identity_id as who, id from users')
-  const ids: Record<string, string> = Object.fromEntries(rows.map(({ who, id }) => [who, id]))
+  const { rows } = await api.pool.query<{ name: string; id: string }>('select identity_id as name, id from users')
+  const ids: Record<string, string> = Object.fromEntries(rows.map(({ name, id }) => [name, id]))
   let worker: Worker | undefined
 
   async function rest(): Promise<void> {
@@ -38,7 +38,7 @@ export async function startErasing() {
     worker = undefined
   }
 
-  /** Erasures whose runs are at work, as the database sees them. */
+  /** The ids of all runs that erase from an export, oldest first. */
   const runsOf = async () =>
     (await api.pool.query<{ id: number }>(`select id from runs where workflow = 'erase-export' order by id`)).rows.map(row => row.id)
 
@@ -74,14 +74,14 @@ export async function startErasing() {
         log: pino({ level: 'silent' }),
       })
     },
-    /** Rewrites the file and removes what it was. */
-    async erase(who: string, { object }: Exported): Promise<void> {
-      await eraseUser(api.pool, environment, ids[who]!)
+    /** Rewrites the file and removes the former one. */
+    async erase(name: string, { object }: Exported): Promise<void> {
+      await eraseUser(api.pool, environment, ids[name]!)
       const run = await rewriting(object.id, (await runsOf()).at(-1)!)
-      if (!(await run.replace())) throw new Error('somebody else has replaced the file')
+      if (!(await run.replace())) throw new Error('another run has replaced the file')
       await run.clear()
     },
-    /** Files and rows, each of them where the id still is. */
+    /** The files and rows in which the id still occurs. */
     tracesLeft: async (id: string): Promise<unknown[]> => [...(await filesWith(api.files, id)), ...(await tracesOf(api.pool, id))],
     async stop(): Promise<void> {
       await rest()

@@ -8,7 +8,7 @@ import { transaction } from '../../store/transaction.ts'
 import { readParquet } from './parquet.ts'
 import { until } from './until.ts'
 
-/** As `v4DeleteCustomer` does. */
+/** Requests an erasure as `v4DeleteCustomer` does. */
 export const eraseUser = (pool: Pool, environment: number, id: string): Promise<void> =>
   transaction(pool, async tx => {
     const { rows } = await tx.query<{ project: number }>('select project from environments where id = $1', [environment])
@@ -28,7 +28,7 @@ export const erasuresEnded = (pool: Pool, ms = 60_000): Promise<true> =>
     ms,
   )
 
-/** Files below the folder that have the text, unpacked where they are packed. */
+/** The files below the folder that contain the text, in the decompressed content, too. */
 export async function filesWith(folder: string, text: string): Promise<string[]> {
   const entries = await readdir(folder, { recursive: true, withFileTypes: true })
   const found: string[] = []

@@ -3,7 +3,7 @@ export const countAnew = (): void => {
   made = 0
 }
 
-/** A small valid item; every call has an event id of its own. */
+/** A small valid item with an event id that no other call has returned. */
 export const item = (fields: Record<string, unknown> = {}): Record<string, unknown> => ({
   event_id: `e-${++made}`,
   event_name: 'in_app_purchase',

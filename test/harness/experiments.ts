@@ -4,7 +4,7 @@ import type { Answer } from './client.ts'
 
 export type Fields = Record<string, unknown>
 
-/** Makes what experiments and remote configurations need, through the API; everything answers the object made. */
+/** Creates experiments, remote configurations and what they need through the API. Each function returns the created object. */
 export function growth(api: TestApi, key?: string) {
   const call = (method: string, path: string, body?: unknown): Promise<Answer> => api.call(method, path, { body, ...(key && { key }) })
   const made = async (method: string, path: string, body: unknown) => {
@@ -25,7 +25,7 @@ export function growth(api: TestApi, key?: string) {
     status,
     experiment,
     user: async (): Promise<string> => (await made('POST', '/v4/users', { environment: key?.startsWith('test_') ? 'sandbox' : 'prod' })).id,
-    /** An experiment with these groups, the first one the control, in this state. */
+    /** An experiment in this state with these groups; the first group is the control. */
     async running(fields: Fields = {}, groups: Fields[] = [{}, {}], to = 'active') {
       const { id } = await experiment(fields)
       const ids: string[] = []
@@ -33,7 +33,7 @@ export function growth(api: TestApi, key?: string) {
       if (to !== 'draft') expect((await status(id, to)).body.status).toBe(to)
       return { id: id as string, groups: ids }
     },
-    /** A remote configuration with this payload; active unless told. */
+    /** A remote configuration with this payload, active by default. */
     async configuration(payload: object, fields: Fields = {}, to = 'active'): Promise<string> {
       const { id } = await made('POST', '/v4/remote-configurations', { name: 'Configuration', ...fields })
       await made('PUT', `/v4/remote-configurations/${id}/payload`, { data: payload })

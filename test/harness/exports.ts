@@ -5,7 +5,7 @@ import { until } from './until.ts'
 
 export const WHOLE_YEAR = { from_timestamp: '2026-01-01T00:00:00Z', to_timestamp: '2026-12-31T00:00:00Z' }
 
-/** Polls until the export has ended; fails when that takes too long. */
+/** Polls until the export has ended; fails after `ms`. */
 export const finished = (call: Client, id: string, key?: string, ms = 20_000): Promise<Answer['body']> =>
   until(
     `export ${id}`,
@@ -18,7 +18,7 @@ export const finished = (call: Client, id: string, key?: string, ms = 20_000): P
 
 export type Exported = { object: Answer['body']; bytes: Buffer; sha256: string; text: string }
 
-/** Asks for an export, waits for it and downloads it. */
+/** Requests an export, waits for it and downloads it. */
 export async function exportAll(api: Pick<TestApi, 'call'>, body: Record<string, unknown>, key?: string): Promise<Exported> {
   const accepted = await api.call('POST', '/v4/exports', { body, ...(key && { key }) })
   if (accepted.status !== 202) throw new Error(`not accepted: ${accepted.text}`)

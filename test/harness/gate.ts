@@ -1,38 +1,38 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 
 export type Gate = {
-  /** From now on what comes waits. */
+  /** New requests wait from now on. */
   shut(): void
-  /** How many wait. */
+  /** The number of waiting requests. */
   waiting(): number
-  /** What comes from now on is taken at once; what waits is answered so, or taken too. */
+  /** New requests pass from now on. Waiting requests get `status`, or pass, too. */
   open(status?: number): void
 }
 
-/** Stands before what a receiver does with a request. */
+/** Puts a gate before the request handler of a server. */
 export function gateBefore(server: Server): Gate {
-  const take = server.listeners('request')[0] as (request: IncomingMessage, response: ServerResponse) => void
+  const pass = server.listeners('request')[0] as (request: IncomingMessage, response: ServerResponse) => void
   let isShut = false
-  let held: [IncomingMessage, ServerResponse][] = []
+  let waiting: [IncomingMessage, ServerResponse][] = []
   server.removeAllListeners('request').on('request', (request, response) => {
-    if (isShut) held.push([request, response])
-    else take(request, response)
+    if (isShut) waiting.push([request, response])
+    else pass(request, response)
   })
   return {
     shut() {
       isShut = true
     },
-    waiting: () => held.length,
+    waiting: () => waiting.length,
     open(status) {
       isShut = false
-      for (const [request, response] of held) {
-        if (status === undefined) take(request, response)
+      for (const [request, response] of waiting) {
+        if (status === undefined) pass(request, response)
         else {
           request.resume()
           response.writeHead(status).end()
         }
       }
-      held = []
+      waiting = []
     },
   }
 }

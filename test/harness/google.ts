@@ -3,7 +3,7 @@ import type { Asked, VendorReply } from './vendor.ts'
 
 const GRANT = 'urn:ietf:params:oauth:grant-type:jwt-bearer'
 
-/** A service account with a key of its own, as Google hands it out. `tokenUri`: who gives tokens for it. */
+/** A service account with a new key, in Google's format. `tokenUri`: the endpoint that issues its tokens. */
 export function googleAccount(tokenUri: () => string) {
   const { privateKey, publicKey } = generateKeyPairSync('rsa', { modulusLength: 2048 })
   return {
@@ -22,20 +22,20 @@ export function googleAccount(tokenUri: () => string) {
 
 const decoded = (part: string | undefined) => JSON.parse(Buffer.from(part ?? '', 'base64url').toString())
 
-/** Why an assertion is none; null when it is good. As Google judges it (RFC 7523). */
+/** Why Google rejects an assertion (RFC 7523); null when the assertion is valid. */
 function faultOf(assertion: string, publicKey: KeyObject, tokenUri: string, scope: string): string | null {
   const [header, claims, signature] = assertion.split('.')
   const { alg, typ, kid } = decoded(header)
   if (alg !== 'RS256' || typ !== 'JWT' || kid !== 'key-1') return 'header'
   const verified = createVerify('RSA-SHA256').update(`${header}.${claims}`).verify(publicKey, signature!, 'base64url')
   if (!verified) return 'signature'
-  const { iss, aud, iat, exp, scope: asked } = decoded(claims)
+  const { iss, aud, iat, exp, scope: requested } = decoded(claims)
   const now = Date.now() / 1000
-  if (iss !== 'perennial@shop-1.iam.gserviceaccount.com' || aud !== tokenUri || asked !== scope) return 'claims'
+  if (iss !== 'perennial@shop-1.iam.gserviceaccount.com' || aud !== tokenUri || requested !== scope) return 'claims'
   return iat <= now + 5 && exp > now && exp - iat <= 3600 ? null : 'times'
 }
 
-/** Google's token endpoint: gives tokens t1, t2 … and knows them until they are revoked. */
+/** Google's token endpoint: issues tokens t1, t2 …, valid until they are revoked. */
 export function googleTokenEndpoint(publicKey: KeyObject, tokenUri: () => string, scope: string) {
   let given = 0
   const valid = new Set<string>()

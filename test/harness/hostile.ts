@@ -3,15 +3,15 @@ import { type AddressInfo, createServer, type Socket } from 'node:net'
 export type Hostile = {
   port: number
   url: string
-  /** How many connections were made; what was sent on all of them. */
+  /** The number of connections that were made; what was sent on them is in `heard`. */
   connections: number
   heard: string
-  /** Connections still open. */
+  /** The number of open connections. */
   open: Set<Socket>
   close(): Promise<void>
 }
 
-/** A TCP server that answers the first bytes of a connection with whatever `behave` does to it. */
+/** A TCP server that calls `behave` when the first bytes of a connection arrive. */
 export async function hostileServer(behave: (socket: Socket) => void, host = '127.0.0.1'): Promise<Hostile> {
   const server = createServer(socket => {
     hostile.connections++

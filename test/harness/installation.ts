@@ -5,7 +5,7 @@ import type { Pool } from '../../store/connect.ts'
 import type { CrashPoint } from '../../workflows/engine/crash-point.ts'
 import { type Client, client } from './client.ts'
 import { freshDatabase } from './database.ts'
-import { endLoad, expectKept, type Ground, type Load, layGround, type Sink, settled, sink } from './load.ts'
+import { createLoadResources, endLoad, expectExecutedOnce, type Load, type LoadResources, type Sink, settled, sink } from './load.ts'
 import { launch, type Running, run } from './process.ts'
 import { startRedis, type TestRedis } from './redis.ts'
 
@@ -13,7 +13,7 @@ const KEY = `sk_${'k'.repeat(40)}`
 export const DRIVERS = ['pg-boss', 'bullmq'] as const
 export type Driver = (typeof DRIVERS)[number]
 
-/** The product in processes of its own, under load: an API, a receiver that takes everything, and workers as they are asked for. */
+/** The product in its own processes, under load: an API, a receiver that accepts everything, and the workers that the test starts. */
 export type Installation = {
   pool: Pool
   redis: TestRedis | undefined
@@ -23,16 +23,16 @@ export type Installation = {
   /** Calls in the sandbox. */
   sandbox: Client
   sink: Sink
-  ground: Ground
+  ground: LoadResources
   worker(more?: Record<string, string>): Promise<Running>
-  /** A worker that dies as by kill -9 when it comes to the point for the `after`-th time; resolves when it is dead. */
+  /** Starts a worker that dies as by kill -9 when it reaches the point for the `after`-th time. Resolves when it is dead. */
   dying(point: CrashPoint, after: number): Promise<unknown>
   end(): Promise<void>
 }
 
 export type InstallationOptions = {
   driver: Driver
-  /** Of the test's own; without one, a fresh database on the suite's server. */
+  /** The test's own database; without it, a fresh database on the suite's server. */
   database?: { url: string; pool: Pool; drop(): Promise<void> }
   leaseSeconds?: number
   isSandbox?: boolean
@@ -51,7 +51,7 @@ export async function startInstallation({
   try {
     const database = own ?? (await freshDatabase())
     undo.push(() => database.drop())
-    const folder = await mkdtemp(join(tmpdir(), 'perennial-site-'))
+    const folder = await mkdtemp(join(tmpdir(), 'perennial-installation-'))
     undo.push(() => rm(folder, { recursive: true, force: true }))
     const redis = driver === 'bullmq' ? await startRedis() : undefined
     if (redis) undo.push(() => redis.end())
@@ -68,18 +68,18 @@ export async function startInstallation({
       ...(redis && { REDIS_URL: redis.url }),
       ...more,
     })
-    const begin = async (role: string, more?: Record<string, string>): Promise<Running> => {
+    const start = async (role: string, more?: Record<string, string>): Promise<Running> => {
       const running = await run({ env: env(role, more) })
       undo.push(() => running.end('SIGKILL'))
       return running
     }
-    const api = await begin('api')
+    const api = await start('api')
     const to = await sink()
     undo.push(() => to.close())
     const call = client(api.url, KEY)
     const sandbox = client(api.url, `test_${KEY}`)
-    const ground = await layGround(isSandbox ? sandbox : call, to.url)
-    const worker = (more?: Record<string, string>) => begin('worker', more)
+    const ground = await createLoadResources(isSandbox ? sandbox : call, to.url)
+    const worker = (more?: Record<string, string>) => start('worker', more)
     const dying = (point: CrashPoint, after: number) => {
       const program = { script: 'test/crash/dying-worker.ts', env: env('worker', { CRASH_POINT: point, CRASH_AFTER: String(after) }) }
       const started = launch(program)
@@ -93,9 +93,9 @@ export async function startInstallation({
   }
 }
 
-/** Ends what waits, and holds what was promised against what was done. */
-export async function expectAllKept({ call, pool, sink: to }: Installation, load: Load): Promise<void> {
+/** Ends the waits of all runs, waits until no job is due, and checks that each job was executed exactly once. */
+export async function expectAllExecutedOnce({ call, pool, sink: to }: Installation, load: Load): Promise<void> {
   await endLoad(call, load)
   await settled(pool, 90_000)
-  await expectKept(pool, call, load, to)
+  await expectExecutedOnce(pool, call, load, to)
 }

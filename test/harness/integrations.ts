@@ -11,15 +11,15 @@ export type Hook = {
   secret: string
   receiver: Receiver
   status(status: 0 | 1): Promise<void>
-  // biome-ignore lint/suspicious/noExplicitAny: answers are checked by the server
+  // biome-ignore lint/suspicious/noExplicitAny: the server validates its responses
   show(): Promise<any>
-  // biome-ignore lint/suspicious/noExplicitAny: answers are checked by the server
+  // biome-ignore lint/suspicious/noExplicitAny: the server validates its responses
   deliveries(query?: string): Promise<any[]>
   /** Waits until the deliveries, oldest first, have these statuses. */
   become(...statuses: string[]): Promise<void>
 }
 
-/** Calls in the sandbox of the first project. */
+/** Calls with the sandbox key of the first project. */
 export const sandbox =
   (api: TestApi): Client =>
   (method, path, options) =>
@@ -33,7 +33,7 @@ export async function must(call: Client, method: string, path: string, body?: un
 
 export type HookOptions = { config?: Record<string, unknown>; settings?: Record<string, unknown>; platform?: string; call: Client }
 
-/** An active webhook with a receiver of its own, that takes everything. */
+/** An active webhook with its own receiver, which accepts everything. */
 export async function hook({ config = {}, settings = {}, platform = 'iOS', call }: HookOptions): Promise<Hook> {
   const received = await receiver()
   const { id } = await must(call, 'POST', '/v4/integrations', { title: 'Hook', integration: 'webhooks', target_platform: platform })
@@ -43,7 +43,7 @@ export async function hook({ config = {}, settings = {}, platform = 'iOS', call 
     ...config,
   })
   const deliveries = async (query = '') => (await must(call, 'GET', `${path}/deliveries?limit=100${query}`)).data.reverse()
-  const made: Hook = {
+  const created: Hook = {
     id,
     secret,
     receiver: received,
@@ -58,16 +58,16 @@ export async function hook({ config = {}, settings = {}, platform = 'iOS', call 
         last = (await deliveries()).map((one: { status: string }) => one.status)
         return JSON.stringify(last) === JSON.stringify(statuses) || undefined
       }
-      await until(`deliveries that are ${statuses}`, same, 10_000).catch(error => {
-        throw new Error(`${error.message}; they are ${last}`)
+      await until(`deliveries with the statuses ${statuses}`, same, 10_000).catch(error => {
+        throw new Error(`${error.message}; the statuses are ${last}`)
       })
     },
   }
-  await made.status(1)
-  return made
+  await created.status(1)
+  return created
 }
 
-/** Posts events of one user (or several) in their order; gives their ids in the log. */
+/** Posts events, by default of one user, in their order. Returns their ids in the log. */
 export async function post(call: Client, ...events: Record<string, unknown>[]): Promise<string[]> {
   const items = events.map(fields => item({ identity_id: 'ada', ...fields }))
   const { results } = await must(call, 'POST', '/v4/events', { events: items })

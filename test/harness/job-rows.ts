@@ -1,19 +1,19 @@
-// Rows of what was promised, written as the engine leaves them, in one transaction as it does: for tests of what looks at all promises of an environment.
+// Rows of jobs, inserted as the engine leaves them, each in one transaction: for tests of what reads all jobs of an environment.
 import type { Pool, Tx } from '../../store/connect.ts'
 import { orderedId } from '../../store/ids.ts'
 import { transaction } from '../../store/transaction.ts'
 
-/** Made or due at `at` (ISO). `status` and `reason` as stored; `user`: whom it belongs to; a `due` row at `dueAt`, if any. */
-export type PromiseRow = { at: string; status: string; reason?: string | null; user?: string | null; dueAt?: string | null }
+/** `at` (ISO): when the job was created or is due. `status`, `reason`: as stored. `user`: its owner. `dueAt`: the time of its `due` row, if any. */
+export type JobRow = { at: string; status: string; reason?: string | null; user?: string | null; dueAt?: string | null }
 
-const promise = async (tx: Tx, environment: number, kind: string, number: number, dueAt: string | null | undefined) => {
+const insertDue = async (tx: Tx, environment: number, kind: string, number: number, dueAt: string | null | undefined) => {
   if (dueAt) await tx.query('insert into due (kind, id, environment, due_at) values ($1, $2, $3, $4)', [kind, number, environment, dueAt])
 }
 
 const FINAL = ['succeeded', 'failed', 'cancelled', 'skipped', 'delivered']
-const endOf = ({ at, status }: PromiseRow) => (FINAL.includes(status) ? at : null)
+const endOf = ({ at, status }: JobRow) => (FINAL.includes(status) ? at : null)
 
-export type RunRow = PromiseRow & { automation?: string; started?: boolean; endedAt?: string; replayOf?: string }
+export type RunRow = JobRow & { automation?: string; started?: boolean; endedAt?: string; replayOf?: string }
 export const runRow = (pool: Pool, environment: number, row: RunRow): Promise<{ id: string; number: number }> =>
   transaction(pool, async tx => {
     const id = orderedId('run')
@@ -36,11 +36,11 @@ export const runRow = (pool: Pool, environment: number, row: RunRow): Promise<{ 
       ],
     )
     const { number } = rows[0]!
-    await promise(tx, environment, 'automation-run', number, row.dueAt)
+    await insertDue(tx, environment, 'automation-run', number, row.dueAt)
     return { id, number }
   })
 
-/** The number of a new integration. */
+/** Inserts an integration and returns its number. */
 export async function integrationRow(pool: Pool, environment: number, active: 0 | 1 | 2 = 1): Promise<number> {
   const { rows } = await pool.query<{ number: number }>(
     `insert into integrations (environment, id, slug, title, target_platform, active, created_at, updated_at)
@@ -50,7 +50,7 @@ export async function integrationRow(pool: Pool, environment: number, active: 0 
   return rows[0]!.number
 }
 
-export type DeliveryRow = PromiseRow & { integration: number; endedAt?: string; source?: 'event' | 'automation' }
+export type DeliveryRow = JobRow & { integration: number; endedAt?: string; source?: 'event' | 'automation' }
 export const deliveryRow = (pool: Pool, environment: number, row: DeliveryRow): Promise<{ id: string; number: number }> =>
   transaction(pool, async tx => {
     const id = orderedId('dlv')
@@ -73,12 +73,12 @@ export const deliveryRow = (pool: Pool, environment: number, row: DeliveryRow): 
       ],
     )
     const { number } = rows[0]!
-    await promise(tx, environment, 'delivery', number, row.dueAt)
+    await insertDue(tx, environment, 'delivery', number, row.dueAt)
     return { id, number }
   })
 
 /** `status`: an outcome, pending or running. */
-export async function slotRow(pool: Pool, environment: number, row: PromiseRow & { report?: string }): Promise<string> {
+export async function slotRow(pool: Pool, environment: number, row: JobRow & { report?: string }): Promise<string> {
   const id = orderedId('rrn')
   const open = row.status === 'pending' || row.status === 'running'
   await pool.query(
@@ -98,7 +98,7 @@ export async function slotRow(pool: Pool, environment: number, row: PromiseRow &
   return id
 }
 
-export async function exportRow(pool: Pool, environment: number, row: PromiseRow & { reportRun?: string }): Promise<string> {
+export async function exportRow(pool: Pool, environment: number, row: JobRow & { reportRun?: string }): Promise<string> {
   const id = orderedId('exp')
   await pool.query(
     `insert into exports (environment, id, status, type, format, compression, from_timestamp, to_timestamp, window_from, window_to,

@@ -2,7 +2,7 @@ import { expect } from 'vitest'
 import type { Client } from './client.ts'
 import { must } from './integrations.ts'
 
-/** Takes the sandbox's clock forward by so many milliseconds, however often that has to be asked. */
+/** Advances the sandbox's clock by `by` milliseconds, and repeats the request while it times out. */
 export async function jump(call: Client, by: number): Promise<void> {
   const { now } = await must(call, 'GET', '/v4/test-clock')
   const to = new Date(Date.parse(now) + by).toISOString()

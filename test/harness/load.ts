@@ -5,12 +5,12 @@ import type { Pool } from '../../store/connect.ts'
 import type { Client } from './client.ts'
 import { until } from './until.ts'
 
-// Promises of every kind under load, and the question that matters afterwards: was each kept once?
+// Jobs of every kind under load, and the check afterwards: was each job executed exactly once?
 
 export type Received = { id: string; path: string; body: Record<string, unknown> }
 export type Sink = { url: string; received: Received[]; server: Server; close(): Promise<void> }
 
-/** A receiver that takes everything and writes down what it took. */
+/** A receiver that accepts and records everything. */
 export async function sink(): Promise<Sink> {
   const received: Received[] = []
   const server = createServer(async (request, response) => {
@@ -54,16 +54,16 @@ const STEPS = [
 ]
 const TIMELINE = (size: number) => ['size', size > 5 ? 'big' : 'small', 'hook', 'pong', 'grant', 'done']
 
-export type Ground = { integration: string; hook: string; automation: string }
+export type LoadResources = { integration: string; hook: string; automation: string }
 
-const made = async (call: Client, path: string, body: unknown) => {
+const create = async (call: Client, path: string, body: unknown) => {
   const answer = await call('POST', path, { body })
   expect([answer.status, answer.text]).toEqual([201, expect.any(String)])
   return answer.body
 }
 
 async function webhooks(call: Client, url: string, events: string[] | null): Promise<string> {
-  const { id } = await made(call, '/v4/integrations', { title: 'Sink', integration: 'webhooks', target_platform: 'iOS' })
+  const { id } = await create(call, '/v4/integrations', { title: 'Sink', integration: 'webhooks', target_platform: 'iOS' })
   const config = await call('PUT', `/v4/integrations/${id}/config`, { body: { settings: { url, sandbox_url: url }, events } })
   expect(config.status, config.text).toBe(200)
   const active = await call('POST', `/v4/integrations/${id}/status`, { body: { status: 1 } })
@@ -71,14 +71,14 @@ async function webhooks(call: Client, url: string, events: string[] | null): Pro
   return id
 }
 
-/** An integration that gets every event, and an automation with a step of each kind that changes something. */
-export async function layGround(call: Client, to: string): Promise<Ground> {
-  await made(call, '/v4/entitlements', { id: 'premium', description: 'everything' })
+/** Creates an integration that gets every event, and an automation with a step of each kind that has an effect. */
+export async function createLoadResources(call: Client, to: string): Promise<LoadResources> {
+  await create(call, '/v4/entitlements', { id: 'premium', description: 'everything' })
   const integration = await webhooks(call, `${to}/events`, ['*'])
   const hook = await webhooks(call, `${to}/runs`, [])
   const steps = STEPS.map(step => (step.type === 'webhook' ? { ...step, integration_id: hook } : step))
   const data = { initiators: [{ uid: PING, type: 'event' }], actions: {}, steps }
-  const automation = await made(call, '/v4/automations', { name: 'Chaos', status: 'active', data })
+  const automation = await create(call, '/v4/automations', { name: 'Chaos', status: 'active', data })
   return { integration, hook, automation: automation.id }
 }
 
@@ -99,14 +99,14 @@ async function post(call: Client, load: Load, name: string, people: number[]): P
   })
   const { body } = await call('POST', '/v4/events', { body: { events } })
   for (const [i, { id, status }] of body.results.entries()) {
-    // `duplicate`: made by a request whose answer was lost on its way, the database with it. Nobody else uses these ids.
+    // `duplicate`: stored by an earlier request whose response was lost when the database crashed. Only this load uses these ids.
     expect(['created', 'duplicate']).toContain(status)
     load.events.add(id)
     if (name === PING) load.pings.set(id, events[i]!.properties.size)
   }
 }
 
-/** One batch of beginnings, and one of what some of them wait for. */
+/** Posts one batch of events that start runs, and one of events for which some of the runs wait. */
 export async function moreLoad(call: Client, load: Load, round: number): Promise<void> {
   await post(
     call,
@@ -117,14 +117,14 @@ export async function moreLoad(call: Client, load: Load, round: number): Promise
   await post(call, load, PONG, [(round * 3) % PEOPLE, (round * 5 + 1) % PEOPLE])
 }
 
-/** Whether the workers are so far behind that more load would only make the end wait. */
+/** Whether the workers are so far behind that more load would only prolong the test. */
 export const isBehind = async (pool: Pool, most = 150): Promise<boolean> =>
   (await count(pool, `select count(*) as n from due where kind in ('automation-run', 'delivery') and due_at <= clock_timestamp()`)) > most
 
-export const keptUp = (pool: Pool, most?: number): Promise<unknown> =>
+export const caughtUp = (pool: Pool, most?: number): Promise<unknown> =>
   until('the workers keep up', async () => !(await isBehind(pool, most)) || undefined, 120_000)
 
-/** Ends what still waits. */
+/** Posts the events for which runs still wait. */
 export const endLoad = (call: Client, load: Load): Promise<void> =>
   post(
     call,
@@ -136,11 +136,11 @@ export const endLoad = (call: Client, load: Load): Promise<void> =>
 const count = async (pool: Pool, query: string, values: unknown[] = []): Promise<number> =>
   Number((await pool.query(query, values)).rows[0].n)
 
-/** Until nothing is promised any more; says what is left otherwise. */
+/** Waits until no job is left; the error names the jobs that are left after `ms`. */
 export async function settled(pool: Pool, ms: number): Promise<void> {
   const open = `select (select count(*) from due where kind in ('automation-run', 'delivery'))
     + (select count(*) from log_consumers c join log_positions l using (environment, partition) where c.next_offset < l.next_offset) as n`
-  await until('everything promised is kept', async () => ((await count(pool, open)) === 0 ? true : undefined), ms).catch(async error => {
+  await until('no job is due', async () => ((await count(pool, open)) === 0 ? true : undefined), ms).catch(async error => {
     const runs = await pool.query('select status, current_step, count(*)::int from automation_runs group by 1, 2')
     const deliveries = await pool.query('select status, source, count(*)::int from deliveries group by 1, 2')
     const due = await pool.query(`select kind, count(*)::int, min(due_at)::text, max(fence) as fence from due group by 1`)
@@ -148,20 +148,20 @@ export async function settled(pool: Pool, ms: number): Promise<void> {
   })
 }
 
-/** Every promise was kept, once: one run per beginning, each step once and in its place, one delivery per event and per step, one id per promise. */
-export async function expectKept(pool: Pool, call: Client, load: Load, { received }: Sink): Promise<void> {
+/** Each job was executed exactly once: one run per starting event, each step once and in order, one delivery per event and per webhook step. */
+export async function expectExecutedOnce(pool: Pool, call: Client, load: Load, { received }: Sink): Promise<void> {
   const runs = await pool.query('select number, event_id, status, reason from automation_runs order by event_id')
   expect(runs.rows.map(({ event_id, status, reason }) => [event_id, status, reason])).toEqual(
     [...load.pings.keys()].sort().map(id => [id, 'succeeded', null]),
   )
   const steps = await pool.query(
-    'select run, array_agg(step_id order by n) as ids, array_agg(n order by n) as places, bool_and(status = $1) as all_succeeded from automation_steps group by run',
+    'select run, array_agg(step_id order by n) as ids, array_agg(n order by n) as positions, bool_and(status = $1) as all_succeeded from automation_steps group by run',
     ['succeeded'],
   )
   const eventOf = new Map(runs.rows.map(({ number, event_id }) => [number, event_id]))
   expect(steps.rows).toHaveLength(load.pings.size)
-  for (const { run, ids, places, all_succeeded } of steps.rows)
-    expect([ids, places, all_succeeded]).toEqual([TIMELINE(load.pings.get(eventOf.get(run))!), [0, 1, 2, 3, 4, 5], true])
+  for (const { run, ids, positions, all_succeeded } of steps.rows)
+    expect([ids, positions, all_succeeded]).toEqual([TIMELINE(load.pings.get(eventOf.get(run))!), [0, 1, 2, 3, 4, 5], true])
 
   const deliveries = await pool.query('select id, source, event_id, run_id, status from deliveries')
   expect(new Set(deliveries.rows.map(({ status }) => status))).toEqual(new Set(['delivered']))
@@ -176,12 +176,12 @@ export async function expectKept(pool: Pool, call: Client, load: Load, { receive
   expect(await count(pool, 'select count(*) as n from event_waits')).toBe(0)
   expect(await count(pool, 'select count(*) as n from set_aside_events')).toBe(0)
   const { body } = await call('GET', '/v4/ledger')
-  const kept = Object.fromEntries(
+  const ledger = Object.fromEntries(
     body.data.map((line: Record<string, unknown>) => [line.kind, [line.promised, line.kept, line.outstanding]]),
   )
-  expect(kept.automation_runs).toEqual([load.pings.size, load.pings.size, 0])
+  expect(ledger.automation_runs).toEqual([load.pings.size, load.pings.size, 0])
   const promised = load.events.size + load.pings.size
-  expect(kept.deliveries).toEqual([promised, promised, 0])
+  expect(ledger.deliveries).toEqual([promised, promised, 0])
 }
 
 /** Numbers in [0, 1) that are the same for the same seed (mulberry32). */

@@ -7,20 +7,20 @@ export type Received = { from: string; to: string[]; user: string | null; secure
 
 export type MailHost = {
   port: number
-  /** What arrived, oldest first. */
+  /** The received mails, oldest first. */
   received: Received[]
   connections: number
   close(): Promise<void>
 }
 
-/** Replies of the server: the status of a refusal, by what is asked. */
+/** The status with which the server refuses each command; without one it accepts the command. */
 export type Refusals = { from?: number; to?: (address: string) => number | undefined; data?: number }
 
 type Options = {
   secure?: boolean
   startTls?: boolean
   login?: { user: string; pass: string }
-  /** Asked anew for every command. */
+  /** Called for every command. */
   refuse?: () => Refusals
 }
 

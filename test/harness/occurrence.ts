@@ -1,6 +1,6 @@
 import type { OutgoingEvent } from '../../domain/integrations/outgoing-event.ts'
 
-/** A renewal of anna's on her iPhone, with everything known that can be. */
+/** A renewal by the user anna on an iPhone, with a value for every field. */
 export const occurrence = (more: Partial<OutgoingEvent> = {}): OutgoingEvent => ({
   environment: 'production',
   id: 'evt_AAAAAAAAAAAAAAAAAAAA',
@@ -56,7 +56,7 @@ export const occurrence = (more: Partial<OutgoingEvent> = {}): OutgoingEvent => 
   ...more,
 })
 
-/** Nothing is known but the user and what the vendors must have. */
+/** Only the user and the fields that vendors require have values. */
 export const bareOccurrence = (more: Partial<OutgoingEvent> = {}): OutgoingEvent =>
   occurrence({
     name: 'trial_started',

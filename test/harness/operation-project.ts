@@ -12,7 +12,7 @@ export type OperationProject = {
   rows(): Promise<{ environment: Rows; project: Rows }>
 }
 
-/** A project of its own, so that whatever changes was changed by the test. */
+/** A new project, so that every change of its rows comes from the test. */
 export async function projectFor(api: TestApi, operation: Described): Promise<OperationProject> {
   const project = await api.newProject()
   const inSandbox = SANDBOX_ONLY.includes(operation.id)

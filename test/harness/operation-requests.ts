@@ -1,4 +1,4 @@
-// Valid requests for every operation of the description: its documented example, with ids of things that exist.
+// Valid requests for every operation of the description: its documented example, with ids of existing resources.
 import { findKey } from '../../domain/projects/keys.ts'
 import type { TestApi } from './api.ts'
 import type { Answer, RequestOptions } from './client.ts'
@@ -10,8 +10,8 @@ import {
   finishedReportRun,
   type Given,
   type Make,
+  type MakerContext,
   messenger,
-  type Place,
   reportEnvironment,
   resourceMakers,
   storeProductOf,
@@ -21,14 +21,14 @@ import { finishReportRun } from './stored-report-run.ts'
 
 export type Request = { path: Given; query: Record<string, unknown>; body?: unknown }
 
-/** Fields and query parameters that name something; a list of them names as many. */
+/** Fields and query parameters that name a resource, with its maker. A field that is a list names one resource per item. */
 const REFERENCES: Record<string, Make> = {
   user_id: resourceMakers.user_id!,
   customer_uid: resourceMakers.user_id!,
   entitlement_id: definition,
   permission_id: definition,
   product_ids: resourceMakers.product_id!,
-  product_id: async (place, given) => storeProductOf(await resourceMakers.product_id!(place, given)),
+  product_id: async (context, given) => storeProductOf(await resourceMakers.product_id!(context, given)),
   segment_id: resourceMakers.segment_id!,
   segments: resourceMakers.segment_id!,
   screen: resourceMakers.screen_id!,
@@ -42,56 +42,56 @@ const REFERENCES: Record<string, Make> = {
   destination_ids: destinationOf,
 }
 export const isReference = (name: string) => Object.hasOwn(REFERENCES, name)
-/** Whether a body names something that must exist. */
+/** Whether a body names a resource that must exist. */
 export const namesSomething = (value: unknown, name = ''): boolean => {
   if (typeof value === 'object' && value !== null)
     return Object.entries(value).some(([key, inner]) => namesSomething(inner, Array.isArray(value) ? name : nameOf(key, value, name)))
   return typeof value === 'string' && isReference(name)
 }
-/** A field by the name that tells what it is, where its own does not. */
+/** The name of a field in REFERENCES: with its parent where its own name is ambiguous. */
 const nameOf = (key: string, value: object, parent: string) => {
   if (parent === 'destinations' && key === 'id') return 'destinations.id'
   return key === 'environment' && 'report_name' in value ? 'report.environment' : key
 }
 
-/** Fields whose value may be given once. */
+/** Fields whose value must be unique. */
 const CHOSEN = new Set(['id', 'identity_id', 'alias_id', 'transaction_id', 'event_id'])
 
-/** What must be done before the operation has anything to do. */
-const BEFORE: Record<string, (place: Place, given: Given) => Promise<unknown>> = {
+/** Requests that must precede an operation, or it has nothing to do. */
+const BEFORE: Record<string, (context: MakerContext, given: Given) => Promise<unknown>> = {
   v4ReplayIntegrationDeliveries: ({ ask }, { integration_id }) => ask('POST', `/v4/integrations/${integration_id}/status`, { status: 1 }),
   v4DetachUserFromRemoteConfiguration: ({ ask }, { config_id, user_id }) =>
     ask('POST', `/v4/remote-configurations/${config_id}/users/${user_id}`),
   v4ReplayAutomationRun: ({ ask }, { run_id }) => ask('POST', `/v4/automation-runs/${run_id}/cancel`),
-  v4DetachUserFromExperiment: async (place, given) =>
-    place.ask('POST', `/v4/experiments/${given.experiment_id}/users/${given.user_id}`, {
-      group_id: await resourceMakers.group_id!(place, given),
+  v4DetachUserFromExperiment: async (context, given) =>
+    context.ask('POST', `/v4/experiments/${given.experiment_id}/users/${given.user_id}`, {
+      group_id: await resourceMakers.group_id!(context, given),
     }),
 }
 
-/** Path parameters that are no common ones. */
+/** Makers of path parameters that mean another resource in this operation. */
 const MAKERS_OF: Record<string, Record<string, Make>> = { v4ResendScheduledReportRun: { run_id: finishedReportRun } }
 
-/** Operations that the sandbox alone knows. */
+/** Operations that exist only in the sandbox. */
 export const SANDBOX_ONLY = ['v4GetTestClock', 'v4AdvanceTestClock']
 
 export type OperationRequests = {
   key: string
-  place: Place
-  /** Path parameters that name things made for this call. */
+  context: MakerContext
+  /** Path parameters with the ids of new resources. */
   path(operation: Described): Promise<Given>
-  /** The documented example, with things made for this call; it succeeds. */
+  /** The documented example, with the ids of new resources. The request succeeds. */
   example(operation: Described): Promise<Request>
-  /** Puts things made for it in the place of every text that names something, and, when `choose`, new ids in that of chosen ones. */
+  /** Replaces every text that names a resource with the id of a new one, and, with `choose`, every id that the caller chooses with a new id. */
   fill(value: unknown, given: Given, choose: boolean): Promise<unknown>
   send(operation: Described, request: Request, headers?: Record<string, string>): Promise<Answer>
-  /** Sends an address as it is written: `search` the query, `segments` in the place of path parameters. */
+  /** Sends an address unchanged: `search` is the query, `segments` replace path parameters without encoding. */
   raw(operation: Described, address: RawAddress, options: RequestOptions): Promise<Answer>
 }
 export type RawAddress = { path: Given; search?: string; segments?: Record<string, string> }
 
 export function operationRequests(api: Pick<TestApi, 'call' | 'pool'>, key: string): OperationRequests {
-  const place: Place = {
+  const context: MakerContext = {
     environment: key.startsWith('test_') ? 'sandbox' : 'prod',
     async ask(method, path, body) {
       const answer = await api.call(method, path, { key, body })
@@ -109,7 +109,7 @@ export function operationRequests(api: Pick<TestApi, 'call' | 'pool'>, key: stri
     for (const name of pathParameters(operation)) {
       const make = MAKERS_OF[operation.id]?.[name] ?? resourceMakers[name]
       if (!make) throw new Error(`${operation.id}: no maker for the path parameter ${name}`)
-      given[name] = await make(place, given)
+      given[name] = await make(context, given)
     }
     return given
   }
@@ -121,20 +121,20 @@ export function operationRequests(api: Pick<TestApi, 'call' | 'pool'>, key: stri
       return Object.fromEntries(await Promise.all(entries))
     }
     if (typeof value !== 'string') return value
-    if (name === 'environment') return place.environment
-    if (name === 'report.environment') return reportEnvironment(place)
+    if (name === 'environment') return context.environment
+    if (name === 'report.environment') return reportEnvironment(context)
     if (choose && CHOSEN.has(name)) return unique('chosen')
-    return isReference(name) ? REFERENCES[name]!(place, given) : value
+    return isReference(name) ? REFERENCES[name]!(context, given) : value
   }
 
   return {
     key,
-    place,
+    context,
     path,
     fill,
     async example(operation) {
       const given = await path(operation)
-      await BEFORE[operation.id]?.(place, given)
+      await BEFORE[operation.id]?.(context, given)
       const wanted = operation.parameters.filter(parameter => parameter.in === 'query' && parameter.required)
       const query = (await fill(
         Object.fromEntries(wanted.map(parameter => [parameter.name, parameter.example])),
@@ -152,12 +152,12 @@ export function operationRequests(api: Pick<TestApi, 'call' | 'pool'>, key: stri
   }
 }
 
-/** Operations after which the key of the project is another one. */
+/** Operations after which the project has another key. */
 export const ENDS_KEY = ['v4RegenerateProjectSecret']
 
 /**
- * A world in which the operation may be called: what ends a key or sets up stores gets a project of its own, what the sandbox alone
- * knows the sandbox.
+ * Requests in a project in which the operation can be called: an operation that ends a key or configures stores gets its own project,
+ * an operation of the sandbox gets a sandbox key.
  */
 export async function requestsIn(api: TestApi, operation: Described): Promise<OperationRequests> {
   const ofItsOwn = ENDS_KEY.includes(operation.id) || operation.tag === 'Project Settings' || SANDBOX_ONLY.includes(operation.id)

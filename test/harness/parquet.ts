@@ -4,18 +4,18 @@ import { join } from 'node:path'
 import { DuckDBInstance, DuckDBTimestampTZValue, type Json } from '@duckdb/node-api'
 
 export type ParquetFile = {
-  /** Types as the file itself describes them, by column. */
+  /** The types in the schema of the file, by column. */
   schema: { name: string; type: string; logical: string }[]
   rows: Record<string, Json>[]
 }
 
-/** What is in a Parquet file, read by DuckDB. */
+/** The schema and rows of a Parquet file, read by DuckDB. */
 export async function readParquet(bytes: Uint8Array): Promise<ParquetFile> {
   const folder = await mkdtemp(join(tmpdir(), 'perennial-parquet-'))
   const path = join(folder, 'file')
   await writeFile(path, bytes)
   const database = await DuckDBInstance.create(':memory:')
-  // Otherwise times are told in the zone of the machine.
+  // Otherwise DuckDB shows times in the zone of the machine.
   DuckDBTimestampTZValue.timezoneOffsetInMinutes = 0
   const connection = await database.connect()
   const ask = async (sql: string) => (await connection.runAndReadAll(sql)).getRowObjectsJson()

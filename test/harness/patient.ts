@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import type { Answer, Client } from './client.ts'
 import { until } from './until.ts'
 
-/** A caller as the documentation tells one to be: what came to nothing it sends again, under the same key, until there is an answer. */
+/** A client as the documentation recommends: it repeats a failed request, under the same idempotency key, until there is a response. */
 export const patient =
   (call: Client): Client =>
   (method, path, options = {}) => {
@@ -16,6 +16,6 @@ export const patient =
       },
       60_000,
     ).catch(error => {
-      throw new Error(`${error.message}; the last one was ${last?.status} ${last?.text}`)
+      throw new Error(`${error.message}; the last response was ${last?.status} ${last?.text}`)
     })
   }

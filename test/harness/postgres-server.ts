@@ -11,9 +11,9 @@ import { until } from './until.ts'
 export type TestPostgres = {
   url: string
   pool: Pool
-  /** Ends it without a shutdown and waits until it takes connections again, on the same port. `SIGQUIT`: as `pg_ctl stop -m immediate` does. */
+  /** Ends the server without a shutdown and waits until it accepts connections again, on the same port. `SIGQUIT`: as `pg_ctl stop -m immediate`. */
   crash(signal: 'SIGQUIT' | 'SIGKILL'): Promise<void>
-  /** Lets all of it stand still, as a disk does that no longer answers; and go on. */
+  /** Stops all processes of the server, as when the disk does not respond. `thaw` continues them. */
   freeze(): Promise<void>
   thaw(): Promise<void>
   drop(): Promise<void>
@@ -21,12 +21,12 @@ export type TestPostgres = {
 
 const run = promisify(execFile)
 
-/** The postmaster first: nothing of it begins while the others are told. */
-async function tellAll(cluster: string, signal: 'SIGSTOP' | 'SIGCONT'): Promise<void> {
+/** Signals the postmaster first, so that no new process starts while the others get the signal. */
+async function signalAll(cluster: string, signal: 'SIGSTOP' | 'SIGCONT'): Promise<void> {
   const { pid } = (await postmasterOf(cluster))!
   process.kill(pid, signal)
   const { stdout } = await run('pgrep', ['-P', String(pid)])
-  // One that has ended meanwhile needs no telling.
+  // The process may have ended meanwhile.
   for (const child of stdout.trim().split('\n')) {
     try {
       process.kill(Number(child), signal)
@@ -34,7 +34,7 @@ async function tellAll(cluster: string, signal: 'SIGSTOP' | 'SIGCONT'): Promise<
   }
 }
 
-/** A Postgres of the test's own. Who watches over it lives in this process, and starts it again whenever it dies. */
+/** A Postgres for one test. Its watchdog runs in this process and restarts the server when it dies. */
 export async function startPostgres(): Promise<TestPostgres> {
   const folder = await mkdtemp(join(tmpdir(), 'perennial-postgres-'))
   const embedded = await startEmbedded({ dataDir: folder, log: () => {} })
@@ -59,12 +59,12 @@ export async function startPostgres(): Promise<TestPostgres> {
         60_000,
       )
     },
-    freeze: () => tellAll(cluster, 'SIGSTOP'),
-    thaw: () => tellAll(cluster, 'SIGCONT'),
+    freeze: () => signalAll(cluster, 'SIGSTOP'),
+    thaw: () => signalAll(cluster, 'SIGCONT'),
     async drop() {
       await pool.end()
-      // Somebody may have failed in the middle.
-      await tellAll(cluster, 'SIGCONT').catch(() => {})
+      // A test may have failed between `freeze` and `thaw`.
+      await signalAll(cluster, 'SIGCONT').catch(() => {})
       await embedded.stop()
       await rm(folder, { recursive: true, force: true })
     },

@@ -3,26 +3,26 @@ import { fileURLToPath } from 'node:url'
 
 export type Running = {
   child: ChildProcess
-  /** Address that the process printed; '' for a worker. */
+  /** The address that the process printed; '' for a worker. */
   url: string
-  /** All that it has printed so far. */
+  /** The output so far. */
   output(): string
-  /** Sends the signal and waits for the end. Code of the exit, null when killed by the signal. */
+  /** Sends the signal and waits for the end. Returns the exit code; null when the signal killed the process. */
   end(signal?: NodeJS.Signals): Promise<number | null>
 }
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url))
-/** As `npm start` and `npm run start:deno` do; the product runs on the runtime that runs the test. */
+/** The commands of `npm start` and `npm run start:deno`: the product runs on the runtime of the test. */
 const COMMAND = 'Deno' in globalThis ? [process.execPath, 'run', '-A', 'app/main.ts'] : [process.execPath, 'start.mjs']
 
-/** What a process inherits; nothing that configures the product or the test runner. */
+/** The variables that a process inherits: none that configures the product or the test runner. */
 const inherited = () =>
   Object.fromEntries(['PATH', 'HOME', 'TMPDIR', 'LANG', 'DENO_DIR'].flatMap(name => (process.env[name] ? [[name, process.env[name]]] : [])))
 
-/** `script`: a program of the test's own in place of the product's. */
+/** `script`: a program of the test in place of the product. */
 export type SpawnOptions = { env: Record<string, string>; args?: string[]; cwd?: string; script?: string }
 
-/** Starts the product as a process of its own, without waiting for anything. */
+/** Starts the product as its own process and does not wait until it is ready. */
 export function launch({ env, args = [], cwd = ROOT, script }: SpawnOptions): Omit<Running, 'url'> & { ended: Promise<number | null> } {
   const [command = '', ...rest] = script ? [...COMMAND.slice(0, -1), script] : COMMAND
   // As start.mjs does for the product.
@@ -42,15 +42,15 @@ export function launch({ env, args = [], cwd = ROOT, script }: SpawnOptions): Om
   }
 }
 
-/** The last line of the greeting, so that everything before it has been read. */
+/** The last line that the product prints at its start, so that all lines before it have been read. */
 const READY = /curl -H .* (\S+)\/v4\/events\n|Perennial worker is ready/
 
-/** Starts the product and waits until it says that it is ready. Throws what it printed when it ends instead. */
+/** Starts the product and waits for its ready line. Throws its output when it ends before. */
 export async function run(options: SpawnOptions): Promise<Running> {
   const product = launch(options)
   await new Promise<void>((resolve, reject) => {
-    const look = () => READY.test(product.output()) && resolve()
-    product.child.stdout?.on('data', look)
+    const check = () => READY.test(product.output()) && resolve()
+    product.child.stdout?.on('data', check)
     void product.ended.then(code => reject(new Error(`ended with ${code}: ${product.output()}`)))
   })
   return { ...product, url: READY.exec(product.output())?.[1] ?? '' }

@@ -6,7 +6,7 @@ export async function userOf(api: TestApi, key = api.project.secret): Promise<st
   return (await api.call('POST', '/v4/users', { key, body: { environment } })).body.id
 }
 
-/** A monthly subscription unless told otherwise. */
+/** Creates a product, by default a monthly subscription. */
 export async function product(api: TestApi, given: Record<string, unknown>, key = api.project.secret): Promise<void> {
   const body = { type: 'subscription', duration: 'P1M', ...given }
   const { status, text } = await api.call('POST', '/v4/products', { key, body })

@@ -11,7 +11,7 @@ import { occurrenceOf } from './sent-to.ts'
 import { storedIntegration } from './stored-integration.ts'
 import { type Asked, type Vendor, type VendorReply, vendor } from './vendor.ts'
 
-export type Place = { environment: number }
+export type TestEnvironment = { environment: number }
 type Senders = { active?: 0 | 1 | 2; platform?: string; secret?: string | null }
 type Sending = { user?: string | null; properties?: Record<string, string>; key?: string; signal?: AbortSignal }
 type Answering = (asked: Asked) => VendorReply
@@ -29,14 +29,14 @@ export const MESSAGE = 'projects/shop-1/messages/0:1'
 export const NOTIFICATION = 'c0ffee00-0000-4000-8000-000000000000'
 const MESSAGING = 'https://www.googleapis.com/auth/firebase.messaging'
 
-/** The class of what was thrown, which decides what becomes of the step, and the word. */
+/** The class of the thrown error, which decides the outcome of the step, and its message. */
 export const thrown = (sent: Promise<unknown>) =>
   sent.then(
     () => 'taken',
     error => [error.constructor, error.message],
   )
 
-/** A service with Firebase and OneSignal beside it, which take everything until they are told otherwise. */
+/** An API beside Firebase and OneSignal, which accept everything until a test replaces their replies. */
 export async function pushFixture() {
   const api: TestApi = await startApi()
   const out = outgoing({ allowPrivateNetwork: true })
@@ -66,11 +66,15 @@ export async function pushFixture() {
     onesignal,
     tokens,
     answers,
-    /** Keeps its tokens from one push to the next. */
+    /** A sender that keeps its tokens from one push to the next. */
     sender,
-    here: async (): Promise<Place> => ({ environment: (await api.newProject()).production }),
-    /** An integration of a vendor, whose secrets are sealed in its place. */
-    async integration({ environment }: Place, slug: 'firebase' | 'onesignal', { active = 1, platform = 'iOS', ...more }: Senders = {}) {
+    here: async (): Promise<TestEnvironment> => ({ environment: (await api.newProject()).production }),
+    /** Stores an integration of a vendor, with its secrets sealed. */
+    async integration(
+      { environment }: TestEnvironment,
+      slug: 'firebase' | 'onesignal',
+      { active = 1, platform = 'iOS', ...more }: Senders = {},
+    ) {
       const name = slug === 'firebase' ? 'service_account_key' : 'rest_api_key'
       const secret = more.secret === undefined ? (slug === 'firebase' ? account.json() : 'os_v2_app_1') : more.secret
       const settings = slug === 'firebase' ? { firebase_app_id: 'f', base_url: google.url } : { app_id: 'app-1', base_url: onesignal.url }
@@ -79,9 +83,9 @@ export async function pushFixture() {
       await api.pool.query('update integrations set secrets = $2 where id = $1', [id, JSON.stringify(sealed)])
       return id
     },
-    template: async ({ environment }: Place, more: Partial<PushInput> = {}) =>
+    template: async ({ environment }: TestEnvironment, more: Partial<PushInput> = {}) =>
       (await transaction(api.pool, tx => createPush(tx, environment, { ...TEMPLATE, ...more }))).id,
-    send({ environment }: Place, push: string, { user, properties = { fcm_token: 'tok', name: 'Ann' }, ...more }: Sending = {}) {
+    send({ environment }: TestEnvironment, push: string, { user, properties = { fcm_token: 'tok', name: 'Ann' }, ...more }: Sending = {}) {
       const { key = 'run_1:push', signal = new AbortController().signal } = more
       const occurrence = occurrenceOf(user === undefined ? 'QON_ann' : user, properties)
       return sender()(environment, { push, key, signal, occurrence })

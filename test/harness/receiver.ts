@@ -3,18 +3,18 @@ import type { AddressInfo, Socket } from 'node:net'
 
 export type Received = { path: string; headers: IncomingHttpHeaders; text: string; body: Record<string, unknown>; at: number }
 
-/** How it answers: a status (with a `Retry-After`, a body), or whatever is done to the connection. */
+/** The response: a status with an optional `Retry-After` and body, or an action on the connection. */
 export type Script =
   | { status: number; retryAfter?: string; location?: string; text?: string; afterMs?: number }
   | { act: (response: ServerResponse, socket: Socket) => void }
 
 export type Receiver = {
   url: string
-  /** Everything that came, probes too, in its order. */
+  /** All requests, probes included, in order. */
   received: Received[]
-  /** What came as an event: without tests and probes. */
+  /** The requests with events, without tests and probes. */
   events(): Received[]
-  /** How the next requests are answered, one after the other; then as `otherwise` says (at first 200). */
+  /** The responses to the next requests, in order; then `otherwise` (200 by default). */
   script: Script[]
   otherwise: Script
   close(): Promise<void>
@@ -22,10 +22,10 @@ export type Receiver = {
 
 export const OK: Script = { status: 200 }
 export const times = (count: number, script: Script): Script[] => Array.from({ length: count }, () => script)
-/** Takes the request and never answers. */
+/** Accepts the request and never responds. */
 export const HANG: Script = { act: () => {} }
 export const HANG_UP: Script = { act: (_response, socket) => socket.destroy() }
-/** An answer without end. */
+/** A response without end. */
 export const ENDLESS: Script = {
   act(response) {
     response.writeHead(200)
@@ -37,12 +37,12 @@ export const ENDLESS: Script = {
   },
 }
 
-export type ReceiverOptions = { probes?: Script /** Whether the process lives on for its sake. */; isKept?: boolean }
+export type ReceiverOptions = { probes?: Script /** Whether an open server keeps the process alive. */; keepsProcessAlive?: boolean }
 
-/** A customer's server. Probes are answered with 200 whatever the script says, unless `probes` says otherwise. */
-export async function receiver({ probes = OK, isKept = true }: ReceiverOptions = {}): Promise<Receiver> {
+/** A customer's server. Probes get `probes`, 200 by default, whatever `script` has. */
+export async function receiver({ probes = OK, keepsProcessAlive = true }: ReceiverOptions = {}): Promise<Receiver> {
   const sockets = new Set<Socket>()
-  const answer = (script: Script, response: ServerResponse, socket: Socket) => {
+  const respond = (script: Script, response: ServerResponse, socket: Socket) => {
     if ('act' in script) return script.act(response, socket)
     const { status, retryAfter, location, text = 'taken', afterMs = 0 } = script
     const headers = { ...(retryAfter && { 'Retry-After': retryAfter }), ...(location && { Location: location }) }
@@ -55,21 +55,21 @@ export async function receiver({ probes = OK, isKept = true }: ReceiverOptions =
     })
     request.on('end', () => {
       const body = JSON.parse(text)
-      made.received.push({ path: request.url!, headers: request.headers, text, body, at: performance.now() })
-      answer(body.test ? probes : (made.script.shift() ?? made.otherwise), response, request.socket)
+      created.received.push({ path: request.url!, headers: request.headers, text, body, at: performance.now() })
+      respond(body.test ? probes : (created.script.shift() ?? created.otherwise), response, request.socket)
     })
   })
   server.on('connection', socket => {
     sockets.add(socket)
-    if (!isKept) socket.unref()
+    if (!keepsProcessAlive) socket.unref()
     socket.on('error', () => {}).on('close', () => sockets.delete(socket))
   })
-  if (!isKept) server.unref()
+  if (!keepsProcessAlive) server.unref()
   await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
-  const made: Receiver = {
+  const created: Receiver = {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/hook`,
     received: [],
-    events: () => made.received.filter(({ body }) => !body.test),
+    events: () => created.received.filter(({ body }) => !body.test),
     script: [],
     otherwise: OK,
     close: () =>
@@ -78,5 +78,5 @@ export async function receiver({ probes = OK, isKept = true }: ReceiverOptions =
         for (const socket of sockets) socket.destroy()
       }),
   }
-  return made
+  return created
 }

@@ -7,14 +7,14 @@ import { GetObjectCommand, NoSuchKey } from '@aws-sdk/client-s3'
 import S3rver from 's3rver'
 import { s3Client } from '../../workflows/report-destinations/s3-client.ts'
 
-/** `hang`: no answer; `cut`: the connection is closed. */
+/** `hang`: no response; `cut`: the connection is closed. */
 export type Instead = { status: number; code: string; headers?: Record<string, string> } | 'hang' | 'cut'
 
 export type S3Host = {
   endpoint: string
-  /** `METHOD path?query` of everything asked. */
+  /** `METHOD path?query` of every request. */
   asked: string[]
-  /** Answers in place of the storage, where it gives something. */
+  /** A response in place of the storage's own; undefined: the storage responds. */
   instead: (asked: IncomingMessage) => Instead | undefined
   get(key: string): Promise<{ content: Buffer; contentType: string | undefined } | null>
   close(): Promise<void>
@@ -22,23 +22,23 @@ export type S3Host = {
 
 export const S3_KEYS = { access_key_id: 'S3RVER', secret_access_key: 'S3RVER', region: 'us-east-1', bucket: 'reports' }
 
-/** A local S3 with the bucket `reports`, which may be told to fail. */
+/** A local S3 with the bucket `reports`. Tests set `instead` to make it fail. */
 export async function s3Host(): Promise<S3Host> {
   const directory = await mkdtemp(join(tmpdir(), 'perennial-s3-'))
   const storage = new S3rver({ directory, silent: true, vhostBuckets: false, configureBuckets: [{ name: 'reports' }] })
   await storage.configureBuckets()
   const store = storage.callback()
-  const front = createServer((asked, answer) => {
+  const front = createServer((asked, response) => {
     host.asked.push(`${asked.method} ${asked.url}`)
     const instead = host.instead(asked)
     if (instead === 'hang') return
     if (instead === 'cut') return void asked.socket.destroy()
     if (instead) {
       asked.resume()
-      answer.writeHead(instead.status, { 'content-type': 'application/xml', ...instead.headers })
-      return void answer.end(`<?xml version="1.0"?><Error><Code>${instead.code}</Code><Message>about ${instead.code}</Message></Error>`)
+      response.writeHead(instead.status, { 'content-type': 'application/xml', ...instead.headers })
+      return void response.end(`<?xml version="1.0"?><Error><Code>${instead.code}</Code><Message>about ${instead.code}</Message></Error>`)
     }
-    store(asked, answer)
+    store(asked, response)
   })
   await new Promise<void>(resolve => front.listen(0, '127.0.0.1', resolve))
   const host: S3Host = {
@@ -64,7 +64,7 @@ export async function s3Host(): Promise<S3Host> {
     async close() {
       front.closeAllConnections()
       await new Promise(resolve => front.close(resolve))
-      // It listens for uncaught errors of the whole process.
+      // The logger listens for uncaught errors of the whole process.
       storage.logger.exceptions.unhandle()
       storage.logger.close()
       await rm(directory, { recursive: true, force: true })

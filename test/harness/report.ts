@@ -4,7 +4,7 @@ import type { ReportDelivery, ReportScope } from '../../workflows/report-destina
 
 type Changes = { content?: Buffer; run?: Partial<ReportDelivery['run']>; export?: Partial<ReportDelivery['export']>; name?: string }
 
-/** A report with this file. */
+/** A report run with this file. */
 export function reportOf({
   content = Buffer.from('Event Date\n'),
   run,

@@ -3,11 +3,11 @@ import type { Answer } from './client.ts'
 import { storedIntegration } from './stored-integration.ts'
 import { until } from './until.ts'
 
-/** A destination that webhooks arrive at, in the sandbox unless told; without address every attempt fails. */
+/** Stores a webhook destination, by default in the sandbox. Without `url` every attempt fails. */
 export const webhookTo = (api: TestApi, url: string | undefined, environment = api.project.sandboxEnvironment) =>
   storedIntegration(api.pool, environment, { slug: 'webhooks', settings: url === undefined ? {} : { url, sandbox_url: url } })
 
-/** An active daily report of the sandbox. */
+/** The body of an active daily report of the sandbox. */
 export const reportTo = (ids: string[], fields: Record<string, unknown> = {}): Record<string, unknown> => ({
   report_name: 'Daily events',
   send_at: '09:00',
@@ -21,7 +21,7 @@ export const reportTo = (ids: string[], fields: Record<string, unknown> = {}): R
 // biome-ignore lint/suspicious/noExplicitAny: as the API shows it
 export type Shown = any
 
-/** Calls with the sandbox key, and what tests of reports ask for most. */
+/** Calls with the sandbox key, and the requests that tests of reports make most. */
 export function sandbox(api: TestApi, key = api.project.sandbox) {
   const call = (method: string, path: string, body?: unknown, headers: Record<string, string> = {}): Promise<Answer> =>
     api.call(method, path, { key, body, headers })
@@ -40,7 +40,7 @@ export function sandbox(api: TestApi, key = api.project.sandbox) {
       good('POST', '/v4/scheduled-reports', reportTo(ids, fields)),
     advance: (body: object) => good('POST', '/v4/test-clock/advance', body),
     now: async (): Promise<string> => (await good('GET', '/v4/test-clock')).now,
-    /** The report's latest run, once it is as wanted. */
+    /** Waits until the report's latest run is as wanted, and returns it. */
     runOf: (report: string, wanted: (run: Shown) => boolean): Promise<Shown> =>
       until(`a run of ${report}`, async () => {
         const [run] = await runsOf(report)

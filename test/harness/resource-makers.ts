@@ -1,93 +1,93 @@
-// How one of everything is made through the API, by the name of the path parameter that asks for its id.
+// Creates one resource of each kind through the API, by the name of the path parameter that has its id.
 import { randomBytes } from 'node:crypto'
 import { type Receiver, receiver } from './receiver.ts'
 import { until } from './until.ts'
 
-/** Performs a request that must succeed; gives the body of the answer. */
-// biome-ignore lint/suspicious/noExplicitAny: answers of every shape
+/** Makes a request that must succeed; returns the body of the response. */
+// biome-ignore lint/suspicious/noExplicitAny: responses of every shape
 export type Ask = (method: string, path: string, body?: unknown) => Promise<any>
-export type Place = {
+export type MakerContext = {
   ask: Ask
   environment: 'prod' | 'sandbox'
-  /** Lets the automations see what has happened so far. */
+  /** Reads the log for the automations, up to its end. */
   readLog(): Promise<void>
-  /** Ends a run of a report as if its file had been made and delivered. */
+  /** Ends a run of a report as if its file had been built and delivered. */
   finishReport(run: string): Promise<void>
 }
-/** Path parameters that are there already. */
+/** Path parameters that have values already. */
 export type Given = Record<string, string>
-export type Make = (place: Place, given: Given) => Promise<string>
+export type Make = (context: MakerContext, given: Given) => Promise<string>
 
-/** An id that nobody else has. */
+/** An id that no other resource has. */
 export const unique = (word: string) => `${word}-${randomBytes(9).toString('hex')}`
 
-/** What every store calls a product. */
+/** The id of a product in every store. */
 export const storeProductOf = (product: string) => `store.${product}`
 
-const made = async ({ ask }: Place, path: string, body: object): Promise<string> => (await ask('POST', path, body)).id
+const create = async ({ ask }: MakerContext, path: string, body: object): Promise<string> => (await ask('POST', path, body)).id
 
-const user: Make = (place, _given) => made(place, '/v4/users', { environment: place.environment })
+const user: Make = (context, _given) => create(context, '/v4/users', { environment: context.environment })
 
-const product: Make = (place, _given) => {
+const product: Make = (context, _given) => {
   const id = unique('product')
   const store = storeProductOf(id)
   const links = { apple_product_id: store, google_product_id: store, stripe_product_id: store, paddle_product_id: store }
-  return made(place, '/v4/products', { id, type: 'subscription', duration: 'P1M', ...links })
+  return create(context, '/v4/products', { id, type: 'subscription', duration: 'P1M', ...links })
 }
 
-/** A definition that nobody holds. */
-export const definition = async (place: Place) =>
-  made(place, '/v4/entitlements', { id: unique('right'), product_ids: [await product(place, {})] })
+/** An entitlement that no user has. */
+export const definition = async (context: MakerContext) =>
+  create(context, '/v4/entitlements', { id: unique('right'), product_ids: [await product(context, {})] })
 
-async function granted(place: Place, user_id: string | undefined): Promise<string> {
-  const id = await definition(place)
-  if (user_id) await place.ask('POST', `/v4/users/${user_id}/entitlements`, { entitlement_id: id })
+async function granted(context: MakerContext, user_id: string | undefined): Promise<string> {
+  const id = await definition(context)
+  if (user_id) await context.ask('POST', `/v4/users/${user_id}/entitlements`, { entitlement_id: id })
   return id
 }
 
-const group = (place: Place, experiment: string, is_control: boolean) =>
-  made(place, `/v4/experiments/${experiment}/groups`, { weight: 1, is_control })
+const group = (context: MakerContext, experiment: string, is_control: boolean) =>
+  create(context, `/v4/experiments/${experiment}/groups`, { weight: 1, is_control })
 
-async function experiment(place: Place): Promise<string> {
-  const id = await made(place, '/v4/experiments', { name: unique('experiment'), alias_id: unique('alias') })
-  await group(place, id, true)
-  await group(place, id, false)
+async function experiment(context: MakerContext): Promise<string> {
+  const id = await create(context, '/v4/experiments', { name: unique('experiment'), alias_id: unique('alias') })
+  await group(context, id, true)
+  await group(context, id, false)
   return id
 }
 
-async function purchase(place: Place, user_id: string): Promise<string> {
-  const app_store_data = { transaction_id: unique('transaction'), product_id: storeProductOf(await product(place, {})) }
+async function purchase(context: MakerContext, user_id: string): Promise<string> {
+  const app_store_data = { transaction_id: unique('transaction'), product_id: storeProductOf(await product(context, {})) }
   const body = { currency: 'USD', price: '9.99', purchased_at: '2026-03-01T09:00:00Z', app_store_data }
-  return made(place, `/v4/users/${user_id}/purchases`, body)
+  return create(context, `/v4/users/${user_id}/purchases`, body)
 }
 
-/** Not the main one. */
-async function offering(place: Place): Promise<string> {
-  await made(place, '/v4/offerings', { id: unique('first') })
-  return made(place, '/v4/offerings', { id: unique('offer'), product_ids: [await product(place, {})] })
+/** An offering that is not the main offering. */
+async function offering(context: MakerContext): Promise<string> {
+  await create(context, '/v4/offerings', { id: unique('first') })
+  return create(context, '/v4/offerings', { id: unique('offer'), product_ids: [await product(context, {})] })
 }
 
 /** A paused integration that pushes may name. */
-export const messenger: Make = place =>
-  made(place, '/v4/integrations', { title: unique('messenger'), integration: 'onesignal', target_platform: 'iOS' })
+export const messenger: Make = context =>
+  create(context, '/v4/integrations', { title: unique('messenger'), integration: 'onesignal', target_platform: 'iOS' })
 
-/** Its runs come to rest. */
-async function automation(place: Place): Promise<string> {
+/** An active automation whose runs wait for a year. */
+async function automation(context: MakerContext): Promise<string> {
   const initiators = [{ uid: unique('e'), type: 'event' }]
   const steps = [{ id: 'wait', type: 'delay', duration: 'P1Y' }]
-  return made(place, '/v4/automations', { name: unique('automation'), status: 'active', data: { initiators, steps } })
+  return create(context, '/v4/automations', { name: unique('automation'), status: 'active', data: { initiators, steps } })
 }
 
-/** A run that nobody has taken up. */
-async function automationRun(place: Place): Promise<string> {
-  const id = await automation(place)
-  const { data } = await place.ask('GET', `/v4/automations/${id}`)
+/** A run that no worker has claimed. */
+async function automationRun(context: MakerContext): Promise<string> {
+  const id = await automation(context)
+  const { data } = await context.ask('GET', `/v4/automations/${id}`)
   const event = { event_id: unique('event'), event_name: data.initiators[0].uid, happened_at: '2026-03-01T09:00:00Z' }
-  await place.ask('POST', '/v4/events', { events: [{ ...event, customer_uid: await user(place, {}) }] })
-  // Another test may have the log in hand at this moment.
+  await context.ask('POST', '/v4/events', { events: [{ ...event, customer_uid: await user(context, {}) }] })
+  // Another test may read the log at this moment, and have the consumer's lock.
   return until('a run', async () => {
-    await place.readLog()
-    return (await place.ask('GET', `/v4/automations/${id}/runs`)).data[0]?.id
+    await context.readLog()
+    return (await context.ask('GET', `/v4/automations/${id}/runs`)).data[0]?.id
   })
 }
 
@@ -95,55 +95,55 @@ const WINDOW = { from_timestamp: '2026-02-01T00:00:00Z', to_timestamp: '2026-03-
 
 let hook: Promise<Receiver> | undefined
 
-/** A paused webhook whose receiver, one for all, takes everything. */
-async function integration(place: Place): Promise<string> {
-  hook ??= receiver({ isKept: false })
+/** A paused webhook. All share one receiver, which accepts everything. */
+async function integration(context: MakerContext): Promise<string> {
+  hook ??= receiver({ keepsProcessAlive: false })
   const { url } = await hook
-  const id = await made(place, '/v4/integrations', { title: unique('integration'), integration: 'webhooks', target_platform: 'iOS' })
-  await place.ask('PUT', `/v4/integrations/${id}/config`, { settings: { url, sandbox_url: url } })
+  const id = await create(context, '/v4/integrations', { title: unique('integration'), integration: 'webhooks', target_platform: 'iOS' })
+  await context.ask('PUT', `/v4/integrations/${id}/config`, { settings: { url, sandbox_url: url } })
   return id
 }
 
-async function report(place: Place): Promise<string> {
-  const destinations = [{ type: 'target_integration', id: await integration(place) }]
-  const when = { send_at: '09:00', included_range_days: 1, status: 'active', environment: reportEnvironment(place) }
-  return made(place, '/v4/scheduled-reports', { report_name: unique('report'), ...when, destinations })
+async function report(context: MakerContext): Promise<string> {
+  const destinations = [{ type: 'target_integration', id: await integration(context) }]
+  const when = { send_at: '09:00', included_range_days: 1, status: 'active', environment: reportEnvironment(context) }
+  return create(context, '/v4/scheduled-reports', { report_name: unique('report'), ...when, destinations })
 }
 
-/** Reports have words of their own for it. */
-export const reportEnvironment = ({ environment }: Place) => (environment === 'prod' ? 'production' : 'sandbox')
+/** The name of the environment in the API of reports. */
+export const reportEnvironment = ({ environment }: MakerContext) => (environment === 'prod' ? 'production' : 'sandbox')
 
-/** Where the runs made here go, by run. */
+/** The destination of each run created here. */
 const destinations = new Map<string, string>()
-export const destinationOf: Make = async (_place, { run_id }) => destinations.get(run_id!) ?? 'int_nowhere'
+export const destinationOf: Make = async (_context, { run_id }) => destinations.get(run_id!) ?? 'int_nowhere'
 
-export async function finishedReportRun(place: Place): Promise<string> {
-  const id = await report(place)
-  await place.ask('POST', `/v4/scheduled-reports/${id}/send-test`)
-  const [run] = (await place.ask('GET', `/v4/scheduled-reports/${id}/runs`)).data
+export async function finishedReportRun(context: MakerContext): Promise<string> {
+  const id = await report(context)
+  await context.ask('POST', `/v4/scheduled-reports/${id}/send-test`)
+  const [run] = (await context.ask('GET', `/v4/scheduled-reports/${id}/runs`)).data
   destinations.set(run.id, run.destinations[0].id)
-  await place.finishReport(run.id)
+  await context.finishReport(run.id)
   return run.id
 }
 
 export const resourceMakers: Record<string, Make> = {
   user_id: user,
   customer_id: user,
-  identity_id: place => made(place, '/v4/identities', { identity_id: unique('person') }),
+  identity_id: context => create(context, '/v4/identities', { identity_id: unique('person') }),
   product_id: product,
-  entitlement_id: (place, { user_id }) => granted(place, user_id),
-  permission_id: (place, { customer_id }) => granted(place, customer_id),
-  purchase_id: (place, { user_id }) => purchase(place, user_id!),
+  entitlement_id: (context, { user_id }) => granted(context, user_id),
+  permission_id: (context, { customer_id }) => granted(context, customer_id),
+  purchase_id: (context, { user_id }) => purchase(context, user_id!),
   offering_id: offering,
-  screen_id: place => made(place, '/v4/screens', { name: unique('screen') }),
-  export_id: place => made(place, '/v4/exports', WINDOW),
-  segment_id: place => made(place, '/v4/segments', { name: unique('segment') }),
-  config_id: place => made(place, '/v4/remote-configurations', { name: unique('config') }),
+  screen_id: context => create(context, '/v4/screens', { name: unique('screen') }),
+  export_id: context => create(context, '/v4/exports', WINDOW),
+  segment_id: context => create(context, '/v4/segments', { name: unique('segment') }),
+  config_id: context => create(context, '/v4/remote-configurations', { name: unique('config') }),
   experiment_id: experiment,
-  group_id: (place, { experiment_id }) => group(place, experiment_id!, false),
+  group_id: (context, { experiment_id }) => group(context, experiment_id!, false),
   integration_id: integration,
   report_id: report,
-  push_id: place => made(place, '/v4/pushes', { name: unique('push'), body: 'Hello' }),
+  push_id: context => create(context, '/v4/pushes', { name: unique('push'), body: 'Hello' }),
   automation_id: automation,
   run_id: automationRun,
   platform: async () => 'apple',

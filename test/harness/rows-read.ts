@@ -1,6 +1,6 @@
 import type { Pool } from '../../store/connect.ts'
 
-/** Rows and index entries of each table that were read so far; what these pools' own connections have read is counted to the last. */
+/** Rows and index entries of each table that were read so far, with all reads of these pools' own connections. */
 export async function rowsRead(pools: Pool[], tables: readonly string[]): Promise<Record<string, number>> {
   for (const pool of pools) {
     const connections = await Promise.all(Array.from({ length: pool.options.max }, () => pool.connect()))

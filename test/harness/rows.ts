@@ -1,6 +1,6 @@
 import type { Pool } from '../../store/connect.ts'
 
-/** By table: how many rows, and a digest of all they hold. */
+/** By table: the number of rows, and a digest of their content. */
 export type Rows = Record<string, { count: number; digest: string }>
 
 async function tablesWith(pool: Pool, column: string): Promise<string[]> {
@@ -20,7 +20,7 @@ async function digests(pool: Pool, parts: { table: string; where: string }[], id
   return Object.fromEntries(rows.map(({ name, count, digest }) => [name, { count, digest }]))
 }
 
-/** Everything that belongs to an environment. */
+/** All rows of an environment. */
 export async function rowsOf(pool: Pool, environment: number): Promise<Rows> {
   const tables = await tablesWith(pool, 'environment')
   return digests(
@@ -30,7 +30,7 @@ export async function rowsOf(pool: Pool, environment: number): Promise<Rows> {
   )
 }
 
-/** What belongs to a project as a whole. */
+/** All rows that belong to a project as a whole. */
 export async function projectRowsOf(pool: Pool, project: number): Promise<Rows> {
   const ofEnvironments = new Set(await tablesWith(pool, 'environment'))
   const tables = (await tablesWith(pool, 'project')).filter(table => table !== 'environments')
@@ -38,7 +38,7 @@ export async function projectRowsOf(pool: Pool, project: number): Promise<Rows> 
   return digests(pool, [...tables.map(table => ({ table, where: where(table) })), { table: 'projects', where: 'id = $1' }], project)
 }
 
-/** Every id of at least eight characters that a row of the environment has: shorter ones stand in other texts too. */
+/** Every id of at least eight characters in the rows of the environment: shorter ids occur in other texts, too. */
 export async function idsOf(pool: Pool, environment: number): Promise<string[]> {
   const { rows: columns } = await pool.query<{ table_name: string; column_name: string }>(
     `select c.table_name, c.column_name from information_schema.columns c

@@ -7,19 +7,19 @@ import S3rver from 's3rver'
 import type { S3Options } from '../../store/files/s3-client.ts'
 import { freePort } from './redis.ts'
 
-/** What becomes of a request: answered with 500 or 501; its connection cut in the middle of its body, or of the answer's. */
+/** The fault of a request: a response of 500 or 501; a connection cut in the middle of the request's body, or of the response's. */
 export type Fault = 'fails' | 'is-unknown' | 'is-cut' | 'breaks-off'
 export type Asked = { method: string; url: string; headers: IncomingMessage['headers'] }
 
 export type TestS3 = {
   options: S3Options
-  /** The same as the product's configuration. */
+  /** The options as configuration of the product. */
   env: Record<string, string>
-  /** Decides on every request. */
+  /** Called for every request: its fault, if any. */
   befalls: (request: Asked) => Fault | undefined | Promise<Fault | undefined>
-  /** Every request that came, faults included. */
+  /** Every request, those with faults included. */
   asked: Asked[]
-  /** Keys of uploads that were begun and neither finished nor aborted. */
+  /** The keys of uploads that were begun and neither finished nor aborted. */
   unfinished(): Promise<string[]>
   stop(): Promise<void>
   start(): Promise<void>
@@ -35,19 +35,19 @@ const PAGE = 50
 const xml = (root: string, content: string) =>
   `<?xml version="1.0" encoding="UTF-8"?><${root} xmlns="http://s3.amazonaws.com/doc/2006-03-01/">${content}</${root}>`
 
-/** Everything below the folder. One that goes while it is looked at is looked past at the next try. */
+/** All names below the folder. Reads again when an entry disappears meanwhile. */
 const namesIn = (folder: string): Promise<string[]> =>
   readdir(folder, { recursive: true }).catch(error => {
     if (error.code !== 'ENOENT') throw error
     return namesIn(folder)
   })
 
-/** Ends the connection before the second piece of the answer. */
+/** Ends the connection before the second chunk of the response. */
 function breakOff(response: ServerResponse): void {
   const write = response.write.bind(response)
-  let pieces = 0
+  let chunks = 0
   response.write = ((chunk: Uint8Array) => {
-    if (pieces++ === 0) return write(chunk)
+    if (chunks++ === 0) return write(chunk)
     response.socket?.destroy()
     return false
   }) as typeof response.write
@@ -69,12 +69,12 @@ export async function startS3(): Promise<TestS3> {
     const found = await Promise.all(
       ids.map(async id => [id, await readFile(join(uploads, id, 'key'), 'utf8').catch(() => '')] as [string, string]),
     )
-    // One may end just now.
+    // An upload may end at this moment.
     return found.filter(([, key]) => key !== '')
   }
 
-  /** Answers what s3rver does not know; false for the rest. */
-  async function answers(request: IncomingMessage, response: ServerResponse): Promise<boolean> {
+  /** Responds to requests that s3rver does not support; false for all others. */
+  async function respond(request: IncomingMessage, response: ServerResponse): Promise<boolean> {
     const { searchParams } = new URL(request.url!, endpoint)
     const id = searchParams.get('uploadId')
     if (request.method === 'DELETE' && id !== null) {
@@ -140,7 +140,7 @@ export async function startS3(): Promise<TestS3> {
           response.writeHead(fault === 'fails' ? 500 : 501, { 'Content-Type': 'application/xml' })
           return void response.end(`<?xml version="1.0"?><Error><Code>${code}</Code><Message>${fault}</Message></Error>`)
         }
-        if (!(await answers(request, response))) handle(request, response)
+        if (!(await respond(request, response))) handle(request, response)
       })
       server.listen(port, '127.0.0.1')
       await once(server, 'listening')

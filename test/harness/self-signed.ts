@@ -1,4 +1,4 @@
-/** For localhost, signed by itself and used nowhere else: nobody may accept it. */
+/** A self-signed certificate for localhost, used nowhere else: no client may accept it. */
 export const selfSigned = {
   key: `-----BEGIN PRIVATE KEY-----
 MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQgjTTv2vEhlWfb53St

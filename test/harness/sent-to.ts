@@ -2,7 +2,7 @@ import type { RunOccurrence } from '../../domain/automation-runs/trigger.ts'
 import type { Pool } from '../../store/connect.ts'
 import { userId } from '../../store/ids.ts'
 
-/** An event of somebody with these properties, as steps get it; of the event only what texts may name. */
+/** An event of a user with these properties, as steps get it. It has only the fields that texts can name. */
 export function occurrenceOf(user: string | null, properties: Record<string, string>): RunOccurrence {
   return {
     event: {
@@ -18,7 +18,7 @@ export function occurrenceOf(user: string | null, properties: Record<string, str
   }
 }
 
-/** A user as a row. */
+/** Inserts a user; returns its id. */
 export async function storedUser(pool: Pool, environment: number, platform: string | null = null): Promise<string> {
   const id = userId()
   await pool.query('insert into users (environment, id, created_at, last_seen_at, platform) values ($1, $2, now(), now(), $3)', [

@@ -2,16 +2,16 @@ import { once } from 'node:events'
 import { type AddressInfo, createServer, type Socket, connect as tcp } from 'node:net'
 
 export type Network = {
-  /** The server's address, by way of this network. */
+  /** The server's address through this network. */
   url: string
-  /** All that is connected now hears nothing any more, and is not told: as when a machine loses its power. Who connects anew gets through. */
+  /** Existing connections carry nothing any more and stay open, as when a machine loses its power. New connections work. */
   silence(): void
-  /** Connections that went silent and that nobody has given up yet. */
+  /** The number of silent connections that their client has not closed. */
   forgotten(): number
   end(): Promise<void>
 }
 
-/** A network to the server at `url` that can lose connections without a word. */
+/** A network to the server at `url` whose connections can go silent. */
 export async function networkTo(url: string): Promise<Network> {
   const there = new URL(url)
   const open = new Map<Socket, Socket>()
@@ -40,7 +40,7 @@ export async function networkTo(url: string): Promise<Network> {
         silent.add(client)
         client.unpipe(upstream)
         upstream.unpipe(client)
-        // What is sent is taken, as the kernel's buffers would, and that somebody goes is noticed.
+        // Reads what the client sends, as the kernel's buffers would, so that a close by the client is noticed.
         client.resume()
         upstream.destroy()
       }

@@ -6,9 +6,9 @@ export type Arrived = { path: string; headers: IncomingHttpHeaders; body: any }
 
 export type Sink = {
   url: string
-  /** Everything that arrived, in order. */
+  /** All requests, in order. */
   arrived: Arrived[]
-  /** What the next requests are answered, in turn; 200 when none is left. `hang`: no answer. */
+  /** The responses to the next requests, in order; 200 when none is left. `hang`: no response. */
   answers: (number | 'hang' | { status: number; headers: Record<string, string> })[]
   close(): Promise<void>
 }

@@ -1,7 +1,7 @@
 import type { Pool } from '../../store/connect.ts'
 import { orderedId } from '../../store/ids.ts'
 
-/** An automation as rows, with one version; gives its id. */
+/** Inserts an automation with one version; returns its id. */
 export async function storedAutomation(pool: Pool, environment: number, status: string, data: object): Promise<string> {
   const id = orderedId('auto')
   await pool.query(

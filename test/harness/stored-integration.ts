@@ -1,7 +1,7 @@
 import type { Pool } from '../../store/connect.ts'
 import { orderedId } from '../../store/ids.ts'
 
-/** An integration as a row, in any state; gives its id. */
+/** Inserts an integration, in any state; returns its id. */
 export async function storedIntegration(
   pool: Pool,
   environment: number,
@@ -15,5 +15,5 @@ export async function storedIntegration(
   )
   return id
 }
-/** `secrets` are sealed. */
+/** `secrets`: already sealed. */
 type Row = { slug: string; platform: string; active: 0 | 1 | 2; settings: object; secrets: Record<string, string> }

@@ -3,7 +3,7 @@ import { publishExport } from '../../domain/exports/finish.ts'
 import type { Pool } from '../../store/connect.ts'
 import { transaction } from '../../store/transaction.ts'
 
-/** Ends a run as if its file had been made, empty, and every destination had taken it. */
+/** Ends a run as if its file had been built, empty, and delivered to every destination. */
 export const finishReportRun = (pool: Pool, run: string): Promise<void> =>
   transaction(pool, async tx => {
     const { rows } = await tx.query<{ environment: number; from: string; to: string }>(

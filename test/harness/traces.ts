@@ -1,6 +1,6 @@
 import type { Pool } from '../../store/connect.ts'
 
-/** Every table that has a row in which the text stands anywhere, the queue's tables included. */
+/** The tables with a row that contains the text in any column, the queue's tables included. */
 export async function tracesOf(pool: Pool, text: string): Promise<string[]> {
   const { rows } = await pool.query<{ name: string }>(
     `select format('%I.%I', schemaname, tablename) as name from pg_tables where schemaname not in ('pg_catalog', 'information_schema')`,

@@ -1,4 +1,4 @@
-/** Asks again and again until the answer is not undefined; fails with `what` after `ms`. */
+/** Repeats `ask` until it returns a value; fails with `what` after `ms`. */
 export async function until<T>(what: string, ask: () => Promise<T | undefined> | T | undefined, ms = 60_000): Promise<T> {
   const end = performance.now() + ms
   for (;;) {

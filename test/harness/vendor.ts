@@ -2,7 +2,7 @@ import { createServer, type IncomingHttpHeaders, type IncomingMessage } from 'no
 import type { AddressInfo } from 'node:net'
 
 export type Asked = { method: string; path: string; query: URLSearchParams; headers: IncomingHttpHeaders; body: Buffer }
-/** `hang`: no answer; `cut`: the connection is closed. */
+/** `hang`: no response; `cut`: the connection is closed. */
 export type VendorReply = { status: number; body?: unknown; headers?: Record<string, string> } | 'hang' | 'cut'
 
 export type Vendor = { url: string; asked: Asked[]; close(): Promise<void> }
@@ -13,14 +13,14 @@ async function read(request: IncomingMessage): Promise<Buffer> {
   return Buffer.concat(chunks)
 }
 
-/** A local HTTP server that answers as somebody else's would; it remembers what it was asked. */
-export async function vendor(answer: (asked: Asked) => VendorReply | Promise<VendorReply>): Promise<Vendor> {
+/** A local HTTP server in the role of a vendor; it records every request. */
+export async function vendor(replyTo: (asked: Asked) => VendorReply | Promise<VendorReply>): Promise<Vendor> {
   const asked: Asked[] = []
   const server = createServer(async (request, response) => {
     const { pathname, searchParams } = new URL(request.url!, 'http://vendor')
     const one = { method: request.method!, path: pathname, query: searchParams, headers: request.headers, body: await read(request) }
     asked.push(one)
-    const reply = await answer(one)
+    const reply = await replyTo(one)
     if (reply === 'hang') return
     if (reply === 'cut') return void request.socket.destroy()
     const text = typeof reply.body === 'string' ? reply.body : reply.body === undefined ? '' : JSON.stringify(reply.body)

@@ -13,7 +13,7 @@ const targetsOf = (page: string): string[] =>
     new URL(target!, new URL(page, ROOT)).href.slice(ROOT.href.length),
   )
 
-test('the page about configuration names every variable that is read, and no other', () => {
+test('the page about configuration names every variable that the product reads, and no other', () => {
   const known = new Set([...read('app/config.ts').matchAll(/'(PORT|ROLE|[A-Z][A-Z0-9]*_[A-Z0-9_]+)'/g)].map(([, name]) => name))
   const rows = read('docs/configuration.md')
     .split('\n')
@@ -23,11 +23,11 @@ test('the page about configuration names every variable that is read, and no oth
   expect([...named].sort()).toEqual([...known].sort())
 })
 
-test('the README is read in one sitting: at most 120 lines', () => {
+test('the README has at most 120 lines', () => {
   expect(read('README.md').trimEnd().split('\n').length).toBeLessThanOrEqual(120)
 })
 
-test('the README, or a page of docs that it links to, leads to every page of docs', () => {
+test('every page of docs is linked from the README or from a page that it links to', () => {
   const direct = targetsOf('README.md')
   const reached = new Set([...direct, ...direct.filter(page => pages.includes(page)).flatMap(targetsOf)])
   expect(pages.filter(page => !reached.has(page))).toEqual([])
@@ -40,7 +40,7 @@ const anchorOf = (heading: string) =>
     .replaceAll(/[^\p{L}\p{N}\s_-]/gu, '')
     .replaceAll(' ', '-')
 
-test('what the documents lead to is there', () => {
+test('every link of the documents has a target', () => {
   const documents = ['README.md', 'examples/README.md', 'bench/README.md', 'clients/typescript/README.md', ...pages]
   const gone = documents.flatMap(page =>
     [...read(page).matchAll(/\]\((?!https?:)([^)#]*)(?:#([^)]*))?\)/g)].flatMap(([link, target, anchor]) => {

@@ -16,9 +16,9 @@ const MAY_IMPORT: Record<string, string[]> = {
   cli: ['domain', 'schemas', 'store'],
   app: ['api', 'workers', 'workflows', 'domain', 'store', 'schemas', 'cli'],
 }
-/** The only files that a room may import from a room that stands above it. */
+/** The only files that a room may import from a higher room. */
 const EXCEPTIONS: Record<string, RegExp> = {
-  // The commands read the configuration of the service and word its errors.
+  // The commands read the configuration of the service and print its errors.
   cli: /^app\/(config|exit-line|logger)\.ts$/,
 }
 /** The floors of `domain/`, lowest first: a folder imports only folders of lower floors, types included. The files of `domain/` itself are below all. */
@@ -59,17 +59,17 @@ const all: Source[] = Object.keys(MAY_IMPORT).flatMap(room =>
 )
 
 describe('the rooms', () => {
-  test('there is something to look at', () => {
+  test('have sources with imports', () => {
     expect(all.length).toBeGreaterThan(300)
     expect(new Set(all.map(source => source.room))).toEqual(new Set(Object.keys(MAY_IMPORT)))
   })
 
-  test('no source stands outside the rooms', () => {
+  test('contain every source', () => {
     const sources = readdirSync(ROOT).filter(name => name.endsWith('.ts') && !name.endsWith('.config.ts'))
     expect(sources).toEqual([])
   })
 
-  test('arrows between rooms run one way', () => {
+  test('import each other in one direction only', () => {
     const wrong = all.flatMap(({ file, room, imports }) =>
       imports
         .filter(used => roomOf(used) !== room && !MAY_IMPORT[room]?.includes(roomOf(used)) && !EXCEPTIONS[room]?.test(used))
@@ -106,7 +106,7 @@ describe('the rooms', () => {
     expect(rows).toEqual(FLOORS)
   })
 
-  test('no files import each other in a circle, types included', () => {
+  test('no files import each other in a cycle, types included', () => {
     const importsOf = new Map(all.map(({ file, imports }) => [file, imports]))
     const circles: string[] = []
     const path: string[] = []
@@ -123,12 +123,12 @@ describe('the rooms', () => {
     expect(circles).toEqual([])
   })
 
-  test('queue libraries are known to the workers alone', () => {
+  test('only the workers import queue libraries', () => {
     const knowing = all.filter(({ room, packages }) => room !== 'workers' && packages.some(name => QUEUES.test(name)))
     expect(knowing.map(({ file }) => file)).toEqual([])
   })
 
-  test('SQL lives in domain and store', () => {
+  test('only domain and store contain SQL', () => {
     const elsewhere = all.filter(({ room, text }) => room !== 'domain' && room !== 'store' && SQL.test(withoutComments(text)))
     expect(elsewhere.map(({ file }) => file)).toEqual([])
   })
@@ -139,7 +139,7 @@ describe('the rooms', () => {
     expect(elsewhere.map(({ file }) => file)).toEqual([])
   })
 
-  test('random ids are drawn in one file, "now" is asked of one clock', () => {
+  test('one file generates random ids, and one clock gives the time', () => {
     const drawing = all.filter(({ text }) => /Math\.random\(\)\.toString|new Date\(\)/.test(text)).map(({ file }) => file)
     expect(drawing).toEqual([])
     const bytes = all.filter(({ text }) => /randomBytes\(/.test(withoutComments(text))).map(({ file }) => file)
@@ -151,7 +151,7 @@ describe('the rooms', () => {
     ])
   })
 
-  test('no file is named after nothing', () => {
+  test('no file has a name without meaning (utils, helpers, …)', () => {
     const named = all.filter(({ file }) => /(^|\/)(utils?|helpers?|common|manager|base|service)\.ts$/.test(file))
     expect(named.map(({ file }) => file)).toEqual([])
   })

@@ -8,7 +8,7 @@ const sources = ['api', 'app', 'cli', 'domain', 'store', 'workers', 'workflows']
     .filter(name => name.endsWith('.ts'))
     .map(name => ({ file: `${room}/${name}`, text: readFileSync(new URL(`${room}/${name}`, ROOT), 'utf8') })),
 )
-// A restored dump has the claims of processes that are gone: the restore ends them before the service starts.
+// A restored dump has the claims of processes that no longer exist: the restore ends these claims before the service starts.
 const others = sources.filter(({ file }) => !file.startsWith('domain/jobs/') && file !== 'store/dump/load.ts')
 const OWNER_ALONE: [what: string, sql: RegExp][] = [
   ['writes the due table', /\b(insert\s+into|update|delete\s+from|truncate)\s+due\b/i],

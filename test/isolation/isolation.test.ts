@@ -1,13 +1,13 @@
-// What belongs to one environment does not exist for any other key: every operation, with the ids of a project's production, called
-// with another project's key and with the sandbox key of the same project.
+// A resource of one environment does not exist for any other key. Each operation is called with the ids of a project's production, with
+// another project's key and with the sandbox key of the same project.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { startApi, type TestApi } from '../harness/api.ts'
 import { type Described, exampleOf, pathParameters } from '../harness/described.ts'
 import { namesSomething } from '../harness/operation-requests.ts'
-import { cases, expectUntouched, guestOf, homeOf, isForbidden, isOfProject, leaks } from './scene.ts'
+import { cases, expectUntouched, guestOf, homeOf, isForbidden, isOfProject, leaks } from './fixture.ts'
 
-/** What is refused before the path is looked at, when body and path are of home both. */
-const LOOKS_AT_BODY_FIRST: Record<string, [number, string]> = { v4CreatePurchase: [400, 'product_not_in_project'] }
+/** Operations that refuse the body before they read the path, when both refer to the home. */
+const REFUSES_BODY_FIRST: Record<string, [number, string]> = { v4CreatePurchase: [400, 'product_not_in_project'] }
 
 const SAME_KEY = { 'Idempotency-Key': 'of each environment alone' }
 
@@ -28,10 +28,10 @@ describe.concurrent('an item of another environment', () => {
     const { request, ...home } = await homeOf(api, operation)
     const guest = await guestOf(api, operation, home, other)
     const answer = await guest.send(operation, request)
-    expect([answer.status, answer.body?.error?.code]).toEqual(LOOKS_AT_BODY_FIRST[operation.id] ?? [404, 'not_found'])
+    expect([answer.status, answer.body?.error?.code]).toEqual(REFUSES_BODY_FIRST[operation.id] ?? [404, 'not_found'])
     expect(leaks(home, answer, request)).toEqual([])
 
-    // Nor where all but one of the things are the guest's own.
+    // The same when only one id is of the home and all others are the guest's own.
     for (const name of pathParameters(operation)) {
       const own = await guest.path(operation)
       const body = operation.body && { body: await guest.fill(request.body, own, false) }
@@ -46,10 +46,9 @@ describe.concurrent('a creation', () => {
   const isCreation = (operation: Described) => operation.method !== 'GET' && !hasItem(operation) && !isOfProject(operation)
   const creations = cases.filter(({ operation }) => isCreation(operation))
 
-  test.for(creations.filter(({ operation }) => isNaming(operation)))('by $id with the key of $other takes no thing of home', async ({
-    operation,
-    other,
-  }) => {
+  test.for(
+    creations.filter(({ operation }) => isNaming(operation)),
+  )('by $id with the key of $other cannot refer to a resource of the home', async ({ operation, other }) => {
     const { request, ...home } = await homeOf(api, operation)
     const answer = await (await guestOf(api, operation, home, other)).send(operation, request)
     expect([400, 404]).toContain(answer.status)
@@ -57,7 +56,7 @@ describe.concurrent('a creation', () => {
     await expectUntouched(api, home)
   })
 
-  test.for(creations)('by $id with the key of $other may have the same ids', async ({ operation, other }) => {
+  test.for(creations)('by $id with the key of $other can use the same ids', async ({ operation, other }) => {
     const { request, ...home } = await homeOf(api, operation)
     const guest = await guestOf(api, operation, home, other)
     const own = { ...request, body: await guest.fill(request.body, {}, false) }
@@ -65,8 +64,8 @@ describe.concurrent('a creation', () => {
     expect([answer.status, answer.text]).toEqual([isForbidden(operation, other) ? 403 : operation.success, answer.text])
     expect(leaks(home, answer, own)).toEqual([])
     await expectUntouched(api, home)
-    // What the guest has taken is still free at home, and so is the key.
-    const later = await home.world.send(operation, request, SAME_KEY)
+    // The ids and the key that the guest has used are still free in the home.
+    const later = await home.caller.send(operation, request, SAME_KEY)
     expect([later.status, later.text]).toEqual([operation.success, later.text])
     expect(later.headers.get('idempotency-replayed')).toBeNull()
   })

@@ -1,8 +1,8 @@
-// Whatever is listed or summed up holds nothing of another environment, whatever is asked for by name.
+// Lists and figures contain nothing of another environment, even when the query names one of its ids.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { startApi, type TestApi } from '../harness/api.ts'
 import { type Described, pathParameters, type Schema, whole } from '../harness/described.ts'
-import { cases, expectUntouched, fullHome, guestOf, isForbidden, isOfProject, leaks } from './scene.ts'
+import { cases, expectUntouched, fullHome, guestOf, isForbidden, isOfProject, leaks } from './fixture.ts'
 
 let api: TestApi
 let home: Awaited<ReturnType<typeof fullHome>>
@@ -17,17 +17,17 @@ afterAll(() => api.stop())
 
 const takesAnyText = ({ type, enum: words, format }: Schema) => type === 'string' && !words && !format
 
-/** Query parameters that may hold an id. */
+/** Query parameters that can have an id. */
 const namingParameters = ({ parameters }: Described) =>
-  parameters.filter(({ in: place, schema }) => place === 'query' && takesAnyText(whole(schema))).map(parameter => parameter.name)
+  parameters.filter(({ in: location, schema }) => location === 'query' && takesAnyText(whole(schema))).map(parameter => parameter.name)
 
 const reads = cases.filter(({ operation }) => operation.method === 'GET' && pathParameters(operation).every(name => name === 'platform'))
 
-describe.concurrent('nothing of home', () => {
-  test.for(reads)('is in the answer of $id with the key of $other', async ({ operation, other }) => {
+describe.concurrent('a resource of the home', () => {
+  test.for(reads)('is not in the response of $id with the key of $other', async ({ operation, other }) => {
     const guest = await guestOf(api, operation, home, other)
     const request = home.requests[operation.id]!
-    const known = await home.world.send(operation, request)
+    const known = await home.caller.send(operation, request)
     const answer = await guest.send(operation, request)
     expect(answer.status).toBe(isForbidden(operation, other) ? 403 : operation.success)
     expect(leaks(home, answer, {})).toEqual([])
@@ -46,10 +46,10 @@ describe.concurrent('nothing of home', () => {
 
   test.for(
     reads.filter(({ operation, other }) => other === 'another project' && !isOfProject(operation)),
-  )('would be missed in that of $id', async ({ operation }) => {
-    const answer = await home.world.send(operation, home.requests[operation.id]!)
+  )('is in the response of $id with its own key', async ({ operation }) => {
+    const answer = await home.caller.send(operation, home.requests[operation.id]!)
     if (Array.isArray(answer.body.data)) expect(answer.body.data).not.toEqual([])
   })
 })
 
-test('home is as it was', () => expectUntouched(api, home))
+test('the home is unchanged', () => expectUntouched(api, home))

@@ -1,11 +1,11 @@
-// Whatever changes something says so in the audit log, once.
+// Every change leaves exactly one entry in the audit log.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { startApi, type TestApi } from '../harness/api.ts'
 import { type Described, operations } from '../harness/described.ts'
 import { projectFor } from '../harness/operation-project.ts'
 import { unique } from '../harness/resource-makers.ts'
 
-/** Facts and decisions that are kept as such, by the thousand; and what changes nothing. */
+/** Operations without entries: facts and decisions that are stored as such, by the thousand, and operations that change nothing. */
 const UNRECORDED = ['v4BacktestAutomation', 'v4CreateEvents', 'v4EvaluateUserRemoteConfigurations']
 const isOfProject = ({ tag }: Described) => tag === 'Project Settings'
 
@@ -34,10 +34,10 @@ async function entriesOf(request: string): Promise<Entry[]> {
 }
 
 describe.concurrent('the audit log', () => {
-  test.for(operations.filter(({ method }) => method !== 'GET'))('says what $id has done', async operation => {
-    const { requests: world, environment, project } = await projectFor(api, operation)
+  test.for(operations.filter(({ method }) => method !== 'GET'))('has one entry of $id', async operation => {
+    const { requests: caller, environment, project } = await projectFor(api, operation)
     const request = unique('request')
-    const answer = await world.send(operation, await world.example(operation), { 'X-Request-Id': request })
+    const answer = await caller.send(operation, await caller.example(operation), { 'X-Request-Id': request })
     expect([answer.status, answer.text]).toEqual([operation.success, answer.text])
     const entries = await entriesOf(request)
     if (UNRECORDED.includes(operation.id)) return expect(entries).toEqual([])
@@ -46,18 +46,18 @@ describe.concurrent('the audit log', () => {
       project,
       operation: operation.id,
       actor_kind: 'secret_key',
-      actor_id: world.key.slice(-4),
+      actor_id: caller.key.slice(-4),
     }
     expect(entries).toEqual([expect.objectContaining(entry)])
     if (operation.method === 'DELETE') expect(entries[0]!.after).toBeNull()
     if (operation.success === 201) expect(entries[0]!.before).toBeNull()
-    expect(JSON.stringify(entries)).not.toContain(world.key)
+    expect(JSON.stringify(entries)).not.toContain(caller.key)
   })
 
-  test.for(operations.filter(({ method }) => method === 'GET'))('says nothing of $id', async operation => {
-    const { requests: world } = await projectFor(api, operation)
+  test.for(operations.filter(({ method }) => method === 'GET'))('has no entry of $id', async operation => {
+    const { requests: caller } = await projectFor(api, operation)
     const request = unique('request')
-    await world.send(operation, await world.example(operation), { 'X-Request-Id': request })
+    await caller.send(operation, await caller.example(operation), { 'X-Request-Id': request })
     expect(await entriesOf(request)).toEqual([])
   })
 })

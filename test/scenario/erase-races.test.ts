@@ -5,7 +5,7 @@ import { type Hook, hook, must, post, sandbox } from '../harness/integrations.ts
 import { tracesOf } from '../harness/traces.ts'
 import { until } from '../harness/until.ts'
 
-// Customers are erased while their events are read, their runs performed and their deliveries under way.
+// Customers are erased while workers read their events, execute their runs and send their deliveries.
 let api: TestApi
 let call: ReturnType<typeof sandbox>
 let events: Hook
@@ -38,7 +38,7 @@ const day = (days: number) => new Date(Date.now() + days * 86_400_000).toISOStri
 const fields = { price: undefined, currency: undefined, platform: 'iOS' }
 const people = (round: number) => Array.from({ length: 8 }, (_, i) => `r${round}-${i}`)
 
-test.each([0, 15, 60, 150])('begun %i ms after their events came, erasures leave nothing behind and break nothing for others', async ms => {
+test.each([0, 15, 60, 150])('erasures that begin %i ms after the events leave no traces and do not affect other customers', async ms => {
   const erased = people(ms)
   const users: string[] = []
   for (const identity of erased) {
@@ -55,18 +55,18 @@ test.each([0, 15, 60, 150])('begun %i ms after their events came, erasures leave
     ]),
   )
   await new Promise(resolve => setTimeout(resolve, ms))
-  const answers = await Promise.all([
+  const responses = await Promise.all([
     ...users.map(user => call('DELETE', `/v4/customers/${user}`)),
     call('POST', `/v4/integrations/${events.id}/replay`, {
       body: { from: day(-1), to: day(1), status: ['missing', 'failed', 'delivered'] },
     }),
   ])
-  expect(answers.map(answer => answer.status)).toEqual([...users.map(() => 204), 202])
-  await until('everything to be drained', async () => ((await must(call, 'GET', '/v4/test-clock')).outstanding === 0 ? true : undefined))
+  expect(responses.map(response => response.status)).toEqual([...users.map(() => 204), 202])
+  await until('an idle environment', async () => ((await must(call, 'GET', '/v4/test-clock')).outstanding === 0 ? true : undefined))
   for (const user of users) expect(await tracesOf(api.pool, user)).toEqual([])
   expect(await repairOrphans(api.pool, new Map(), 1000)).toEqual([])
   expect(await api.pool.query('select 1 from set_aside_events')).toMatchObject({ rowCount: 0 })
-  // Those of others have all been done: a run of each opening, and two of three waits met their event.
+  // All runs of other customers were executed: one run per `opened`, and two of three waits ended by their event.
   const others = await api.pool.query<{ status: string }>(
     `select r.status from automation_runs r join users u on u.environment = r.environment and u.id = r.user_id
      where u.identity_id = any ($1) and r.status in ('succeeded', 'waiting')`,

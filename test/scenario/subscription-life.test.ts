@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { PerennialError, perennial } from '../../clients/typescript/src/index.ts'
 import { startApi, type TestApi } from '../harness/api.ts'
 
-// A person's whole life as a subscriber, told over HTTP in the sandbox, with what the product answers after every step.
+// The whole life of one subscriber, over HTTP in the sandbox: after every step the test checks access, money and events.
 
 const DAY = 86_400
 const HOUR = 3_600
@@ -26,19 +26,19 @@ const refusal = (promise: Promise<unknown>) =>
   )
 
 let user = ''
-let told: [name: string, at: string][] = []
+let recorded: [name: string, at: string][] = []
 
-/** What has been told since the last look; times only where the store dates the event. */
+/** The names of the events since the last call of `news`. */
 async function news(): Promise<string[]> {
   const { data } = await api.v4ListEvents({ query: { limit: 40, sort_order: 'asc' } })
   const all = data.filter(event => event.customer_uid === user).map(event => [event.event_name!, event.happened_at] as [string, string])
-  const fresh = all.filter(([name, time]) => !told.some(([n, t]) => n === name && t === time))
-  told = all
+  const fresh = all.filter(([name, time]) => !recorded.some(([n, t]) => n === name && t === time))
+  recorded = all
   return fresh.map(([name]) => name)
 }
-const happened = (name: string) => told.filter(([n]) => n === name).map(([, time]) => time)
+const happened = (name: string) => recorded.filter(([n]) => n === name).map(([, time]) => time)
 
-/** The one entitlement, the customer's status and money: what every step changes. */
+/** The one entitlement, the customer's status and money: every step changes some of these. */
 async function standing() {
   const { data: entitlements } = await api.v4ListUserEntitlements({ path: { user_id: user } })
   const { data: customer } = await api.v4GetCustomer({ path: { customer_id: user } })
@@ -69,7 +69,7 @@ const charge = (transaction: string, price: string, begins: number, ends: number
     },
   })
 
-test('the catalogue is made: the first offering is the main one', async () => {
+test('the first offering of a new catalogue is the main one', async () => {
   await api.v4CreateProduct({
     body: { id: 'monthly', type: 'subscription_with_promo', duration: 'P1M', apple_product_id: 'com.example.monthly' },
   })
@@ -107,7 +107,7 @@ test('a trial gives access at once', async () => {
   expect(await news()).toEqual(['trial_still_active'])
 })
 
-test('it converts: one run from the trial on', async () => {
+test('the trial converts: one run from the trial on', async () => {
   await goTo(CONVERTED)
   await charge('t-2', '9.99', CONVERTED, FIRST_END)
   expect(await standing()).toEqual({ status: 'active', net: 9.99, hold: { ...hold, started_at: at(0), expires_at: at(FIRST_END) } })
@@ -115,7 +115,7 @@ test('it converts: one run from the trial on', async () => {
   expect(happened('trial_converted')).toEqual([at(CONVERTED)])
 })
 
-test('a renewal that comes late leaves a gap without access, and is a renewal all the same', async () => {
+test('a late renewal leaves a gap without access and is still a renewal', async () => {
   await goTo(FIRST_END + HOUR)
   expect(await standing()).toMatchObject({ status: 'churned', hold: { is_active: false, expires_at: at(FIRST_END) } })
   expect(await news()).toEqual([])
@@ -125,7 +125,7 @@ test('a renewal that comes late leaves a gap without access, and is a renewal al
   expect(await news()).toEqual(['subscription_renewed'])
 })
 
-test('billing retry: access while the grace lasts, none after it, and all is well when the charge succeeds', async () => {
+test('billing retry: access during the grace period, none after it, and again when the charge succeeds', async () => {
   await goTo(SECOND_END)
   const [last] = (await api.v4ListUserPurchases({ path: { user_id: user }, query: { limit: 1 } })).data
   const path = { user_id: user, purchase_id: last!.id }
@@ -141,7 +141,7 @@ test('billing retry: access while the grace lasts, none after it, and all is wel
   expect(await news()).toEqual(['subscription_renewed'])
 })
 
-test('cancelled it runs on; refunded it ends at once, and takes back its own charge only', async () => {
+test('a cancelled subscription continues; a refund ends it at once and subtracts only its own charge', async () => {
   await goTo(RECOVERED + DAY)
   const [last] = (await api.v4ListUserPurchases({ path: { user_id: user }, query: { limit: 1 } })).data
   const path = { user_id: user, purchase_id: last!.id }
@@ -156,7 +156,7 @@ test('cancelled it runs on; refunded it ends at once, and takes back its own cha
   expect(happened('subscription_expired')).toEqual([refunded_at])
 })
 
-test('bought again it is a new run', async () => {
+test('a new purchase after the end is a new run', async () => {
   const again = RECOVERED + 5 * DAY
   await goTo(again)
   await charge('t-5', '9.99', again, again + 30 * DAY)
@@ -167,10 +167,10 @@ test('bought again it is a new run', async () => {
   })
   expect(await news()).toEqual(['subscription_started'])
   const { data: customer } = await api.v4GetCustomer({ path: { customer_id: user } })
-  expect(customer.trackEvents.map(({ event }) => event)).toEqual([...told].reverse().map(([name]) => name))
+  expect(customer.trackEvents.map(({ event }) => event)).toEqual([...recorded].reverse().map(([name]) => name))
 })
 
-test('erased, nothing is left of her', async () => {
+test('an erasure leaves no trace of the user', async () => {
   await api.v4DeleteCustomer({ path: { customer_id: user } })
   expect(await refusal(api.v4GetCustomer({ path: { customer_id: user } }))).toBe('404 not_found')
   expect(await refusal(api.v4GetIdentity({ path: { identity_id: 'anna' } }))).toBe('404 not_found')

@@ -6,7 +6,7 @@ import { advance, must, sandbox } from '../harness/integrations.ts'
 import { launch } from '../harness/process.ts'
 import { until } from '../harness/until.ts'
 
-// The walk-through of the docs (docs/walk-through.md), with its receiver as a process of its own that verifies every request.
+// The walk-through of the docs (docs/walk-through.md). Its receiver is a separate process that verifies every request.
 
 let api: TestApi
 let call: Client
@@ -66,7 +66,7 @@ const charge = async (user: string, lineage: string, number: number, price: stri
     },
   })
 
-/** A trial, and its cancellation a moment later; gives the user and when it began. */
+/** Records a trial and its cancellation a moment later; returns the user and the start of the trial. */
 async function cancelledTrial(lineage: string) {
   const user: string = (await must(call, 'POST', '/v4/users', { environment: 'sandbox' })).id
   const start = await now()
@@ -85,7 +85,7 @@ async function ledger(from: number) {
   return Object.fromEntries(data.map(({ kind, ...entry }: { kind: string }) => [kind, entry]))
 }
 
-test('a cancelled trial that nobody renews: two days later one signed webhook, and never a second', async () => {
+test('a cancelled trial without renewal sends exactly one signed webhook, two days later', async () => {
   const { user, start } = await cancelledTrial('anna')
   await advance(call, 'P1D')
   expect(await runsOf(user)).toMatchObject({ status: 'waiting', current_step: 'renewed' })
@@ -114,7 +114,7 @@ test('a cancelled trial that nobody renews: two days later one signed webhook, a
   expect(due! - began!).toBe(2 * 86_400_000)
   expect(done! - due!).toBeGreaterThanOrEqual(0)
   expect(done! - due!).toBeLessThan(10_000)
-  // What another process prints comes when it comes.
+  // The output of another process arrives with a delay.
   await expect.poll(() => lines('verified').map(idOf)).toEqual([delivery.id])
   expect(receiver.output()).toContain(`"user_id": "${user}"`)
 
@@ -128,12 +128,12 @@ test('a cancelled trial that nobody renews: two days later one signed webhook, a
   })
 })
 
-test('renewed within the two days: the run meets the event, and nothing is sent', async () => {
+test('a renewal within the two days ends the wait, and nothing is sent', async () => {
   const before = lines('verified')
   const known = await deliveries()
   const { user, start } = await cancelledTrial('bob')
   await advance(call, 'P1D')
-  // The first charge after a trial converts it; the one after that renews.
+  // The first charge after a trial converts it; the second one is a renewal.
   await charge(user, 'bob', 2, '9.99', await now(), 0.5)
   await advance(call, 'PT12H')
   expect(await runsOf(user)).toMatchObject({ status: 'waiting' })
@@ -150,7 +150,7 @@ test('renewed within the two days: the run meets the event, and nothing is sent'
   expect(await ledger(start)).toMatchObject({ automation_runs: { promised: 1, kept: 1 }, deliveries: { promised: 0 } })
 })
 
-test('what is not signed with the secret the receiver refuses', async () => {
+test('the receiver refuses a request without a valid signature', async () => {
   const forged = await fetch(address, {
     method: 'POST',
     headers: { 'webhook-id': 'dlv_1', 'webhook-timestamp': String(Math.floor(Date.now() / 1000)), 'webhook-signature': 'v1,AAAA' },

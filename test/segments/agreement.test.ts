@@ -9,8 +9,8 @@ import { SYSTEM_SEGMENTS } from '../../domain/segments/system.ts'
 import { type FreshDatabase, freshDatabase } from '../harness/database.ts'
 import { anyCondition, NOW, populate } from './population.ts'
 
-// The two evaluators are one rule written twice: a user whom an export counts in and remote configuration counts out is a defect, and
-// nobody would see it.
+// Two evaluators implement one rule. If an export included a user that remote configuration excludes, the defect would not be visible
+// elsewhere.
 const SEED = 20_260_331
 const OWN: Record<string, Condition[]> = Object.fromEntries(
   fc.sample(fc.array(anyCondition([]), { maxLength: 3 }), { numRuns: 12, seed: SEED }).map((conditions, i) => [`seg_${i}`, conditions]),
@@ -26,7 +26,7 @@ beforeAll(async () => {
   const { pool } = database
   const made = await populate(pool, 250, SEED, OWN)
   environment = made.environment
-  // A second environment with the same ids: nothing of it may count.
+  // A second environment with the same ids: its rows must not count.
   await populate(pool, 100, SEED + 1, {})
   segments = await loadSegments(pool, environment, NAMED)
   profiles = await Promise.all(made.users.map(async user => (await loadProfile(pool, environment, user, NAMED, NOW))!))
@@ -44,7 +44,7 @@ const inMemory = (conditions: Condition[]) =>
     .map(({ id }) => id)
     .sort()
 
-test('a set asked in SQL is the users of whom the conditions hold in memory', async () => {
+test('SQL selects exactly the users for whom the conditions are true in memory', async () => {
   const seen = { empty: 0, everybody: 0, some: 0 }
   await fc.assert(
     fc.asyncProperty(fc.array(anyCondition(NAMED), { minLength: 1, maxLength: 4 }), async conditions => {
@@ -54,11 +54,11 @@ test('a set asked in SQL is the users of whom the conditions hold in memory', as
     }),
     { numRuns: 600, seed: SEED },
   )
-  // The people are varied enough for the agreement to mean something.
+  // The users differ enough for the agreement to be meaningful.
   expect(seen.some).toBeGreaterThan(300)
 })
 
-test('each single condition agrees, and so does its opposite', async () => {
+test('each single condition agrees, and its negation, too', async () => {
   await fc.assert(
     fc.asyncProperty(anyCondition(NAMED), async condition => {
       const members = await inSql([condition])
@@ -71,7 +71,7 @@ test('each single condition agrees, and so does its opposite', async () => {
   )
 })
 
-test('an entitlement is looked up in a hash table, not compared with every user', async () => {
+test('an entitlement is found in a hash table, not compared with every user', async () => {
   for (const value of ['true', 'false']) {
     const condition: Condition = { metric: 'entitlement:plus', comparator: 'eq', value, negate: false }
     const { sql, parameters } = memberIdsSql(environment, [condition, condition], segments)

@@ -8,7 +8,7 @@ import { membersSql } from '../../domain/segments/sql.ts'
 import { spanOf, timeValue } from '../../domain/segments/time.ts'
 import { type FreshDatabase, freshDatabase } from '../harness/database.ts'
 
-const NOBODY: Profile = {
+const NO_USER: Profile = {
   id: 'u',
   now: '2026-03-31T12:00:00Z',
   environment: 'prod',
@@ -27,7 +27,7 @@ const NOBODY: Profile = {
   segments: {},
 }
 const says = (profile: Partial<Profile>, metric: string, comparator: string, value: string, negate = false) =>
-  allConditionsMet([{ metric, comparator: comparator as Comparator, value, negate }], { ...NOBODY, ...profile })
+  allConditionsMet([{ metric, comparator: comparator as Comparator, value, negate }], { ...NO_USER, ...profile })
 
 describe('values', () => {
   test.each([
@@ -38,7 +38,7 @@ describe('values', () => {
     ['10', 'gt', '9'],
     ['0.1', 'gt', '0.09999999999999999999999999999999'],
     ['123456789012345678901234567890', 'lt', '123456789012345678901234567890.0000000000000001'],
-    // Not both decimal numbers: text, by code point.
+    // Unless both are decimal numbers, they are compared as text, by code point.
     ['10', 'lt', '9x'],
     ['1e3', 'ne', '1000'],
     ['B', 'lt', 'a'],
@@ -97,7 +97,7 @@ describe('values', () => {
     expect(at('2026-01-15T00:00:00Z', '-P13M')).toBe('2024-12-15T00:00:00')
   })
 
-  test('a user without a value meets only what asks for a difference', () => {
+  test('a user without a value meets only negations and conditions for a difference', () => {
     for (const comparator of ['eq', 'gt', 'gte', 'lt', 'lte', 'contains']) {
       expect(says({}, 'property:n', comparator, '')).toBe(false)
       expect(says({}, 'property:n', comparator, '', true)).toBe(true)
@@ -107,7 +107,7 @@ describe('values', () => {
     expect(says({}, 'app_version', 'lte', '99')).toBe(false)
   })
 
-  test('of several subscriptions the best counts', () => {
+  test('the state of several subscriptions is the best one', () => {
     const state = (...states: string[]) => ({ subscriptions: states.map(state => ({ state, auto_renewing: true, ever_paid: true })) })
     expect(says(state('ended', 'trial', 'retry', 'paid'), 'subscription_state', 'eq', 'active')).toBe(true)
     expect(says(state('ended', 'trial', 'grace'), 'subscription_state', 'eq', 'billing_retry')).toBe(true)
@@ -117,7 +117,7 @@ describe('values', () => {
     expect(says(neverPaid, 'subscription_state', 'eq', 'none')).toBe(true)
   })
 
-  test('a missing segment is never true; a known one is, or is not', () => {
+  test('a missing segment is never true; a known one follows its members', () => {
     for (const comparator of ['eq', 'ne'])
       for (const negate of [true, false]) expect(says({}, 'segment', comparator, 'seg_gone', negate)).toBe(false)
     const segments: Record<string, Condition[]> = { seg_all: [] }
@@ -126,8 +126,8 @@ describe('values', () => {
     expect(says({}, 'segment', 'eq', 'never_paid')).toBe(true)
   })
 
-  test('what the app tells replaces what was last known', () => {
-    const told = withOverrides({ ...NOBODY, platform: 'iOS' }, { country: 'de', app_version: '2' })
+  test('values that the app reports replace the stored ones', () => {
+    const told = withOverrides({ ...NO_USER, platform: 'iOS' }, { country: 'de', app_version: '2' })
     const profile = { country: told.country, app_version: told.app_version, platform: told.platform }
     expect(says(profile, 'country', 'eq', 'De')).toBe(true)
     expect(says(profile, 'app_version', 'gte', '2.0')).toBe(true)
@@ -192,7 +192,7 @@ describe('the same in Postgres', () => {
     )
   })
 
-  test('the text stands in any statement: parameters are numbered from where they are told', async () => {
+  test('the condition fits into any statement: its parameters start at the given number', async () => {
     const conditions: Condition[] = [{ metric: 'client_uid', comparator: 'eq', value: `'; drop table users --`, negate: true }]
     const { sql, parameters } = membersSql(1, conditions, new Map(), { first: 3 })
     const { rows } = await database.pool.query(`select $1::text as a, $2::text as b, ${sql} as member from (values ('x')) u(id)`, [

@@ -6,7 +6,7 @@ import type { Pool } from '../../store/connect.ts'
 import { transaction } from '../../store/transaction.ts'
 import { APP_SECRET } from '../harness/api.ts'
 
-/** The 31st: a month ago is the last of February. */
+/** On the 31st: a month ago is the last day of February. */
 export const NOW = '2026-03-31T12:00:00Z'
 
 export const TEXTS = [
@@ -27,7 +27,7 @@ export const IDS = {
   experiments: ['x_active', 'x_paused', 'x_draft', 'x_finished'],
   keys: ['', 'k', 'z'],
 }
-/** Around what the times of conditions mean at NOW. */
+/** Times around those that conditions mean at NOW. */
 const EDGES = ['2026-03-30T12:00:00Z', '2026-02-28T12:00:00Z', '2026-03-01T00:00:00Z', '2026-03-02T00:00:00Z', '2025-03-31T12:00:00Z', NOW]
 
 const textual = fc.oneof({ weight: 5, arbitrary: fc.constantFrom(...TEXTS) }, fc.string({ unit: 'grapheme', maxLength: 8 }))
@@ -130,7 +130,7 @@ new_grants as (
 insert into experiment_assignments (environment, experiment_id, user_id, group_id, assigned_at)
 select $1, x, 'user' || n, 'g_' || x, now() from given, jsonb_array_elements_text(u -> 'assignments') x`
 
-/** Random people with purchases, grants and assignments, and a few segments, in a new production environment. */
+/** Random users with purchases, grants and assignments, and a few segments, in a new production environment. */
 export async function populate(
   pool: Pool,
   count: number,
@@ -168,7 +168,7 @@ const TEXT = ['eq', 'ne', 'contains', 'not_contains']
 const ORDER = ['eq', 'ne', 'gt', 'gte', 'lt', 'lte']
 const TRUTHS = fc.constantFrom('1', '0', 'true', 'false')
 
-/** Every metric with all its comparators; `segments` are the ids that may be named. */
+/** Every metric with all its comparators; `segments`: the ids that a condition can name. */
 export const anyCondition = (segments: string[]): fc.Arbitrary<Condition> =>
   fc.oneof(
     condition('environment', EQUALITY, fc.constantFrom('prod', 'sandbox')),

@@ -1,4 +1,4 @@
-// Compile-time only: `tsc` fails here when users of the TypeScript client would lose something.
+// Compile-time only: `tsc` fails here when the types of the TypeScript client lose precision.
 import {
   type Answer,
   all,

@@ -1,4 +1,4 @@
-// Compile-time only: `tsc` fails here when the derived types lose something.
+// Compile-time only: `tsc` fails here when the derived types lose precision.
 import type { components } from '../../schemas/generated/api.ts'
 import { type OperationId, validateEventInput } from '../../schemas/generated/operations.ts'
 import type { AnswerBody, Input } from '../../schemas/operation-types.ts'

@@ -1,11 +1,11 @@
 declare module 's3rver' {
   import type { RequestListener } from 'node:http'
 
-  type Place = { port?: number; address?: string; silent: boolean; vhostBuckets?: boolean; directory: string }
+  type ServerOptions = { port?: number; address?: string; silent: boolean; vhostBuckets?: boolean; directory: string }
 
-  /** What the tests use of it. */
+  /** The part of s3rver that the tests use. */
   export default class S3rver {
-    constructor(options: Place & { configureBuckets: { name: string }[] })
+    constructor(options: ServerOptions & { configureBuckets: { name: string }[] })
     run(): Promise<{ port: number }>
     close(): Promise<void>
     configureBuckets(): Promise<unknown>

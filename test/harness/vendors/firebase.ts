@@ -12,7 +12,7 @@ const event = object({
 })
 const params = (body: { events: { params: Record<string, unknown> }[] }) => body.events[0]!.params
 
-/** Google says 204 to everything, the wrong secret included: only an outage can be seen. */
+/** Google returns 204 for everything, a wrong secret included: only an outage is visible. */
 export const firebase: Vendor = {
   slug: 'firebase',
   settings: { firebase_app_id: '1:2:ios:3', api_secret: 'right' },

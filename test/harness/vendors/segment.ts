@@ -1,6 +1,6 @@
 import { amountOf, basicUser, flat, isoTime, object, string, type Vendor } from './vendor.ts'
 
-/** Segment says 200 to a wrong write key, too. */
+/** Segment returns 200 for a wrong write key, too. */
 export const segment: Vendor = {
   slug: 'segment',
   settings: { write_key: 'right' },

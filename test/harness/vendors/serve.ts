@@ -3,18 +3,18 @@ import type { AddressInfo } from 'node:net'
 import type { Settings } from '../../../workflows/destinations/destination.ts'
 import { faultsOf, type Reply, type Seen, type Vendor } from './vendor.ts'
 
-export type Mood = 'well' | 'limited' | 'down' | 'hanging' | 'refusing'
+export type Behaviour = 'well' | 'limited' | 'down' | 'hanging' | 'refusing'
 
 export type Served = {
-  mood: Mood
+  mood: Behaviour
   seen: Seen[]
-  /** What was wrong with the requests. */
+  /** The faults of the requests. */
   faults: string[]
   settings: Settings
   close(): Promise<void>
 }
 
-/** The vendor on a port of this machine: it checks what it is told to the documented shape, and answers in the vendor's words. */
+/** The vendor on a local port: it validates requests against the documented shape and replies as the vendor does. */
 export async function serveVendor(vendor: Vendor): Promise<Served> {
   const server = createServer(async (request, response) => {
     const seen = await read(request, vendor)

@@ -2,7 +2,7 @@ import { amountOf, currency, formFields, matching, object, oneOf, string, type V
 
 const IDS = ['idfa', 'idfv', 'aifa', 'andi']
 
-/** Singular says 200 to everything. */
+/** Singular returns 200 for everything. */
 export const singular: Vendor = {
   slug: 'singular',
   settings: { sdk_key: 'right', app_bundle_id: 'com.example.app' },

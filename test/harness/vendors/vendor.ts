@@ -1,25 +1,25 @@
 import { Ajv } from 'ajv'
 import type { Settings } from '../../../workflows/destinations/destination.ts'
 
-/** A request as the vendor reads it: `body` is the parsed JSON, or the fields of a form. */
+/** A request as the vendor parses it: `body` is the parsed JSON, or the fields of a form. */
 export type Seen = {
   path: string
   query: Record<string, string>
   headers: Record<string, string | undefined>
-  // biome-ignore lint/suspicious/noExplicitAny: whatever was sent; the vendor's shape judges it
+  // biome-ignore lint/suspicious/noExplicitAny: any body; the vendor's schema validates it
   body: any
 }
 export type Reply = { status: number; body: unknown; headers?: Record<string, string> }
 
-/** What a vendor documents of one endpoint, as far as it can be told from outside. */
+/** What a vendor documents about one endpoint, as far as a client can observe it. */
 export type Vendor = {
   slug: string
   settings: Settings
-  /** What makes its key wrong; null where the vendor never tells. */
+  /** Settings with a wrong key; null where the vendor does not report a wrong key. */
   wrongKey: Settings | null
   paths: RegExp
   isAuthorized(seen: Seen): boolean
-  /** How it reads a body that is neither JSON nor a form. */
+  /** Parses a body that is neither JSON nor a form. */
   read?(text: string): unknown
   /** JSON schemas of the query and the body. */
   query?: object
@@ -27,23 +27,23 @@ export type Vendor = {
   ok: Reply
   unauthorized: Reply
   limited: Reply
-  /** To a request whose shape is wrong. */
+  /** The reply to a request of the wrong shape. */
   malformed(faults: string): Reply
-  /** To a well-formed event that it will not have. */
+  /** The reply to a well-formed event that the vendor refuses. */
   refused: Reply
-  /** The field against repeats, or where the delivery's id stands for the reader; null where it fits nowhere. */
+  /** The field by which the vendor drops repeats, or another field with the delivery's id; null where no field can have it. */
   dedup: ((seen: Seen) => unknown) | null
   revenue(seen: Seen): { amount: number; currency: string } | null
   /** The user the event is about. */
   who(seen: Seen): unknown
-  /** The vendor takes no negative amount. */
+  /** The vendor accepts no negative amount. */
   noRefunds?: true
 }
 
 // biome-ignore lint/suspicious/noExplicitAny: JSON schemas
 type Schema = any
 
-/** Nothing but these fields. */
+/** An object with these fields only. */
 export const object = (required: Record<string, Schema>, optional: Record<string, Schema> = {}): Schema => ({
   type: 'object',
   required: Object.keys(required),
@@ -59,16 +59,16 @@ export const seconds = { type: 'integer', minimum: 1_000_000_000, maximum: 9_999
 export const milliseconds = { type: 'integer', minimum: 1_000_000_000_000, maximum: 9_999_999_999_999 }
 export const currency = matching('^[A-Z]{3}$')
 export const isoTime = matching('^\\d{4}-\\d\\d-\\d\\dT\\d\\d:\\d\\d:\\d\\d(\\.\\d+)?Z$')
-/** Properties under any name, flat. */
+/** A flat object with any property names. */
 export const flat = { type: 'object', additionalProperties: { type: ['string', 'number', 'boolean'] } }
 export const texts = (maxLength: number) => ({ type: 'object', additionalProperties: { type: 'string', maxLength } })
 export const one = (items: Schema) => ({ type: 'array', minItems: 1, maxItems: 1, items })
-/** All optional fields of a form: texts that are not empty. */
+/** Optional fields of a form: non-empty texts. */
 export const formFields = (...names: string[]) => Object.fromEntries(names.map(name => [name, string(4096)]))
 
 const ajv = new Ajv({ allErrors: true, strict: false })
 
-/** What is wrong with the value; "" = nothing. */
+/** The faults of the value; "" when it is valid. */
 export const faultsOf = (schema: object | undefined, value: unknown): string =>
   schema === undefined || ajv.validate(schema, value) ? '' : ajv.errorsText()
 

@@ -5,7 +5,7 @@ import { advance, type Hook, hook, must, post, sandbox } from '../harness/integr
 import { reportTo } from '../harness/reports.ts'
 import { tracesOf } from '../harness/traces.ts'
 
-// One sandbox with everything that can be promised in it, taken through time by its clock.
+// One sandbox with jobs of every kind, advanced through time by its clock.
 let api: TestApi
 let call: ReturnType<typeof sandbox>
 let events: Hook
@@ -23,14 +23,14 @@ afterAll(async () => {
 
 const opened = { event_name: 'opened', price: undefined, currency: undefined, platform: 'iOS' }
 const WINDOW = { from_timestamp: '2026-01-01T00:00:00Z', to_timestamp: '2026-02-01T00:00:00Z' }
-// biome-ignore lint/suspicious/noExplicitAny: answers are checked by the server
+// biome-ignore lint/suspicious/noExplicitAny: the server validates its responses
 async function ledger(query = ''): Promise<any> {
   const { data } = await must(call, 'GET', `/v4/ledger${query}`)
   return Object.fromEntries(data.map(({ kind, ...entry }: { kind: string }) => [kind, entry]))
 }
 const since = () => `?from=${new Date(Date.now() - 3_600_000).toISOString()}`
 
-test('what is promised is done at its time, and the ledger and the clock agree about what became of it', async () => {
+test('every job is executed at its time, and the ledger and the clock report the same outcomes', async () => {
   const automation = await must(call, 'POST', '/v4/automations', {
     name: 'Win back',
     status: 'active',
@@ -52,13 +52,13 @@ test('what is promised is done at its time, and the ledger and the clock agree a
   await must(call, 'POST', '/v4/exports', WINDOW)
   await post(call, { ...opened, identity_id: 'ada' }, { ...opened, identity_id: 'bob' }, { ...opened, identity_id: undefined })
   await post(call, { ...opened, event_name: 'closed', identity_id: 'bob' })
-  // Down when the events come.
+  // The receiver is down when the events arrive.
   events.receiver.script = Array.from({ length: 3 }, () => ({ status: 500 }))
 
   const first = await advance(call, 'PT1S')
   expect(first.outstanding).toBe(0)
   const before = await ledger(since())
-  // Bob's run met its event, the one without user was skipped; ada's waits.
+  // Bob's event ended his wait, the run without user was skipped, and ada's run waits.
   expect(before).toMatchObject({ automation_runs: { promised: 3, kept: 1, declined: 1, outstanding: 1 }, exports: { kept: 1 } })
   const second = await advance(call, 'P4D')
   expect(second.outstanding).toBe(0)
@@ -88,7 +88,7 @@ test('what is promised is done at its time, and the ledger and the clock agree a
   await must(call, 'DELETE', `/v4/automations/${automation.id}`)
 })
 
-test('a receiver that is down for good: the delivery fails after all its attempts, and the clock waits for each of them', async () => {
+test('a delivery to a dead receiver fails after all its attempts, and the clock waits for each attempt', async () => {
   events.receiver.otherwise = { status: 503 }
   await must(call, 'POST', `/v4/integrations/${events.id}/status`, { status: 1 })
   await post(call, { ...opened, identity_id: 'cyd' })
@@ -99,7 +99,7 @@ test('a receiver that is down for good: the delivery fails after all its attempt
   events.receiver.otherwise = { status: 200 }
 })
 
-test('with a customer goes everything that was promised; runs and deliveries that were open count as declined', async () => {
+test('erasing a customer removes all jobs of the customer; open runs and deliveries count as declined', async () => {
   const automation = await must(call, 'POST', '/v4/automations', {
     name: 'For dan',
     status: 'active',
@@ -146,7 +146,7 @@ test('with a customer goes everything that was promised; runs and deliveries tha
   }
   const { outstanding } = await advance(call, 'P3D')
   expect(outstanding).toBe(0)
-  // Eve's run came to its end; her event waits for the integration.
+  // Eve's run has ended; the delivery of her event waits for the paused integration.
   expect(
     (await ledger(`?from=${new Date(Date.now()).toISOString()}&to=${new Date(Date.now() + 364 * 86_400_000).toISOString()}`)).deliveries
       .overdue,

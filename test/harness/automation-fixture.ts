@@ -41,17 +41,17 @@ export const NO_EFFECTS: Effects = {
   sendPush: () => Promise.reject(new Error('no push was expected')),
 }
 
-/** An engine bench with users, a log and automation runs that go by hand. */
-export async function automationBench() {
-  const bench: EngineFixture = await engineFixture()
-  const { pool, environment } = bench
+/** An engine fixture with users, a log, and automation runs that the test starts. */
+export async function automationFixture() {
+  const fixture: EngineFixture = await engineFixture()
+  const { pool, environment } = fixture
   await transaction(pool, tx => lockConsumer(tx, 'automations', environment))
 
-  /** Appends an event as the product does, under its partition's counter. `hold`: what happens before the commit. */
+  /** Appends an event as the product does, with the next offset of its partition. `beforeCommit` runs just before the commit. */
   async function append(
     user: string | null,
     name: string,
-    { triggers = true, properties = {}, hold = async () => {} } = {},
+    { triggers = true, properties = {}, beforeCommit = async () => {} } = {},
   ): Promise<Appended> {
     const id = orderedId('evt')
     const partition = partitionOf(environment, user ?? id)
@@ -67,22 +67,22 @@ export async function automationBench() {
          values ($1, $2, $3, $4, $4, $5, $6, $7, $7, $8, $9)`,
         [environment, partition, log_offset, id, name, user, received_at, triggers, JSON.stringify(properties)],
       )
-      await hold()
+      await beforeCommit()
       return { partition, log_offset, id, name, user_id: user, platform: null, happened_at: received_at, received_at, triggers }
     })
   }
 
-  /** What the consumer of the log does with the waits; up to `most` events of the partition. */
+  /** Reads up to `most` events of the partition and wakes the runs that wait for them, as the log consumer does. */
   const consume = (partition: number, most = 1000): Promise<number> =>
     transaction(pool, async tx => {
-      const place = await tx.query<{ next_offset: number }>(
+      const position = await tx.query<{ next_offset: number }>(
         `select next_offset from log_consumers where consumer = 'automations' and environment = $1 and partition = $2 for no key update`,
         [environment, partition],
       )
       const { rows } = await tx.query<LogEvent>(
         `select partition, log_offset, id, name, user_id, platform, happened_at::text as happened_at, received_at::text as received_at, triggers
          from events where environment = $1 and partition = $2 and log_offset >= $3 order by log_offset limit $4`,
-        [environment, partition, place.rows[0]!.next_offset, most],
+        [environment, partition, position.rows[0]!.next_offset, most],
       )
       if (rows.length === 0) return 0
       await wakeWaits(tx, environment, rows)
@@ -103,10 +103,10 @@ export async function automationBench() {
     return id
   }
 
-  /** A run of these steps, started by an event of the user. */
-  async function begin(steps: Step[], { user, automation, event }: { user?: string; automation?: string; event?: Appended } = {}) {
-    const who = user ?? (await newUser())
-    const trigger = event ?? (await append(who, 'trial_started'))
+  /** Starts a run of these steps by an event of the user. */
+  async function start(steps: Step[], { user, automation, event }: { user?: string; automation?: string; event?: Appended } = {}) {
+    const owner = user ?? (await newUser())
+    const trigger = event ?? (await append(owner, 'trial_started'))
     const id =
       automation ??
       (await storedAutomation(pool, environment, 'active', {
@@ -119,12 +119,12 @@ export async function automationBench() {
         steps,
       }))
     const { rows } = await pool.query<{ number: number }>(
-      `with made as (
+      `with inserted as (
          insert into automation_runs (environment, id, automation_id, version, user_id, event_id, event_name, happened_at, received_at, partition,
            log_offset, position, created_at, due_at)
          select $1, $2, $3, 1, $4, $5, $6, $7, $7, $8, $9, $9, t, t from environment_now($1) t returning number, due_at
-       ), promised as (insert into due (kind, id, environment, due_at) select 'automation-run', number, $1, due_at from made)
-       select number, pg_notify('due', 'automation-run') from made`,
+       ), queued as (insert into due (kind, id, environment, due_at) select 'automation-run', number, $1, due_at from inserted)
+       select number, pg_notify('due', 'automation-run') from inserted`,
       [
         environment,
         orderedId('run'),
@@ -137,7 +137,7 @@ export async function automationBench() {
         trigger.log_offset,
       ],
     )
-    return { number: rows[0]!.number, automation: id, user: who, trigger }
+    return { number: rows[0]!.number, automation: id, user: owner, trigger }
   }
 
   const run = async (number: number): Promise<RunRow> =>
@@ -146,20 +146,20 @@ export async function automationBench() {
   const workers: { stop(): Promise<void> }[] = []
 
   return {
-    ...bench,
+    ...fixture,
     append,
     consume,
     newUser,
-    start: begin,
+    start,
     run,
     timeline: async (number: number): Promise<TimelineRow[]> =>
       (await pool.query<TimelineRow>('select * from automation_steps where run = $1 order by n', [number])).rows,
-    /** A worker for automation runs. */
-    turn: async (options: Partial<AutomationOptions> = {}, leaseMs = 1000) => {
+    /** Starts a worker for automation runs. */
+    startWorker: async (options: Partial<AutomationOptions> = {}, leaseMs = 1000) => {
       const worker = await startWorker({
         pool,
-        url: bench.url,
-        queue: await testQueue(bench.url),
+        url: fixture.url,
+        queue: await testQueue(fixture.url),
         handlers: [automationHandler({ pool, effects: NO_EFFECTS, policy: QUICK.step, ...options })],
         leaseMs,
         log: pino({ level: process.env.TEST_LOG ?? 'silent' }),
@@ -167,20 +167,20 @@ export async function automationBench() {
       workers.push(worker)
       return worker
     },
-    over: (number: number) =>
+    finished: (number: number) =>
       until(`end of run ${number}`, async () => {
         const row = await run(number)
         return row.finished_at === null ? undefined : row
       }),
-    resting: (number: number) =>
-      until(`rest of run ${number}`, async () => {
+    suspended: (number: number) =>
+      until(`wait of run ${number}`, async () => {
         const row = await run(number)
         return row.status === 'waiting' ? row : undefined
       }),
     async drop() {
       await Promise.all(workers.map(worker => worker.stop()))
-      await bench.drop()
+      await fixture.drop()
     },
   }
 }
-export type AutomationBench = Awaited<ReturnType<typeof automationBench>>
+export type AutomationFixture = Awaited<ReturnType<typeof automationFixture>>

@@ -3,8 +3,8 @@ import type { AutomationData } from '../automation-runs/definition.ts'
 import type { Environment } from '../environment.ts'
 import { type Detail, invalidFields, notFound } from '../refusal.ts'
 import { conditionFaults } from './conditions.ts'
-import { dataFaults } from './faults.ts'
 import { lockNamed, type Named, namedIn } from './named.ts'
+import { dataFaults } from './validate-data.ts'
 
 const MAX_DETAILS = 100
 

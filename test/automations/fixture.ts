@@ -1,23 +1,23 @@
-// What the tests of automations share: a project of its own, its things, its events, and the log read when they say so.
+// The fixture of the automation tests: a new project, resources and events in it, and reads of the log when a test asks for them.
 import type { TestApi } from '../harness/api.ts'
 import { readForAutomations } from '../harness/consume.ts'
 import { unique } from '../harness/resource-makers.ts'
 
-/** Runs rest in it for longer than any test takes. */
+/** A delay that lasts longer than any test. */
 export const LONG = [{ id: 'long', type: 'delay', duration: 'P30D' }]
 export const on = (...names: string[]) => names.map(uid => ({ uid, type: 'event' }))
 
-export async function ground(api: TestApi) {
+export async function automationProject(api: TestApi) {
   const project = await api.newProject()
   const environment = project.sandboxEnvironment
   const call: TestApi['call'] = (method, path, options) => api.call(method, path, { key: project.sandbox, ...options })
 
-  async function made(path: string, body: object) {
+  async function create(path: string, body: object) {
     const answer = await call('POST', path, { body })
     if (answer.status !== 201) throw new Error(`POST ${path}: ${answer.status} ${answer.text}`)
     return answer.body
   }
-  const tell = async (items: object[], trigger = true) => {
+  const post = async (items: object[], trigger = true) => {
     const common = () => ({ event_id: unique('event'), happened_at: '2026-03-01T12:00:00Z' })
     const answer = await call('POST', '/v4/events', { body: { events: items.map(item => ({ ...common(), ...item })), trigger } })
     if (answer.status !== 200) throw new Error(answer.text)
@@ -27,14 +27,14 @@ export async function ground(api: TestApi) {
     project,
     environment,
     call,
-    made,
-    user: async (): Promise<string> => (await made('/v4/users', { environment: 'sandbox' })).id,
-    screen: async (): Promise<string> => (await made('/v4/screens', { name: 'Offer' })).id,
-    /** An active automation on `go`; its runs rest, unless told otherwise. */
+    create,
+    user: async (): Promise<string> => (await create('/v4/users', { environment: 'sandbox' })).id,
+    screen: async (): Promise<string> => (await create('/v4/screens', { name: 'Offer' })).id,
+    /** By default an active automation on `go` whose runs wait. */
     automation: (data: object = {}, status = 'active') =>
-      made('/v4/automations', { name: 'A', status, data: { initiators: on('go'), steps: LONG, ...data } }),
-    tell,
-    /** The automations read the log to its end. */
+      create('/v4/automations', { name: 'A', status, data: { initiators: on('go'), steps: LONG, ...data } }),
+    post,
+    /** Reads the log for the automations, up to its end. */
     read: () => readForAutomations(api.pool, environment),
     // biome-ignore lint/suspicious/noExplicitAny: as the API shows them
     runs: async (automation: string, query = ''): Promise<any[]> =>
@@ -47,4 +47,4 @@ export async function ground(api: TestApi) {
       ]),
   }
 }
-export type Ground = Awaited<ReturnType<typeof ground>>
+export type AutomationProject = Awaited<ReturnType<typeof automationProject>>

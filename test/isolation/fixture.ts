@@ -9,9 +9,9 @@ export const others = ['another project', 'the other environment'] as const
 export type Other = (typeof others)[number]
 export const cases = operations.flatMap(operation => others.map(other => ({ operation, other, id: operation.id })))
 
-/** A world with things in it, and what was there before anybody else came. */
+/** An environment with resources, and its rows and ids before a guest, a caller with another key, sends a request. */
 export type Home = {
-  world: OperationRequests
+  caller: OperationRequests
   keys: TestProjectKeys
   environment: number
   before: { rows: Rows; project: Rows; ids: string[] }
@@ -19,29 +19,29 @@ export type Home = {
 
 const isInSandbox = (operation: Described) => SANDBOX_ONLY.includes(operation.id)
 
-/** The project's own operations: the same under both of its keys, and nothing in them belongs to an environment. */
+/** Operations on the project itself: both of its keys have the same result, and no resource belongs to an environment. */
 export const isOfProject = ({ tag }: Described) => tag === 'Project Settings'
 
-async function looked(api: TestApi, keys: TestProjectKeys, home: OperationRequests, environment: number): Promise<Home> {
+async function snapshotOf(api: TestApi, keys: TestProjectKeys, home: OperationRequests, environment: number): Promise<Home> {
   const before = {
     rows: await rowsOf(api.pool, environment),
     project: await projectRowsOf(api.pool, keys.id),
     ids: await idsOf(api.pool, environment),
   }
-  return { world: home, keys, environment, before }
+  return { caller: home, keys, environment, before }
 }
 
-/** Where the operation was called once. */
+/** A home in which the operation has been called once. */
 export async function homeOf(api: TestApi, operation: Described) {
   const keys = await api.newProject()
   const inSandbox = isInSandbox(operation)
   const home = operationRequests(api, inSandbox ? keys.sandbox : keys.secret)
   const request = await home.example(operation)
   await home.send(operation, await home.example(operation))
-  return { ...(await looked(api, keys, home, inSandbox ? keys.sandboxEnvironment : keys.production)), request }
+  return { ...(await snapshotOf(api, keys, home, inSandbox ? keys.sandboxEnvironment : keys.production)), request }
 }
 
-/** Where every operation was called that makes or changes something; `requests` are good ones of some others, by operation. */
+/** A home in which every operation that creates or changes a resource has been called; `requests`: valid requests of `reads`, by operation. */
 export async function fullHome(api: TestApi, reads: Described[]): Promise<Home & { requests: Record<string, Request> }> {
   const keys = await api.newProject()
   const home = operationRequests(api, keys.secret)
@@ -50,16 +50,16 @@ export async function fullHome(api: TestApi, reads: Described[]): Promise<Home &
     expect([operation.id, (await home.send(operation, await home.example(operation))).status]).toEqual([operation.id, operation.success])
   const requests: Record<string, Request> = {}
   for (const operation of reads) requests[operation.id] = await home.example(operation)
-  return { ...(await looked(api, keys, home, keys.production)), requests }
+  return { ...(await snapshotOf(api, keys, home, keys.production)), requests }
 }
 
-/** The world of a key that opens nothing of the home. */
+/** A caller whose key has no access to the home. */
 export async function guestOf(api: TestApi, operation: Described, home: Home, other: Other): Promise<OperationRequests> {
   const { secret, sandbox } = other === 'another project' ? await api.newProject() : home.keys
   return operationRequests(api, isInSandbox(operation) === (other === 'another project') ? sandbox : secret)
 }
 
-/** Whether the key may not call the operation at all. */
+/** Whether the guest's key must not call the operation at all. */
 export const isForbidden = (operation: Described, other: Other) => isInSandbox(operation) && other === 'the other environment'
 
 export async function expectUntouched(api: TestApi, { environment, keys, before }: Home, ofProject = true): Promise<void> {
@@ -67,8 +67,8 @@ export async function expectUntouched(api: TestApi, { environment, keys, before 
   if (ofProject) expect(await projectRowsOf(api.pool, keys.id)).toEqual(before.project)
 }
 
-/** Ids of home in an answer, except those that the guest has sent. */
-export const leaks = ({ before }: Home, answer: Answer, sent: unknown): string[] => {
+/** The ids of the home in a response, except those that the guest has sent. */
+export const leaks = ({ before }: Home, response: Answer, sent: unknown): string[] => {
   const known = JSON.stringify(sent)
-  return before.ids.filter(id => answer.text.includes(id) && !known.includes(id))
+  return before.ids.filter(id => response.text.includes(id) && !known.includes(id))
 }

@@ -7,21 +7,21 @@ const POLL_MS = 20
 export type Compression = 'none' | 'gzip'
 type Exported = { id: string; status: string; file_url: string; error: unknown; manifest: { rows: number; bytes: number; sha256: string } }
 
-/** `seconds`: from the 202 to the first answer that says done. */
-export type Made = { seconds: number; id: string; fileUrl: string; rows: number; bytes: number; sha256: string }
+/** `seconds`: from the 202 to the first response with status `done`. */
+export type FinishedExport = { seconds: number; id: string; fileUrl: string; rows: number; bytes: number; sha256: string }
 
-/** Orders an export of all events between two times and waits for its file. */
-export async function makeExport(api: string, key: string, compression: Compression, from: Date, to: Date): Promise<Made> {
+/** Requests an export of all events between two times and waits for its file. */
+export async function requestExport(api: string, key: string, compression: Compression, from: Date, to: Date): Promise<FinishedExport> {
   const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' }
   const seconds = (time: Date) => `${time.toISOString().slice(0, 19)}Z`
-  const ordered = await fetch(`${api}/v4/exports`, {
+  const accepted = await fetch(`${api}/v4/exports`, {
     method: 'POST',
     headers,
     body: JSON.stringify({ type: 'events', format: 'csv', compression, from_timestamp: seconds(from), to_timestamp: seconds(to) }),
   })
   const began = performance.now()
-  if (ordered.status !== 202) throw new Error(`the export was answered ${ordered.status}: ${await ordered.text()}`)
-  const { id } = (await ordered.json()) as Exported
+  if (accepted.status !== 202) throw new Error(`POST /v4/exports returned ${accepted.status}: ${await accepted.text()}`)
+  const { id } = (await accepted.json()) as Exported
   for (;;) {
     await sleep(POLL_MS)
     const { status, file_url, error, manifest } = (await (await fetch(`${api}/v4/exports/${id}`, { headers })).json()) as Exported
@@ -30,10 +30,10 @@ export async function makeExport(api: string, key: string, compression: Compress
   }
 }
 
-/** Fetches the file and holds it against its manifest: bytes, checksum, and the rows that are really in it. Throws when it differs. */
-export async function verify({ fileUrl, bytes, sha256, rows }: Made, compression: Compression): Promise<void> {
+/** Downloads the file and compares its bytes, checksum and rows with its manifest. Throws when one differs. */
+export async function verify({ fileUrl, bytes, sha256, rows }: FinishedExport, compression: Compression): Promise<void> {
   const response = await fetch(fileUrl)
-  if (response.status !== 200 || !response.body) throw new Error(`the file was answered ${response.status}`)
+  if (response.status !== 200 || !response.body) throw new Error(`the download of the file returned ${response.status}`)
   const hash = createHash('sha256')
   let fetched = 0
   let lines = 0
@@ -52,5 +52,5 @@ export async function verify({ fileUrl, bytes, sha256, rows }: Made, compression
   if (gunzip) await new Promise(resolve => gunzip.end().once('end', resolve))
   const found = { bytes: fetched, sha256: hash.digest('hex'), rows: lines - 1 }
   if (found.bytes !== bytes || found.sha256 !== sha256 || found.rows !== rows)
-    throw new Error(`the file is not what its manifest says: ${JSON.stringify({ found, manifest: { bytes, sha256, rows } })}`)
+    throw new Error(`the file differs from its manifest: ${JSON.stringify({ found, manifest: { bytes, sha256, rows } })}`)
 }

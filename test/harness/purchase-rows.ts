@@ -5,9 +5,9 @@ export type RecordedPurchase = {
   amount?: number
   currency?: string
   platform?: string
-  /** One-time when false. */
+  /** false: a one-time purchase. */
   subscription?: boolean
-  /** First period of the run; its own time when left out. */
+  /** The first period of the run; by default the time of the purchase. */
   run?: string
   until?: string
   auto_renewing?: boolean
@@ -16,7 +16,7 @@ export type RecordedPurchase = {
   is_family_shared?: boolean
 }
 
-/** Recorded transactions of one user and one lineage, as the recording of purchases leaves them. */
+/** Inserts transactions of one user and one lineage, as the product records them. */
 export async function recordPurchases(pool: Pool, environment: number, user: string, rows: RecordedPurchase[]): Promise<void> {
   const lineage = await pool.query(
     `insert into lineages (environment, platform, lineage, user_id) values ($1, 'app_store', gen_random_uuid()::text, $2) returning id`,
