@@ -4,7 +4,7 @@ import { writeStep } from '../../domain/jobs/record.ts'
 import { takeBatch } from '../../domain/jobs/take-batch.ts'
 import { connect } from '../../store/connect.ts'
 import { transaction } from '../../store/transaction.ts'
-import { claimByHand, dispatchAll } from '../harness/batches.ts'
+import { claimAndExpire, claimByHand, dispatchAll } from '../harness/batches.ts'
 import { type EngineFixture, engineFixture } from '../harness/engine-fixture.ts'
 import { until } from '../harness/until.ts'
 
@@ -24,12 +24,12 @@ test('of 20 workers that take a batch at the same time one gets the run', async 
 
 test('after another claim the former owner can record nothing', async () => {
   const run = await fixture.begin('contested', 's11')
-  const [former] = await claimByHand(fixture.pool, 'contested', [run], 50)
+  const former = await claimAndExpire(fixture.pool, 'contested', run)
   const [owner] = await until('the lease expires', async () => {
     const claimed = await claimByHand(fixture.pool, 'contested', [run], 60_000)
     return claimed.length > 0 ? claimed : undefined
   })
-  expect(owner!.fence).toBe(former!.fence + 1)
+  expect(owner!.fence).toBe(former.fence + 1)
   const record = (claimed: typeof owner) =>
     transaction(fixture.pool, async tx => {
       await lockFence(tx, claimed!)
@@ -58,16 +58,16 @@ test('a claim waits for a record under way and then sees it', async () => {
 test('an owner that freezes in the middle of a record delays the next claim no longer than the lease, and its transaction fails', async () => {
   const run = await fixture.begin('frozen', 's15')
   const impatient = connect({ url: fixture.url, max: 1, idleInTransactionMs: 100 })
-  const [former] = await claimByHand(impatient, 'frozen', [run], 50)
+  const former = await claimAndExpire(impatient, 'frozen', run)
   const frozen = transaction(impatient, async tx => {
-    await lockFence(tx, former!)
+    await lockFence(tx, former)
     // As if frozen here: the database ends the transaction, and the next statement fails.
     await until(
       'another claim',
       async () => ((await claimByHand(fixture.pool, 'frozen', [run], 60_000)).length > 0 ? true : undefined),
       5_000,
     )
-    await writeStep(tx, former!, { n: 0, name: 'x', status: 'succeeded', startedAt: '2026-01-01T00:00:00Z' })
+    await writeStep(tx, former, { n: 0, name: 'x', status: 'succeeded', startedAt: '2026-01-01T00:00:00Z' })
   })
   await expect(frozen).rejects.toThrow()
   expect(await fixture.steps(run)).toEqual([])

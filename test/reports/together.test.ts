@@ -69,7 +69,10 @@ test('slots of one moment are started, once each, however the batches overlap', 
   expect(new Set(runs.map(({ report_id }) => report_id)).size).toBe(130)
   expect(runs).toHaveLength(130)
   for (const run of runs) {
-    expect(run).toMatchObject({ status: 'running', kind: 'scheduled', file: 'new', late_by_seconds: 1, workflows: ['report-file pending'] })
+    expect(run).toMatchObject({ status: 'running', kind: 'scheduled', file: 'new', workflows: ['report-file pending'] })
+    // One second by the environment's clock, and what the machine takes on top of it.
+    expect(run.late_by_seconds).toBeGreaterThanOrEqual(1)
+    expect(run.late_by_seconds).toBeLessThan(60)
     expect([run.cut_from, run.cut_to]).toEqual([run.window_from, run.window_to])
     expect(run.to_offsets.reduce((sum: number, n: number) => sum + n)).toBe(2)
     expect(run.from_offsets.every((n: number) => n === 0)).toBe(true)
