@@ -7,8 +7,6 @@ import { AUTOMATION_RUN_COLUMNS, type AutomationRunRow, type RunStatus, SHOWN_ST
 
 export type RunFilter = { statuses: readonly RunStatus[]; user: string | undefined; from: string | undefined; to: string | undefined }
 
-const OF_USER = `number = any (array(
-  select r.number from automation_runs r where r.environment = $1 and r.user_id = $5 and r.automation_id = $4))`
 const LISTED = { table: 'automation_runs', columns: AUTOMATION_RUN_COLUMNS, order: 'newest' as const }
 
 /** Runs of one automation, newest first; one row more than `limit` when there are more. Throws `not_found` for an unknown automation. */
@@ -19,21 +17,21 @@ export async function listAutomationRuns(
   { limit, after, filter }: { limit: number; after: string | undefined; filter: RunFilter },
 ): Promise<Page<AutomationRunRow>> {
   const cursor = await cursorOf(db, environment, automation, after)
-  // With a user, the runs are found by the user first: the order of the list would lead through the runs of all users.
-  const conditions = [filter.user === undefined ? 'automation_id = $4' : OF_USER]
-  const values: unknown[] = [automation, ...(filter.user === undefined ? [] : [filter.user])]
-  const addCondition = (condition: (parameter: string) => string, value: unknown) => {
-    values.push(value)
-    conditions.push(condition(`$${values.length + 3}`))
-  }
-  if (filter.statuses.length > 0) addCondition(p => `${SHOWN_STATUS} = any (${p}::text[])`, filter.statuses)
-  if (filter.from !== undefined) addCondition(p => `created_at >= ${p}`, filter.from)
-  if (filter.to !== undefined) addCondition(p => `created_at < ${p}`, filter.to)
-  return pageOf<AutomationRunRow>(db, LISTED, environment, {
-    limit,
-    after: cursor,
-    narrowed: { condition: conditions.join(' and '), values },
-  })
+  const { and, compile } = await import('../compose.ts')
+  const { sql } = await import('kysely')
+  const { user, statuses, from, to } = filter
+  const conditions = [
+    // With a user, the runs are found by the user first: the order of the list would lead through the runs of all users.
+    user === undefined
+      ? sql<boolean>`automation_id = ${automation}`
+      : sql<boolean>`number = any (array(
+          select r.number from automation_runs r where r.environment = ${environment} and r.user_id = ${user} and r.automation_id = ${automation}))`,
+    ...(statuses.length > 0 ? [sql<boolean>`${sql.raw(SHOWN_STATUS)} = any (${statuses}::text[])`] : []),
+    ...(from === undefined ? [] : [sql<boolean>`created_at >= ${from}`]),
+    ...(to === undefined ? [] : [sql<boolean>`created_at < ${to}`]),
+  ]
+  const { sql: condition, parameters: values } = compile(and(conditions), 4)
+  return pageOf<AutomationRunRow>(db, LISTED, environment, { limit, after: cursor, narrowed: { condition, values } })
 }
 
 /** A run of another automation is no cursor of this list: an id that no run has takes its place. */
