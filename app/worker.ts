@@ -1,6 +1,7 @@
 import type { Logger } from 'pino'
 import { connect } from '../store/connect.ts'
 import { startHousekeeping } from '../workers/housekeeping.ts'
+import { startStatistics } from '../workers/statistics.ts'
 import { startWatchdog } from '../workers/watchdog.ts'
 import { startWorker } from '../workers/worker.ts'
 import type { AtCrashPoint } from '../workflows/engine/crash-point.ts'
@@ -44,9 +45,11 @@ export async function work(
     ...(countOutcome && { onOutcome: countOutcome }),
   })
   const housekeeping = startHousekeeping(pool, log)
+  const statistics = startStatistics(pool, log)
   const watchdog = startWatchdog({ pool, log })
   return async () => {
     await watchdog.stop()
+    await statistics.stop()
     await housekeeping.stop()
     await worker.stop()
     await requests.close()

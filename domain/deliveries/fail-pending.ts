@@ -31,7 +31,22 @@ async function failSome(tx: Tx, environment: Environment, integration: number): 
     tx,
     rows.flatMap(({ user }) => (user === null ? [] : [{ environment, integration, user }])),
   )
-  const numbers = rows.map(({ number }) => number)
+  if (rows.length > 0)
+    await failThese(
+      tx,
+      environment,
+      rows.map(({ number }) => number),
+    )
+  if (rows.length === AT_ONCE) return true
+  const orderingKeys = await tx.query(
+    `delete from ordering_keys where ctid = any (array(
+       select ctid from ordering_keys where environment = $1 and integration = $2 limit ${ORDERING_KEYS_AT_ONCE}))`,
+    [environment, integration],
+  )
+  return orderingKeys.rowCount === ORDERING_KEYS_AT_ONCE
+}
+
+async function failThese(tx: Tx, environment: Environment, numbers: number[]): Promise<void> {
   await tx.query(lockJobs(DELIVERY_DUE, 'any ($1::bigint[])', 'update'), [numbers])
   const failed = await tx.query<{ environment: number; run_id: string | null }>(
     `update deliveries set status = 'failed', reason = 'integration_deleted', next_attempt_at = null, ended_at = date_trunc('second', environment_now($2))
@@ -41,13 +56,6 @@ async function failSome(tx: Tx, environment: Environment, integration: number): 
   // Also the jobs that recording has inserted meanwhile. A worker that executes one of these deliveries can record nothing.
   await tx.query(deleteJobs(DELIVERY_DUE, 'any ($1::bigint[])'), [numbers])
   await wakeWaitingRuns(tx, failed.rows)
-  if (rows.length === AT_ONCE) return true
-  const orderingKeys = await tx.query(
-    `delete from ordering_keys where ctid = any (array(
-       select ctid from ordering_keys where environment = $1 and integration = $2 limit ${ORDERING_KEYS_AT_ONCE}))`,
-    [environment, integration],
-  )
-  return orderingKeys.rowCount === ORDERING_KEYS_AT_ONCE
 }
 
 /**

@@ -149,8 +149,9 @@ export async function replayDeliveries(
   // An ordering key with an open delivery needs no job: the added deliveries wait behind that one, in the order of the log. An idle key
   // gets a job for its first delivery, after all of its deliveries are open.
   const idle = await idleOrderingKeys(tx, orderingKeys)
-  const reopened = await tx.query<Opened>(REOPEN, [ended.map(delivery => delivery.number)])
-  const opened = [...reopened.rows, ...(await createMissing(tx, environment, number, missing))]
+  // Without numbers the planner would read all open deliveries: it takes an empty list for a condition that every partial index fulfils.
+  const reopened = ended.length === 0 ? [] : (await tx.query<Opened>(REOPEN, [ended.map(delivery => delivery.number)])).rows
+  const opened = [...reopened, ...(await createMissing(tx, environment, number, missing))]
   await scheduleNext(tx, idle)
   const unordered = opened.filter(({ user_id }) => user_id === null).map(delivery => delivery.number)
   if (unordered.length > 0) await tx.query(INSERT_JOBS, [environment, number, unordered])

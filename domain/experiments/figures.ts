@@ -49,8 +49,8 @@ const FIGURES = `
 with w as materialized (
   select e.id, case when e.started_at is not null then greatest(e.started_at, $4::timestamptz) end as starts,
     least(coalesce(e.finished_at, c.now), coalesce($5::timestamptz, 'infinity')) as ends
-  from experiments e cross join (select environment_now($1) as now) c
-  where e.environment = $1 and e.id = any ($3::text[])
+  from unnest($3::text[]) k(id) cross join lateral (select * from experiments where environment = $1 and id = k.id limit 1) e
+    cross join (select environment_now($1) as now) c
 ), m as materialized (
   select a.group_id, a.user_id, a.pinned, date_trunc('second', greatest(a.assigned_at, w.starts)) as starts, case when w.starts is not null then w.ends end as ends
   from w join experiment_assignments a on a.environment = $1 and a.experiment_id = w.id

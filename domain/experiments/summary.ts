@@ -20,7 +20,8 @@ select e.id, e.name, e.status, e.started_at, e.finished_at, e.primary_metric, e.
   (select coalesce(json_agg(json_build_object('id', g.id, 'name', g.name, 'is_control', g.is_control) order by g.n), '[]')
      from experiment_groups g where g.environment = $1 and g.experiment_id = e.id) as groups, c.is_known
 from (select environment_now($1) as now, $3 = 'USD' or exists (select 1 from currency_rates where currency = $3) as is_known) c
-left join experiments e on e.environment = $1 and e.id = any ($2::text[])`
+left join (select e.* from unnest($2::text[]) k(id)
+  cross join lateral (select * from experiments where environment = $1 and id = k.id limit 1) e) e on true`
 
 /** The results of these experiments, in the order of the request; unknown ids are left out. */
 export async function summarise(

@@ -53,10 +53,11 @@ async function lockExportRuns(tx: Tx, environment: Environment): Promise<void> {
  */
 async function eraseEdges(tx: Tx, environment: Environment, user: string): Promise<void> {
   const { rows } = await tx.query<{ run: number; n: number }>(
+    // From the exports on, whatever the statistics say: all runs of the environment are many more.
     `select s.run, s.n from users u
        join exports x on x.environment = u.environment and x.type = 'customers' and u.created_at >= x.window_from and u.created_at < x.window_to
-       join runs r on r.environment = x.environment and r.subject = x.id and r.workflow = $3
-       join steps s on s.run = r.id and s.name like 'edge-%' and s.result ->> 1 = u.id
+       cross join lateral (select id from runs where environment = x.environment and subject = x.id and workflow = $3 offset 0) r
+       cross join lateral (select run, n from steps where run = r.id and name like 'edge-%' and result ->> 1 = u.id offset 0) s
      where u.environment = $1 and u.id = $2`,
     [environment, user, EXPORT_WORKFLOW.workflow],
   )

@@ -68,6 +68,8 @@ export type TestApiOptions = {
   mail?: InstallationMail
   /** Export files go there. */
   s3?: TestS3
+  /** Called with a pool of the new database before the API connects to it. */
+  beforeConnecting?: (pool: Pool) => Promise<unknown>
 }
 
 export async function newProject(pool: Pool, secrets: Secrets): Promise<TestProjectKeys> {
@@ -88,6 +90,7 @@ export async function newProject(pool: Pool, secrets: Secrets): Promise<TestProj
 export async function startApi(options: TestApiOptions = {}): Promise<TestApi> {
   const database = await freshDatabase()
   const { pool } = database
+  await options.beforeConnecting?.(pool)
   const files = await mkdtemp(join(tmpdir(), 'perennial-files-'))
   const storage = options.s3 ? s3Storage({ ...options.s3.options, folder: files }) : diskStorage(files)
   const secrets = secretsFrom(APP_SECRET)

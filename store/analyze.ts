@@ -1,0 +1,24 @@
+import type { Db } from './connect.ts'
+
+/** A smaller table needs no statistics: reading all of it costs less than a millisecond. */
+const SMALLEST_PAGES = 100
+
+// What a crash of the server leaves: the size of a table, the size that its last vacuum or analyze noted, and its columns' statistics. The
+// counters that autovacuum goes by are lost: it analyzes a table when as many rows again have changed.
+const GROWN = `
+select quote_ident(c.relname) as name from pg_class c
+where c.relnamespace = 'public'::regnamespace and c.relkind = 'r' and c.relpersistence = 'p'
+  and pg_relation_size(c.oid) >= 8192::bigint * ${SMALLEST_PAGES}
+  and (pg_relation_size(c.oid) > 2 * 8192::bigint * c.relpages
+    or not exists (select from pg_stats s where s.schemaname = 'public' and s.tablename = c.relname))
+order by pg_relation_size(c.oid)`
+
+/**
+ * Analyzes the tables that have no statistics, or have grown to more than twice the size that their statistics are of; returns their names.
+ * A table that somebody else analyzes or vacuums at the moment is left to them.
+ */
+export async function analyzeGrown(db: Db): Promise<string[]> {
+  const { rows } = await db.query<{ name: string }>(GROWN)
+  for (const { name } of rows) await db.query(`analyze (skip_locked) ${name}`)
+  return rows.map(({ name }) => name)
+}

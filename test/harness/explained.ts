@@ -1,0 +1,81 @@
+// What every statement of this process reads, as Postgres itself tells: auto_explain sends the executed plan with each statement.
+import pg from 'pg'
+import type { Pool } from '../../store/connect.ts'
+
+type Node = {
+  'Node Type': string
+  'Relation Name'?: string
+  'Index Name'?: string
+  'Actual Rows'?: number
+  'Index Cond'?: string
+  'Actual Loops'?: number
+  'Rows Removed by Filter'?: number
+  'Rows Removed by Index Recheck'?: number
+  'Rows Removed by Join Filter'?: number
+  Plans?: Node[]
+}
+type Plan = { 'Query Text': string; Plan: Node }
+
+/** A statement as it was executed: how many rows its scans read, and its plan as a few lines. */
+export type Executed = { text: string; rows: number; plan: string }
+
+const READS = /Scan$/
+const readBy = (node: Node): number => {
+  const each = (node['Actual Rows'] ?? 0) + (node['Rows Removed by Filter'] ?? 0) + (node['Rows Removed by Index Recheck'] ?? 0)
+  const own = READS.test(node['Node Type']) && node['Relation Name'] ? each : (node['Rows Removed by Join Filter'] ?? 0)
+  return own * (node['Actual Loops'] ?? 0)
+}
+const sum = (node: Node): number => readBy(node) + (node.Plans ?? []).reduce((total, inner) => total + sum(inner), 0)
+const outline = (node: Node, depth = 0): string =>
+  [
+    `${'  '.repeat(depth)}${node['Node Type']} ${node['Index Name'] ?? node['Relation Name'] ?? ''} ${readBy(node)} ${node['Index Cond'] ?? ''}`,
+    ...(node.Plans ?? []).map(inner => outline(inner, depth + 1)),
+  ].join('\n')
+
+/** The statement without what differs from one execution to the next. */
+const shapeOf = (text: string) =>
+  text
+    .replaceAll(/\s+/g, ' ')
+    .replaceAll(/(?<![$\w])\d+/g, '0')
+    .trim()
+
+/**
+ * Makes every later connection to the database explain its statements, those within functions too, and keeps what they say. To be called
+ * before the pools connect.
+ */
+export async function explainAll(pool: Pool): Promise<{ executed: Executed[]; stop(): void }> {
+  const client = await pool.connect()
+  const { rows } = await client.query<{ name: string }>('select quote_ident(current_database()) as name')
+  const settings = {
+    session_preload_libraries: 'auto_explain',
+    'auto_explain.log_min_duration': 0,
+    'auto_explain.log_analyze': 'on',
+    'auto_explain.log_timing': 'off',
+    'auto_explain.log_nested_statements': 'on',
+    'auto_explain.log_format': 'json',
+    'auto_explain.log_level': 'notice',
+    'auto_explain.log_parameter_max_length': 0,
+  }
+  for (const [name, value] of Object.entries(settings)) await client.query(`alter database ${rows[0]!.name} set ${name} = '${value}'`)
+  // The settings are for later connections: this one must not be used again.
+  client.release(true)
+  const executed: Executed[] = []
+  const listen = (client: pg.Client) =>
+    client.on('notice', ({ message }) => {
+      const json = message?.indexOf('plan:\n{') ?? -1
+      if (!message || json < 0) return
+      const { 'Query Text': text, Plan: plan } = JSON.parse(message.slice(json + 6)) as Plan
+      executed.push({ text: shapeOf(text), rows: sum(plan), plan: outline(plan) })
+    })
+  const connect = pg.Client.prototype.connect
+  pg.Client.prototype.connect = function (this: pg.Client, ...args: Parameters<typeof connect>) {
+    listen(this)
+    return connect.apply(this, args)
+  } as typeof connect
+  return {
+    executed,
+    stop() {
+      pg.Client.prototype.connect = connect
+    },
+  }
+}

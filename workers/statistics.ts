@@ -1,0 +1,34 @@
+import type { Logger } from 'pino'
+import { analyzeGrown } from '../store/analyze.ts'
+import type { Pool } from '../store/connect.ts'
+
+/** An import fills tables within seconds; a look reads some dozens of rows of the catalogue. */
+const PERIOD_MS = 15_000
+
+/**
+ * Keeps the planner's statistics near the size of the tables, at once and every 15 s. Autovacuum does it a minute later at best, and after a
+ * crash of the server much later.
+ */
+export function startStatistics(pool: Pool, log: Logger) {
+  let current: Promise<void> | undefined
+  const look = () => {
+    current ??= analyzeGrown(pool)
+      .then(
+        tables => {
+          if (tables.length > 0) log.info({ tables }, 'analyzed tables that had grown')
+        },
+        error => log.warn({ err: error }, 'analyzing tables failed'),
+      )
+      .finally(() => {
+        current = undefined
+      })
+  }
+  look()
+  const timer = setInterval(look, PERIOD_MS)
+  return {
+    async stop(): Promise<void> {
+      clearInterval(timer)
+      await current
+    },
+  }
+}
