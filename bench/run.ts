@@ -19,6 +19,7 @@ const BENCHES: Record<string, () => Promise<{ bench: () => Promise<Result> }>> =
   'durable-runs': () => import('./durable-runs.ts'),
   reports: () => import('./reports.ts'),
   'scale-out': () => import('./scale-out.ts'),
+  'postgres-crash': () => import('./postgres-crash.ts'),
 }
 
 /** The peers are not dependencies of the product. This installs them from the lockfile when they are first needed. */
