@@ -10,7 +10,7 @@ const KEY = /^[\x20-\x7e]{1,255}$/
 /** The validated value of the header; undefined without the header. */
 export function idempotencyKey(header: string | undefined): string | undefined {
   if (header === undefined || KEY.test(header)) return header
-  throw invalidData([{ field: 'Idempotency-Key', message: 'must be 1 to 255 printable ASCII characters' }])
+  throw invalidData([{ field: 'Idempotency-Key', message: 'must be 1 to 255 printable ASCII characters, such as order-1001' }])
 }
 
 /** Equal JSON values give equal text, in any order of their keys. */

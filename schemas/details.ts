@@ -51,11 +51,11 @@ const message = ({ keyword, params }: ErrorObject, part: InputPart): string => {
     case 'uniqueItems':
       return `must have no duplicates: items ${params.j} and ${params.i} are equal`
     case 'pattern':
-      return `must match ${params.pattern}`
+      return `must be ${params.hint}`
     case 'format':
       return formatMessages[params.format as keyof typeof formats]
     case 'discriminator':
-      return params.tagValue === undefined ? 'is required' : 'must be a known type'
+      return params.tagValue === undefined ? 'is required' : `must be one of ${params.tags}`
     default:
       return 'is not valid'
   }
@@ -91,15 +91,34 @@ const named = ({ keyword, params, propertyName }: ErrorObject) => {
 // These keywords only report that a keyword below them failed. That keyword has its own line.
 const summaries = new Set(['propertyNames', 'if'])
 
+// One fault is told once: the keyword on the left tells what those on the right tell, too. An empty id breaks its pattern and its length.
+const covered = {
+  enum: ['type'],
+  type: ['minimum', 'maximum', 'exclusiveMinimum', 'exclusiveMaximum', 'multipleOf'],
+  pattern: ['format', 'minLength'],
+}
+
+const place = ({ instancePath, propertyName }: ErrorObject) =>
+  propertyName === undefined ? instancePath : `${instancePath}\n${propertyName}`
+
+/** Place and keyword of the errors that another error of the same value tells better. */
+const coveredErrors = (errors: readonly ErrorObject[]) => {
+  const places = new Set<string>()
+  for (const error of errors)
+    for (const keyword of covered[error.keyword as keyof typeof covered] ?? []) places.add(`${keyword}\n${place(error)}`)
+  return places
+}
+
 /**
  * At most 100 lines in the order in which the validator found them, none twice. `value` is what was validated. `start` is the path of the
  * value, where it is itself part of a body (`events[3]`).
  */
 export const details = (errors: readonly ErrorObject[] | null | undefined, part: InputPart, value: unknown, start = ''): FieldFault[] => {
   const lines = new Map<string, FieldFault>()
+  const skipped = coveredErrors(errors ?? [])
   for (const error of errors ?? []) {
     if (lines.size === MAX_LINES) break
-    if (summaries.has(error.keyword)) continue
+    if (summaries.has(error.keyword) || skipped.has(`${error.keyword}\n${place(error)}`)) continue
     const names = [...segments(error.instancePath), ...named(error)]
     // A parameter is one field, even when the client repeats it.
     const field = cut(part === 'body' ? pathOf(names, value, start) || 'body' : (names[0] ?? part))

@@ -41,10 +41,12 @@ export const prepare = (schema: Schema, side: Side): Schema => {
   // OpenAPI 3.0 ignores every keyword beside a reference. A keyword there is a mistake.
   if (schema.$ref && Object.keys(schema).length > 1) throw new Error(`${schema.$ref} has keywords beside it`)
   if (schema.$ref) return { $ref: idOf(side, schema.$ref) }
+  if (schema.pattern !== undefined && schema['x-hint'] === undefined) throw new Error(`the pattern ${schema.pattern} has no x-hint`)
   const child = (value: Schema) => prepare(value, side)
   const out: Schema = {}
   for (const [keyword, value] of Object.entries(schema)) {
     if (plain.has(keyword)) out[keyword] = value
+    else if (keyword === 'x-hint') out[keyword] = value
     else if (keyword === 'default') {
       if (side === 'input') out.default = value
     } else if (keyword === 'properties') out.properties = map(value as Record<string, Schema>, child)
@@ -57,7 +59,9 @@ export const prepare = (schema: Schema, side: Side): Schema => {
       else out[keyword] = (value as Schema[]).map(child)
     } else if (keyword === 'discriminator') {
       // The branches themselves say what the mapping says. AJV wants the type `object` beside the keyword.
-      out.discriminator = { propertyName: (value as { propertyName: string }).propertyName }
+      const { propertyName, mapping } = value as { propertyName: string; mapping: Record<string, string> }
+      out.discriminator = { propertyName }
+      out['x-tags'] = Object.keys(mapping).join(', ')
       out.type = 'object'
     } else if (!annotations.has(keyword) && !keyword.startsWith('x-')) throw new Error(`unknown keyword ${keyword}`)
   }

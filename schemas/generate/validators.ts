@@ -1,6 +1,6 @@
 // Compiles the schemas of all operations into one module of validators that runs without AJV.
 import { join } from 'node:path'
-import { Ajv } from 'ajv'
+import { Ajv, type CodeKeywordDefinition } from 'ajv'
 import { _ } from 'ajv/dist/compile/codegen/index.js'
 import standalone from 'ajv/dist/standalone/index.js'
 import { buildSync } from 'esbuild'
@@ -27,6 +27,20 @@ const withoutItems = (document: Document, body: Schema) => {
   return { body: { ...resolved, properties: Object.fromEntries(properties) }, items }
 }
 
+// The errors of these two keywords contain what the caller needs: AJV's own contain a regular expression, or the tag without the known ones.
+const tellRules = (ajv: Ajv) => {
+  const replace = (keyword: string, params: NonNullable<CodeKeywordDefinition['error']>['params']) => {
+    const definition = ajv.getKeyword(keyword) as CodeKeywordDefinition
+    ajv.removeKeyword(keyword).addKeyword({ ...definition, error: { message: '', params: params! } })
+  }
+  ajv.addVocabulary(['x-hint', 'x-tags'])
+  replace('pattern', ({ parentSchema }) => _`{hint: ${parentSchema!['x-hint']}}`)
+  replace(
+    'discriminator',
+    ({ params, parentSchema }) => _`{tag: ${params.tagName}, tagValue: ${params.tag}, tags: ${parentSchema!['x-tags']}}`,
+  )
+}
+
 export const validators = (document: Document, operations: OperationFacts[]) => {
   const ajv = new Ajv({
     strict: true,
@@ -39,6 +53,7 @@ export const validators = (document: Document, operations: OperationFacts[]) => 
     formats,
     code: { source: true, esm: true, lines: true, formats: _`formats` },
   })
+  tellRules(ajv)
   for (const [name, schema] of Object.entries(document.components.schemas))
     for (const side of ['input', 'answer'] as const) ajv.addSchema({ ...prepare(schema, side), $id: idOf(side, name) })
 

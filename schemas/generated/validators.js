@@ -37,7 +37,7 @@ var require_ucs2length = __commonJS({
 
 // <stdin>
 var answerUser = validate10;
-var schema11 = { "type": "object", "required": ["object", "id", "url", "environment", "created_at", "identity_id"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["user"] }, "id": { "type": "string", "minLength": 1 }, "url": { "type": "string", "pattern": "^/v4/users/.+$" }, "environment": { "type": "string", "enum": ["prod", "sandbox"] }, "created_at": { "$ref": "answer:Time" }, "identity_id": { "type": ["string", "null"], "minLength": 1 } }, "$id": "answer:User" };
+var schema11 = { "type": "object", "required": ["object", "id", "url", "environment", "created_at", "identity_id"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["user"] }, "id": { "type": "string", "minLength": 1 }, "url": { "type": "string", "pattern": "^/v4/users/.+$", "x-hint": "a path such as /v4/users/a1" }, "environment": { "type": "string", "enum": ["prod", "sandbox"] }, "created_at": { "$ref": "answer:Time" }, "identity_id": { "type": ["string", "null"], "minLength": 1 } }, "$id": "answer:User" };
 var func2 = require_ucs2length().default;
 var pattern0 = new RegExp("^/v4/users/.+$", "u");
 var pattern1 = new RegExp("^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z$", "u");
@@ -159,7 +159,7 @@ function validate10(data, { instancePath = "", parentData, parentDataProperty, r
       let data2 = data.url;
       if (typeof data2 === "string") {
         if (!pattern0.test(data2)) {
-          const err11 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/pattern", keyword: "pattern", params: { pattern: "^/v4/users/.+$" } };
+          const err11 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/pattern", keyword: "pattern", params: { hint: "a path such as /v4/users/a1" } };
           if (vErrors === null) {
             vErrors = [err11];
           } else {
@@ -201,8 +201,8 @@ function validate10(data, { instancePath = "", parentData, parentDataProperty, r
     if (data.created_at !== void 0) {
       let data4 = data.created_at;
       if (typeof data4 === "string") {
-        if (!pattern1.test(data4)) {
-          const err15 = { instancePath: instancePath + "/created_at", schemaPath: "answer:Time/pattern", keyword: "pattern", params: { pattern: "^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z$" } };
+        if (!formats0(data4)) {
+          const err15 = { instancePath: instancePath + "/created_at", schemaPath: "answer:Time/format", keyword: "format", params: { format: "date-time" } };
           if (vErrors === null) {
             vErrors = [err15];
           } else {
@@ -210,8 +210,8 @@ function validate10(data, { instancePath = "", parentData, parentDataProperty, r
           }
           errors++;
         }
-        if (!formats0(data4)) {
-          const err16 = { instancePath: instancePath + "/created_at", schemaPath: "answer:Time/format", keyword: "format", params: { format: "date-time" } };
+        if (!pattern1.test(data4)) {
+          const err16 = { instancePath: instancePath + "/created_at", schemaPath: "answer:Time/pattern", keyword: "pattern", params: { hint: "a UTC time in whole seconds such as 2026-03-01T09:00:00Z" } };
           if (vErrors === null) {
             vErrors = [err16];
           } else {
@@ -265,7 +265,7 @@ function validate10(data, { instancePath = "", parentData, parentDataProperty, r
   return errors === 0;
 }
 var answerError = validate11;
-var schema14 = { "type": "object", "required": ["type", "code", "message"], "additionalProperties": false, "properties": { "type": { "type": "string", "enum": ["request", "resource", "logical", "internal"] }, "code": { "type": "string", "pattern": "^[a-z][a-z0-9_]*$" }, "message": { "type": "string" }, "details": { "type": "array", "minItems": 1, "maxItems": 100, "items": { "$ref": "answer:ErrorDetail" } } }, "$id": "answer:ErrorBody" };
+var schema14 = { "type": "object", "required": ["type", "code", "message"], "additionalProperties": false, "properties": { "type": { "type": "string", "enum": ["request", "resource", "logical", "internal"] }, "code": { "type": "string", "pattern": "^[a-z][a-z0-9_]*$", "x-hint": "a code of lower-case letters, digits and '_', such as not_found" }, "message": { "type": "string" }, "details": { "type": "array", "minItems": 1, "maxItems": 100, "items": { "$ref": "answer:ErrorDetail" } } }, "$id": "answer:ErrorBody" };
 var pattern2 = new RegExp("^[a-z][a-z0-9_]*$", "u");
 function validate12(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
@@ -335,7 +335,7 @@ function validate12(data, { instancePath = "", parentData, parentDataProperty, r
       let data1 = data.code;
       if (typeof data1 === "string") {
         if (!pattern2.test(data1)) {
-          const err6 = { instancePath: instancePath + "/code", schemaPath: "#/properties/code/pattern", keyword: "pattern", params: { pattern: "^[a-z][a-z0-9_]*$" } };
+          const err6 = { instancePath: instancePath + "/code", schemaPath: "#/properties/code/pattern", keyword: "pattern", params: { hint: "a code of lower-case letters, digits and '_', such as not_found" } };
           if (vErrors === null) {
             vErrors = [err6];
           } else {
@@ -651,8 +651,8 @@ function validate16(data, { instancePath = "", parentData, parentDataProperty, r
           }
           errors++;
         }
-        if (!pattern3.test(data0)) {
-          const err4 = { instancePath: instancePath + "/user_id", schemaPath: "input:IdInPath/pattern", keyword: "pattern", params: { pattern: "^[a-zA-Z0-9._-]+$" } };
+        if (!formats2(data0)) {
+          const err4 = { instancePath: instancePath + "/user_id", schemaPath: "input:IdInPath/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err4];
           } else {
@@ -660,8 +660,8 @@ function validate16(data, { instancePath = "", parentData, parentDataProperty, r
           }
           errors++;
         }
-        if (!formats2(data0)) {
-          const err5 = { instancePath: instancePath + "/user_id", schemaPath: "input:IdInPath/format", keyword: "format", params: { format: "text" } };
+        if (!pattern3.test(data0)) {
+          const err5 = { instancePath: instancePath + "/user_id", schemaPath: "input:IdInPath/pattern", keyword: "pattern", params: { hint: "made of letters, digits, '.', '_' and '-', such as pro_monthly" } };
           if (vErrors === null) {
             vErrors = [err5];
           } else {
@@ -773,7 +773,7 @@ function validate17(data, { instancePath = "", parentData, parentDataProperty, r
       let data1 = data.url;
       if (typeof data1 === "string") {
         if (!pattern4.test(data1)) {
-          const err7 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/pattern", keyword: "pattern", params: { pattern: "^/v4/users/.+/properties$" } };
+          const err7 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/pattern", keyword: "pattern", params: { hint: "a path such as /v4/users/a1/properties" } };
           if (vErrors === null) {
             vErrors = [err7];
           } else {
@@ -933,7 +933,7 @@ function validate17(data, { instancePath = "", parentData, parentDataProperty, r
   return errors === 0;
 }
 var answerUserPropertiesSetResult = validate18;
-var schema25 = { "type": "object", "required": ["object", "url", "saved_properties", "property_errors"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["user_properties_set_result"] }, "url": { "type": "string", "pattern": "^/v4/users/.+/properties$" }, "saved_properties": { "type": "array", "items": { "$ref": "answer:UserProperty" } }, "property_errors": { "type": "array", "items": { "$ref": "answer:UserPropertyError" } } }, "$id": "answer:UserPropertiesSetResult" };
+var schema25 = { "type": "object", "required": ["object", "url", "saved_properties", "property_errors"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["user_properties_set_result"] }, "url": { "type": "string", "pattern": "^/v4/users/.+/properties$", "x-hint": "a path such as /v4/users/a1/properties" }, "saved_properties": { "type": "array", "items": { "$ref": "answer:UserProperty" } }, "property_errors": { "type": "array", "items": { "$ref": "answer:UserPropertyError" } } }, "$id": "answer:UserPropertiesSetResult" };
 function validate18(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
@@ -1011,7 +1011,7 @@ function validate18(data, { instancePath = "", parentData, parentDataProperty, r
       let data1 = data.url;
       if (typeof data1 === "string") {
         if (!pattern4.test(data1)) {
-          const err7 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/pattern", keyword: "pattern", params: { pattern: "^/v4/users/.+/properties$" } };
+          const err7 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/pattern", keyword: "pattern", params: { hint: "a path such as /v4/users/a1/properties" } };
           if (vErrors === null) {
             vErrors = [err7];
           } else {
@@ -1452,7 +1452,7 @@ function validate19(data, { instancePath = "", parentData, parentDataProperty, r
   return errors === 0;
 }
 var answerIdentity = validate22;
-var schema31 = { "type": "object", "required": ["object", "id", "url", "user_id"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["identity"] }, "id": { "type": "string", "minLength": 1 }, "url": { "type": "string", "pattern": "^/v4/identities/.+$" }, "user_id": { "type": "string", "minLength": 1 } }, "$id": "answer:Identity" };
+var schema31 = { "type": "object", "required": ["object", "id", "url", "user_id"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["identity"] }, "id": { "type": "string", "minLength": 1 }, "url": { "type": "string", "pattern": "^/v4/identities/.+$", "x-hint": "a path such as /v4/identities/a1" }, "user_id": { "type": "string", "minLength": 1 } }, "$id": "answer:Identity" };
 var pattern6 = new RegExp("^/v4/identities/.+$", "u");
 function validate22(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
@@ -1553,7 +1553,7 @@ function validate22(data, { instancePath = "", parentData, parentDataProperty, r
       let data2 = data.url;
       if (typeof data2 === "string") {
         if (!pattern6.test(data2)) {
-          const err9 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/pattern", keyword: "pattern", params: { pattern: "^/v4/identities/.+$" } };
+          const err9 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/pattern", keyword: "pattern", params: { hint: "a path such as /v4/identities/a1" } };
           if (vErrors === null) {
             vErrors = [err9];
           } else {
@@ -1606,7 +1606,7 @@ function validate22(data, { instancePath = "", parentData, parentDataProperty, r
   return errors === 0;
 }
 var v4CreateIdentityBody = validate23;
-var schema33 = { "type": "object", "required": ["identity_id"], "additionalProperties": false, "properties": { "identity_id": { "type": "string", "minLength": 1, "maxLength": 255, "pattern": "^(?!\\.{1,2}$)[a-zA-Z0-9._-]+$", "format": "text" }, "user_id": { "type": ["string", "null"], "default": null, "minLength": 1, "maxLength": 255, "pattern": "^[a-zA-Z0-9._-]+$", "format": "text" } }, "$id": "input:IdentityInput" };
+var schema33 = { "type": "object", "required": ["identity_id"], "additionalProperties": false, "properties": { "identity_id": { "type": "string", "minLength": 1, "maxLength": 255, "pattern": "^(?!\\.{1,2}$)[a-zA-Z0-9._-]+$", "x-hint": "made of letters, digits, '.', '_' and '-', but not '.' or '..', such as pro_monthly", "format": "text" }, "user_id": { "type": ["string", "null"], "default": null, "minLength": 1, "maxLength": 255, "pattern": "^[a-zA-Z0-9._-]+$", "x-hint": "made of letters, digits, '.', '_' and '-', such as pro_monthly", "format": "text" } }, "$id": "input:IdentityInput" };
 var pattern7 = new RegExp("^(?!\\.{1,2}$)[a-zA-Z0-9._-]+$", "u");
 function validate23(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
@@ -1657,8 +1657,8 @@ function validate23(data, { instancePath = "", parentData, parentDataProperty, r
           }
           errors++;
         }
-        if (!pattern7.test(data0)) {
-          const err4 = { instancePath: instancePath + "/identity_id", schemaPath: "input:IdentityInput/properties/identity_id/pattern", keyword: "pattern", params: { pattern: "^(?!\\.{1,2}$)[a-zA-Z0-9._-]+$" } };
+        if (!formats2(data0)) {
+          const err4 = { instancePath: instancePath + "/identity_id", schemaPath: "input:IdentityInput/properties/identity_id/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err4];
           } else {
@@ -1666,8 +1666,8 @@ function validate23(data, { instancePath = "", parentData, parentDataProperty, r
           }
           errors++;
         }
-        if (!formats2(data0)) {
-          const err5 = { instancePath: instancePath + "/identity_id", schemaPath: "input:IdentityInput/properties/identity_id/format", keyword: "format", params: { format: "text" } };
+        if (!pattern7.test(data0)) {
+          const err5 = { instancePath: instancePath + "/identity_id", schemaPath: "input:IdentityInput/properties/identity_id/pattern", keyword: "pattern", params: { hint: "made of letters, digits, '.', '_' and '-', but not '.' or '..', such as pro_monthly" } };
           if (vErrors === null) {
             vErrors = [err5];
           } else {
@@ -1714,8 +1714,8 @@ function validate23(data, { instancePath = "", parentData, parentDataProperty, r
         }
         errors++;
       }
-      if (!pattern3.test(data1)) {
-        const err10 = { instancePath: instancePath + "/user_id", schemaPath: "input:IdentityInput/properties/user_id/pattern", keyword: "pattern", params: { pattern: "^[a-zA-Z0-9._-]+$" } };
+      if (!formats2(data1)) {
+        const err10 = { instancePath: instancePath + "/user_id", schemaPath: "input:IdentityInput/properties/user_id/format", keyword: "format", params: { format: "text" } };
         if (vErrors === null) {
           vErrors = [err10];
         } else {
@@ -1723,8 +1723,8 @@ function validate23(data, { instancePath = "", parentData, parentDataProperty, r
         }
         errors++;
       }
-      if (!formats2(data1)) {
-        const err11 = { instancePath: instancePath + "/user_id", schemaPath: "input:IdentityInput/properties/user_id/format", keyword: "format", params: { format: "text" } };
+      if (!pattern3.test(data1)) {
+        const err11 = { instancePath: instancePath + "/user_id", schemaPath: "input:IdentityInput/properties/user_id/pattern", keyword: "pattern", params: { hint: "made of letters, digits, '.', '_' and '-', such as pro_monthly" } };
         if (vErrors === null) {
           vErrors = [err11];
         } else {
@@ -1792,8 +1792,8 @@ function validate24(data, { instancePath = "", parentData, parentDataProperty, r
           }
           errors++;
         }
-        if (!pattern3.test(data0)) {
-          const err4 = { instancePath: instancePath + "/identity_id", schemaPath: "#/properties/identity_id/pattern", keyword: "pattern", params: { pattern: "^[a-zA-Z0-9._-]+$" } };
+        if (!formats2(data0)) {
+          const err4 = { instancePath: instancePath + "/identity_id", schemaPath: "#/properties/identity_id/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err4];
           } else {
@@ -1801,8 +1801,8 @@ function validate24(data, { instancePath = "", parentData, parentDataProperty, r
           }
           errors++;
         }
-        if (!formats2(data0)) {
-          const err5 = { instancePath: instancePath + "/identity_id", schemaPath: "#/properties/identity_id/format", keyword: "format", params: { format: "text" } };
+        if (!pattern3.test(data0)) {
+          const err5 = { instancePath: instancePath + "/identity_id", schemaPath: "#/properties/identity_id/pattern", keyword: "pattern", params: { hint: "made of letters, digits, '.', '_' and '-', such as pro_monthly" } };
           if (vErrors === null) {
             vErrors = [err5];
           } else {
@@ -1834,7 +1834,7 @@ function validate24(data, { instancePath = "", parentData, parentDataProperty, r
 }
 var answerEntitlementList = validate25;
 var schema35 = { "type": "object", "required": ["object", "url", "data", "has_more"], "additionalProperties": false, "properties": { "object": { "$ref": "answer:ListObject" }, "url": { "type": "string", "enum": ["/v4/entitlements"] }, "data": { "type": "array", "maxItems": 100, "items": { "$ref": "answer:Entitlement" } }, "has_more": { "$ref": "answer:HasMore" }, "next_cursor": { "$ref": "answer:NextCursor" } }, "$id": "answer:EntitlementList" };
-var schema37 = { "type": "object", "required": ["object", "id", "url", "description", "product_ids", "created_at", "updated_at"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["entitlement"] }, "id": { "type": "string", "minLength": 1 }, "url": { "type": "string", "pattern": "^/v4/entitlements/.+$" }, "description": { "type": ["string", "null"] }, "product_ids": { "type": "array", "items": { "type": "string", "minLength": 1 } }, "created_at": { "$ref": "answer:Time" }, "updated_at": { "$ref": "answer:Time" } }, "$id": "answer:Entitlement" };
+var schema37 = { "type": "object", "required": ["object", "id", "url", "description", "product_ids", "created_at", "updated_at"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["entitlement"] }, "id": { "type": "string", "minLength": 1 }, "url": { "type": "string", "pattern": "^/v4/entitlements/.+$", "x-hint": "a path such as /v4/entitlements/a1" }, "description": { "type": ["string", "null"] }, "product_ids": { "type": "array", "items": { "type": "string", "minLength": 1 } }, "created_at": { "$ref": "answer:Time" }, "updated_at": { "$ref": "answer:Time" } }, "$id": "answer:Entitlement" };
 var pattern10 = new RegExp("^/v4/entitlements/.+$", "u");
 function validate26(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
@@ -1962,7 +1962,7 @@ function validate26(data, { instancePath = "", parentData, parentDataProperty, r
       let data2 = data.url;
       if (typeof data2 === "string") {
         if (!pattern10.test(data2)) {
-          const err12 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/pattern", keyword: "pattern", params: { pattern: "^/v4/entitlements/.+$" } };
+          const err12 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/pattern", keyword: "pattern", params: { hint: "a path such as /v4/entitlements/a1" } };
           if (vErrors === null) {
             vErrors = [err12];
           } else {
@@ -2031,8 +2031,8 @@ function validate26(data, { instancePath = "", parentData, parentDataProperty, r
     if (data.created_at !== void 0) {
       let data6 = data.created_at;
       if (typeof data6 === "string") {
-        if (!pattern1.test(data6)) {
-          const err18 = { instancePath: instancePath + "/created_at", schemaPath: "answer:Time/pattern", keyword: "pattern", params: { pattern: "^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z$" } };
+        if (!formats0(data6)) {
+          const err18 = { instancePath: instancePath + "/created_at", schemaPath: "answer:Time/format", keyword: "format", params: { format: "date-time" } };
           if (vErrors === null) {
             vErrors = [err18];
           } else {
@@ -2040,8 +2040,8 @@ function validate26(data, { instancePath = "", parentData, parentDataProperty, r
           }
           errors++;
         }
-        if (!formats0(data6)) {
-          const err19 = { instancePath: instancePath + "/created_at", schemaPath: "answer:Time/format", keyword: "format", params: { format: "date-time" } };
+        if (!pattern1.test(data6)) {
+          const err19 = { instancePath: instancePath + "/created_at", schemaPath: "answer:Time/pattern", keyword: "pattern", params: { hint: "a UTC time in whole seconds such as 2026-03-01T09:00:00Z" } };
           if (vErrors === null) {
             vErrors = [err19];
           } else {
@@ -2062,8 +2062,8 @@ function validate26(data, { instancePath = "", parentData, parentDataProperty, r
     if (data.updated_at !== void 0) {
       let data7 = data.updated_at;
       if (typeof data7 === "string") {
-        if (!pattern1.test(data7)) {
-          const err21 = { instancePath: instancePath + "/updated_at", schemaPath: "answer:Time/pattern", keyword: "pattern", params: { pattern: "^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z$" } };
+        if (!formats0(data7)) {
+          const err21 = { instancePath: instancePath + "/updated_at", schemaPath: "answer:Time/format", keyword: "format", params: { format: "date-time" } };
           if (vErrors === null) {
             vErrors = [err21];
           } else {
@@ -2071,8 +2071,8 @@ function validate26(data, { instancePath = "", parentData, parentDataProperty, r
           }
           errors++;
         }
-        if (!formats0(data7)) {
-          const err22 = { instancePath: instancePath + "/updated_at", schemaPath: "answer:Time/format", keyword: "format", params: { format: "date-time" } };
+        if (!pattern1.test(data7)) {
+          const err22 = { instancePath: instancePath + "/updated_at", schemaPath: "answer:Time/pattern", keyword: "pattern", params: { hint: "a UTC time in whole seconds such as 2026-03-01T09:00:00Z" } };
           if (vErrors === null) {
             vErrors = [err22];
           } else {
@@ -2350,8 +2350,8 @@ function validate28(data, { instancePath = "", parentData, parentDataProperty, r
           }
           errors++;
         }
-        if (!pattern3.test(data1)) {
-          const err6 = { instancePath: instancePath + "/starting_after", schemaPath: "#/properties/starting_after/pattern", keyword: "pattern", params: { pattern: "^[a-zA-Z0-9._-]+$" } };
+        if (!formats2(data1)) {
+          const err6 = { instancePath: instancePath + "/starting_after", schemaPath: "#/properties/starting_after/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err6];
           } else {
@@ -2359,8 +2359,8 @@ function validate28(data, { instancePath = "", parentData, parentDataProperty, r
           }
           errors++;
         }
-        if (!formats2(data1)) {
-          const err7 = { instancePath: instancePath + "/starting_after", schemaPath: "#/properties/starting_after/format", keyword: "format", params: { format: "text" } };
+        if (!pattern3.test(data1)) {
+          const err7 = { instancePath: instancePath + "/starting_after", schemaPath: "#/properties/starting_after/pattern", keyword: "pattern", params: { hint: "made of letters, digits, '.', '_' and '-', such as pro_monthly" } };
           if (vErrors === null) {
             vErrors = [err7];
           } else {
@@ -2392,7 +2392,7 @@ function validate28(data, { instancePath = "", parentData, parentDataProperty, r
 }
 var answerEntitlement = validate26;
 var v4CreateEntitlementBody = validate29;
-var schema44 = { "type": "object", "required": ["id"], "additionalProperties": false, "properties": { "id": { "type": "string", "minLength": 1, "maxLength": 255, "pattern": "^(?!\\.{1,2}$)[a-zA-Z0-9._-]+$", "format": "text" }, "description": { "type": ["string", "null"], "default": null, "maxLength": 1024, "format": "text" }, "product_ids": { "type": ["array", "null"], "default": [], "maxItems": 500, "if": { "maxItems": 500 }, "then": { "items": { "type": "string", "format": "text" }, "uniqueItems": true } } }, "$id": "input:EntitlementInput" };
+var schema44 = { "type": "object", "required": ["id"], "additionalProperties": false, "properties": { "id": { "type": "string", "minLength": 1, "maxLength": 255, "pattern": "^(?!\\.{1,2}$)[a-zA-Z0-9._-]+$", "x-hint": "made of letters, digits, '.', '_' and '-', but not '.' or '..', such as pro_monthly", "format": "text" }, "description": { "type": ["string", "null"], "default": null, "maxLength": 1024, "format": "text" }, "product_ids": { "type": ["array", "null"], "default": [], "maxItems": 500, "if": { "maxItems": 500 }, "then": { "items": { "type": "string", "format": "text" }, "uniqueItems": true } } }, "$id": "input:EntitlementInput" };
 function validate29(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
@@ -2445,8 +2445,8 @@ function validate29(data, { instancePath = "", parentData, parentDataProperty, r
           }
           errors++;
         }
-        if (!pattern7.test(data0)) {
-          const err4 = { instancePath: instancePath + "/id", schemaPath: "input:EntitlementInput/properties/id/pattern", keyword: "pattern", params: { pattern: "^(?!\\.{1,2}$)[a-zA-Z0-9._-]+$" } };
+        if (!formats2(data0)) {
+          const err4 = { instancePath: instancePath + "/id", schemaPath: "input:EntitlementInput/properties/id/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err4];
           } else {
@@ -2454,8 +2454,8 @@ function validate29(data, { instancePath = "", parentData, parentDataProperty, r
           }
           errors++;
         }
-        if (!formats2(data0)) {
-          const err5 = { instancePath: instancePath + "/id", schemaPath: "input:EntitlementInput/properties/id/format", keyword: "format", params: { format: "text" } };
+        if (!pattern7.test(data0)) {
+          const err5 = { instancePath: instancePath + "/id", schemaPath: "input:EntitlementInput/properties/id/pattern", keyword: "pattern", params: { hint: "made of letters, digits, '.', '_' and '-', but not '.' or '..', such as pro_monthly" } };
           if (vErrors === null) {
             vErrors = [err5];
           } else {
@@ -2668,8 +2668,8 @@ function validate30(data, { instancePath = "", parentData, parentDataProperty, r
           }
           errors++;
         }
-        if (!pattern3.test(data0)) {
-          const err4 = { instancePath: instancePath + "/entitlement_id", schemaPath: "#/properties/entitlement_id/pattern", keyword: "pattern", params: { pattern: "^[a-zA-Z0-9._-]+$" } };
+        if (!formats2(data0)) {
+          const err4 = { instancePath: instancePath + "/entitlement_id", schemaPath: "#/properties/entitlement_id/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err4];
           } else {
@@ -2677,8 +2677,8 @@ function validate30(data, { instancePath = "", parentData, parentDataProperty, r
           }
           errors++;
         }
-        if (!formats2(data0)) {
-          const err5 = { instancePath: instancePath + "/entitlement_id", schemaPath: "#/properties/entitlement_id/format", keyword: "format", params: { format: "text" } };
+        if (!pattern3.test(data0)) {
+          const err5 = { instancePath: instancePath + "/entitlement_id", schemaPath: "#/properties/entitlement_id/pattern", keyword: "pattern", params: { hint: "made of letters, digits, '.', '_' and '-', such as pro_monthly" } };
           if (vErrors === null) {
             vErrors = [err5];
           } else {
@@ -2880,8 +2880,8 @@ function validate31(data, { instancePath = "", parentData, parentDataProperty, r
 }
 var answerUserEntitlementList = validate32;
 var pattern16 = new RegExp("^/v4/users/.+/entitlements$", "u");
-var schema50 = { "type": "object", "required": ["object", "id", "url", "is_active", "source", "started_at", "expires_at"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["user_entitlement"] }, "id": { "type": "string", "minLength": 1 }, "url": { "type": "string", "pattern": "^/v4/users/.+/entitlements/.+$" }, "is_active": { "type": "boolean" }, "source": { "type": "string", "enum": ["appstore", "playstore", "stripe", "paddle", "manual", "unknown"] }, "started_at": { "$ref": "answer:NullableTime" }, "expires_at": { "$ref": "answer:NullableTime" }, "product": { "$ref": "answer:UserEntitlementProduct" } }, "$id": "answer:UserEntitlement" };
-var schema51 = { "type": ["string", "null"], "format": "date-time", "pattern": "^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z$", "$id": "answer:NullableTime" };
+var schema50 = { "type": "object", "required": ["object", "id", "url", "is_active", "source", "started_at", "expires_at"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["user_entitlement"] }, "id": { "type": "string", "minLength": 1 }, "url": { "type": "string", "pattern": "^/v4/users/.+/entitlements/.+$", "x-hint": "a path such as /v4/users/a1/entitlements/a1" }, "is_active": { "type": "boolean" }, "source": { "type": "string", "enum": ["appstore", "playstore", "stripe", "paddle", "manual", "unknown"] }, "started_at": { "$ref": "answer:NullableTime" }, "expires_at": { "$ref": "answer:NullableTime" }, "product": { "$ref": "answer:UserEntitlementProduct" } }, "$id": "answer:UserEntitlement" };
+var schema51 = { "type": ["string", "null"], "format": "date-time", "pattern": "^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z$", "x-hint": "a UTC time in whole seconds such as 2026-03-01T09:00:00Z", "$id": "answer:NullableTime" };
 var pattern17 = new RegExp("^/v4/users/.+/entitlements/.+$", "u");
 var schema54 = { "type": "object", "required": ["renew_state", "current_period_type"], "additionalProperties": false, "properties": { "renew_state": { "type": "string", "enum": ["billing_issue", "non_renewable", "will_renew", "canceled"] }, "current_period_type": { "type": "string", "enum": ["normal", "trial", "intro"] } }, "$id": "answer:UserEntitlementSubscription" };
 function validate34(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
@@ -3153,7 +3153,7 @@ function validate33(data, { instancePath = "", parentData, parentDataProperty, r
       let data2 = data.url;
       if (typeof data2 === "string") {
         if (!pattern17.test(data2)) {
-          const err12 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/pattern", keyword: "pattern", params: { pattern: "^/v4/users/.+/entitlements/.+$" } };
+          const err12 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/pattern", keyword: "pattern", params: { hint: "a path such as /v4/users/a1/entitlements/a1" } };
           if (vErrors === null) {
             vErrors = [err12];
           } else {
@@ -3215,8 +3215,8 @@ function validate33(data, { instancePath = "", parentData, parentDataProperty, r
         errors++;
       }
       if (typeof data5 === "string") {
-        if (!pattern1.test(data5)) {
-          const err18 = { instancePath: instancePath + "/started_at", schemaPath: "answer:NullableTime/pattern", keyword: "pattern", params: { pattern: "^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z$" } };
+        if (!formats0(data5)) {
+          const err18 = { instancePath: instancePath + "/started_at", schemaPath: "answer:NullableTime/format", keyword: "format", params: { format: "date-time" } };
           if (vErrors === null) {
             vErrors = [err18];
           } else {
@@ -3224,8 +3224,8 @@ function validate33(data, { instancePath = "", parentData, parentDataProperty, r
           }
           errors++;
         }
-        if (!formats0(data5)) {
-          const err19 = { instancePath: instancePath + "/started_at", schemaPath: "answer:NullableTime/format", keyword: "format", params: { format: "date-time" } };
+        if (!pattern1.test(data5)) {
+          const err19 = { instancePath: instancePath + "/started_at", schemaPath: "answer:NullableTime/pattern", keyword: "pattern", params: { hint: "a UTC time in whole seconds such as 2026-03-01T09:00:00Z" } };
           if (vErrors === null) {
             vErrors = [err19];
           } else {
@@ -3247,8 +3247,8 @@ function validate33(data, { instancePath = "", parentData, parentDataProperty, r
         errors++;
       }
       if (typeof data6 === "string") {
-        if (!pattern1.test(data6)) {
-          const err21 = { instancePath: instancePath + "/expires_at", schemaPath: "answer:NullableTime/pattern", keyword: "pattern", params: { pattern: "^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z$" } };
+        if (!formats0(data6)) {
+          const err21 = { instancePath: instancePath + "/expires_at", schemaPath: "answer:NullableTime/format", keyword: "format", params: { format: "date-time" } };
           if (vErrors === null) {
             vErrors = [err21];
           } else {
@@ -3256,8 +3256,8 @@ function validate33(data, { instancePath = "", parentData, parentDataProperty, r
           }
           errors++;
         }
-        if (!formats0(data6)) {
-          const err22 = { instancePath: instancePath + "/expires_at", schemaPath: "answer:NullableTime/format", keyword: "format", params: { format: "date-time" } };
+        if (!pattern1.test(data6)) {
+          const err22 = { instancePath: instancePath + "/expires_at", schemaPath: "answer:NullableTime/pattern", keyword: "pattern", params: { hint: "a UTC time in whole seconds such as 2026-03-01T09:00:00Z" } };
           if (vErrors === null) {
             vErrors = [err22];
           } else {
@@ -3362,7 +3362,7 @@ function validate32(data, { instancePath = "", parentData, parentDataProperty, r
       let data1 = data.url;
       if (typeof data1 === "string") {
         if (!pattern16.test(data1)) {
-          const err7 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/pattern", keyword: "pattern", params: { pattern: "^/v4/users/.+/entitlements$" } };
+          const err7 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/pattern", keyword: "pattern", params: { hint: "a path such as /v4/users/a1/entitlements" } };
           if (vErrors === null) {
             vErrors = [err7];
           } else {
@@ -3601,8 +3601,8 @@ function validate38(data, { instancePath = "", parentData, parentDataProperty, r
           }
           errors++;
         }
-        if (!pattern3.test(data0)) {
-          const err5 = { instancePath: instancePath + "/user_id", schemaPath: "input:IdInPath/pattern", keyword: "pattern", params: { pattern: "^[a-zA-Z0-9._-]+$" } };
+        if (!formats2(data0)) {
+          const err5 = { instancePath: instancePath + "/user_id", schemaPath: "input:IdInPath/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err5];
           } else {
@@ -3610,8 +3610,8 @@ function validate38(data, { instancePath = "", parentData, parentDataProperty, r
           }
           errors++;
         }
-        if (!formats2(data0)) {
-          const err6 = { instancePath: instancePath + "/user_id", schemaPath: "input:IdInPath/format", keyword: "format", params: { format: "text" } };
+        if (!pattern3.test(data0)) {
+          const err6 = { instancePath: instancePath + "/user_id", schemaPath: "input:IdInPath/pattern", keyword: "pattern", params: { hint: "made of letters, digits, '.', '_' and '-', such as pro_monthly" } };
           if (vErrors === null) {
             vErrors = [err6];
           } else {
@@ -3650,8 +3650,8 @@ function validate38(data, { instancePath = "", parentData, parentDataProperty, r
           }
           errors++;
         }
-        if (!pattern3.test(data1)) {
-          const err10 = { instancePath: instancePath + "/entitlement_id", schemaPath: "#/properties/entitlement_id/pattern", keyword: "pattern", params: { pattern: "^[a-zA-Z0-9._-]+$" } };
+        if (!formats2(data1)) {
+          const err10 = { instancePath: instancePath + "/entitlement_id", schemaPath: "#/properties/entitlement_id/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err10];
           } else {
@@ -3659,8 +3659,8 @@ function validate38(data, { instancePath = "", parentData, parentDataProperty, r
           }
           errors++;
         }
-        if (!formats2(data1)) {
-          const err11 = { instancePath: instancePath + "/entitlement_id", schemaPath: "#/properties/entitlement_id/format", keyword: "format", params: { format: "text" } };
+        if (!pattern3.test(data1)) {
+          const err11 = { instancePath: instancePath + "/entitlement_id", schemaPath: "#/properties/entitlement_id/pattern", keyword: "pattern", params: { hint: "made of letters, digits, '.', '_' and '-', such as pro_monthly" } };
           if (vErrors === null) {
             vErrors = [err11];
           } else {
@@ -3692,7 +3692,7 @@ function validate38(data, { instancePath = "", parentData, parentDataProperty, r
 }
 var answerProductList = validate39;
 var schema60 = { "type": "object", "required": ["object", "url", "data", "has_more"], "additionalProperties": false, "properties": { "object": { "$ref": "answer:ListObject" }, "url": { "type": "string", "enum": ["/v4/products"] }, "data": { "type": "array", "maxItems": 100, "items": { "$ref": "answer:Product" } }, "has_more": { "$ref": "answer:HasMore" }, "next_cursor": { "$ref": "answer:NextCursor" } }, "$id": "answer:ProductList" };
-var schema62 = { "type": "object", "required": ["object", "id", "url", "type", "duration", "apple_product_id", "google_product_id", "google_base_plan_id", "stripe_product_id", "paddle_product_id", "created_at", "updated_at"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["product"] }, "id": { "type": "string", "minLength": 1 }, "url": { "type": "string", "pattern": "^/v4/products/.+$" }, "type": { "type": ["string", "null"], "enum": ["subscription_with_promo", "subscription", "consumable", "lifetime", null] }, "duration": { "type": ["string", "null"], "enum": ["P1W", "P1M", "P3M", "P6M", "P1Y", null] }, "apple_product_id": { "type": ["string", "null"] }, "google_product_id": { "type": ["string", "null"] }, "google_base_plan_id": { "type": ["string", "null"] }, "stripe_product_id": { "type": ["string", "null"] }, "paddle_product_id": { "type": ["string", "null"] }, "created_at": { "$ref": "answer:Time" }, "updated_at": { "$ref": "answer:Time" } }, "$id": "answer:Product" };
+var schema62 = { "type": "object", "required": ["object", "id", "url", "type", "duration", "apple_product_id", "google_product_id", "google_base_plan_id", "stripe_product_id", "paddle_product_id", "created_at", "updated_at"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["product"] }, "id": { "type": "string", "minLength": 1 }, "url": { "type": "string", "pattern": "^/v4/products/.+$", "x-hint": "a path such as /v4/products/a1" }, "type": { "type": ["string", "null"], "enum": ["subscription_with_promo", "subscription", "consumable", "lifetime", null] }, "duration": { "type": ["string", "null"], "enum": ["P1W", "P1M", "P3M", "P6M", "P1Y", null] }, "apple_product_id": { "type": ["string", "null"] }, "google_product_id": { "type": ["string", "null"] }, "google_base_plan_id": { "type": ["string", "null"] }, "stripe_product_id": { "type": ["string", "null"] }, "paddle_product_id": { "type": ["string", "null"] }, "created_at": { "$ref": "answer:Time" }, "updated_at": { "$ref": "answer:Time" } }, "$id": "answer:Product" };
 var func36 = Object.prototype.hasOwnProperty;
 var pattern22 = new RegExp("^/v4/products/.+$", "u");
 function validate40(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
@@ -3866,7 +3866,7 @@ function validate40(data, { instancePath = "", parentData, parentDataProperty, r
       let data2 = data.url;
       if (typeof data2 === "string") {
         if (!pattern22.test(data2)) {
-          const err17 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/pattern", keyword: "pattern", params: { pattern: "^/v4/products/.+$" } };
+          const err17 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/pattern", keyword: "pattern", params: { hint: "a path such as /v4/products/a1" } };
           if (vErrors === null) {
             vErrors = [err17];
           } else {
@@ -3989,8 +3989,8 @@ function validate40(data, { instancePath = "", parentData, parentDataProperty, r
     if (data.created_at !== void 0) {
       let data10 = data.created_at;
       if (typeof data10 === "string") {
-        if (!pattern1.test(data10)) {
-          const err28 = { instancePath: instancePath + "/created_at", schemaPath: "answer:Time/pattern", keyword: "pattern", params: { pattern: "^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z$" } };
+        if (!formats0(data10)) {
+          const err28 = { instancePath: instancePath + "/created_at", schemaPath: "answer:Time/format", keyword: "format", params: { format: "date-time" } };
           if (vErrors === null) {
             vErrors = [err28];
           } else {
@@ -3998,8 +3998,8 @@ function validate40(data, { instancePath = "", parentData, parentDataProperty, r
           }
           errors++;
         }
-        if (!formats0(data10)) {
-          const err29 = { instancePath: instancePath + "/created_at", schemaPath: "answer:Time/format", keyword: "format", params: { format: "date-time" } };
+        if (!pattern1.test(data10)) {
+          const err29 = { instancePath: instancePath + "/created_at", schemaPath: "answer:Time/pattern", keyword: "pattern", params: { hint: "a UTC time in whole seconds such as 2026-03-01T09:00:00Z" } };
           if (vErrors === null) {
             vErrors = [err29];
           } else {
@@ -4020,8 +4020,8 @@ function validate40(data, { instancePath = "", parentData, parentDataProperty, r
     if (data.updated_at !== void 0) {
       let data11 = data.updated_at;
       if (typeof data11 === "string") {
-        if (!pattern1.test(data11)) {
-          const err31 = { instancePath: instancePath + "/updated_at", schemaPath: "answer:Time/pattern", keyword: "pattern", params: { pattern: "^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z$" } };
+        if (!formats0(data11)) {
+          const err31 = { instancePath: instancePath + "/updated_at", schemaPath: "answer:Time/format", keyword: "format", params: { format: "date-time" } };
           if (vErrors === null) {
             vErrors = [err31];
           } else {
@@ -4029,8 +4029,8 @@ function validate40(data, { instancePath = "", parentData, parentDataProperty, r
           }
           errors++;
         }
-        if (!formats0(data11)) {
-          const err32 = { instancePath: instancePath + "/updated_at", schemaPath: "answer:Time/format", keyword: "format", params: { format: "date-time" } };
+        if (!pattern1.test(data11)) {
+          const err32 = { instancePath: instancePath + "/updated_at", schemaPath: "answer:Time/pattern", keyword: "pattern", params: { hint: "a UTC time in whole seconds such as 2026-03-01T09:00:00Z" } };
           if (vErrors === null) {
             vErrors = [err32];
           } else {
@@ -4238,7 +4238,7 @@ function validate39(data, { instancePath = "", parentData, parentDataProperty, r
   return errors === 0;
 }
 var v4ListProductsQuery = validate42;
-var schema67 = { "type": "object", "additionalProperties": false, "required": [], "properties": { "limit": { "type": "integer", "minimum": 1, "maximum": 100, "default": 20 }, "starting_after": { "type": "string", "minLength": 1, "maxLength": 256, "pattern": "^[a-zA-Z0-9._-]+$", "format": "text" }, "filter[type]": { "type": "array", "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "type": "string", "enum": ["subscription_with_promo", "subscription", "consumable", "lifetime"] } } } }, "$id": "input:v4ListProductsQuery" };
+var schema67 = { "type": "object", "additionalProperties": false, "required": [], "properties": { "limit": { "type": "integer", "minimum": 1, "maximum": 100, "default": 20 }, "starting_after": { "type": "string", "minLength": 1, "maxLength": 256, "pattern": "^[a-zA-Z0-9._-]+$", "x-hint": "made of letters, digits, '.', '_' and '-', such as pro_monthly", "format": "text" }, "filter[type]": { "type": "array", "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "type": "string", "enum": ["subscription_with_promo", "subscription", "consumable", "lifetime"] } } } }, "$id": "input:v4ListProductsQuery" };
 function validate42(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
@@ -4309,8 +4309,8 @@ function validate42(data, { instancePath = "", parentData, parentDataProperty, r
           }
           errors++;
         }
-        if (!pattern3.test(data1)) {
-          const err6 = { instancePath: instancePath + "/starting_after", schemaPath: "#/properties/starting_after/pattern", keyword: "pattern", params: { pattern: "^[a-zA-Z0-9._-]+$" } };
+        if (!formats2(data1)) {
+          const err6 = { instancePath: instancePath + "/starting_after", schemaPath: "#/properties/starting_after/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err6];
           } else {
@@ -4318,8 +4318,8 @@ function validate42(data, { instancePath = "", parentData, parentDataProperty, r
           }
           errors++;
         }
-        if (!formats2(data1)) {
-          const err7 = { instancePath: instancePath + "/starting_after", schemaPath: "#/properties/starting_after/format", keyword: "format", params: { format: "text" } };
+        if (!pattern3.test(data1)) {
+          const err7 = { instancePath: instancePath + "/starting_after", schemaPath: "#/properties/starting_after/pattern", keyword: "pattern", params: { hint: "made of letters, digits, '.', '_' and '-', such as pro_monthly" } };
           if (vErrors === null) {
             vErrors = [err7];
           } else {
@@ -4434,7 +4434,7 @@ function validate42(data, { instancePath = "", parentData, parentDataProperty, r
 }
 var answerProduct = validate40;
 var v4CreateProductBody = validate43;
-var schema69 = { "type": "object", "required": ["id", "type"], "additionalProperties": false, "properties": { "id": { "type": "string", "minLength": 1, "maxLength": 255, "pattern": "^(?!\\.{1,2}$)[a-zA-Z0-9._-]+$", "format": "text" }, "type": { "type": "string", "enum": ["subscription_with_promo", "subscription", "consumable", "lifetime"] }, "duration": { "type": ["string", "null"], "default": null, "enum": ["P1W", "P1M", "P3M", "P6M", "P1Y", null] }, "apple_product_id": { "type": ["string", "null"], "default": null, "minLength": 1, "maxLength": 255, "format": "text" }, "google_product_id": { "type": ["string", "null"], "default": null, "minLength": 1, "maxLength": 255, "format": "text" }, "google_base_plan_id": { "type": ["string", "null"], "default": null, "minLength": 1, "maxLength": 255, "format": "text" }, "stripe_product_id": { "type": ["string", "null"], "default": null, "minLength": 1, "maxLength": 255, "format": "text" }, "paddle_product_id": { "type": ["string", "null"], "default": null, "minLength": 1, "maxLength": 255, "format": "text" } }, "$id": "input:ProductInput" };
+var schema69 = { "type": "object", "required": ["id", "type"], "additionalProperties": false, "properties": { "id": { "type": "string", "minLength": 1, "maxLength": 255, "pattern": "^(?!\\.{1,2}$)[a-zA-Z0-9._-]+$", "x-hint": "made of letters, digits, '.', '_' and '-', but not '.' or '..', such as pro_monthly", "format": "text" }, "type": { "type": "string", "enum": ["subscription_with_promo", "subscription", "consumable", "lifetime"] }, "duration": { "type": ["string", "null"], "default": null, "enum": ["P1W", "P1M", "P3M", "P6M", "P1Y", null] }, "apple_product_id": { "type": ["string", "null"], "default": null, "minLength": 1, "maxLength": 255, "format": "text" }, "google_product_id": { "type": ["string", "null"], "default": null, "minLength": 1, "maxLength": 255, "format": "text" }, "google_base_plan_id": { "type": ["string", "null"], "default": null, "minLength": 1, "maxLength": 255, "format": "text" }, "stripe_product_id": { "type": ["string", "null"], "default": null, "minLength": 1, "maxLength": 255, "format": "text" }, "paddle_product_id": { "type": ["string", "null"], "default": null, "minLength": 1, "maxLength": 255, "format": "text" } }, "$id": "input:ProductInput" };
 function validate43(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
@@ -4508,8 +4508,8 @@ function validate43(data, { instancePath = "", parentData, parentDataProperty, r
           }
           errors++;
         }
-        if (!pattern7.test(data0)) {
-          const err5 = { instancePath: instancePath + "/id", schemaPath: "input:ProductInput/properties/id/pattern", keyword: "pattern", params: { pattern: "^(?!\\.{1,2}$)[a-zA-Z0-9._-]+$" } };
+        if (!formats2(data0)) {
+          const err5 = { instancePath: instancePath + "/id", schemaPath: "input:ProductInput/properties/id/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err5];
           } else {
@@ -4517,8 +4517,8 @@ function validate43(data, { instancePath = "", parentData, parentDataProperty, r
           }
           errors++;
         }
-        if (!formats2(data0)) {
-          const err6 = { instancePath: instancePath + "/id", schemaPath: "input:ProductInput/properties/id/format", keyword: "format", params: { format: "text" } };
+        if (!pattern7.test(data0)) {
+          const err6 = { instancePath: instancePath + "/id", schemaPath: "input:ProductInput/properties/id/pattern", keyword: "pattern", params: { hint: "made of letters, digits, '.', '_' and '-', but not '.' or '..', such as pro_monthly" } };
           if (vErrors === null) {
             vErrors = [err6];
           } else {
@@ -4830,8 +4830,8 @@ function validate44(data, { instancePath = "", parentData, parentDataProperty, r
           }
           errors++;
         }
-        if (!pattern3.test(data0)) {
-          const err4 = { instancePath: instancePath + "/product_id", schemaPath: "#/properties/product_id/pattern", keyword: "pattern", params: { pattern: "^[a-zA-Z0-9._-]+$" } };
+        if (!formats2(data0)) {
+          const err4 = { instancePath: instancePath + "/product_id", schemaPath: "#/properties/product_id/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err4];
           } else {
@@ -4839,8 +4839,8 @@ function validate44(data, { instancePath = "", parentData, parentDataProperty, r
           }
           errors++;
         }
-        if (!formats2(data0)) {
-          const err5 = { instancePath: instancePath + "/product_id", schemaPath: "#/properties/product_id/format", keyword: "format", params: { format: "text" } };
+        if (!pattern3.test(data0)) {
+          const err5 = { instancePath: instancePath + "/product_id", schemaPath: "#/properties/product_id/pattern", keyword: "pattern", params: { hint: "made of letters, digits, '.', '_' and '-', such as pro_monthly" } };
           if (vErrors === null) {
             vErrors = [err5];
           } else {
@@ -5149,9 +5149,9 @@ function validate45(data, { instancePath = "", parentData, parentDataProperty, r
 }
 var answerPurchaseList = validate46;
 var pattern28 = new RegExp("^/v4/users/.+/purchases$", "u");
-var schema75 = { "type": "object", "required": ["object", "id", "url", "user_id", "platform", "product_id", "currency", "price", "purchased_at", "expires_at", "is_auto_renewing", "store_data", "created_at", "period_type", "is_family_shared", "country", "screen_id", "billing_retry_at", "grace_period_expires_at", "refunded_at", "refunded_amount", "verified_at"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["purchase"] }, "id": { "type": "string", "pattern": "^[0-9]{1,19}$" }, "url": { "type": "string", "pattern": "^/v4/users/.+/purchases/[0-9]+$" }, "user_id": { "type": "string", "minLength": 1 }, "platform": { "$ref": "answer:Store" }, "product_id": { "type": "string", "minLength": 1 }, "currency": { "type": "string", "pattern": "^[A-Z]{3}$" }, "price": { "$ref": "answer:DecimalPrice" }, "purchased_at": { "$ref": "answer:Time" }, "expires_at": { "$ref": "answer:NullableTime" }, "is_auto_renewing": { "type": "boolean" }, "store_data": { "$ref": "answer:StoreData" }, "created_at": { "$ref": "answer:Time" }, "period_type": { "type": ["string", "null"], "enum": ["normal", "trial", "intro", null] }, "is_family_shared": { "type": "boolean" }, "country": { "type": ["string", "null"] }, "screen_id": { "type": ["string", "null"] }, "billing_retry_at": { "$ref": "answer:NullableExtensionTime" }, "grace_period_expires_at": { "$ref": "answer:NullableExtensionTime" }, "refunded_at": { "$ref": "answer:NullableExtensionTime" }, "refunded_amount": { "type": ["string", "null"] }, "verified_at": { "$ref": "answer:NullableExtensionTime" } }, "$id": "answer:Purchase" };
+var schema75 = { "type": "object", "required": ["object", "id", "url", "user_id", "platform", "product_id", "currency", "price", "purchased_at", "expires_at", "is_auto_renewing", "store_data", "created_at", "period_type", "is_family_shared", "country", "screen_id", "billing_retry_at", "grace_period_expires_at", "refunded_at", "refunded_amount", "verified_at"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["purchase"] }, "id": { "type": "string", "pattern": "^[0-9]{1,19}$", "x-hint": "a number of 1 to 19 digits such as 4711" }, "url": { "type": "string", "pattern": "^/v4/users/.+/purchases/[0-9]+$", "x-hint": "a path such as /v4/users/a1/purchases/1" }, "user_id": { "type": "string", "minLength": 1 }, "platform": { "$ref": "answer:Store" }, "product_id": { "type": "string", "minLength": 1 }, "currency": { "type": "string", "pattern": "^[A-Z]{3}$", "x-hint": "a currency code of three upper-case letters such as EUR" }, "price": { "$ref": "answer:DecimalPrice" }, "purchased_at": { "$ref": "answer:Time" }, "expires_at": { "$ref": "answer:NullableTime" }, "is_auto_renewing": { "type": "boolean" }, "store_data": { "$ref": "answer:StoreData" }, "created_at": { "$ref": "answer:Time" }, "period_type": { "type": ["string", "null"], "enum": ["normal", "trial", "intro", null] }, "is_family_shared": { "type": "boolean" }, "country": { "type": ["string", "null"] }, "screen_id": { "type": ["string", "null"] }, "billing_retry_at": { "$ref": "answer:NullableExtensionTime" }, "grace_period_expires_at": { "$ref": "answer:NullableExtensionTime" }, "refunded_at": { "$ref": "answer:NullableExtensionTime" }, "refunded_amount": { "type": ["string", "null"] }, "verified_at": { "$ref": "answer:NullableExtensionTime" } }, "$id": "answer:Purchase" };
 var schema76 = { "type": "string", "enum": ["app_store", "play_store", "stripe", "paddle"], "$id": "answer:Store" };
-var schema86 = { "type": ["string", "null"], "format": "date-time", "pattern": "^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z$", "$id": "answer:NullableExtensionTime" };
+var schema86 = { "type": ["string", "null"], "format": "date-time", "pattern": "^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z$", "x-hint": "a UTC time in whole seconds such as 2026-03-01T09:00:00Z", "$id": "answer:NullableExtensionTime" };
 var pattern29 = new RegExp("^[0-9]{1,19}$", "u");
 var pattern30 = new RegExp("^/v4/users/.+/purchases/[0-9]+$", "u");
 var pattern31 = new RegExp("^[A-Z]{3}$", "u");
@@ -5799,7 +5799,7 @@ function validate47(data, { instancePath = "", parentData, parentDataProperty, r
       let data1 = data.id;
       if (typeof data1 === "string") {
         if (!pattern29.test(data1)) {
-          const err25 = { instancePath: instancePath + "/id", schemaPath: "#/properties/id/pattern", keyword: "pattern", params: { pattern: "^[0-9]{1,19}$" } };
+          const err25 = { instancePath: instancePath + "/id", schemaPath: "#/properties/id/pattern", keyword: "pattern", params: { hint: "a number of 1 to 19 digits such as 4711" } };
           if (vErrors === null) {
             vErrors = [err25];
           } else {
@@ -5821,7 +5821,7 @@ function validate47(data, { instancePath = "", parentData, parentDataProperty, r
       let data2 = data.url;
       if (typeof data2 === "string") {
         if (!pattern30.test(data2)) {
-          const err27 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/pattern", keyword: "pattern", params: { pattern: "^/v4/users/.+/purchases/[0-9]+$" } };
+          const err27 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/pattern", keyword: "pattern", params: { hint: "a path such as /v4/users/a1/purchases/1" } };
           if (vErrors === null) {
             vErrors = [err27];
           } else {
@@ -5908,7 +5908,7 @@ function validate47(data, { instancePath = "", parentData, parentDataProperty, r
       let data6 = data.currency;
       if (typeof data6 === "string") {
         if (!pattern31.test(data6)) {
-          const err35 = { instancePath: instancePath + "/currency", schemaPath: "#/properties/currency/pattern", keyword: "pattern", params: { pattern: "^[A-Z]{3}$" } };
+          const err35 = { instancePath: instancePath + "/currency", schemaPath: "#/properties/currency/pattern", keyword: "pattern", params: { hint: "a currency code of three upper-case letters such as EUR" } };
           if (vErrors === null) {
             vErrors = [err35];
           } else {
@@ -5930,7 +5930,7 @@ function validate47(data, { instancePath = "", parentData, parentDataProperty, r
       let data7 = data.price;
       if (typeof data7 === "string") {
         if (!pattern32.test(data7)) {
-          const err37 = { instancePath: instancePath + "/price", schemaPath: "answer:DecimalPrice/pattern", keyword: "pattern", params: { pattern: "^[0-9]{1,12}(\\.[0-9]{1,6})?$" } };
+          const err37 = { instancePath: instancePath + "/price", schemaPath: "answer:DecimalPrice/pattern", keyword: "pattern", params: { hint: "a decimal number of at most 12 digits and 6 decimals, such as 9.99" } };
           if (vErrors === null) {
             vErrors = [err37];
           } else {
@@ -5951,8 +5951,8 @@ function validate47(data, { instancePath = "", parentData, parentDataProperty, r
     if (data.purchased_at !== void 0) {
       let data8 = data.purchased_at;
       if (typeof data8 === "string") {
-        if (!pattern1.test(data8)) {
-          const err39 = { instancePath: instancePath + "/purchased_at", schemaPath: "answer:Time/pattern", keyword: "pattern", params: { pattern: "^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z$" } };
+        if (!formats0(data8)) {
+          const err39 = { instancePath: instancePath + "/purchased_at", schemaPath: "answer:Time/format", keyword: "format", params: { format: "date-time" } };
           if (vErrors === null) {
             vErrors = [err39];
           } else {
@@ -5960,8 +5960,8 @@ function validate47(data, { instancePath = "", parentData, parentDataProperty, r
           }
           errors++;
         }
-        if (!formats0(data8)) {
-          const err40 = { instancePath: instancePath + "/purchased_at", schemaPath: "answer:Time/format", keyword: "format", params: { format: "date-time" } };
+        if (!pattern1.test(data8)) {
+          const err40 = { instancePath: instancePath + "/purchased_at", schemaPath: "answer:Time/pattern", keyword: "pattern", params: { hint: "a UTC time in whole seconds such as 2026-03-01T09:00:00Z" } };
           if (vErrors === null) {
             vErrors = [err40];
           } else {
@@ -5991,8 +5991,8 @@ function validate47(data, { instancePath = "", parentData, parentDataProperty, r
         errors++;
       }
       if (typeof data9 === "string") {
-        if (!pattern1.test(data9)) {
-          const err43 = { instancePath: instancePath + "/expires_at", schemaPath: "answer:NullableTime/pattern", keyword: "pattern", params: { pattern: "^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z$" } };
+        if (!formats0(data9)) {
+          const err43 = { instancePath: instancePath + "/expires_at", schemaPath: "answer:NullableTime/format", keyword: "format", params: { format: "date-time" } };
           if (vErrors === null) {
             vErrors = [err43];
           } else {
@@ -6000,8 +6000,8 @@ function validate47(data, { instancePath = "", parentData, parentDataProperty, r
           }
           errors++;
         }
-        if (!formats0(data9)) {
-          const err44 = { instancePath: instancePath + "/expires_at", schemaPath: "answer:NullableTime/format", keyword: "format", params: { format: "date-time" } };
+        if (!pattern1.test(data9)) {
+          const err44 = { instancePath: instancePath + "/expires_at", schemaPath: "answer:NullableTime/pattern", keyword: "pattern", params: { hint: "a UTC time in whole seconds such as 2026-03-01T09:00:00Z" } };
           if (vErrors === null) {
             vErrors = [err44];
           } else {
@@ -6031,8 +6031,8 @@ function validate47(data, { instancePath = "", parentData, parentDataProperty, r
     if (data.created_at !== void 0) {
       let data12 = data.created_at;
       if (typeof data12 === "string") {
-        if (!pattern1.test(data12)) {
-          const err46 = { instancePath: instancePath + "/created_at", schemaPath: "answer:Time/pattern", keyword: "pattern", params: { pattern: "^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z$" } };
+        if (!formats0(data12)) {
+          const err46 = { instancePath: instancePath + "/created_at", schemaPath: "answer:Time/format", keyword: "format", params: { format: "date-time" } };
           if (vErrors === null) {
             vErrors = [err46];
           } else {
@@ -6040,8 +6040,8 @@ function validate47(data, { instancePath = "", parentData, parentDataProperty, r
           }
           errors++;
         }
-        if (!formats0(data12)) {
-          const err47 = { instancePath: instancePath + "/created_at", schemaPath: "answer:Time/format", keyword: "format", params: { format: "date-time" } };
+        if (!pattern1.test(data12)) {
+          const err47 = { instancePath: instancePath + "/created_at", schemaPath: "answer:Time/pattern", keyword: "pattern", params: { hint: "a UTC time in whole seconds such as 2026-03-01T09:00:00Z" } };
           if (vErrors === null) {
             vErrors = [err47];
           } else {
@@ -6127,8 +6127,8 @@ function validate47(data, { instancePath = "", parentData, parentDataProperty, r
         errors++;
       }
       if (typeof data17 === "string") {
-        if (!pattern1.test(data17)) {
-          const err55 = { instancePath: instancePath + "/billing_retry_at", schemaPath: "answer:NullableExtensionTime/pattern", keyword: "pattern", params: { pattern: "^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z$" } };
+        if (!formats0(data17)) {
+          const err55 = { instancePath: instancePath + "/billing_retry_at", schemaPath: "answer:NullableExtensionTime/format", keyword: "format", params: { format: "date-time" } };
           if (vErrors === null) {
             vErrors = [err55];
           } else {
@@ -6136,8 +6136,8 @@ function validate47(data, { instancePath = "", parentData, parentDataProperty, r
           }
           errors++;
         }
-        if (!formats0(data17)) {
-          const err56 = { instancePath: instancePath + "/billing_retry_at", schemaPath: "answer:NullableExtensionTime/format", keyword: "format", params: { format: "date-time" } };
+        if (!pattern1.test(data17)) {
+          const err56 = { instancePath: instancePath + "/billing_retry_at", schemaPath: "answer:NullableExtensionTime/pattern", keyword: "pattern", params: { hint: "a UTC time in whole seconds such as 2026-03-01T09:00:00Z" } };
           if (vErrors === null) {
             vErrors = [err56];
           } else {
@@ -6159,8 +6159,8 @@ function validate47(data, { instancePath = "", parentData, parentDataProperty, r
         errors++;
       }
       if (typeof data18 === "string") {
-        if (!pattern1.test(data18)) {
-          const err58 = { instancePath: instancePath + "/grace_period_expires_at", schemaPath: "answer:NullableExtensionTime/pattern", keyword: "pattern", params: { pattern: "^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z$" } };
+        if (!formats0(data18)) {
+          const err58 = { instancePath: instancePath + "/grace_period_expires_at", schemaPath: "answer:NullableExtensionTime/format", keyword: "format", params: { format: "date-time" } };
           if (vErrors === null) {
             vErrors = [err58];
           } else {
@@ -6168,8 +6168,8 @@ function validate47(data, { instancePath = "", parentData, parentDataProperty, r
           }
           errors++;
         }
-        if (!formats0(data18)) {
-          const err59 = { instancePath: instancePath + "/grace_period_expires_at", schemaPath: "answer:NullableExtensionTime/format", keyword: "format", params: { format: "date-time" } };
+        if (!pattern1.test(data18)) {
+          const err59 = { instancePath: instancePath + "/grace_period_expires_at", schemaPath: "answer:NullableExtensionTime/pattern", keyword: "pattern", params: { hint: "a UTC time in whole seconds such as 2026-03-01T09:00:00Z" } };
           if (vErrors === null) {
             vErrors = [err59];
           } else {
@@ -6191,8 +6191,8 @@ function validate47(data, { instancePath = "", parentData, parentDataProperty, r
         errors++;
       }
       if (typeof data19 === "string") {
-        if (!pattern1.test(data19)) {
-          const err61 = { instancePath: instancePath + "/refunded_at", schemaPath: "answer:NullableExtensionTime/pattern", keyword: "pattern", params: { pattern: "^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z$" } };
+        if (!formats0(data19)) {
+          const err61 = { instancePath: instancePath + "/refunded_at", schemaPath: "answer:NullableExtensionTime/format", keyword: "format", params: { format: "date-time" } };
           if (vErrors === null) {
             vErrors = [err61];
           } else {
@@ -6200,8 +6200,8 @@ function validate47(data, { instancePath = "", parentData, parentDataProperty, r
           }
           errors++;
         }
-        if (!formats0(data19)) {
-          const err62 = { instancePath: instancePath + "/refunded_at", schemaPath: "answer:NullableExtensionTime/format", keyword: "format", params: { format: "date-time" } };
+        if (!pattern1.test(data19)) {
+          const err62 = { instancePath: instancePath + "/refunded_at", schemaPath: "answer:NullableExtensionTime/pattern", keyword: "pattern", params: { hint: "a UTC time in whole seconds such as 2026-03-01T09:00:00Z" } };
           if (vErrors === null) {
             vErrors = [err62];
           } else {
@@ -6235,8 +6235,8 @@ function validate47(data, { instancePath = "", parentData, parentDataProperty, r
         errors++;
       }
       if (typeof data21 === "string") {
-        if (!pattern1.test(data21)) {
-          const err65 = { instancePath: instancePath + "/verified_at", schemaPath: "answer:NullableExtensionTime/pattern", keyword: "pattern", params: { pattern: "^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z$" } };
+        if (!formats0(data21)) {
+          const err65 = { instancePath: instancePath + "/verified_at", schemaPath: "answer:NullableExtensionTime/format", keyword: "format", params: { format: "date-time" } };
           if (vErrors === null) {
             vErrors = [err65];
           } else {
@@ -6244,8 +6244,8 @@ function validate47(data, { instancePath = "", parentData, parentDataProperty, r
           }
           errors++;
         }
-        if (!formats0(data21)) {
-          const err66 = { instancePath: instancePath + "/verified_at", schemaPath: "answer:NullableExtensionTime/format", keyword: "format", params: { format: "date-time" } };
+        if (!pattern1.test(data21)) {
+          const err66 = { instancePath: instancePath + "/verified_at", schemaPath: "answer:NullableExtensionTime/pattern", keyword: "pattern", params: { hint: "a UTC time in whole seconds such as 2026-03-01T09:00:00Z" } };
           if (vErrors === null) {
             vErrors = [err66];
           } else {
@@ -6344,7 +6344,7 @@ function validate46(data, { instancePath = "", parentData, parentDataProperty, r
       let data1 = data.url;
       if (typeof data1 === "string") {
         if (!pattern28.test(data1)) {
-          const err7 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/pattern", keyword: "pattern", params: { pattern: "^/v4/users/.+/purchases$" } };
+          const err7 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/pattern", keyword: "pattern", params: { hint: "a path such as /v4/users/a1/purchases" } };
           if (vErrors === null) {
             vErrors = [err7];
           } else {
@@ -6600,8 +6600,8 @@ function validate51(data, { instancePath = "", parentData, parentDataProperty, r
           }
           errors++;
         }
-        if (!pattern3.test(data3)) {
-          const err12 = { instancePath: instancePath + "/starting_after", schemaPath: "#/properties/starting_after/pattern", keyword: "pattern", params: { pattern: "^[a-zA-Z0-9._-]+$" } };
+        if (!formats2(data3)) {
+          const err12 = { instancePath: instancePath + "/starting_after", schemaPath: "#/properties/starting_after/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err12];
           } else {
@@ -6609,8 +6609,8 @@ function validate51(data, { instancePath = "", parentData, parentDataProperty, r
           }
           errors++;
         }
-        if (!formats2(data3)) {
-          const err13 = { instancePath: instancePath + "/starting_after", schemaPath: "#/properties/starting_after/format", keyword: "format", params: { format: "text" } };
+        if (!pattern3.test(data3)) {
+          const err13 = { instancePath: instancePath + "/starting_after", schemaPath: "#/properties/starting_after/pattern", keyword: "pattern", params: { hint: "made of letters, digits, '.', '_' and '-', such as pro_monthly" } };
           if (vErrors === null) {
             vErrors = [err13];
           } else {
@@ -6642,7 +6642,7 @@ function validate51(data, { instancePath = "", parentData, parentDataProperty, r
 }
 var answerPurchase = validate47;
 var v4CreatePurchaseBody = validate52;
-var schema95 = { "type": "object", "additionalProperties": false, "properties": { "currency": { "type": "string", "pattern": "^[A-Za-z]{3}$", "format": "text" }, "price": { "type": "string", "pattern": "^[0-9]{1,12}(\\.[0-9]{1,6})?$", "format": "text" }, "purchased_at": { "type": "string", "format": "date-time" }, "expires_at": { "type": "string", "format": "date-time" }, "is_auto_renewing": { "type": "boolean" }, "period_type": { "type": "string", "enum": ["normal", "trial", "intro"] }, "is_family_shared": { "type": "boolean", "default": false }, "country": { "type": ["string", "null"], "default": null, "pattern": "^[A-Z]{2}$", "format": "text" }, "screen_id": { "type": ["string", "null"], "default": null, "minLength": 1, "maxLength": 256, "format": "text" }, "app_store_data": { "$ref": "input:AppStoreInput" }, "play_store_data": { "$ref": "input:PlayStoreInput" }, "stripe_store_data": { "$ref": "input:StripeInput" }, "paddle_store_data": { "$ref": "input:PaddleInput" } }, "$id": "input:PurchaseInput" };
+var schema95 = { "type": "object", "additionalProperties": false, "properties": { "currency": { "type": "string", "pattern": "^[A-Za-z]{3}$", "x-hint": "a currency code of three letters such as EUR", "format": "text" }, "price": { "type": "string", "pattern": "^[0-9]{1,12}(\\.[0-9]{1,6})?$", "x-hint": "a decimal number of at most 12 digits and 6 decimals, such as 9.99", "format": "text" }, "purchased_at": { "type": "string", "format": "date-time" }, "expires_at": { "type": "string", "format": "date-time" }, "is_auto_renewing": { "type": "boolean" }, "period_type": { "type": "string", "enum": ["normal", "trial", "intro"] }, "is_family_shared": { "type": "boolean", "default": false }, "country": { "type": ["string", "null"], "default": null, "pattern": "^[A-Z]{2}$", "x-hint": "a country code of two upper-case letters such as DE", "format": "text" }, "screen_id": { "type": ["string", "null"], "default": null, "minLength": 1, "maxLength": 256, "format": "text" }, "app_store_data": { "$ref": "input:AppStoreInput" }, "play_store_data": { "$ref": "input:PlayStoreInput" }, "stripe_store_data": { "$ref": "input:StripeInput" }, "paddle_store_data": { "$ref": "input:PaddleInput" } }, "$id": "input:PurchaseInput" };
 var pattern41 = new RegExp("^[A-Za-z]{3}$", "u");
 var pattern43 = new RegExp("^[A-Z]{2}$", "u");
 function validate54(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
@@ -7318,8 +7318,8 @@ function validate53(data, { instancePath = "", parentData, parentDataProperty, r
     if (data.currency !== void 0) {
       let data0 = data.currency;
       if (typeof data0 === "string") {
-        if (!pattern41.test(data0)) {
-          const err1 = { instancePath: instancePath + "/currency", schemaPath: "#/properties/currency/pattern", keyword: "pattern", params: { pattern: "^[A-Za-z]{3}$" } };
+        if (!formats2(data0)) {
+          const err1 = { instancePath: instancePath + "/currency", schemaPath: "#/properties/currency/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err1];
           } else {
@@ -7327,8 +7327,8 @@ function validate53(data, { instancePath = "", parentData, parentDataProperty, r
           }
           errors++;
         }
-        if (!formats2(data0)) {
-          const err2 = { instancePath: instancePath + "/currency", schemaPath: "#/properties/currency/format", keyword: "format", params: { format: "text" } };
+        if (!pattern41.test(data0)) {
+          const err2 = { instancePath: instancePath + "/currency", schemaPath: "#/properties/currency/pattern", keyword: "pattern", params: { hint: "a currency code of three letters such as EUR" } };
           if (vErrors === null) {
             vErrors = [err2];
           } else {
@@ -7349,8 +7349,8 @@ function validate53(data, { instancePath = "", parentData, parentDataProperty, r
     if (data.price !== void 0) {
       let data1 = data.price;
       if (typeof data1 === "string") {
-        if (!pattern32.test(data1)) {
-          const err4 = { instancePath: instancePath + "/price", schemaPath: "#/properties/price/pattern", keyword: "pattern", params: { pattern: "^[0-9]{1,12}(\\.[0-9]{1,6})?$" } };
+        if (!formats2(data1)) {
+          const err4 = { instancePath: instancePath + "/price", schemaPath: "#/properties/price/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err4];
           } else {
@@ -7358,8 +7358,8 @@ function validate53(data, { instancePath = "", parentData, parentDataProperty, r
           }
           errors++;
         }
-        if (!formats2(data1)) {
-          const err5 = { instancePath: instancePath + "/price", schemaPath: "#/properties/price/format", keyword: "format", params: { format: "text" } };
+        if (!pattern32.test(data1)) {
+          const err5 = { instancePath: instancePath + "/price", schemaPath: "#/properties/price/pattern", keyword: "pattern", params: { hint: "a decimal number of at most 12 digits and 6 decimals, such as 9.99" } };
           if (vErrors === null) {
             vErrors = [err5];
           } else {
@@ -7473,8 +7473,8 @@ function validate53(data, { instancePath = "", parentData, parentDataProperty, r
       errors++;
     }
     if (typeof data7 === "string") {
-      if (!pattern43.test(data7)) {
-        const err16 = { instancePath: instancePath + "/country", schemaPath: "#/properties/country/pattern", keyword: "pattern", params: { pattern: "^[A-Z]{2}$" } };
+      if (!formats2(data7)) {
+        const err16 = { instancePath: instancePath + "/country", schemaPath: "#/properties/country/format", keyword: "format", params: { format: "text" } };
         if (vErrors === null) {
           vErrors = [err16];
         } else {
@@ -7482,8 +7482,8 @@ function validate53(data, { instancePath = "", parentData, parentDataProperty, r
         }
         errors++;
       }
-      if (!formats2(data7)) {
-        const err17 = { instancePath: instancePath + "/country", schemaPath: "#/properties/country/format", keyword: "format", params: { format: "text" } };
+      if (!pattern43.test(data7)) {
+        const err17 = { instancePath: instancePath + "/country", schemaPath: "#/properties/country/pattern", keyword: "pattern", params: { hint: "a country code of two upper-case letters such as DE" } };
         if (vErrors === null) {
           vErrors = [err17];
         } else {
@@ -7634,8 +7634,8 @@ function validate63(data, { instancePath = "", parentData, parentDataProperty, r
           }
           errors++;
         }
-        if (!pattern3.test(data0)) {
-          const err5 = { instancePath: instancePath + "/user_id", schemaPath: "input:IdInPath/pattern", keyword: "pattern", params: { pattern: "^[a-zA-Z0-9._-]+$" } };
+        if (!formats2(data0)) {
+          const err5 = { instancePath: instancePath + "/user_id", schemaPath: "input:IdInPath/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err5];
           } else {
@@ -7643,8 +7643,8 @@ function validate63(data, { instancePath = "", parentData, parentDataProperty, r
           }
           errors++;
         }
-        if (!formats2(data0)) {
-          const err6 = { instancePath: instancePath + "/user_id", schemaPath: "input:IdInPath/format", keyword: "format", params: { format: "text" } };
+        if (!pattern3.test(data0)) {
+          const err6 = { instancePath: instancePath + "/user_id", schemaPath: "input:IdInPath/pattern", keyword: "pattern", params: { hint: "made of letters, digits, '.', '_' and '-', such as pro_monthly" } };
           if (vErrors === null) {
             vErrors = [err6];
           } else {
@@ -7665,8 +7665,8 @@ function validate63(data, { instancePath = "", parentData, parentDataProperty, r
     if (data.purchase_id !== void 0) {
       let data1 = data.purchase_id;
       if (typeof data1 === "string") {
-        if (!pattern29.test(data1)) {
-          const err8 = { instancePath: instancePath + "/purchase_id", schemaPath: "#/properties/purchase_id/pattern", keyword: "pattern", params: { pattern: "^[0-9]{1,19}$" } };
+        if (!formats2(data1)) {
+          const err8 = { instancePath: instancePath + "/purchase_id", schemaPath: "#/properties/purchase_id/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err8];
           } else {
@@ -7674,8 +7674,8 @@ function validate63(data, { instancePath = "", parentData, parentDataProperty, r
           }
           errors++;
         }
-        if (!formats2(data1)) {
-          const err9 = { instancePath: instancePath + "/purchase_id", schemaPath: "#/properties/purchase_id/format", keyword: "format", params: { format: "text" } };
+        if (!pattern29.test(data1)) {
+          const err9 = { instancePath: instancePath + "/purchase_id", schemaPath: "#/properties/purchase_id/pattern", keyword: "pattern", params: { hint: "a number of 1 to 19 digits such as 4711" } };
           if (vErrors === null) {
             vErrors = [err9];
           } else {
@@ -7706,7 +7706,7 @@ function validate63(data, { instancePath = "", parentData, parentDataProperty, r
   return errors === 0;
 }
 var v4UpdateUserPurchaseBody = validate64;
-var schema113 = { "type": "object", "additionalProperties": false, "properties": { "is_auto_renewing": { "type": "boolean" }, "expires_at": { "type": "string", "format": "date-time" }, "billing_retry_at": { "type": ["string", "null"], "format": "date-time" }, "grace_period_expires_at": { "type": ["string", "null"], "format": "date-time" }, "refunded_at": { "type": ["string", "null"], "format": "date-time" }, "refunded_amount": { "type": ["string", "null"], "pattern": "^[0-9]{1,12}(\\.[0-9]{1,6})?$", "format": "text" } }, "$id": "input:PurchaseUpdate" };
+var schema113 = { "type": "object", "additionalProperties": false, "properties": { "is_auto_renewing": { "type": "boolean" }, "expires_at": { "type": "string", "format": "date-time" }, "billing_retry_at": { "type": ["string", "null"], "format": "date-time" }, "grace_period_expires_at": { "type": ["string", "null"], "format": "date-time" }, "refunded_at": { "type": ["string", "null"], "format": "date-time" }, "refunded_amount": { "type": ["string", "null"], "pattern": "^[0-9]{1,12}(\\.[0-9]{1,6})?$", "x-hint": "a decimal number of at most 12 digits and 6 decimals, such as 9.99", "format": "text" } }, "$id": "input:PurchaseUpdate" };
 function validate64(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
@@ -7837,8 +7837,8 @@ function validate64(data, { instancePath = "", parentData, parentDataProperty, r
         errors++;
       }
       if (typeof data5 === "string") {
-        if (!pattern32.test(data5)) {
-          const err11 = { instancePath: instancePath + "/refunded_amount", schemaPath: "input:PurchaseUpdate/properties/refunded_amount/pattern", keyword: "pattern", params: { pattern: "^[0-9]{1,12}(\\.[0-9]{1,6})?$" } };
+        if (!formats2(data5)) {
+          const err11 = { instancePath: instancePath + "/refunded_amount", schemaPath: "input:PurchaseUpdate/properties/refunded_amount/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err11];
           } else {
@@ -7846,8 +7846,8 @@ function validate64(data, { instancePath = "", parentData, parentDataProperty, r
           }
           errors++;
         }
-        if (!formats2(data5)) {
-          const err12 = { instancePath: instancePath + "/refunded_amount", schemaPath: "input:PurchaseUpdate/properties/refunded_amount/format", keyword: "format", params: { format: "text" } };
+        if (!pattern32.test(data5)) {
+          const err12 = { instancePath: instancePath + "/refunded_amount", schemaPath: "input:PurchaseUpdate/properties/refunded_amount/pattern", keyword: "pattern", params: { hint: "a decimal number of at most 12 digits and 6 decimals, such as 9.99" } };
           if (vErrors === null) {
             vErrors = [err12];
           } else {
@@ -7871,7 +7871,7 @@ function validate64(data, { instancePath = "", parentData, parentDataProperty, r
 }
 var answerOfferingList = validate65;
 var schema114 = { "type": "object", "required": ["object", "url", "data", "has_more"], "additionalProperties": false, "properties": { "object": { "$ref": "answer:ListObject" }, "url": { "type": "string", "enum": ["/v4/offerings"] }, "data": { "type": "array", "maxItems": 100, "items": { "$ref": "answer:Offering" } }, "has_more": { "$ref": "answer:HasMore" }, "next_cursor": { "$ref": "answer:NextCursor" } }, "$id": "answer:OfferingList" };
-var schema116 = { "type": "object", "required": ["object", "id", "url", "tag", "product_ids", "created_at", "updated_at"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["offering"] }, "id": { "type": "string", "minLength": 1 }, "url": { "type": "string", "pattern": "^/v4/offerings/.+$" }, "tag": { "type": ["integer", "null"], "minimum": -32768, "maximum": 32767 }, "product_ids": { "type": "array", "items": { "type": "string", "minLength": 1 } }, "created_at": { "$ref": "answer:Time" }, "updated_at": { "$ref": "answer:Time" } }, "$id": "answer:Offering" };
+var schema116 = { "type": "object", "required": ["object", "id", "url", "tag", "product_ids", "created_at", "updated_at"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["offering"] }, "id": { "type": "string", "minLength": 1 }, "url": { "type": "string", "pattern": "^/v4/offerings/.+$", "x-hint": "a path such as /v4/offerings/a1" }, "tag": { "type": ["integer", "null"], "minimum": -32768, "maximum": 32767 }, "product_ids": { "type": "array", "items": { "type": "string", "minLength": 1 } }, "created_at": { "$ref": "answer:Time" }, "updated_at": { "$ref": "answer:Time" } }, "$id": "answer:Offering" };
 var pattern47 = new RegExp("^/v4/offerings/.+$", "u");
 function validate66(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
@@ -7999,7 +7999,7 @@ function validate66(data, { instancePath = "", parentData, parentDataProperty, r
       let data2 = data.url;
       if (typeof data2 === "string") {
         if (!pattern47.test(data2)) {
-          const err12 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/pattern", keyword: "pattern", params: { pattern: "^/v4/offerings/.+$" } };
+          const err12 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/pattern", keyword: "pattern", params: { hint: "a path such as /v4/offerings/a1" } };
           if (vErrors === null) {
             vErrors = [err12];
           } else {
@@ -8088,8 +8088,8 @@ function validate66(data, { instancePath = "", parentData, parentDataProperty, r
     if (data.created_at !== void 0) {
       let data6 = data.created_at;
       if (typeof data6 === "string") {
-        if (!pattern1.test(data6)) {
-          const err20 = { instancePath: instancePath + "/created_at", schemaPath: "answer:Time/pattern", keyword: "pattern", params: { pattern: "^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z$" } };
+        if (!formats0(data6)) {
+          const err20 = { instancePath: instancePath + "/created_at", schemaPath: "answer:Time/format", keyword: "format", params: { format: "date-time" } };
           if (vErrors === null) {
             vErrors = [err20];
           } else {
@@ -8097,8 +8097,8 @@ function validate66(data, { instancePath = "", parentData, parentDataProperty, r
           }
           errors++;
         }
-        if (!formats0(data6)) {
-          const err21 = { instancePath: instancePath + "/created_at", schemaPath: "answer:Time/format", keyword: "format", params: { format: "date-time" } };
+        if (!pattern1.test(data6)) {
+          const err21 = { instancePath: instancePath + "/created_at", schemaPath: "answer:Time/pattern", keyword: "pattern", params: { hint: "a UTC time in whole seconds such as 2026-03-01T09:00:00Z" } };
           if (vErrors === null) {
             vErrors = [err21];
           } else {
@@ -8119,8 +8119,8 @@ function validate66(data, { instancePath = "", parentData, parentDataProperty, r
     if (data.updated_at !== void 0) {
       let data7 = data.updated_at;
       if (typeof data7 === "string") {
-        if (!pattern1.test(data7)) {
-          const err23 = { instancePath: instancePath + "/updated_at", schemaPath: "answer:Time/pattern", keyword: "pattern", params: { pattern: "^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z$" } };
+        if (!formats0(data7)) {
+          const err23 = { instancePath: instancePath + "/updated_at", schemaPath: "answer:Time/format", keyword: "format", params: { format: "date-time" } };
           if (vErrors === null) {
             vErrors = [err23];
           } else {
@@ -8128,8 +8128,8 @@ function validate66(data, { instancePath = "", parentData, parentDataProperty, r
           }
           errors++;
         }
-        if (!formats0(data7)) {
-          const err24 = { instancePath: instancePath + "/updated_at", schemaPath: "answer:Time/format", keyword: "format", params: { format: "date-time" } };
+        if (!pattern1.test(data7)) {
+          const err24 = { instancePath: instancePath + "/updated_at", schemaPath: "answer:Time/pattern", keyword: "pattern", params: { hint: "a UTC time in whole seconds such as 2026-03-01T09:00:00Z" } };
           if (vErrors === null) {
             vErrors = [err24];
           } else {
@@ -8408,8 +8408,8 @@ function validate68(data, { instancePath = "", parentData, parentDataProperty, r
           }
           errors++;
         }
-        if (!pattern50.test(data1)) {
-          const err6 = { instancePath: instancePath + "/starting_after", schemaPath: "#/properties/starting_after/pattern", keyword: "pattern", params: { pattern: "^[a-zA-Z0-9._:\\- ]+$" } };
+        if (!formats2(data1)) {
+          const err6 = { instancePath: instancePath + "/starting_after", schemaPath: "#/properties/starting_after/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err6];
           } else {
@@ -8417,8 +8417,8 @@ function validate68(data, { instancePath = "", parentData, parentDataProperty, r
           }
           errors++;
         }
-        if (!formats2(data1)) {
-          const err7 = { instancePath: instancePath + "/starting_after", schemaPath: "#/properties/starting_after/format", keyword: "format", params: { format: "text" } };
+        if (!pattern50.test(data1)) {
+          const err7 = { instancePath: instancePath + "/starting_after", schemaPath: "#/properties/starting_after/pattern", keyword: "pattern", params: { hint: "made of letters, digits, spaces, '.', '_', ':' and '-', such as main_2026" } };
           if (vErrors === null) {
             vErrors = [err7];
           } else {
@@ -8450,7 +8450,7 @@ function validate68(data, { instancePath = "", parentData, parentDataProperty, r
 }
 var answerOffering = validate66;
 var v4CreateOfferingBody = validate69;
-var schema123 = { "type": "object", "required": ["id"], "additionalProperties": false, "properties": { "id": { "type": "string", "minLength": 1, "maxLength": 64, "pattern": "^(?!\\.{1,2}$)[a-zA-Z0-9._:\\- ]+$", "format": "text" }, "tag": { "type": ["integer", "null"], "default": null, "minimum": -9007199254740991, "maximum": 9007199254740991 }, "product_ids": { "type": "array", "default": [], "maxItems": 100, "if": { "maxItems": 100 }, "then": { "items": { "type": "string", "format": "text" }, "uniqueItems": true } } }, "$id": "input:OfferingInput" };
+var schema123 = { "type": "object", "required": ["id"], "additionalProperties": false, "properties": { "id": { "type": "string", "minLength": 1, "maxLength": 64, "pattern": "^(?!\\.{1,2}$)[a-zA-Z0-9._:\\- ]+$", "x-hint": "made of letters, digits, spaces, '.', '_', ':' and '-', but not '.' or '..', such as main_2026", "format": "text" }, "tag": { "type": ["integer", "null"], "default": null, "minimum": -9007199254740991, "maximum": 9007199254740991 }, "product_ids": { "type": "array", "default": [], "maxItems": 100, "if": { "maxItems": 100 }, "then": { "items": { "type": "string", "format": "text" }, "uniqueItems": true } } }, "$id": "input:OfferingInput" };
 var pattern51 = new RegExp("^(?!\\.{1,2}$)[a-zA-Z0-9._:\\- ]+$", "u");
 function validate69(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
@@ -8504,8 +8504,8 @@ function validate69(data, { instancePath = "", parentData, parentDataProperty, r
           }
           errors++;
         }
-        if (!pattern51.test(data0)) {
-          const err4 = { instancePath: instancePath + "/id", schemaPath: "input:OfferingInput/properties/id/pattern", keyword: "pattern", params: { pattern: "^(?!\\.{1,2}$)[a-zA-Z0-9._:\\- ]+$" } };
+        if (!formats2(data0)) {
+          const err4 = { instancePath: instancePath + "/id", schemaPath: "input:OfferingInput/properties/id/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err4];
           } else {
@@ -8513,8 +8513,8 @@ function validate69(data, { instancePath = "", parentData, parentDataProperty, r
           }
           errors++;
         }
-        if (!formats2(data0)) {
-          const err5 = { instancePath: instancePath + "/id", schemaPath: "input:OfferingInput/properties/id/format", keyword: "format", params: { format: "text" } };
+        if (!pattern51.test(data0)) {
+          const err5 = { instancePath: instancePath + "/id", schemaPath: "input:OfferingInput/properties/id/pattern", keyword: "pattern", params: { hint: "made of letters, digits, spaces, '.', '_', ':' and '-', but not '.' or '..', such as main_2026" } };
           if (vErrors === null) {
             vErrors = [err5];
           } else {
@@ -8726,8 +8726,8 @@ function validate70(data, { instancePath = "", parentData, parentDataProperty, r
           }
           errors++;
         }
-        if (!pattern50.test(data0)) {
-          const err4 = { instancePath: instancePath + "/offering_id", schemaPath: "#/properties/offering_id/pattern", keyword: "pattern", params: { pattern: "^[a-zA-Z0-9._:\\- ]+$" } };
+        if (!formats2(data0)) {
+          const err4 = { instancePath: instancePath + "/offering_id", schemaPath: "#/properties/offering_id/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err4];
           } else {
@@ -8735,8 +8735,8 @@ function validate70(data, { instancePath = "", parentData, parentDataProperty, r
           }
           errors++;
         }
-        if (!formats2(data0)) {
-          const err5 = { instancePath: instancePath + "/offering_id", schemaPath: "#/properties/offering_id/format", keyword: "format", params: { format: "text" } };
+        if (!pattern50.test(data0)) {
+          const err5 = { instancePath: instancePath + "/offering_id", schemaPath: "#/properties/offering_id/pattern", keyword: "pattern", params: { hint: "made of letters, digits, spaces, '.', '_', ':' and '-', such as main_2026" } };
           if (vErrors === null) {
             vErrors = [err5];
           } else {
@@ -8937,7 +8937,7 @@ function validate71(data, { instancePath = "", parentData, parentDataProperty, r
 }
 var answerCustomerList = validate72;
 var schema127 = { "type": "object", "required": ["object", "url", "data", "has_more"], "additionalProperties": false, "properties": { "object": { "$ref": "answer:ListObject" }, "url": { "type": "string", "enum": ["/v4/customers"] }, "data": { "type": "array", "maxItems": 100, "items": { "$ref": "answer:Customer" } }, "has_more": { "$ref": "answer:HasMore" }, "next_cursor": { "$ref": "answer:NextCursor" } }, "$id": "answer:CustomerList" };
-var schema129 = { "type": "object", "required": ["object", "id", "url", "external_identity", "custom_uid", "environment", "status", "since", "last_seen", "first_transaction_purchase_at", "last_payment_at", "payments_count", "purchase_currency", "purchase_product_id", "net_payments_usd", "target_platform", "client_country", "device_model", "device_id", "device_os_version"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["customer"] }, "id": { "type": "string", "minLength": 1 }, "url": { "type": "string", "pattern": "^/v4/customers/.+$" }, "external_identity": { "type": ["string", "null"] }, "custom_uid": { "type": ["string", "null"] }, "environment": { "$ref": "answer:CustomerEnvironmentNumber" }, "status": { "$ref": "answer:CustomerStatus" }, "since": { "$ref": "answer:Time" }, "last_seen": { "$ref": "answer:Time" }, "first_transaction_purchase_at": { "$ref": "answer:NullableTime" }, "last_payment_at": { "$ref": "answer:NullableTime" }, "payments_count": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "purchase_currency": { "type": ["string", "null"] }, "purchase_product_id": { "type": ["string", "null"] }, "net_payments_usd": { "type": "number" }, "target_platform": { "$ref": "answer:TargetPlatform" }, "client_country": { "type": ["string", "null"] }, "device_model": { "type": ["string", "null"] }, "device_id": { "type": ["string", "null"] }, "device_os_version": { "type": ["string", "null"] } }, "$id": "answer:Customer" };
+var schema129 = { "type": "object", "required": ["object", "id", "url", "external_identity", "custom_uid", "environment", "status", "since", "last_seen", "first_transaction_purchase_at", "last_payment_at", "payments_count", "purchase_currency", "purchase_product_id", "net_payments_usd", "target_platform", "client_country", "device_model", "device_id", "device_os_version"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["customer"] }, "id": { "type": "string", "minLength": 1 }, "url": { "type": "string", "pattern": "^/v4/customers/.+$", "x-hint": "a path such as /v4/customers/a1" }, "external_identity": { "type": ["string", "null"] }, "custom_uid": { "type": ["string", "null"] }, "environment": { "$ref": "answer:CustomerEnvironmentNumber" }, "status": { "$ref": "answer:CustomerStatus" }, "since": { "$ref": "answer:Time" }, "last_seen": { "$ref": "answer:Time" }, "first_transaction_purchase_at": { "$ref": "answer:NullableTime" }, "last_payment_at": { "$ref": "answer:NullableTime" }, "payments_count": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "purchase_currency": { "type": ["string", "null"] }, "purchase_product_id": { "type": ["string", "null"] }, "net_payments_usd": { "type": "number" }, "target_platform": { "$ref": "answer:TargetPlatform" }, "client_country": { "type": ["string", "null"] }, "device_model": { "type": ["string", "null"] }, "device_id": { "type": ["string", "null"] }, "device_os_version": { "type": ["string", "null"] } }, "$id": "answer:Customer" };
 var schema130 = { "type": "integer", "enum": [0, 1], "minimum": -9007199254740991, "maximum": 9007199254740991, "$id": "answer:CustomerEnvironmentNumber" };
 var schema131 = { "type": "string", "enum": ["active", "canceled", "billing_retry", "trial", "canceled_trial", "churned", "none"], "$id": "answer:CustomerStatus" };
 var schema136 = { "type": ["string", "null"], "enum": ["iOS", "Android", "Stripe", "Paddle", null], "$id": "answer:TargetPlatform" };
@@ -9185,7 +9185,7 @@ function validate73(data, { instancePath = "", parentData, parentDataProperty, r
       let data2 = data.url;
       if (typeof data2 === "string") {
         if (!pattern53.test(data2)) {
-          const err25 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/pattern", keyword: "pattern", params: { pattern: "^/v4/customers/.+$" } };
+          const err25 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/pattern", keyword: "pattern", params: { hint: "a path such as /v4/customers/a1" } };
           if (vErrors === null) {
             vErrors = [err25];
           } else {
@@ -9292,8 +9292,8 @@ function validate73(data, { instancePath = "", parentData, parentDataProperty, r
     if (data.since !== void 0) {
       let data7 = data.since;
       if (typeof data7 === "string") {
-        if (!pattern1.test(data7)) {
-          const err35 = { instancePath: instancePath + "/since", schemaPath: "answer:Time/pattern", keyword: "pattern", params: { pattern: "^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z$" } };
+        if (!formats0(data7)) {
+          const err35 = { instancePath: instancePath + "/since", schemaPath: "answer:Time/format", keyword: "format", params: { format: "date-time" } };
           if (vErrors === null) {
             vErrors = [err35];
           } else {
@@ -9301,8 +9301,8 @@ function validate73(data, { instancePath = "", parentData, parentDataProperty, r
           }
           errors++;
         }
-        if (!formats0(data7)) {
-          const err36 = { instancePath: instancePath + "/since", schemaPath: "answer:Time/format", keyword: "format", params: { format: "date-time" } };
+        if (!pattern1.test(data7)) {
+          const err36 = { instancePath: instancePath + "/since", schemaPath: "answer:Time/pattern", keyword: "pattern", params: { hint: "a UTC time in whole seconds such as 2026-03-01T09:00:00Z" } };
           if (vErrors === null) {
             vErrors = [err36];
           } else {
@@ -9323,8 +9323,8 @@ function validate73(data, { instancePath = "", parentData, parentDataProperty, r
     if (data.last_seen !== void 0) {
       let data8 = data.last_seen;
       if (typeof data8 === "string") {
-        if (!pattern1.test(data8)) {
-          const err38 = { instancePath: instancePath + "/last_seen", schemaPath: "answer:Time/pattern", keyword: "pattern", params: { pattern: "^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z$" } };
+        if (!formats0(data8)) {
+          const err38 = { instancePath: instancePath + "/last_seen", schemaPath: "answer:Time/format", keyword: "format", params: { format: "date-time" } };
           if (vErrors === null) {
             vErrors = [err38];
           } else {
@@ -9332,8 +9332,8 @@ function validate73(data, { instancePath = "", parentData, parentDataProperty, r
           }
           errors++;
         }
-        if (!formats0(data8)) {
-          const err39 = { instancePath: instancePath + "/last_seen", schemaPath: "answer:Time/format", keyword: "format", params: { format: "date-time" } };
+        if (!pattern1.test(data8)) {
+          const err39 = { instancePath: instancePath + "/last_seen", schemaPath: "answer:Time/pattern", keyword: "pattern", params: { hint: "a UTC time in whole seconds such as 2026-03-01T09:00:00Z" } };
           if (vErrors === null) {
             vErrors = [err39];
           } else {
@@ -9363,8 +9363,8 @@ function validate73(data, { instancePath = "", parentData, parentDataProperty, r
         errors++;
       }
       if (typeof data9 === "string") {
-        if (!pattern1.test(data9)) {
-          const err42 = { instancePath: instancePath + "/first_transaction_purchase_at", schemaPath: "answer:NullableTime/pattern", keyword: "pattern", params: { pattern: "^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z$" } };
+        if (!formats0(data9)) {
+          const err42 = { instancePath: instancePath + "/first_transaction_purchase_at", schemaPath: "answer:NullableTime/format", keyword: "format", params: { format: "date-time" } };
           if (vErrors === null) {
             vErrors = [err42];
           } else {
@@ -9372,8 +9372,8 @@ function validate73(data, { instancePath = "", parentData, parentDataProperty, r
           }
           errors++;
         }
-        if (!formats0(data9)) {
-          const err43 = { instancePath: instancePath + "/first_transaction_purchase_at", schemaPath: "answer:NullableTime/format", keyword: "format", params: { format: "date-time" } };
+        if (!pattern1.test(data9)) {
+          const err43 = { instancePath: instancePath + "/first_transaction_purchase_at", schemaPath: "answer:NullableTime/pattern", keyword: "pattern", params: { hint: "a UTC time in whole seconds such as 2026-03-01T09:00:00Z" } };
           if (vErrors === null) {
             vErrors = [err43];
           } else {
@@ -9395,8 +9395,8 @@ function validate73(data, { instancePath = "", parentData, parentDataProperty, r
         errors++;
       }
       if (typeof data10 === "string") {
-        if (!pattern1.test(data10)) {
-          const err45 = { instancePath: instancePath + "/last_payment_at", schemaPath: "answer:NullableTime/pattern", keyword: "pattern", params: { pattern: "^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z$" } };
+        if (!formats0(data10)) {
+          const err45 = { instancePath: instancePath + "/last_payment_at", schemaPath: "answer:NullableTime/format", keyword: "format", params: { format: "date-time" } };
           if (vErrors === null) {
             vErrors = [err45];
           } else {
@@ -9404,8 +9404,8 @@ function validate73(data, { instancePath = "", parentData, parentDataProperty, r
           }
           errors++;
         }
-        if (!formats0(data10)) {
-          const err46 = { instancePath: instancePath + "/last_payment_at", schemaPath: "answer:NullableTime/format", keyword: "format", params: { format: "date-time" } };
+        if (!pattern1.test(data10)) {
+          const err46 = { instancePath: instancePath + "/last_payment_at", schemaPath: "answer:NullableTime/pattern", keyword: "pattern", params: { hint: "a UTC time in whole seconds such as 2026-03-01T09:00:00Z" } };
           if (vErrors === null) {
             vErrors = [err46];
           } else {
@@ -9742,7 +9742,7 @@ function validate72(data, { instancePath = "", parentData, parentDataProperty, r
   return errors === 0;
 }
 var v4ListCustomersQuery = validate75;
-var schema139 = { "type": "object", "additionalProperties": false, "required": [], "properties": { "environment": { "type": "integer", "enum": [0, 1], "minimum": -9007199254740991, "maximum": 9007199254740991 }, "search": { "type": "string", "minLength": 1, "maxLength": 255, "format": "text" }, "filter[status][]": { "type": "array", "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "type": "string", "enum": ["active", "canceled", "billing_retry", "trial", "canceled_trial", "churned", "none"] } } }, "filter[target_platform][]": { "type": "array", "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "type": "string", "enum": ["iOS", "Android", "Stripe", "Paddle"] } } }, "limit": { "type": "integer", "minimum": 1, "maximum": 100, "default": 20 }, "starting_after": { "type": "string", "minLength": 1, "maxLength": 256, "pattern": "^[a-zA-Z0-9._-]+$", "format": "text" }, "page": { "type": "integer", "minimum": 1, "maximum": 1e3 }, "sort_by": { "type": "string", "enum": ["since", "status", "last_payment_at", "purchase_currency", "payments_count", "net_payments_usd", "purchase_product_id"], "default": "since" }, "sort_order": { "type": "string", "enum": ["asc", "desc"], "default": "desc" } }, "$id": "input:v4ListCustomersQuery" };
+var schema139 = { "type": "object", "additionalProperties": false, "required": [], "properties": { "environment": { "type": "integer", "enum": [0, 1], "minimum": -9007199254740991, "maximum": 9007199254740991 }, "search": { "type": "string", "minLength": 1, "maxLength": 255, "format": "text" }, "filter[status][]": { "type": "array", "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "type": "string", "enum": ["active", "canceled", "billing_retry", "trial", "canceled_trial", "churned", "none"] } } }, "filter[target_platform][]": { "type": "array", "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "type": "string", "enum": ["iOS", "Android", "Stripe", "Paddle"] } } }, "limit": { "type": "integer", "minimum": 1, "maximum": 100, "default": 20 }, "starting_after": { "type": "string", "minLength": 1, "maxLength": 256, "pattern": "^[a-zA-Z0-9._-]+$", "x-hint": "made of letters, digits, '.', '_' and '-', such as pro_monthly", "format": "text" }, "page": { "type": "integer", "minimum": 1, "maximum": 1e3 }, "sort_by": { "type": "string", "enum": ["since", "status", "last_payment_at", "purchase_currency", "payments_count", "net_payments_usd", "purchase_product_id"], "default": "since" }, "sort_order": { "type": "string", "enum": ["asc", "desc"], "default": "desc" } }, "$id": "input:v4ListCustomersQuery" };
 function validate75(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
@@ -10066,8 +10066,8 @@ function validate75(data, { instancePath = "", parentData, parentDataProperty, r
           }
           errors++;
         }
-        if (!pattern3.test(data7)) {
-          const err26 = { instancePath: instancePath + "/starting_after", schemaPath: "#/properties/starting_after/pattern", keyword: "pattern", params: { pattern: "^[a-zA-Z0-9._-]+$" } };
+        if (!formats2(data7)) {
+          const err26 = { instancePath: instancePath + "/starting_after", schemaPath: "#/properties/starting_after/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err26];
           } else {
@@ -10075,8 +10075,8 @@ function validate75(data, { instancePath = "", parentData, parentDataProperty, r
           }
           errors++;
         }
-        if (!formats2(data7)) {
-          const err27 = { instancePath: instancePath + "/starting_after", schemaPath: "#/properties/starting_after/format", keyword: "format", params: { format: "text" } };
+        if (!pattern3.test(data7)) {
+          const err27 = { instancePath: instancePath + "/starting_after", schemaPath: "#/properties/starting_after/pattern", keyword: "pattern", params: { hint: "made of letters, digits, '.', '_' and '-', such as pro_monthly" } };
           if (vErrors === null) {
             vErrors = [err27];
           } else {
@@ -10340,7 +10340,7 @@ function validate76(data, { instancePath = "", parentData, parentDataProperty, r
       let data2 = data.active_subscribers;
       if (typeof data2 === "string") {
         if (!pattern59.test(data2)) {
-          const err16 = { instancePath: instancePath + "/active_subscribers", schemaPath: "answer:CountText/pattern", keyword: "pattern", params: { pattern: "^[0-9]+$" } };
+          const err16 = { instancePath: instancePath + "/active_subscribers", schemaPath: "answer:CountText/pattern", keyword: "pattern", params: { hint: "a whole number such as 12" } };
           if (vErrors === null) {
             vErrors = [err16];
           } else {
@@ -10362,7 +10362,7 @@ function validate76(data, { instancePath = "", parentData, parentDataProperty, r
       let data3 = data.active_trials;
       if (typeof data3 === "string") {
         if (!pattern59.test(data3)) {
-          const err18 = { instancePath: instancePath + "/active_trials", schemaPath: "answer:CountText/pattern", keyword: "pattern", params: { pattern: "^[0-9]+$" } };
+          const err18 = { instancePath: instancePath + "/active_trials", schemaPath: "answer:CountText/pattern", keyword: "pattern", params: { hint: "a whole number such as 12" } };
           if (vErrors === null) {
             vErrors = [err18];
           } else {
@@ -10384,7 +10384,7 @@ function validate76(data, { instancePath = "", parentData, parentDataProperty, r
       let data4 = data.billing_retry;
       if (typeof data4 === "string") {
         if (!pattern59.test(data4)) {
-          const err20 = { instancePath: instancePath + "/billing_retry", schemaPath: "answer:CountText/pattern", keyword: "pattern", params: { pattern: "^[0-9]+$" } };
+          const err20 = { instancePath: instancePath + "/billing_retry", schemaPath: "answer:CountText/pattern", keyword: "pattern", params: { hint: "a whole number such as 12" } };
           if (vErrors === null) {
             vErrors = [err20];
           } else {
@@ -10470,7 +10470,7 @@ function validate76(data, { instancePath = "", parentData, parentDataProperty, r
       let data7 = data.clients_with_event;
       if (typeof data7 === "string") {
         if (!pattern59.test(data7)) {
-          const err28 = { instancePath: instancePath + "/clients_with_event", schemaPath: "answer:CountText/pattern", keyword: "pattern", params: { pattern: "^[0-9]+$" } };
+          const err28 = { instancePath: instancePath + "/clients_with_event", schemaPath: "answer:CountText/pattern", keyword: "pattern", params: { hint: "a whole number such as 12" } };
           if (vErrors === null) {
             vErrors = [err28];
           } else {
@@ -10814,7 +10814,7 @@ function validate77(data, { instancePath = "", parentData, parentDataProperty, r
   return errors === 0;
 }
 var answerCustomerView = validate78;
-var schema146 = { "type": "object", "required": ["object", "url", "data"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["customer"] }, "url": { "type": "string", "pattern": "^/v4/customers/.+$" }, "data": { "$ref": "answer:CustomerData" } }, "$id": "answer:CustomerView" };
+var schema146 = { "type": "object", "required": ["object", "url", "data"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["customer"] }, "url": { "type": "string", "pattern": "^/v4/customers/.+$", "x-hint": "a path such as /v4/customers/a1" }, "data": { "$ref": "answer:CustomerData" } }, "$id": "answer:CustomerView" };
 var schema147 = { "type": "object", "required": ["customer", "device", "attributionData", "userProperties", "trackEvents", "netPayments", "currency", "conversionRate", "canRemoveCustomer", "canEditEntitlements"], "additionalProperties": false, "properties": { "customer": { "$ref": "answer:CustomerIdentification" }, "device": { "$ref": "answer:CustomerDevice" }, "attributionData": { "type": "array", "maxItems": 4, "items": { "$ref": "answer:CustomerKeyValue" } }, "userProperties": { "type": "array", "items": { "$ref": "answer:CustomerKeyValue" } }, "trackEvents": { "type": "array", "maxItems": 100, "items": { "$ref": "answer:CustomerEvent" } }, "netPayments": { "type": "number" }, "currency": { "type": "string", "enum": ["USD"] }, "conversionRate": { "type": "number", "enum": [1] }, "canRemoveCustomer": { "type": "boolean" }, "canEditEntitlements": { "type": "boolean" } }, "$id": "answer:CustomerData" };
 var schema154 = { "type": "object", "required": ["platform", "os_version", "device_model", "app_version", "sdk_version"], "additionalProperties": false, "properties": { "platform": { "type": ["string", "null"] }, "os_version": { "type": ["string", "null"] }, "device_model": { "type": ["string", "null"] }, "app_version": { "type": ["string", "null"] }, "sdk_version": { "type": ["string", "null"] } }, "$id": "answer:CustomerDevice" };
 var schema148 = { "type": "object", "required": ["client_id", "external_identity", "environment", "platform", "country", "status", "since", "last_seen"], "additionalProperties": false, "properties": { "client_id": { "type": "string", "minLength": 1 }, "external_identity": { "type": ["string", "null"] }, "environment": { "$ref": "answer:CustomerEnvironmentNumber" }, "platform": { "$ref": "answer:TargetPlatform" }, "country": { "type": ["string", "null"] }, "status": { "$ref": "answer:CustomerStatus" }, "since": { "$ref": "answer:Time" }, "last_seen": { "$ref": "answer:Time" } }, "$id": "answer:CustomerIdentification" };
@@ -11038,8 +11038,8 @@ function validate80(data, { instancePath = "", parentData, parentDataProperty, r
     if (data.since !== void 0) {
       let data6 = data.since;
       if (typeof data6 === "string") {
-        if (!pattern1.test(data6)) {
-          const err21 = { instancePath: instancePath + "/since", schemaPath: "answer:Time/pattern", keyword: "pattern", params: { pattern: "^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z$" } };
+        if (!formats0(data6)) {
+          const err21 = { instancePath: instancePath + "/since", schemaPath: "answer:Time/format", keyword: "format", params: { format: "date-time" } };
           if (vErrors === null) {
             vErrors = [err21];
           } else {
@@ -11047,8 +11047,8 @@ function validate80(data, { instancePath = "", parentData, parentDataProperty, r
           }
           errors++;
         }
-        if (!formats0(data6)) {
-          const err22 = { instancePath: instancePath + "/since", schemaPath: "answer:Time/format", keyword: "format", params: { format: "date-time" } };
+        if (!pattern1.test(data6)) {
+          const err22 = { instancePath: instancePath + "/since", schemaPath: "answer:Time/pattern", keyword: "pattern", params: { hint: "a UTC time in whole seconds such as 2026-03-01T09:00:00Z" } };
           if (vErrors === null) {
             vErrors = [err22];
           } else {
@@ -11069,8 +11069,8 @@ function validate80(data, { instancePath = "", parentData, parentDataProperty, r
     if (data.last_seen !== void 0) {
       let data7 = data.last_seen;
       if (typeof data7 === "string") {
-        if (!pattern1.test(data7)) {
-          const err24 = { instancePath: instancePath + "/last_seen", schemaPath: "answer:Time/pattern", keyword: "pattern", params: { pattern: "^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z$" } };
+        if (!formats0(data7)) {
+          const err24 = { instancePath: instancePath + "/last_seen", schemaPath: "answer:Time/format", keyword: "format", params: { format: "date-time" } };
           if (vErrors === null) {
             vErrors = [err24];
           } else {
@@ -11078,8 +11078,8 @@ function validate80(data, { instancePath = "", parentData, parentDataProperty, r
           }
           errors++;
         }
-        if (!formats0(data7)) {
-          const err25 = { instancePath: instancePath + "/last_seen", schemaPath: "answer:Time/format", keyword: "format", params: { format: "date-time" } };
+        if (!pattern1.test(data7)) {
+          const err25 = { instancePath: instancePath + "/last_seen", schemaPath: "answer:Time/pattern", keyword: "pattern", params: { hint: "a UTC time in whole seconds such as 2026-03-01T09:00:00Z" } };
           if (vErrors === null) {
             vErrors = [err25];
           } else {
@@ -11176,8 +11176,8 @@ function validate82(data, { instancePath = "", parentData, parentDataProperty, r
     if (data.at !== void 0) {
       let data1 = data.at;
       if (typeof data1 === "string") {
-        if (!pattern1.test(data1)) {
-          const err6 = { instancePath: instancePath + "/at", schemaPath: "answer:Time/pattern", keyword: "pattern", params: { pattern: "^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z$" } };
+        if (!formats0(data1)) {
+          const err6 = { instancePath: instancePath + "/at", schemaPath: "answer:Time/format", keyword: "format", params: { format: "date-time" } };
           if (vErrors === null) {
             vErrors = [err6];
           } else {
@@ -11185,8 +11185,8 @@ function validate82(data, { instancePath = "", parentData, parentDataProperty, r
           }
           errors++;
         }
-        if (!formats0(data1)) {
-          const err7 = { instancePath: instancePath + "/at", schemaPath: "answer:Time/format", keyword: "format", params: { format: "date-time" } };
+        if (!pattern1.test(data1)) {
+          const err7 = { instancePath: instancePath + "/at", schemaPath: "answer:Time/pattern", keyword: "pattern", params: { hint: "a UTC time in whole seconds such as 2026-03-01T09:00:00Z" } };
           if (vErrors === null) {
             vErrors = [err7];
           } else {
@@ -11831,7 +11831,7 @@ function validate78(data, { instancePath = "", parentData, parentDataProperty, r
       let data1 = data.url;
       if (typeof data1 === "string") {
         if (!pattern53.test(data1)) {
-          const err6 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/pattern", keyword: "pattern", params: { pattern: "^/v4/customers/.+$" } };
+          const err6 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/pattern", keyword: "pattern", params: { hint: "a path such as /v4/customers/a1" } };
           if (vErrors === null) {
             vErrors = [err6];
           } else {
@@ -11914,8 +11914,8 @@ function validate85(data, { instancePath = "", parentData, parentDataProperty, r
           }
           errors++;
         }
-        if (!pattern3.test(data0)) {
-          const err4 = { instancePath: instancePath + "/customer_id", schemaPath: "input:IdInPath/pattern", keyword: "pattern", params: { pattern: "^[a-zA-Z0-9._-]+$" } };
+        if (!formats2(data0)) {
+          const err4 = { instancePath: instancePath + "/customer_id", schemaPath: "input:IdInPath/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err4];
           } else {
@@ -11923,8 +11923,8 @@ function validate85(data, { instancePath = "", parentData, parentDataProperty, r
           }
           errors++;
         }
-        if (!formats2(data0)) {
-          const err5 = { instancePath: instancePath + "/customer_id", schemaPath: "input:IdInPath/format", keyword: "format", params: { format: "text" } };
+        if (!pattern3.test(data0)) {
+          const err5 = { instancePath: instancePath + "/customer_id", schemaPath: "input:IdInPath/pattern", keyword: "pattern", params: { hint: "made of letters, digits, '.', '_' and '-', such as pro_monthly" } };
           if (vErrors === null) {
             vErrors = [err5];
           } else {
@@ -12034,7 +12034,7 @@ function validate86(data, { instancePath = "", parentData, parentDataProperty, r
       let data1 = data.url;
       if (typeof data1 === "string") {
         if (!pattern68.test(data1)) {
-          const err7 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/pattern", keyword: "pattern", params: { pattern: "^/v4/customers/.+/permissions$" } };
+          const err7 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/pattern", keyword: "pattern", params: { hint: "a path such as /v4/customers/a1/permissions" } };
           if (vErrors === null) {
             vErrors = [err7];
           } else {
@@ -12308,7 +12308,7 @@ function validate86(data, { instancePath = "", parentData, parentDataProperty, r
   return errors === 0;
 }
 var answerCustomerPermission = validate87;
-var schema165 = { "type": "object", "required": ["object", "url", "permission_id", "expires_at"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["customer_permission"] }, "url": { "type": "string", "pattern": "^/v4/customers/.+/permissions/.+$" }, "permission_id": { "type": "string", "minLength": 1 }, "expires_at": { "$ref": "answer:NullableTime" } }, "$id": "answer:CustomerPermission" };
+var schema165 = { "type": "object", "required": ["object", "url", "permission_id", "expires_at"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["customer_permission"] }, "url": { "type": "string", "pattern": "^/v4/customers/.+/permissions/.+$", "x-hint": "a path such as /v4/customers/a1/permissions/a1" }, "permission_id": { "type": "string", "minLength": 1 }, "expires_at": { "$ref": "answer:NullableTime" } }, "$id": "answer:CustomerPermission" };
 var pattern69 = new RegExp("^/v4/customers/.+/permissions/.+$", "u");
 function validate87(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
@@ -12387,7 +12387,7 @@ function validate87(data, { instancePath = "", parentData, parentDataProperty, r
       let data1 = data.url;
       if (typeof data1 === "string") {
         if (!pattern69.test(data1)) {
-          const err7 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/pattern", keyword: "pattern", params: { pattern: "^/v4/customers/.+/permissions/.+$" } };
+          const err7 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/pattern", keyword: "pattern", params: { hint: "a path such as /v4/customers/a1/permissions/a1" } };
           if (vErrors === null) {
             vErrors = [err7];
           } else {
@@ -12439,8 +12439,8 @@ function validate87(data, { instancePath = "", parentData, parentDataProperty, r
         errors++;
       }
       if (typeof data3 === "string") {
-        if (!pattern1.test(data3)) {
-          const err12 = { instancePath: instancePath + "/expires_at", schemaPath: "answer:NullableTime/pattern", keyword: "pattern", params: { pattern: "^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z$" } };
+        if (!formats0(data3)) {
+          const err12 = { instancePath: instancePath + "/expires_at", schemaPath: "answer:NullableTime/format", keyword: "format", params: { format: "date-time" } };
           if (vErrors === null) {
             vErrors = [err12];
           } else {
@@ -12448,8 +12448,8 @@ function validate87(data, { instancePath = "", parentData, parentDataProperty, r
           }
           errors++;
         }
-        if (!formats0(data3)) {
-          const err13 = { instancePath: instancePath + "/expires_at", schemaPath: "answer:NullableTime/format", keyword: "format", params: { format: "date-time" } };
+        if (!pattern1.test(data3)) {
+          const err13 = { instancePath: instancePath + "/expires_at", schemaPath: "answer:NullableTime/pattern", keyword: "pattern", params: { hint: "a UTC time in whole seconds such as 2026-03-01T09:00:00Z" } };
           if (vErrors === null) {
             vErrors = [err13];
           } else {
@@ -12472,7 +12472,7 @@ function validate87(data, { instancePath = "", parentData, parentDataProperty, r
   return errors === 0;
 }
 var v4GrantCustomerPermissionBody = validate88;
-var schema168 = { "type": "object", "required": ["permission_id"], "additionalProperties": false, "properties": { "permission_id": { "type": "string", "minLength": 1, "maxLength": 256, "pattern": "^[a-zA-Z0-9._-]+$", "format": "text" }, "expires_at": { "type": ["string", "null"], "format": "date-time", "default": null } }, "$id": "input:CustomerPermissionGrant" };
+var schema168 = { "type": "object", "required": ["permission_id"], "additionalProperties": false, "properties": { "permission_id": { "type": "string", "minLength": 1, "maxLength": 256, "pattern": "^[a-zA-Z0-9._-]+$", "x-hint": "made of letters, digits, '.', '_' and '-', such as pro_monthly", "format": "text" }, "expires_at": { "type": ["string", "null"], "format": "date-time", "default": null } }, "$id": "input:CustomerPermissionGrant" };
 function validate88(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
@@ -12522,8 +12522,8 @@ function validate88(data, { instancePath = "", parentData, parentDataProperty, r
           }
           errors++;
         }
-        if (!pattern3.test(data0)) {
-          const err4 = { instancePath: instancePath + "/permission_id", schemaPath: "input:CustomerPermissionGrant/properties/permission_id/pattern", keyword: "pattern", params: { pattern: "^[a-zA-Z0-9._-]+$" } };
+        if (!formats2(data0)) {
+          const err4 = { instancePath: instancePath + "/permission_id", schemaPath: "input:CustomerPermissionGrant/properties/permission_id/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err4];
           } else {
@@ -12531,8 +12531,8 @@ function validate88(data, { instancePath = "", parentData, parentDataProperty, r
           }
           errors++;
         }
-        if (!formats2(data0)) {
-          const err5 = { instancePath: instancePath + "/permission_id", schemaPath: "input:CustomerPermissionGrant/properties/permission_id/format", keyword: "format", params: { format: "text" } };
+        if (!pattern3.test(data0)) {
+          const err5 = { instancePath: instancePath + "/permission_id", schemaPath: "input:CustomerPermissionGrant/properties/permission_id/pattern", keyword: "pattern", params: { hint: "made of letters, digits, '.', '_' and '-', such as pro_monthly" } };
           if (vErrors === null) {
             vErrors = [err5];
           } else {
@@ -12639,8 +12639,8 @@ function validate89(data, { instancePath = "", parentData, parentDataProperty, r
           }
           errors++;
         }
-        if (!pattern3.test(data0)) {
-          const err5 = { instancePath: instancePath + "/customer_id", schemaPath: "input:IdInPath/pattern", keyword: "pattern", params: { pattern: "^[a-zA-Z0-9._-]+$" } };
+        if (!formats2(data0)) {
+          const err5 = { instancePath: instancePath + "/customer_id", schemaPath: "input:IdInPath/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err5];
           } else {
@@ -12648,8 +12648,8 @@ function validate89(data, { instancePath = "", parentData, parentDataProperty, r
           }
           errors++;
         }
-        if (!formats2(data0)) {
-          const err6 = { instancePath: instancePath + "/customer_id", schemaPath: "input:IdInPath/format", keyword: "format", params: { format: "text" } };
+        if (!pattern3.test(data0)) {
+          const err6 = { instancePath: instancePath + "/customer_id", schemaPath: "input:IdInPath/pattern", keyword: "pattern", params: { hint: "made of letters, digits, '.', '_' and '-', such as pro_monthly" } };
           if (vErrors === null) {
             vErrors = [err6];
           } else {
@@ -12688,8 +12688,8 @@ function validate89(data, { instancePath = "", parentData, parentDataProperty, r
           }
           errors++;
         }
-        if (!pattern3.test(data1)) {
-          const err10 = { instancePath: instancePath + "/permission_id", schemaPath: "#/properties/permission_id/pattern", keyword: "pattern", params: { pattern: "^[a-zA-Z0-9._-]+$" } };
+        if (!formats2(data1)) {
+          const err10 = { instancePath: instancePath + "/permission_id", schemaPath: "#/properties/permission_id/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err10];
           } else {
@@ -12697,8 +12697,8 @@ function validate89(data, { instancePath = "", parentData, parentDataProperty, r
           }
           errors++;
         }
-        if (!formats2(data1)) {
-          const err11 = { instancePath: instancePath + "/permission_id", schemaPath: "#/properties/permission_id/format", keyword: "format", params: { format: "text" } };
+        if (!pattern3.test(data1)) {
+          const err11 = { instancePath: instancePath + "/permission_id", schemaPath: "#/properties/permission_id/pattern", keyword: "pattern", params: { hint: "made of letters, digits, '.', '_' and '-', such as pro_monthly" } };
           if (vErrors === null) {
             vErrors = [err11];
           } else {
@@ -12729,7 +12729,7 @@ function validate89(data, { instancePath = "", parentData, parentDataProperty, r
   return errors === 0;
 }
 var answerCustomerProperties = validate90;
-var schema171 = { "type": "object", "required": ["object", "url", "data"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["customer_properties"] }, "url": { "type": "string", "pattern": "^/v4/customers/.+/properties$" }, "data": { "$ref": "answer:CustomerPropertiesData" } }, "$id": "answer:CustomerProperties" };
+var schema171 = { "type": "object", "required": ["object", "url", "data"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["customer_properties"] }, "url": { "type": "string", "pattern": "^/v4/customers/.+/properties$", "x-hint": "a path such as /v4/customers/a1/properties" }, "data": { "$ref": "answer:CustomerPropertiesData" } }, "$id": "answer:CustomerProperties" };
 var pattern74 = new RegExp("^/v4/customers/.+/properties$", "u");
 function validate91(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
@@ -13001,7 +13001,7 @@ function validate90(data, { instancePath = "", parentData, parentDataProperty, r
       let data1 = data.url;
       if (typeof data1 === "string") {
         if (!pattern74.test(data1)) {
-          const err6 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/pattern", keyword: "pattern", params: { pattern: "^/v4/customers/.+/properties$" } };
+          const err6 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/pattern", keyword: "pattern", params: { hint: "a path such as /v4/customers/a1/properties" } };
           if (vErrors === null) {
             vErrors = [err6];
           } else {
@@ -13039,7 +13039,7 @@ function validate90(data, { instancePath = "", parentData, parentDataProperty, r
 }
 var answerRemoteConfigurationList = validate93;
 var schema175 = { "type": "object", "required": ["object", "url", "data", "has_more"], "additionalProperties": false, "properties": { "object": { "$ref": "answer:ListObject" }, "url": { "type": "string", "enum": ["/v4/remote-configurations"] }, "data": { "type": "array", "maxItems": 100, "items": { "$ref": "answer:RemoteConfiguration" } }, "has_more": { "$ref": "answer:HasMore" }, "next_cursor": { "$ref": "answer:NextCursor" } }, "$id": "answer:RemoteConfigurationList" };
-var schema177 = { "type": "object", "required": ["object", "id", "url", "name", "status", "segment_percent", "segmentation_conditions", "context_key", "created_at", "updated_at"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["remote_configuration"] }, "id": { "type": "string", "minLength": 1 }, "url": { "type": "string", "pattern": "^/v4/remote-configurations/.+$" }, "name": { "type": "string", "minLength": 1 }, "status": { "$ref": "answer:RemoteConfigurationStatus" }, "segment_percent": { "type": "number", "minimum": 0, "maximum": 100 }, "segmentation_conditions": { "type": "array", "maxItems": 50, "items": { "$ref": "answer:Condition" } }, "context_key": { "type": ["string", "null"], "minLength": 1 }, "created_at": { "$ref": "answer:Time" }, "updated_at": { "$ref": "answer:Time" } }, "$id": "answer:RemoteConfiguration" };
+var schema177 = { "type": "object", "required": ["object", "id", "url", "name", "status", "segment_percent", "segmentation_conditions", "context_key", "created_at", "updated_at"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["remote_configuration"] }, "id": { "type": "string", "minLength": 1 }, "url": { "type": "string", "pattern": "^/v4/remote-configurations/.+$", "x-hint": "a path such as /v4/remote-configurations/a1" }, "name": { "type": "string", "minLength": 1 }, "status": { "$ref": "answer:RemoteConfigurationStatus" }, "segment_percent": { "type": "number", "minimum": 0, "maximum": 100 }, "segmentation_conditions": { "type": "array", "maxItems": 50, "items": { "$ref": "answer:Condition" } }, "context_key": { "type": ["string", "null"], "minLength": 1 }, "created_at": { "$ref": "answer:Time" }, "updated_at": { "$ref": "answer:Time" } }, "$id": "answer:RemoteConfiguration" };
 var schema178 = { "type": "string", "enum": ["draft", "active", "archived"], "$id": "answer:RemoteConfigurationStatus" };
 var pattern75 = new RegExp("^/v4/remote-configurations/.+$", "u");
 var schema180 = { "type": "string", "enum": ["eq", "ne", "gt", "gte", "lt", "lte", "contains", "not_contains"], "$id": "answer:Comparator" };
@@ -13325,7 +13325,7 @@ function validate94(data, { instancePath = "", parentData, parentDataProperty, r
       let data2 = data.url;
       if (typeof data2 === "string") {
         if (!pattern75.test(data2)) {
-          const err15 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/pattern", keyword: "pattern", params: { pattern: "^/v4/remote-configurations/.+$" } };
+          const err15 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/pattern", keyword: "pattern", params: { hint: "a path such as /v4/remote-configurations/a1" } };
           if (vErrors === null) {
             vErrors = [err15];
           } else {
@@ -13472,8 +13472,8 @@ function validate94(data, { instancePath = "", parentData, parentDataProperty, r
     if (data.created_at !== void 0) {
       let data9 = data.created_at;
       if (typeof data9 === "string") {
-        if (!pattern1.test(data9)) {
-          const err28 = { instancePath: instancePath + "/created_at", schemaPath: "answer:Time/pattern", keyword: "pattern", params: { pattern: "^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z$" } };
+        if (!formats0(data9)) {
+          const err28 = { instancePath: instancePath + "/created_at", schemaPath: "answer:Time/format", keyword: "format", params: { format: "date-time" } };
           if (vErrors === null) {
             vErrors = [err28];
           } else {
@@ -13481,8 +13481,8 @@ function validate94(data, { instancePath = "", parentData, parentDataProperty, r
           }
           errors++;
         }
-        if (!formats0(data9)) {
-          const err29 = { instancePath: instancePath + "/created_at", schemaPath: "answer:Time/format", keyword: "format", params: { format: "date-time" } };
+        if (!pattern1.test(data9)) {
+          const err29 = { instancePath: instancePath + "/created_at", schemaPath: "answer:Time/pattern", keyword: "pattern", params: { hint: "a UTC time in whole seconds such as 2026-03-01T09:00:00Z" } };
           if (vErrors === null) {
             vErrors = [err29];
           } else {
@@ -13503,8 +13503,8 @@ function validate94(data, { instancePath = "", parentData, parentDataProperty, r
     if (data.updated_at !== void 0) {
       let data10 = data.updated_at;
       if (typeof data10 === "string") {
-        if (!pattern1.test(data10)) {
-          const err31 = { instancePath: instancePath + "/updated_at", schemaPath: "answer:Time/pattern", keyword: "pattern", params: { pattern: "^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z$" } };
+        if (!formats0(data10)) {
+          const err31 = { instancePath: instancePath + "/updated_at", schemaPath: "answer:Time/format", keyword: "format", params: { format: "date-time" } };
           if (vErrors === null) {
             vErrors = [err31];
           } else {
@@ -13512,8 +13512,8 @@ function validate94(data, { instancePath = "", parentData, parentDataProperty, r
           }
           errors++;
         }
-        if (!formats0(data10)) {
-          const err32 = { instancePath: instancePath + "/updated_at", schemaPath: "answer:Time/format", keyword: "format", params: { format: "date-time" } };
+        if (!pattern1.test(data10)) {
+          const err32 = { instancePath: instancePath + "/updated_at", schemaPath: "answer:Time/pattern", keyword: "pattern", params: { hint: "a UTC time in whole seconds such as 2026-03-01T09:00:00Z" } };
           if (vErrors === null) {
             vErrors = [err32];
           } else {
@@ -13722,7 +13722,7 @@ function validate93(data, { instancePath = "", parentData, parentDataProperty, r
 }
 var answerRemoteConfiguration = validate94;
 var v4CreateRemoteConfigurationBody = validate98;
-var schema186 = { "type": "object", "required": ["name"], "additionalProperties": false, "properties": { "name": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" }, "context_key": { "type": ["string", "null"], "default": null, "minLength": 1, "maxLength": 256, "pattern": "^[a-zA-Z0-9._-]+$", "format": "text" }, "segment_percent": { "type": "number", "minimum": 0, "maximum": 100, "default": 100 }, "segmentation_conditions": { "type": "array", "default": [], "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "$ref": "input:ConditionInput" } } } }, "$id": "input:RemoteConfigurationInput" };
+var schema186 = { "type": "object", "required": ["name"], "additionalProperties": false, "properties": { "name": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" }, "context_key": { "type": ["string", "null"], "default": null, "minLength": 1, "maxLength": 256, "pattern": "^[a-zA-Z0-9._-]+$", "x-hint": "made of letters, digits, '.', '_' and '-', such as pro_monthly", "format": "text" }, "segment_percent": { "type": "number", "minimum": 0, "maximum": 100, "default": 100 }, "segmentation_conditions": { "type": "array", "default": [], "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "$ref": "input:ConditionInput" } } } }, "$id": "input:RemoteConfigurationInput" };
 var schema188 = { "type": "string", "enum": ["eq", "ne", "gt", "gte", "lt", "lte", "contains", "not_contains"], "$id": "input:Comparator" };
 function validate100(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
@@ -13968,8 +13968,8 @@ function validate99(data, { instancePath = "", parentData, parentDataProperty, r
         }
         errors++;
       }
-      if (!pattern3.test(data1)) {
-        const err9 = { instancePath: instancePath + "/context_key", schemaPath: "#/properties/context_key/pattern", keyword: "pattern", params: { pattern: "^[a-zA-Z0-9._-]+$" } };
+      if (!formats2(data1)) {
+        const err9 = { instancePath: instancePath + "/context_key", schemaPath: "#/properties/context_key/format", keyword: "format", params: { format: "text" } };
         if (vErrors === null) {
           vErrors = [err9];
         } else {
@@ -13977,8 +13977,8 @@ function validate99(data, { instancePath = "", parentData, parentDataProperty, r
         }
         errors++;
       }
-      if (!formats2(data1)) {
-        const err10 = { instancePath: instancePath + "/context_key", schemaPath: "#/properties/context_key/format", keyword: "format", params: { format: "text" } };
+      if (!pattern3.test(data1)) {
+        const err10 = { instancePath: instancePath + "/context_key", schemaPath: "#/properties/context_key/pattern", keyword: "pattern", params: { hint: "made of letters, digits, '.', '_' and '-', such as pro_monthly" } };
         if (vErrors === null) {
           vErrors = [err10];
         } else {
@@ -14106,7 +14106,7 @@ function validate98(data, { instancePath = "", parentData, parentDataProperty, r
   return errors === 0;
 }
 var answerRemoteConfigurationDetail = validate103;
-var schema189 = { "type": "object", "required": ["object", "id", "url", "name", "status", "segment_percent", "segmentation_conditions", "context_key", "created_at", "updated_at", "payload"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["remote_configuration"] }, "id": { "type": "string", "minLength": 1 }, "url": { "type": "string", "pattern": "^/v4/remote-configurations/.+$" }, "name": { "type": "string", "minLength": 1 }, "status": { "$ref": "answer:RemoteConfigurationStatus" }, "segment_percent": { "type": "number", "minimum": 0, "maximum": 100 }, "segmentation_conditions": { "type": "array", "maxItems": 50, "items": { "$ref": "answer:Condition" } }, "context_key": { "type": ["string", "null"], "minLength": 1 }, "created_at": { "$ref": "answer:Time" }, "updated_at": { "$ref": "answer:Time" }, "payload": { "$ref": "answer:JsonObject" } }, "$id": "answer:RemoteConfigurationDetail" };
+var schema189 = { "type": "object", "required": ["object", "id", "url", "name", "status", "segment_percent", "segmentation_conditions", "context_key", "created_at", "updated_at", "payload"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["remote_configuration"] }, "id": { "type": "string", "minLength": 1 }, "url": { "type": "string", "pattern": "^/v4/remote-configurations/.+$", "x-hint": "a path such as /v4/remote-configurations/a1" }, "name": { "type": "string", "minLength": 1 }, "status": { "$ref": "answer:RemoteConfigurationStatus" }, "segment_percent": { "type": "number", "minimum": 0, "maximum": 100 }, "segmentation_conditions": { "type": "array", "maxItems": 50, "items": { "$ref": "answer:Condition" } }, "context_key": { "type": ["string", "null"], "minLength": 1 }, "created_at": { "$ref": "answer:Time" }, "updated_at": { "$ref": "answer:Time" }, "payload": { "$ref": "answer:JsonObject" } }, "$id": "answer:RemoteConfigurationDetail" };
 function validate103(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
@@ -14269,7 +14269,7 @@ function validate103(data, { instancePath = "", parentData, parentDataProperty, 
       let data2 = data.url;
       if (typeof data2 === "string") {
         if (!pattern75.test(data2)) {
-          const err16 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/pattern", keyword: "pattern", params: { pattern: "^/v4/remote-configurations/.+$" } };
+          const err16 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/pattern", keyword: "pattern", params: { hint: "a path such as /v4/remote-configurations/a1" } };
           if (vErrors === null) {
             vErrors = [err16];
           } else {
@@ -14416,8 +14416,8 @@ function validate103(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.created_at !== void 0) {
       let data9 = data.created_at;
       if (typeof data9 === "string") {
-        if (!pattern1.test(data9)) {
-          const err29 = { instancePath: instancePath + "/created_at", schemaPath: "answer:Time/pattern", keyword: "pattern", params: { pattern: "^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z$" } };
+        if (!formats0(data9)) {
+          const err29 = { instancePath: instancePath + "/created_at", schemaPath: "answer:Time/format", keyword: "format", params: { format: "date-time" } };
           if (vErrors === null) {
             vErrors = [err29];
           } else {
@@ -14425,8 +14425,8 @@ function validate103(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!formats0(data9)) {
-          const err30 = { instancePath: instancePath + "/created_at", schemaPath: "answer:Time/format", keyword: "format", params: { format: "date-time" } };
+        if (!pattern1.test(data9)) {
+          const err30 = { instancePath: instancePath + "/created_at", schemaPath: "answer:Time/pattern", keyword: "pattern", params: { hint: "a UTC time in whole seconds such as 2026-03-01T09:00:00Z" } };
           if (vErrors === null) {
             vErrors = [err30];
           } else {
@@ -14447,8 +14447,8 @@ function validate103(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.updated_at !== void 0) {
       let data10 = data.updated_at;
       if (typeof data10 === "string") {
-        if (!pattern1.test(data10)) {
-          const err32 = { instancePath: instancePath + "/updated_at", schemaPath: "answer:Time/pattern", keyword: "pattern", params: { pattern: "^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z$" } };
+        if (!formats0(data10)) {
+          const err32 = { instancePath: instancePath + "/updated_at", schemaPath: "answer:Time/format", keyword: "format", params: { format: "date-time" } };
           if (vErrors === null) {
             vErrors = [err32];
           } else {
@@ -14456,8 +14456,8 @@ function validate103(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!formats0(data10)) {
-          const err33 = { instancePath: instancePath + "/updated_at", schemaPath: "answer:Time/format", keyword: "format", params: { format: "date-time" } };
+        if (!pattern1.test(data10)) {
+          const err33 = { instancePath: instancePath + "/updated_at", schemaPath: "answer:Time/pattern", keyword: "pattern", params: { hint: "a UTC time in whole seconds such as 2026-03-01T09:00:00Z" } };
           if (vErrors === null) {
             vErrors = [err33];
           } else {
@@ -14569,8 +14569,8 @@ function validate105(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern3.test(data0)) {
-          const err4 = { instancePath: instancePath + "/config_id", schemaPath: "input:IdInPath/pattern", keyword: "pattern", params: { pattern: "^[a-zA-Z0-9._-]+$" } };
+        if (!formats2(data0)) {
+          const err4 = { instancePath: instancePath + "/config_id", schemaPath: "input:IdInPath/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err4];
           } else {
@@ -14578,8 +14578,8 @@ function validate105(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!formats2(data0)) {
-          const err5 = { instancePath: instancePath + "/config_id", schemaPath: "input:IdInPath/format", keyword: "format", params: { format: "text" } };
+        if (!pattern3.test(data0)) {
+          const err5 = { instancePath: instancePath + "/config_id", schemaPath: "input:IdInPath/pattern", keyword: "pattern", params: { hint: "made of letters, digits, '.', '_' and '-', such as pro_monthly" } };
           if (vErrors === null) {
             vErrors = [err5];
           } else {
@@ -14681,7 +14681,7 @@ function validate106(data, { instancePath = "", parentData, parentDataProperty, 
   return errors === 0;
 }
 var answerRemoteConfigurationPayload = validate109;
-var schema199 = { "type": "object", "required": ["object", "url", "config_id", "data"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["remote_config_payload"] }, "url": { "type": "string", "pattern": "^/v4/remote-configurations/.+/payload$" }, "config_id": { "type": "string", "minLength": 1 }, "data": { "$ref": "answer:JsonObject" } }, "$id": "answer:RemoteConfigurationPayload" };
+var schema199 = { "type": "object", "required": ["object", "url", "config_id", "data"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["remote_config_payload"] }, "url": { "type": "string", "pattern": "^/v4/remote-configurations/.+/payload$", "x-hint": "a path such as /v4/remote-configurations/a1/payload" }, "config_id": { "type": "string", "minLength": 1 }, "data": { "$ref": "answer:JsonObject" } }, "$id": "answer:RemoteConfigurationPayload" };
 var pattern83 = new RegExp("^/v4/remote-configurations/.+/payload$", "u");
 function validate109(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
@@ -14760,7 +14760,7 @@ function validate109(data, { instancePath = "", parentData, parentDataProperty, 
       let data1 = data.url;
       if (typeof data1 === "string") {
         if (!pattern83.test(data1)) {
-          const err7 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/pattern", keyword: "pattern", params: { pattern: "^/v4/remote-configurations/.+/payload$" } };
+          const err7 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/pattern", keyword: "pattern", params: { hint: "a path such as /v4/remote-configurations/a1/payload" } };
           if (vErrors === null) {
             vErrors = [err7];
           } else {
@@ -14942,7 +14942,7 @@ function validate110(data, { instancePath = "", parentData, parentDataProperty, 
   return errors === 0;
 }
 var answerRemoteConfigurationPayloadMapping = validate113;
-var schema204 = { "type": "object", "required": ["object", "url", "config_id", "data"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["remote_config_payload_mapping"] }, "url": { "type": "string", "pattern": "^/v4/remote-configurations/.+/payload-mapping$" }, "config_id": { "type": "string", "minLength": 1 }, "data": { "$ref": "answer:PayloadTypes" } }, "$id": "answer:RemoteConfigurationPayloadMapping" };
+var schema204 = { "type": "object", "required": ["object", "url", "config_id", "data"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["remote_config_payload_mapping"] }, "url": { "type": "string", "pattern": "^/v4/remote-configurations/.+/payload-mapping$", "x-hint": "a path such as /v4/remote-configurations/a1/payload-mapping" }, "config_id": { "type": "string", "minLength": 1 }, "data": { "$ref": "answer:PayloadTypes" } }, "$id": "answer:RemoteConfigurationPayloadMapping" };
 var schema205 = { "type": "object", "maxProperties": 500, "propertyNames": { "type": "string", "minLength": 1, "maxLength": 256 }, "additionalProperties": { "type": "string", "enum": ["String", "Number", "Bool", "Json", "Color", "Products", "Screens"] }, "$id": "answer:PayloadTypes" };
 var pattern84 = new RegExp("^/v4/remote-configurations/.+/payload-mapping$", "u");
 function validate113(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
@@ -15022,7 +15022,7 @@ function validate113(data, { instancePath = "", parentData, parentDataProperty, 
       let data1 = data.url;
       if (typeof data1 === "string") {
         if (!pattern84.test(data1)) {
-          const err7 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/pattern", keyword: "pattern", params: { pattern: "^/v4/remote-configurations/.+/payload-mapping$" } };
+          const err7 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/pattern", keyword: "pattern", params: { hint: "a path such as /v4/remote-configurations/a1/payload-mapping" } };
           if (vErrors === null) {
             vErrors = [err7];
           } else {
@@ -15357,8 +15357,8 @@ function validate117(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern3.test(data0)) {
-          const err5 = { instancePath: instancePath + "/config_id", schemaPath: "input:IdInPath/pattern", keyword: "pattern", params: { pattern: "^[a-zA-Z0-9._-]+$" } };
+        if (!formats2(data0)) {
+          const err5 = { instancePath: instancePath + "/config_id", schemaPath: "input:IdInPath/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err5];
           } else {
@@ -15366,8 +15366,8 @@ function validate117(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!formats2(data0)) {
-          const err6 = { instancePath: instancePath + "/config_id", schemaPath: "input:IdInPath/format", keyword: "format", params: { format: "text" } };
+        if (!pattern3.test(data0)) {
+          const err6 = { instancePath: instancePath + "/config_id", schemaPath: "input:IdInPath/pattern", keyword: "pattern", params: { hint: "made of letters, digits, '.', '_' and '-', such as pro_monthly" } };
           if (vErrors === null) {
             vErrors = [err6];
           } else {
@@ -15406,8 +15406,8 @@ function validate117(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern3.test(data1)) {
-          const err10 = { instancePath: instancePath + "/user_id", schemaPath: "input:IdInPath/pattern", keyword: "pattern", params: { pattern: "^[a-zA-Z0-9._-]+$" } };
+        if (!formats2(data1)) {
+          const err10 = { instancePath: instancePath + "/user_id", schemaPath: "input:IdInPath/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err10];
           } else {
@@ -15415,8 +15415,8 @@ function validate117(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!formats2(data1)) {
-          const err11 = { instancePath: instancePath + "/user_id", schemaPath: "input:IdInPath/format", keyword: "format", params: { format: "text" } };
+        if (!pattern3.test(data1)) {
+          const err11 = { instancePath: instancePath + "/user_id", schemaPath: "input:IdInPath/pattern", keyword: "pattern", params: { hint: "made of letters, digits, '.', '_' and '-', such as pro_monthly" } };
           if (vErrors === null) {
             vErrors = [err11];
           } else {
@@ -16117,7 +16117,7 @@ function validate118(data, { instancePath = "", parentData, parentDataProperty, 
       let data1 = data.url;
       if (typeof data1 === "string") {
         if (!pattern87.test(data1)) {
-          const err7 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/pattern", keyword: "pattern", params: { pattern: "^/v4/users/.+/remote-configurations$" } };
+          const err7 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/pattern", keyword: "pattern", params: { hint: "a path such as /v4/users/a1/remote-configurations" } };
           if (vErrors === null) {
             vErrors = [err7];
           } else {
@@ -16190,7 +16190,7 @@ function validate118(data, { instancePath = "", parentData, parentDataProperty, 
 }
 var v4EvaluateUserRemoteConfigurationsBody = validate125;
 var schema222 = { "type": "object", "additionalProperties": false, "properties": { "context_keys": { "type": "array", "minItems": 1, "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "type": ["string", "null"], "maxLength": 256, "format": "text" }, "uniqueItems": true } }, "attributes": { "$ref": "input:EvaluationAttributes" }, "dry_run": { "type": "boolean", "default": false } }, "$id": "input:EvaluationInput" };
-var schema223 = { "type": "object", "additionalProperties": false, "properties": { "target_platform": { "type": "string", "enum": ["iOS", "Android", "Stripe", "Paddle"] }, "country": { "type": "string", "pattern": "^[A-Za-z]{2}$", "format": "text" }, "app_version": { "type": "string", "minLength": 1, "maxLength": 64, "format": "text" } }, "$id": "input:EvaluationAttributes" };
+var schema223 = { "type": "object", "additionalProperties": false, "properties": { "target_platform": { "type": "string", "enum": ["iOS", "Android", "Stripe", "Paddle"] }, "country": { "type": "string", "pattern": "^[A-Za-z]{2}$", "x-hint": "a country code of two letters such as DE", "format": "text" }, "app_version": { "type": "string", "minLength": 1, "maxLength": 64, "format": "text" } }, "$id": "input:EvaluationAttributes" };
 var pattern88 = new RegExp("^[A-Za-z]{2}$", "u");
 function validate126(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
@@ -16378,8 +16378,8 @@ function validate126(data, { instancePath = "", parentData, parentDataProperty, 
         if (data2.country !== void 0) {
           let data4 = data2.country;
           if (typeof data4 === "string") {
-            if (!pattern88.test(data4)) {
-              const err13 = { instancePath: instancePath + "/attributes/country", schemaPath: "input:EvaluationAttributes/properties/country/pattern", keyword: "pattern", params: { pattern: "^[A-Za-z]{2}$" } };
+            if (!formats2(data4)) {
+              const err13 = { instancePath: instancePath + "/attributes/country", schemaPath: "input:EvaluationAttributes/properties/country/format", keyword: "format", params: { format: "text" } };
               if (vErrors === null) {
                 vErrors = [err13];
               } else {
@@ -16387,8 +16387,8 @@ function validate126(data, { instancePath = "", parentData, parentDataProperty, 
               }
               errors++;
             }
-            if (!formats2(data4)) {
-              const err14 = { instancePath: instancePath + "/attributes/country", schemaPath: "input:EvaluationAttributes/properties/country/format", keyword: "format", params: { format: "text" } };
+            if (!pattern88.test(data4)) {
+              const err14 = { instancePath: instancePath + "/attributes/country", schemaPath: "input:EvaluationAttributes/properties/country/pattern", keyword: "pattern", params: { hint: "a country code of two letters such as DE" } };
               if (vErrors === null) {
                 vErrors = [err14];
               } else {
@@ -16490,7 +16490,7 @@ function validate125(data, { instancePath = "", parentData, parentDataProperty, 
 }
 var answerSegmentList = validate128;
 var schema224 = { "type": "object", "required": ["object", "url", "data", "has_more"], "additionalProperties": false, "properties": { "object": { "$ref": "answer:ListObject" }, "url": { "type": "string", "enum": ["/v4/segments"] }, "data": { "type": "array", "maxItems": 100, "items": { "$ref": "answer:Segment" } }, "has_more": { "$ref": "answer:HasMore" }, "next_cursor": { "$ref": "answer:NextCursor" } }, "$id": "answer:SegmentList" };
-var schema226 = { "type": "object", "required": ["object", "id", "url", "name", "is_system", "conditions", "created_at", "updated_at"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["segment"] }, "id": { "type": "string", "minLength": 1 }, "url": { "type": "string", "pattern": "^/v4/segments/.+$" }, "name": { "type": "string", "minLength": 1, "maxLength": 256 }, "is_system": { "type": "boolean" }, "conditions": { "type": "array", "maxItems": 50, "items": { "$ref": "answer:Condition" } }, "created_at": { "$ref": "answer:Time" }, "updated_at": { "$ref": "answer:Time" } }, "$id": "answer:Segment" };
+var schema226 = { "type": "object", "required": ["object", "id", "url", "name", "is_system", "conditions", "created_at", "updated_at"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["segment"] }, "id": { "type": "string", "minLength": 1 }, "url": { "type": "string", "pattern": "^/v4/segments/.+$", "x-hint": "a path such as /v4/segments/a1" }, "name": { "type": "string", "minLength": 1, "maxLength": 256 }, "is_system": { "type": "boolean" }, "conditions": { "type": "array", "maxItems": 50, "items": { "$ref": "answer:Condition" } }, "created_at": { "$ref": "answer:Time" }, "updated_at": { "$ref": "answer:Time" } }, "$id": "answer:Segment" };
 var pattern89 = new RegExp("^/v4/segments/.+$", "u");
 function validate129(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
@@ -16627,7 +16627,7 @@ function validate129(data, { instancePath = "", parentData, parentDataProperty, 
       let data2 = data.url;
       if (typeof data2 === "string") {
         if (!pattern89.test(data2)) {
-          const err13 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/pattern", keyword: "pattern", params: { pattern: "^/v4/segments/.+$" } };
+          const err13 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/pattern", keyword: "pattern", params: { hint: "a path such as /v4/segments/a1" } };
           if (vErrors === null) {
             vErrors = [err13];
           } else {
@@ -16719,8 +16719,8 @@ function validate129(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.created_at !== void 0) {
       let data7 = data.created_at;
       if (typeof data7 === "string") {
-        if (!pattern1.test(data7)) {
-          const err21 = { instancePath: instancePath + "/created_at", schemaPath: "answer:Time/pattern", keyword: "pattern", params: { pattern: "^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z$" } };
+        if (!formats0(data7)) {
+          const err21 = { instancePath: instancePath + "/created_at", schemaPath: "answer:Time/format", keyword: "format", params: { format: "date-time" } };
           if (vErrors === null) {
             vErrors = [err21];
           } else {
@@ -16728,8 +16728,8 @@ function validate129(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!formats0(data7)) {
-          const err22 = { instancePath: instancePath + "/created_at", schemaPath: "answer:Time/format", keyword: "format", params: { format: "date-time" } };
+        if (!pattern1.test(data7)) {
+          const err22 = { instancePath: instancePath + "/created_at", schemaPath: "answer:Time/pattern", keyword: "pattern", params: { hint: "a UTC time in whole seconds such as 2026-03-01T09:00:00Z" } };
           if (vErrors === null) {
             vErrors = [err22];
           } else {
@@ -16750,8 +16750,8 @@ function validate129(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.updated_at !== void 0) {
       let data8 = data.updated_at;
       if (typeof data8 === "string") {
-        if (!pattern1.test(data8)) {
-          const err24 = { instancePath: instancePath + "/updated_at", schemaPath: "answer:Time/pattern", keyword: "pattern", params: { pattern: "^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z$" } };
+        if (!formats0(data8)) {
+          const err24 = { instancePath: instancePath + "/updated_at", schemaPath: "answer:Time/format", keyword: "format", params: { format: "date-time" } };
           if (vErrors === null) {
             vErrors = [err24];
           } else {
@@ -16759,8 +16759,8 @@ function validate129(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!formats0(data8)) {
-          const err25 = { instancePath: instancePath + "/updated_at", schemaPath: "answer:Time/format", keyword: "format", params: { format: "date-time" } };
+        if (!pattern1.test(data8)) {
+          const err25 = { instancePath: instancePath + "/updated_at", schemaPath: "answer:Time/pattern", keyword: "pattern", params: { hint: "a UTC time in whole seconds such as 2026-03-01T09:00:00Z" } };
           if (vErrors === null) {
             vErrors = [err25];
           } else {
@@ -17205,7 +17205,7 @@ function validate136(data, { instancePath = "", parentData, parentDataProperty, 
       let data1 = data.url;
       if (typeof data1 === "string") {
         if (!pattern92.test(data1)) {
-          const err7 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/pattern", keyword: "pattern", params: { pattern: "^/v4/segments/system$" } };
+          const err7 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/pattern", keyword: "pattern", params: { hint: "a path such as /v4/segments/system" } };
           if (vErrors === null) {
             vErrors = [err7];
           } else {
@@ -17323,8 +17323,8 @@ function validate138(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern3.test(data0)) {
-          const err4 = { instancePath: instancePath + "/segment_id", schemaPath: "input:IdInPath/pattern", keyword: "pattern", params: { pattern: "^[a-zA-Z0-9._-]+$" } };
+        if (!formats2(data0)) {
+          const err4 = { instancePath: instancePath + "/segment_id", schemaPath: "input:IdInPath/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err4];
           } else {
@@ -17332,8 +17332,8 @@ function validate138(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!formats2(data0)) {
-          const err5 = { instancePath: instancePath + "/segment_id", schemaPath: "input:IdInPath/format", keyword: "format", params: { format: "text" } };
+        if (!pattern3.test(data0)) {
+          const err5 = { instancePath: instancePath + "/segment_id", schemaPath: "input:IdInPath/pattern", keyword: "pattern", params: { hint: "made of letters, digits, '.', '_' and '-', such as pro_monthly" } };
           if (vErrors === null) {
             vErrors = [err5];
           } else {
@@ -17522,7 +17522,7 @@ function validate139(data, { instancePath = "", parentData, parentDataProperty, 
 }
 var answerExperimentList = validate143;
 var schema240 = { "type": "object", "required": ["object", "url", "data", "has_more"], "additionalProperties": false, "properties": { "object": { "$ref": "answer:ListObject" }, "url": { "type": "string", "enum": ["/v4/experiments"] }, "data": { "type": "array", "maxItems": 100, "items": { "$ref": "answer:Experiment" } }, "has_more": { "$ref": "answer:HasMore" }, "next_cursor": { "$ref": "answer:NextCursor" } }, "$id": "answer:ExperimentList" };
-var schema242 = { "type": "object", "required": ["object", "id", "url", "name", "alias_id", "description", "status", "started_at", "finished_at", "segment_percent", "primary_metric", "goal_value", "goal_direction", "context_key", "is_context_specific", "created_at", "updated_at"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["experiment"] }, "id": { "type": "string", "minLength": 1 }, "url": { "type": "string", "pattern": "^/v4/experiments/.+$" }, "name": { "type": "string", "minLength": 1 }, "alias_id": { "type": "string", "minLength": 1 }, "description": { "type": ["string", "null"] }, "status": { "$ref": "answer:ExperimentStatus" }, "started_at": { "$ref": "answer:NullableTime" }, "finished_at": { "$ref": "answer:NullableTime" }, "segment_percent": { "type": ["number", "null"], "minimum": 0, "maximum": 100 }, "primary_metric": { "type": ["string", "null"], "enum": ["user_to_trial", "user_to_paid", "free_trials", "trial_to_paid", "trial_cancellation", "new_subscriptions", "subscription_cancellation", "sales", "proceeds", "refunds", null] }, "goal_value": { "type": ["number", "null"] }, "goal_direction": { "type": ["string", "null"], "enum": ["increase", "decrease", null] }, "context_key": { "type": "string" }, "is_context_specific": { "type": "boolean" }, "segmentation_conditions": { "type": "array", "minItems": 1, "maxItems": 50, "items": { "$ref": "answer:Condition" } }, "created_at": { "$ref": "answer:Time" }, "updated_at": { "$ref": "answer:Time" } }, "$id": "answer:Experiment" };
+var schema242 = { "type": "object", "required": ["object", "id", "url", "name", "alias_id", "description", "status", "started_at", "finished_at", "segment_percent", "primary_metric", "goal_value", "goal_direction", "context_key", "is_context_specific", "created_at", "updated_at"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["experiment"] }, "id": { "type": "string", "minLength": 1 }, "url": { "type": "string", "pattern": "^/v4/experiments/.+$", "x-hint": "a path such as /v4/experiments/a1" }, "name": { "type": "string", "minLength": 1 }, "alias_id": { "type": "string", "minLength": 1 }, "description": { "type": ["string", "null"] }, "status": { "$ref": "answer:ExperimentStatus" }, "started_at": { "$ref": "answer:NullableTime" }, "finished_at": { "$ref": "answer:NullableTime" }, "segment_percent": { "type": ["number", "null"], "minimum": 0, "maximum": 100 }, "primary_metric": { "type": ["string", "null"], "enum": ["user_to_trial", "user_to_paid", "free_trials", "trial_to_paid", "trial_cancellation", "new_subscriptions", "subscription_cancellation", "sales", "proceeds", "refunds", null] }, "goal_value": { "type": ["number", "null"] }, "goal_direction": { "type": ["string", "null"], "enum": ["increase", "decrease", null] }, "context_key": { "type": "string" }, "is_context_specific": { "type": "boolean" }, "segmentation_conditions": { "type": "array", "minItems": 1, "maxItems": 50, "items": { "$ref": "answer:Condition" } }, "created_at": { "$ref": "answer:Time" }, "updated_at": { "$ref": "answer:Time" } }, "$id": "answer:Experiment" };
 var schema243 = { "type": "string", "enum": ["draft", "active", "paused", "finished"], "$id": "answer:ExperimentStatus" };
 var pattern94 = new RegExp("^/v4/experiments/.+$", "u");
 function validate144(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
@@ -17741,7 +17741,7 @@ function validate144(data, { instancePath = "", parentData, parentDataProperty, 
       let data2 = data.url;
       if (typeof data2 === "string") {
         if (!pattern94.test(data2)) {
-          const err22 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/pattern", keyword: "pattern", params: { pattern: "^/v4/experiments/.+$" } };
+          const err22 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/pattern", keyword: "pattern", params: { hint: "a path such as /v4/experiments/a1" } };
           if (vErrors === null) {
             vErrors = [err22];
           } else {
@@ -17848,8 +17848,8 @@ function validate144(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (typeof data7 === "string") {
-        if (!pattern1.test(data7)) {
-          const err32 = { instancePath: instancePath + "/started_at", schemaPath: "answer:NullableTime/pattern", keyword: "pattern", params: { pattern: "^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z$" } };
+        if (!formats0(data7)) {
+          const err32 = { instancePath: instancePath + "/started_at", schemaPath: "answer:NullableTime/format", keyword: "format", params: { format: "date-time" } };
           if (vErrors === null) {
             vErrors = [err32];
           } else {
@@ -17857,8 +17857,8 @@ function validate144(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!formats0(data7)) {
-          const err33 = { instancePath: instancePath + "/started_at", schemaPath: "answer:NullableTime/format", keyword: "format", params: { format: "date-time" } };
+        if (!pattern1.test(data7)) {
+          const err33 = { instancePath: instancePath + "/started_at", schemaPath: "answer:NullableTime/pattern", keyword: "pattern", params: { hint: "a UTC time in whole seconds such as 2026-03-01T09:00:00Z" } };
           if (vErrors === null) {
             vErrors = [err33];
           } else {
@@ -17880,8 +17880,8 @@ function validate144(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (typeof data8 === "string") {
-        if (!pattern1.test(data8)) {
-          const err35 = { instancePath: instancePath + "/finished_at", schemaPath: "answer:NullableTime/pattern", keyword: "pattern", params: { pattern: "^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z$" } };
+        if (!formats0(data8)) {
+          const err35 = { instancePath: instancePath + "/finished_at", schemaPath: "answer:NullableTime/format", keyword: "format", params: { format: "date-time" } };
           if (vErrors === null) {
             vErrors = [err35];
           } else {
@@ -17889,8 +17889,8 @@ function validate144(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!formats0(data8)) {
-          const err36 = { instancePath: instancePath + "/finished_at", schemaPath: "answer:NullableTime/format", keyword: "format", params: { format: "date-time" } };
+        if (!pattern1.test(data8)) {
+          const err36 = { instancePath: instancePath + "/finished_at", schemaPath: "answer:NullableTime/pattern", keyword: "pattern", params: { hint: "a UTC time in whole seconds such as 2026-03-01T09:00:00Z" } };
           if (vErrors === null) {
             vErrors = [err36];
           } else {
@@ -18049,8 +18049,8 @@ function validate144(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.created_at !== void 0) {
       let data17 = data.created_at;
       if (typeof data17 === "string") {
-        if (!pattern1.test(data17)) {
-          const err50 = { instancePath: instancePath + "/created_at", schemaPath: "answer:Time/pattern", keyword: "pattern", params: { pattern: "^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z$" } };
+        if (!formats0(data17)) {
+          const err50 = { instancePath: instancePath + "/created_at", schemaPath: "answer:Time/format", keyword: "format", params: { format: "date-time" } };
           if (vErrors === null) {
             vErrors = [err50];
           } else {
@@ -18058,8 +18058,8 @@ function validate144(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!formats0(data17)) {
-          const err51 = { instancePath: instancePath + "/created_at", schemaPath: "answer:Time/format", keyword: "format", params: { format: "date-time" } };
+        if (!pattern1.test(data17)) {
+          const err51 = { instancePath: instancePath + "/created_at", schemaPath: "answer:Time/pattern", keyword: "pattern", params: { hint: "a UTC time in whole seconds such as 2026-03-01T09:00:00Z" } };
           if (vErrors === null) {
             vErrors = [err51];
           } else {
@@ -18080,8 +18080,8 @@ function validate144(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.updated_at !== void 0) {
       let data18 = data.updated_at;
       if (typeof data18 === "string") {
-        if (!pattern1.test(data18)) {
-          const err53 = { instancePath: instancePath + "/updated_at", schemaPath: "answer:Time/pattern", keyword: "pattern", params: { pattern: "^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z$" } };
+        if (!formats0(data18)) {
+          const err53 = { instancePath: instancePath + "/updated_at", schemaPath: "answer:Time/format", keyword: "format", params: { format: "date-time" } };
           if (vErrors === null) {
             vErrors = [err53];
           } else {
@@ -18089,8 +18089,8 @@ function validate144(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!formats0(data18)) {
-          const err54 = { instancePath: instancePath + "/updated_at", schemaPath: "answer:Time/format", keyword: "format", params: { format: "date-time" } };
+        if (!pattern1.test(data18)) {
+          const err54 = { instancePath: instancePath + "/updated_at", schemaPath: "answer:Time/pattern", keyword: "pattern", params: { hint: "a UTC time in whole seconds such as 2026-03-01T09:00:00Z" } };
           if (vErrors === null) {
             vErrors = [err54];
           } else {
@@ -18299,7 +18299,7 @@ function validate143(data, { instancePath = "", parentData, parentDataProperty, 
 }
 var answerExperiment = validate144;
 var v4CreateExperimentBody = validate147;
-var schema251 = { "type": "object", "required": ["name", "alias_id"], "additionalProperties": false, "properties": { "name": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" }, "alias_id": { "type": "string", "minLength": 1, "maxLength": 64, "pattern": "^(?!\\.{1,2}$)[a-zA-Z0-9._-]+$", "format": "text" }, "description": { "type": ["string", "null"], "default": null, "maxLength": 1024, "format": "text" }, "segment_percent": { "type": ["number", "null"], "default": null, "minimum": 0, "maximum": 100 }, "primary_metric": { "type": ["string", "null"], "enum": ["user_to_trial", "user_to_paid", "free_trials", "trial_to_paid", "trial_cancellation", "new_subscriptions", "subscription_cancellation", "sales", "proceeds", "refunds", null], "default": null }, "goal_value": { "type": ["number", "null"], "default": null }, "goal_direction": { "type": ["string", "null"], "enum": ["increase", "decrease", null], "default": null }, "context_key": { "type": "string", "default": "", "maxLength": 256, "pattern": "^[a-zA-Z0-9._-]*$", "format": "text" }, "is_context_specific": { "type": "boolean", "default": false }, "segmentation_conditions": { "type": "array", "default": [], "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "$ref": "input:ConditionInput" } } } }, "$id": "input:ExperimentInput" };
+var schema251 = { "type": "object", "required": ["name", "alias_id"], "additionalProperties": false, "properties": { "name": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" }, "alias_id": { "type": "string", "minLength": 1, "maxLength": 64, "pattern": "^(?!\\.{1,2}$)[a-zA-Z0-9._-]+$", "x-hint": "made of letters, digits, '.', '_' and '-', but not '.' or '..', such as pro_monthly", "format": "text" }, "description": { "type": ["string", "null"], "default": null, "maxLength": 1024, "format": "text" }, "segment_percent": { "type": ["number", "null"], "default": null, "minimum": 0, "maximum": 100 }, "primary_metric": { "type": ["string", "null"], "enum": ["user_to_trial", "user_to_paid", "free_trials", "trial_to_paid", "trial_cancellation", "new_subscriptions", "subscription_cancellation", "sales", "proceeds", "refunds", null], "default": null }, "goal_value": { "type": ["number", "null"], "default": null }, "goal_direction": { "type": ["string", "null"], "enum": ["increase", "decrease", null], "default": null }, "context_key": { "type": "string", "default": "", "maxLength": 256, "pattern": "^[a-zA-Z0-9._-]*$", "x-hint": "empty or made of letters, digits, '.', '_' and '-', such as onboarding", "format": "text" }, "is_context_specific": { "type": "boolean", "default": false }, "segmentation_conditions": { "type": "array", "default": [], "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "$ref": "input:ConditionInput" } } } }, "$id": "input:ExperimentInput" };
 var pattern100 = new RegExp("^[a-zA-Z0-9._-]*$", "u");
 function validate148(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
@@ -18420,8 +18420,8 @@ function validate148(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern7.test(data1)) {
-          const err9 = { instancePath: instancePath + "/alias_id", schemaPath: "#/properties/alias_id/pattern", keyword: "pattern", params: { pattern: "^(?!\\.{1,2}$)[a-zA-Z0-9._-]+$" } };
+        if (!formats2(data1)) {
+          const err9 = { instancePath: instancePath + "/alias_id", schemaPath: "#/properties/alias_id/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err9];
           } else {
@@ -18429,8 +18429,8 @@ function validate148(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!formats2(data1)) {
-          const err10 = { instancePath: instancePath + "/alias_id", schemaPath: "#/properties/alias_id/format", keyword: "format", params: { format: "text" } };
+        if (!pattern7.test(data1)) {
+          const err10 = { instancePath: instancePath + "/alias_id", schemaPath: "#/properties/alias_id/pattern", keyword: "pattern", params: { hint: "made of letters, digits, '.', '_' and '-', but not '.' or '..', such as pro_monthly" } };
           if (vErrors === null) {
             vErrors = [err10];
           } else {
@@ -18567,8 +18567,8 @@ function validate148(data, { instancePath = "", parentData, parentDataProperty, 
         }
         errors++;
       }
-      if (!pattern100.test(data7)) {
-        const err24 = { instancePath: instancePath + "/context_key", schemaPath: "#/properties/context_key/pattern", keyword: "pattern", params: { pattern: "^[a-zA-Z0-9._-]*$" } };
+      if (!formats2(data7)) {
+        const err24 = { instancePath: instancePath + "/context_key", schemaPath: "#/properties/context_key/format", keyword: "format", params: { format: "text" } };
         if (vErrors === null) {
           vErrors = [err24];
         } else {
@@ -18576,8 +18576,8 @@ function validate148(data, { instancePath = "", parentData, parentDataProperty, 
         }
         errors++;
       }
-      if (!formats2(data7)) {
-        const err25 = { instancePath: instancePath + "/context_key", schemaPath: "#/properties/context_key/format", keyword: "format", params: { format: "text" } };
+      if (!pattern100.test(data7)) {
+        const err25 = { instancePath: instancePath + "/context_key", schemaPath: "#/properties/context_key/pattern", keyword: "pattern", params: { hint: "empty or made of letters, digits, '.', '_' and '-', such as onboarding" } };
         if (vErrors === null) {
           vErrors = [err25];
         } else {
@@ -18839,8 +18839,8 @@ function validate152(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (typeof data3 === "string") {
-        if (!pattern1.test(data3)) {
-          const err14 = { instancePath: instancePath + "/started_at", schemaPath: "answer:NullableTime/pattern", keyword: "pattern", params: { pattern: "^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z$" } };
+        if (!formats0(data3)) {
+          const err14 = { instancePath: instancePath + "/started_at", schemaPath: "answer:NullableTime/format", keyword: "format", params: { format: "date-time" } };
           if (vErrors === null) {
             vErrors = [err14];
           } else {
@@ -18848,8 +18848,8 @@ function validate152(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!formats0(data3)) {
-          const err15 = { instancePath: instancePath + "/started_at", schemaPath: "answer:NullableTime/format", keyword: "format", params: { format: "date-time" } };
+        if (!pattern1.test(data3)) {
+          const err15 = { instancePath: instancePath + "/started_at", schemaPath: "answer:NullableTime/pattern", keyword: "pattern", params: { hint: "a UTC time in whole seconds such as 2026-03-01T09:00:00Z" } };
           if (vErrors === null) {
             vErrors = [err15];
           } else {
@@ -18871,8 +18871,8 @@ function validate152(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (typeof data4 === "string") {
-        if (!pattern1.test(data4)) {
-          const err17 = { instancePath: instancePath + "/finished_at", schemaPath: "answer:NullableTime/pattern", keyword: "pattern", params: { pattern: "^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z$" } };
+        if (!formats0(data4)) {
+          const err17 = { instancePath: instancePath + "/finished_at", schemaPath: "answer:NullableTime/format", keyword: "format", params: { format: "date-time" } };
           if (vErrors === null) {
             vErrors = [err17];
           } else {
@@ -18880,8 +18880,8 @@ function validate152(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!formats0(data4)) {
-          const err18 = { instancePath: instancePath + "/finished_at", schemaPath: "answer:NullableTime/format", keyword: "format", params: { format: "date-time" } };
+        if (!pattern1.test(data4)) {
+          const err18 = { instancePath: instancePath + "/finished_at", schemaPath: "answer:NullableTime/pattern", keyword: "pattern", params: { hint: "a UTC time in whole seconds such as 2026-03-01T09:00:00Z" } };
           if (vErrors === null) {
             vErrors = [err18];
           } else {
@@ -19918,7 +19918,7 @@ function validate151(data, { instancePath = "", parentData, parentDataProperty, 
   return errors === 0;
 }
 var v4GetExperimentsSummaryQuery = validate154;
-var schema259 = { "type": "object", "additionalProperties": false, "required": ["filter[experiment_uid][]"], "properties": { "filter[experiment_uid][]": { "type": "array", "minItems": 1, "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } } }, "from": { "type": "integer", "minimum": 0, "maximum": 253402300799 }, "to": { "type": "integer", "minimum": 0, "maximum": 253402300799 }, "environment": { "type": "integer", "enum": [0, 1], "minimum": -9007199254740991, "maximum": 9007199254740991 }, "currency": { "type": "string", "pattern": "^[A-Z]{3}$", "default": "USD", "format": "text" } }, "$id": "input:v4GetExperimentsSummaryQuery" };
+var schema259 = { "type": "object", "additionalProperties": false, "required": ["filter[experiment_uid][]"], "properties": { "filter[experiment_uid][]": { "type": "array", "minItems": 1, "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } } }, "from": { "type": "integer", "minimum": 0, "maximum": 253402300799 }, "to": { "type": "integer", "minimum": 0, "maximum": 253402300799 }, "environment": { "type": "integer", "enum": [0, 1], "minimum": -9007199254740991, "maximum": 9007199254740991 }, "currency": { "type": "string", "pattern": "^[A-Z]{3}$", "x-hint": "a currency code of three upper-case letters such as EUR", "default": "USD", "format": "text" } }, "$id": "input:v4GetExperimentsSummaryQuery" };
 function validate154(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
@@ -20165,8 +20165,8 @@ function validate154(data, { instancePath = "", parentData, parentDataProperty, 
     }
     let data5 = data.currency;
     if (typeof data5 === "string") {
-      if (!pattern31.test(data5)) {
-        const err21 = { instancePath: instancePath + "/currency", schemaPath: "#/properties/currency/pattern", keyword: "pattern", params: { pattern: "^[A-Z]{3}$" } };
+      if (!formats2(data5)) {
+        const err21 = { instancePath: instancePath + "/currency", schemaPath: "#/properties/currency/format", keyword: "format", params: { format: "text" } };
         if (vErrors === null) {
           vErrors = [err21];
         } else {
@@ -20174,8 +20174,8 @@ function validate154(data, { instancePath = "", parentData, parentDataProperty, 
         }
         errors++;
       }
-      if (!formats2(data5)) {
-        const err22 = { instancePath: instancePath + "/currency", schemaPath: "#/properties/currency/format", keyword: "format", params: { format: "text" } };
+      if (!pattern31.test(data5)) {
+        const err22 = { instancePath: instancePath + "/currency", schemaPath: "#/properties/currency/pattern", keyword: "pattern", params: { hint: "a currency code of three upper-case letters such as EUR" } };
         if (vErrors === null) {
           vErrors = [err22];
         } else {
@@ -20251,8 +20251,8 @@ function validate155(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern3.test(data0)) {
-          const err4 = { instancePath: instancePath + "/experiment_id", schemaPath: "input:IdInPath/pattern", keyword: "pattern", params: { pattern: "^[a-zA-Z0-9._-]+$" } };
+        if (!formats2(data0)) {
+          const err4 = { instancePath: instancePath + "/experiment_id", schemaPath: "input:IdInPath/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err4];
           } else {
@@ -20260,8 +20260,8 @@ function validate155(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!formats2(data0)) {
-          const err5 = { instancePath: instancePath + "/experiment_id", schemaPath: "input:IdInPath/format", keyword: "format", params: { format: "text" } };
+        if (!pattern3.test(data0)) {
+          const err5 = { instancePath: instancePath + "/experiment_id", schemaPath: "input:IdInPath/pattern", keyword: "pattern", params: { hint: "made of letters, digits, '.', '_' and '-', such as pro_monthly" } };
           if (vErrors === null) {
             vErrors = [err5];
           } else {
@@ -20292,7 +20292,7 @@ function validate155(data, { instancePath = "", parentData, parentDataProperty, 
   return errors === 0;
 }
 var v4UpdateExperimentBody = validate156;
-var schema263 = { "type": "object", "additionalProperties": false, "properties": { "name": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" }, "alias_id": { "type": "string", "minLength": 1, "maxLength": 64, "pattern": "^(?!\\.{1,2}$)[a-zA-Z0-9._-]+$", "format": "text" }, "description": { "type": ["string", "null"], "maxLength": 1024, "format": "text" }, "segment_percent": { "type": ["number", "null"], "minimum": 0, "maximum": 100 }, "primary_metric": { "type": ["string", "null"], "enum": ["user_to_trial", "user_to_paid", "free_trials", "trial_to_paid", "trial_cancellation", "new_subscriptions", "subscription_cancellation", "sales", "proceeds", "refunds", null] }, "goal_value": { "type": ["number", "null"] }, "goal_direction": { "type": ["string", "null"], "enum": ["increase", "decrease", null] }, "context_key": { "type": "string", "maxLength": 256, "pattern": "^[a-zA-Z0-9._-]*$", "format": "text" }, "is_context_specific": { "type": "boolean" }, "segmentation_conditions": { "type": "array", "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "$ref": "input:ConditionInput" } } } }, "$id": "input:ExperimentUpdate" };
+var schema263 = { "type": "object", "additionalProperties": false, "properties": { "name": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" }, "alias_id": { "type": "string", "minLength": 1, "maxLength": 64, "pattern": "^(?!\\.{1,2}$)[a-zA-Z0-9._-]+$", "x-hint": "made of letters, digits, '.', '_' and '-', but not '.' or '..', such as pro_monthly", "format": "text" }, "description": { "type": ["string", "null"], "maxLength": 1024, "format": "text" }, "segment_percent": { "type": ["number", "null"], "minimum": 0, "maximum": 100 }, "primary_metric": { "type": ["string", "null"], "enum": ["user_to_trial", "user_to_paid", "free_trials", "trial_to_paid", "trial_cancellation", "new_subscriptions", "subscription_cancellation", "sales", "proceeds", "refunds", null] }, "goal_value": { "type": ["number", "null"] }, "goal_direction": { "type": ["string", "null"], "enum": ["increase", "decrease", null] }, "context_key": { "type": "string", "maxLength": 256, "pattern": "^[a-zA-Z0-9._-]*$", "x-hint": "empty or made of letters, digits, '.', '_' and '-', such as onboarding", "format": "text" }, "is_context_specific": { "type": "boolean" }, "segmentation_conditions": { "type": "array", "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "$ref": "input:ConditionInput" } } } }, "$id": "input:ExperimentUpdate" };
 function validate157(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
@@ -20370,8 +20370,8 @@ function validate157(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern7.test(data1)) {
-          const err7 = { instancePath: instancePath + "/alias_id", schemaPath: "#/properties/alias_id/pattern", keyword: "pattern", params: { pattern: "^(?!\\.{1,2}$)[a-zA-Z0-9._-]+$" } };
+        if (!formats2(data1)) {
+          const err7 = { instancePath: instancePath + "/alias_id", schemaPath: "#/properties/alias_id/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err7];
           } else {
@@ -20379,8 +20379,8 @@ function validate157(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!formats2(data1)) {
-          const err8 = { instancePath: instancePath + "/alias_id", schemaPath: "#/properties/alias_id/format", keyword: "format", params: { format: "text" } };
+        if (!pattern7.test(data1)) {
+          const err8 = { instancePath: instancePath + "/alias_id", schemaPath: "#/properties/alias_id/pattern", keyword: "pattern", params: { hint: "made of letters, digits, '.', '_' and '-', but not '.' or '..', such as pro_monthly" } };
           if (vErrors === null) {
             vErrors = [err8];
           } else {
@@ -20528,8 +20528,8 @@ function validate157(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern100.test(data7)) {
-          const err22 = { instancePath: instancePath + "/context_key", schemaPath: "#/properties/context_key/pattern", keyword: "pattern", params: { pattern: "^[a-zA-Z0-9._-]*$" } };
+        if (!formats2(data7)) {
+          const err22 = { instancePath: instancePath + "/context_key", schemaPath: "#/properties/context_key/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err22];
           } else {
@@ -20537,8 +20537,8 @@ function validate157(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!formats2(data7)) {
-          const err23 = { instancePath: instancePath + "/context_key", schemaPath: "#/properties/context_key/format", keyword: "format", params: { format: "text" } };
+        if (!pattern100.test(data7)) {
+          const err23 = { instancePath: instancePath + "/context_key", schemaPath: "#/properties/context_key/pattern", keyword: "pattern", params: { hint: "empty or made of letters, digits, '.', '_' and '-', such as onboarding" } };
           if (vErrors === null) {
             vErrors = [err23];
           } else {
@@ -20731,7 +20731,7 @@ function validate160(data, { instancePath = "", parentData, parentDataProperty, 
 }
 var answerExperimentGroupList = validate163;
 var pattern107 = new RegExp("^/v4/experiments/.+/groups$", "u");
-var schema269 = { "type": "object", "required": ["object", "id", "url", "name", "is_control", "weight", "remote_config_uid", "offering_uid", "offering_tag", "created_at", "updated_at"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["experiment_group"] }, "id": { "type": "string", "minLength": 1 }, "url": { "type": "string", "pattern": "^/v4/experiments/.+/groups/.+$" }, "name": { "type": ["string", "null"] }, "is_control": { "type": "boolean" }, "weight": { "type": "number", "minimum": 0, "maximum": 1e5 }, "remote_config_uid": { "type": ["string", "null"] }, "offering_uid": { "type": ["string", "null"] }, "offering_tag": { "type": ["integer", "null"], "minimum": -9007199254740991, "maximum": 9007199254740991 }, "created_at": { "$ref": "answer:Time" }, "updated_at": { "$ref": "answer:Time" } }, "$id": "answer:ExperimentGroup" };
+var schema269 = { "type": "object", "required": ["object", "id", "url", "name", "is_control", "weight", "remote_config_uid", "offering_uid", "offering_tag", "created_at", "updated_at"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["experiment_group"] }, "id": { "type": "string", "minLength": 1 }, "url": { "type": "string", "pattern": "^/v4/experiments/.+/groups/.+$", "x-hint": "a path such as /v4/experiments/a1/groups/a1" }, "name": { "type": ["string", "null"] }, "is_control": { "type": "boolean" }, "weight": { "type": "number", "minimum": 0, "maximum": 1e5 }, "remote_config_uid": { "type": ["string", "null"] }, "offering_uid": { "type": ["string", "null"] }, "offering_tag": { "type": ["integer", "null"], "minimum": -9007199254740991, "maximum": 9007199254740991 }, "created_at": { "$ref": "answer:Time" }, "updated_at": { "$ref": "answer:Time" } }, "$id": "answer:ExperimentGroup" };
 var pattern108 = new RegExp("^/v4/experiments/.+/groups/.+$", "u");
 function validate164(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
@@ -20895,7 +20895,7 @@ function validate164(data, { instancePath = "", parentData, parentDataProperty, 
       let data2 = data.url;
       if (typeof data2 === "string") {
         if (!pattern108.test(data2)) {
-          const err16 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/pattern", keyword: "pattern", params: { pattern: "^/v4/experiments/.+/groups/.+$" } };
+          const err16 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/pattern", keyword: "pattern", params: { hint: "a path such as /v4/experiments/a1/groups/a1" } };
           if (vErrors === null) {
             vErrors = [err16];
           } else {
@@ -21026,8 +21026,8 @@ function validate164(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.created_at !== void 0) {
       let data9 = data.created_at;
       if (typeof data9 === "string") {
-        if (!pattern1.test(data9)) {
-          const err28 = { instancePath: instancePath + "/created_at", schemaPath: "answer:Time/pattern", keyword: "pattern", params: { pattern: "^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z$" } };
+        if (!formats0(data9)) {
+          const err28 = { instancePath: instancePath + "/created_at", schemaPath: "answer:Time/format", keyword: "format", params: { format: "date-time" } };
           if (vErrors === null) {
             vErrors = [err28];
           } else {
@@ -21035,8 +21035,8 @@ function validate164(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!formats0(data9)) {
-          const err29 = { instancePath: instancePath + "/created_at", schemaPath: "answer:Time/format", keyword: "format", params: { format: "date-time" } };
+        if (!pattern1.test(data9)) {
+          const err29 = { instancePath: instancePath + "/created_at", schemaPath: "answer:Time/pattern", keyword: "pattern", params: { hint: "a UTC time in whole seconds such as 2026-03-01T09:00:00Z" } };
           if (vErrors === null) {
             vErrors = [err29];
           } else {
@@ -21057,8 +21057,8 @@ function validate164(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.updated_at !== void 0) {
       let data10 = data.updated_at;
       if (typeof data10 === "string") {
-        if (!pattern1.test(data10)) {
-          const err31 = { instancePath: instancePath + "/updated_at", schemaPath: "answer:Time/pattern", keyword: "pattern", params: { pattern: "^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z$" } };
+        if (!formats0(data10)) {
+          const err31 = { instancePath: instancePath + "/updated_at", schemaPath: "answer:Time/format", keyword: "format", params: { format: "date-time" } };
           if (vErrors === null) {
             vErrors = [err31];
           } else {
@@ -21066,8 +21066,8 @@ function validate164(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!formats0(data10)) {
-          const err32 = { instancePath: instancePath + "/updated_at", schemaPath: "answer:Time/format", keyword: "format", params: { format: "date-time" } };
+        if (!pattern1.test(data10)) {
+          const err32 = { instancePath: instancePath + "/updated_at", schemaPath: "answer:Time/pattern", keyword: "pattern", params: { hint: "a UTC time in whole seconds such as 2026-03-01T09:00:00Z" } };
           if (vErrors === null) {
             vErrors = [err32];
           } else {
@@ -21174,7 +21174,7 @@ function validate163(data, { instancePath = "", parentData, parentDataProperty, 
       let data1 = data.url;
       if (typeof data1 === "string") {
         if (!pattern107.test(data1)) {
-          const err7 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/pattern", keyword: "pattern", params: { pattern: "^/v4/experiments/.+/groups$" } };
+          const err7 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/pattern", keyword: "pattern", params: { hint: "a path such as /v4/experiments/a1/groups" } };
           if (vErrors === null) {
             vErrors = [err7];
           } else {
@@ -21519,8 +21519,8 @@ function validate167(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern3.test(data0)) {
-          const err5 = { instancePath: instancePath + "/experiment_id", schemaPath: "input:IdInPath/pattern", keyword: "pattern", params: { pattern: "^[a-zA-Z0-9._-]+$" } };
+        if (!formats2(data0)) {
+          const err5 = { instancePath: instancePath + "/experiment_id", schemaPath: "input:IdInPath/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err5];
           } else {
@@ -21528,8 +21528,8 @@ function validate167(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!formats2(data0)) {
-          const err6 = { instancePath: instancePath + "/experiment_id", schemaPath: "input:IdInPath/format", keyword: "format", params: { format: "text" } };
+        if (!pattern3.test(data0)) {
+          const err6 = { instancePath: instancePath + "/experiment_id", schemaPath: "input:IdInPath/pattern", keyword: "pattern", params: { hint: "made of letters, digits, '.', '_' and '-', such as pro_monthly" } };
           if (vErrors === null) {
             vErrors = [err6];
           } else {
@@ -21568,8 +21568,8 @@ function validate167(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern3.test(data1)) {
-          const err10 = { instancePath: instancePath + "/group_id", schemaPath: "input:IdInPath/pattern", keyword: "pattern", params: { pattern: "^[a-zA-Z0-9._-]+$" } };
+        if (!formats2(data1)) {
+          const err10 = { instancePath: instancePath + "/group_id", schemaPath: "input:IdInPath/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err10];
           } else {
@@ -21577,8 +21577,8 @@ function validate167(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!formats2(data1)) {
-          const err11 = { instancePath: instancePath + "/group_id", schemaPath: "input:IdInPath/format", keyword: "format", params: { format: "text" } };
+        if (!pattern3.test(data1)) {
+          const err11 = { instancePath: instancePath + "/group_id", schemaPath: "input:IdInPath/pattern", keyword: "pattern", params: { hint: "made of letters, digits, '.', '_' and '-', such as pro_monthly" } };
           if (vErrors === null) {
             vErrors = [err11];
           } else {
@@ -21859,8 +21859,8 @@ function validate169(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern3.test(data0)) {
-          const err5 = { instancePath: instancePath + "/experiment_id", schemaPath: "input:IdInPath/pattern", keyword: "pattern", params: { pattern: "^[a-zA-Z0-9._-]+$" } };
+        if (!formats2(data0)) {
+          const err5 = { instancePath: instancePath + "/experiment_id", schemaPath: "input:IdInPath/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err5];
           } else {
@@ -21868,8 +21868,8 @@ function validate169(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!formats2(data0)) {
-          const err6 = { instancePath: instancePath + "/experiment_id", schemaPath: "input:IdInPath/format", keyword: "format", params: { format: "text" } };
+        if (!pattern3.test(data0)) {
+          const err6 = { instancePath: instancePath + "/experiment_id", schemaPath: "input:IdInPath/pattern", keyword: "pattern", params: { hint: "made of letters, digits, '.', '_' and '-', such as pro_monthly" } };
           if (vErrors === null) {
             vErrors = [err6];
           } else {
@@ -21908,8 +21908,8 @@ function validate169(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern3.test(data1)) {
-          const err10 = { instancePath: instancePath + "/user_id", schemaPath: "input:IdInPath/pattern", keyword: "pattern", params: { pattern: "^[a-zA-Z0-9._-]+$" } };
+        if (!formats2(data1)) {
+          const err10 = { instancePath: instancePath + "/user_id", schemaPath: "input:IdInPath/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err10];
           } else {
@@ -21917,8 +21917,8 @@ function validate169(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!formats2(data1)) {
-          const err11 = { instancePath: instancePath + "/user_id", schemaPath: "input:IdInPath/format", keyword: "format", params: { format: "text" } };
+        if (!pattern3.test(data1)) {
+          const err11 = { instancePath: instancePath + "/user_id", schemaPath: "input:IdInPath/pattern", keyword: "pattern", params: { hint: "made of letters, digits, '.', '_' and '-', such as pro_monthly" } };
           if (vErrors === null) {
             vErrors = [err11];
           } else {
@@ -22186,7 +22186,7 @@ function validate172(data, { instancePath = "", parentData, parentDataProperty, 
       let data2 = data.url;
       if (typeof data2 === "string") {
         if (!pattern115.test(data2)) {
-          const err15 = { instancePath: instancePath + "/url", schemaPath: "answer:ScreenUrl/pattern", keyword: "pattern", params: { pattern: "^/v4/screens/.+$" } };
+          const err15 = { instancePath: instancePath + "/url", schemaPath: "answer:ScreenUrl/pattern", keyword: "pattern", params: { hint: "a path such as /v4/screens/a1" } };
           if (vErrors === null) {
             vErrors = [err15];
           } else {
@@ -22303,8 +22303,8 @@ function validate172(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.created_at !== void 0) {
       let data8 = data.created_at;
       if (typeof data8 === "string") {
-        if (!pattern1.test(data8)) {
-          const err26 = { instancePath: instancePath + "/created_at", schemaPath: "answer:Time/pattern", keyword: "pattern", params: { pattern: "^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z$" } };
+        if (!formats0(data8)) {
+          const err26 = { instancePath: instancePath + "/created_at", schemaPath: "answer:Time/format", keyword: "format", params: { format: "date-time" } };
           if (vErrors === null) {
             vErrors = [err26];
           } else {
@@ -22312,8 +22312,8 @@ function validate172(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!formats0(data8)) {
-          const err27 = { instancePath: instancePath + "/created_at", schemaPath: "answer:Time/format", keyword: "format", params: { format: "date-time" } };
+        if (!pattern1.test(data8)) {
+          const err27 = { instancePath: instancePath + "/created_at", schemaPath: "answer:Time/pattern", keyword: "pattern", params: { hint: "a UTC time in whole seconds such as 2026-03-01T09:00:00Z" } };
           if (vErrors === null) {
             vErrors = [err27];
           } else {
@@ -22334,8 +22334,8 @@ function validate172(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.updated_at !== void 0) {
       let data9 = data.updated_at;
       if (typeof data9 === "string") {
-        if (!pattern1.test(data9)) {
-          const err29 = { instancePath: instancePath + "/updated_at", schemaPath: "answer:Time/pattern", keyword: "pattern", params: { pattern: "^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z$" } };
+        if (!formats0(data9)) {
+          const err29 = { instancePath: instancePath + "/updated_at", schemaPath: "answer:Time/format", keyword: "format", params: { format: "date-time" } };
           if (vErrors === null) {
             vErrors = [err29];
           } else {
@@ -22343,8 +22343,8 @@ function validate172(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!formats0(data9)) {
-          const err30 = { instancePath: instancePath + "/updated_at", schemaPath: "answer:Time/format", keyword: "format", params: { format: "date-time" } };
+        if (!pattern1.test(data9)) {
+          const err30 = { instancePath: instancePath + "/updated_at", schemaPath: "answer:Time/pattern", keyword: "pattern", params: { hint: "a UTC time in whole seconds such as 2026-03-01T09:00:00Z" } };
           if (vErrors === null) {
             vErrors = [err30];
           } else {
@@ -22552,7 +22552,7 @@ function validate171(data, { instancePath = "", parentData, parentDataProperty, 
   return errors === 0;
 }
 var answerScreen = validate174;
-var schema297 = { "type": "object", "required": ["object", "id", "url", "name", "status", "is_web", "type", "context_key", "created_at", "updated_at", "background", "default_lang", "configs", "content", "prod_key", "sandbox_key", "used"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["screen"] }, "id": { "type": "string", "minLength": 1 }, "url": { "$ref": "answer:ScreenUrl" }, "name": { "$ref": "answer:ScreenName" }, "status": { "$ref": "answer:ScreenStatus" }, "is_web": { "type": "boolean" }, "type": { "$ref": "answer:ScreenType" }, "context_key": { "$ref": "answer:ScreenContextKey" }, "created_at": { "$ref": "answer:Time" }, "updated_at": { "$ref": "answer:Time" }, "background": { "type": "string" }, "default_lang": { "type": "string" }, "configs": { "type": "object", "additionalProperties": {} }, "content": { "type": "object", "additionalProperties": {} }, "prod_key": { "type": "string", "pattern": "^[A-Za-z0-9_-]{32}$" }, "sandbox_key": { "type": "string", "pattern": "^test_[A-Za-z0-9_-]{32}$" }, "used": { "type": "array", "items": { "type": "string" } } }, "$id": "answer:Screen" };
+var schema297 = { "type": "object", "required": ["object", "id", "url", "name", "status", "is_web", "type", "context_key", "created_at", "updated_at", "background", "default_lang", "configs", "content", "prod_key", "sandbox_key", "used"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["screen"] }, "id": { "type": "string", "minLength": 1 }, "url": { "$ref": "answer:ScreenUrl" }, "name": { "$ref": "answer:ScreenName" }, "status": { "$ref": "answer:ScreenStatus" }, "is_web": { "type": "boolean" }, "type": { "$ref": "answer:ScreenType" }, "context_key": { "$ref": "answer:ScreenContextKey" }, "created_at": { "$ref": "answer:Time" }, "updated_at": { "$ref": "answer:Time" }, "background": { "type": "string" }, "default_lang": { "type": "string" }, "configs": { "type": "object", "additionalProperties": {} }, "content": { "type": "object", "additionalProperties": {} }, "prod_key": { "type": "string", "pattern": "^[A-Za-z0-9_-]{32}$", "x-hint": "32 letters, digits, '_' or '-', such as 7Yc0Jm2LrVq9TzX4bWn8KsHdPfGuAeR1" }, "sandbox_key": { "type": "string", "pattern": "^test_[A-Za-z0-9_-]{32}$", "x-hint": "test_ and a Project Key such as test_7Yc0Jm2LrVq9TzX4bWn8KsHdPfGuAeR1" }, "used": { "type": "array", "items": { "type": "string" } } }, "$id": "answer:Screen" };
 var pattern121 = new RegExp("^[A-Za-z0-9_-]{32}$", "u");
 var pattern122 = new RegExp("^test_[A-Za-z0-9_-]{32}$", "u");
 function validate174(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
@@ -22771,7 +22771,7 @@ function validate174(data, { instancePath = "", parentData, parentDataProperty, 
       let data2 = data.url;
       if (typeof data2 === "string") {
         if (!pattern115.test(data2)) {
-          const err22 = { instancePath: instancePath + "/url", schemaPath: "answer:ScreenUrl/pattern", keyword: "pattern", params: { pattern: "^/v4/screens/.+$" } };
+          const err22 = { instancePath: instancePath + "/url", schemaPath: "answer:ScreenUrl/pattern", keyword: "pattern", params: { hint: "a path such as /v4/screens/a1" } };
           if (vErrors === null) {
             vErrors = [err22];
           } else {
@@ -22888,8 +22888,8 @@ function validate174(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.created_at !== void 0) {
       let data8 = data.created_at;
       if (typeof data8 === "string") {
-        if (!pattern1.test(data8)) {
-          const err33 = { instancePath: instancePath + "/created_at", schemaPath: "answer:Time/pattern", keyword: "pattern", params: { pattern: "^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z$" } };
+        if (!formats0(data8)) {
+          const err33 = { instancePath: instancePath + "/created_at", schemaPath: "answer:Time/format", keyword: "format", params: { format: "date-time" } };
           if (vErrors === null) {
             vErrors = [err33];
           } else {
@@ -22897,8 +22897,8 @@ function validate174(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!formats0(data8)) {
-          const err34 = { instancePath: instancePath + "/created_at", schemaPath: "answer:Time/format", keyword: "format", params: { format: "date-time" } };
+        if (!pattern1.test(data8)) {
+          const err34 = { instancePath: instancePath + "/created_at", schemaPath: "answer:Time/pattern", keyword: "pattern", params: { hint: "a UTC time in whole seconds such as 2026-03-01T09:00:00Z" } };
           if (vErrors === null) {
             vErrors = [err34];
           } else {
@@ -22919,8 +22919,8 @@ function validate174(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.updated_at !== void 0) {
       let data9 = data.updated_at;
       if (typeof data9 === "string") {
-        if (!pattern1.test(data9)) {
-          const err36 = { instancePath: instancePath + "/updated_at", schemaPath: "answer:Time/pattern", keyword: "pattern", params: { pattern: "^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z$" } };
+        if (!formats0(data9)) {
+          const err36 = { instancePath: instancePath + "/updated_at", schemaPath: "answer:Time/format", keyword: "format", params: { format: "date-time" } };
           if (vErrors === null) {
             vErrors = [err36];
           } else {
@@ -22928,8 +22928,8 @@ function validate174(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!formats0(data9)) {
-          const err37 = { instancePath: instancePath + "/updated_at", schemaPath: "answer:Time/format", keyword: "format", params: { format: "date-time" } };
+        if (!pattern1.test(data9)) {
+          const err37 = { instancePath: instancePath + "/updated_at", schemaPath: "answer:Time/pattern", keyword: "pattern", params: { hint: "a UTC time in whole seconds such as 2026-03-01T09:00:00Z" } };
           if (vErrors === null) {
             vErrors = [err37];
           } else {
@@ -22999,7 +22999,7 @@ function validate174(data, { instancePath = "", parentData, parentDataProperty, 
       let data14 = data.prod_key;
       if (typeof data14 === "string") {
         if (!pattern121.test(data14)) {
-          const err43 = { instancePath: instancePath + "/prod_key", schemaPath: "#/properties/prod_key/pattern", keyword: "pattern", params: { pattern: "^[A-Za-z0-9_-]{32}$" } };
+          const err43 = { instancePath: instancePath + "/prod_key", schemaPath: "#/properties/prod_key/pattern", keyword: "pattern", params: { hint: "32 letters, digits, '_' or '-', such as 7Yc0Jm2LrVq9TzX4bWn8KsHdPfGuAeR1" } };
           if (vErrors === null) {
             vErrors = [err43];
           } else {
@@ -23021,7 +23021,7 @@ function validate174(data, { instancePath = "", parentData, parentDataProperty, 
       let data15 = data.sandbox_key;
       if (typeof data15 === "string") {
         if (!pattern122.test(data15)) {
-          const err45 = { instancePath: instancePath + "/sandbox_key", schemaPath: "#/properties/sandbox_key/pattern", keyword: "pattern", params: { pattern: "^test_[A-Za-z0-9_-]{32}$" } };
+          const err45 = { instancePath: instancePath + "/sandbox_key", schemaPath: "#/properties/sandbox_key/pattern", keyword: "pattern", params: { hint: "test_ and a Project Key such as test_7Yc0Jm2LrVq9TzX4bWn8KsHdPfGuAeR1" } };
           if (vErrors === null) {
             vErrors = [err45];
           } else {
@@ -23255,8 +23255,8 @@ function validate179(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern3.test(data0)) {
-          const err4 = { instancePath: instancePath + "/screen_id", schemaPath: "input:IdInPath/pattern", keyword: "pattern", params: { pattern: "^[a-zA-Z0-9._-]+$" } };
+        if (!formats2(data0)) {
+          const err4 = { instancePath: instancePath + "/screen_id", schemaPath: "input:IdInPath/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err4];
           } else {
@@ -23264,8 +23264,8 @@ function validate179(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!formats2(data0)) {
-          const err5 = { instancePath: instancePath + "/screen_id", schemaPath: "input:IdInPath/format", keyword: "format", params: { format: "text" } };
+        if (!pattern3.test(data0)) {
+          const err5 = { instancePath: instancePath + "/screen_id", schemaPath: "input:IdInPath/pattern", keyword: "pattern", params: { hint: "made of letters, digits, '.', '_' and '-', such as pro_monthly" } };
           if (vErrors === null) {
             vErrors = [err5];
           } else {
@@ -23339,7 +23339,7 @@ function validate180(data, { instancePath = "", parentData, parentDataProperty, 
 var answerScreenSummary = validate172;
 var answerEventList = validate181;
 var schema311 = { "type": "object", "required": ["object", "url", "data", "has_more"], "additionalProperties": false, "properties": { "object": { "$ref": "answer:ListObject" }, "url": { "type": "string", "enum": ["/v4/events"] }, "data": { "type": "array", "maxItems": 40, "items": { "$ref": "answer:Event" } }, "has_more": { "$ref": "answer:HasMore" } }, "$id": "answer:EventList" };
-var schema313 = { "type": "object", "required": ["object", "id", "url", "event_name", "customer_uid", "happened_at"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["event"] }, "id": { "type": "string", "minLength": 1 }, "url": { "type": "string", "pattern": "^/v4/events/.+$" }, "event_name": { "type": ["string", "null"] }, "customer_uid": { "type": ["string", "null"] }, "happened_at": { "$ref": "answer:Time" } }, "$id": "answer:Event" };
+var schema313 = { "type": "object", "required": ["object", "id", "url", "event_name", "customer_uid", "happened_at"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["event"] }, "id": { "type": "string", "minLength": 1 }, "url": { "type": "string", "pattern": "^/v4/events/.+$", "x-hint": "a path such as /v4/events/a1" }, "event_name": { "type": ["string", "null"] }, "customer_uid": { "type": ["string", "null"] }, "happened_at": { "$ref": "answer:Time" } }, "$id": "answer:Event" };
 var pattern124 = new RegExp("^/v4/events/.+$", "u");
 function validate182(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
@@ -23458,7 +23458,7 @@ function validate182(data, { instancePath = "", parentData, parentDataProperty, 
       let data2 = data.url;
       if (typeof data2 === "string") {
         if (!pattern124.test(data2)) {
-          const err11 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/pattern", keyword: "pattern", params: { pattern: "^/v4/events/.+$" } };
+          const err11 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/pattern", keyword: "pattern", params: { hint: "a path such as /v4/events/a1" } };
           if (vErrors === null) {
             vErrors = [err11];
           } else {
@@ -23503,8 +23503,8 @@ function validate182(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.happened_at !== void 0) {
       let data5 = data.happened_at;
       if (typeof data5 === "string") {
-        if (!pattern1.test(data5)) {
-          const err15 = { instancePath: instancePath + "/happened_at", schemaPath: "answer:Time/pattern", keyword: "pattern", params: { pattern: "^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z$" } };
+        if (!formats0(data5)) {
+          const err15 = { instancePath: instancePath + "/happened_at", schemaPath: "answer:Time/format", keyword: "format", params: { format: "date-time" } };
           if (vErrors === null) {
             vErrors = [err15];
           } else {
@@ -23512,8 +23512,8 @@ function validate182(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!formats0(data5)) {
-          const err16 = { instancePath: instancePath + "/happened_at", schemaPath: "answer:Time/format", keyword: "format", params: { format: "date-time" } };
+        if (!pattern1.test(data5)) {
+          const err16 = { instancePath: instancePath + "/happened_at", schemaPath: "answer:Time/pattern", keyword: "pattern", params: { hint: "a UTC time in whole seconds such as 2026-03-01T09:00:00Z" } };
           if (vErrors === null) {
             vErrors = [err16];
           } else {
@@ -23810,7 +23810,7 @@ function validate184(data, { instancePath = "", parentData, parentDataProperty, 
 var answerEventBatch = validate185;
 var schema317 = { "type": "object", "required": ["object", "url", "created", "duplicates", "rejected", "results"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["event_batch"] }, "url": { "type": "string", "enum": ["/v4/events"] }, "created": { "type": "integer", "minimum": 0, "maximum": 1e3 }, "duplicates": { "type": "integer", "minimum": 0, "maximum": 1e3 }, "rejected": { "type": "integer", "minimum": 0, "maximum": 999 }, "results": { "type": "array", "minItems": 1, "maxItems": 1e3, "items": { "$ref": "answer:EventResult" } } }, "$id": "answer:EventBatch" };
 var schema318 = { "type": "object", "required": ["index", "event_id", "status", "id", "error"], "additionalProperties": false, "properties": { "index": { "type": "integer", "minimum": 0, "maximum": 999 }, "event_id": { "type": ["string", "null"] }, "status": { "type": "string", "enum": ["created", "duplicate", "rejected"] }, "id": { "type": ["string", "null"], "minLength": 1 }, "error": { "$ref": "answer:EventRejection" } }, "$id": "answer:EventResult" };
-var schema319 = { "type": ["object", "null"], "required": ["code", "message"], "additionalProperties": false, "properties": { "code": { "type": "string", "pattern": "^[a-z][a-z0-9_]*$" }, "message": { "type": "string" }, "details": { "type": "array", "minItems": 1, "maxItems": 100, "items": { "$ref": "answer:ErrorDetail" } } }, "$id": "answer:EventRejection" };
+var schema319 = { "type": ["object", "null"], "required": ["code", "message"], "additionalProperties": false, "properties": { "code": { "type": "string", "pattern": "^[a-z][a-z0-9_]*$", "x-hint": "a code of lower-case letters, digits and '_', such as not_found" }, "message": { "type": "string" }, "details": { "type": "array", "minItems": 1, "maxItems": 100, "items": { "$ref": "answer:ErrorDetail" } } }, "$id": "answer:EventRejection" };
 function validate187(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
@@ -23858,7 +23858,7 @@ function validate187(data, { instancePath = "", parentData, parentDataProperty, 
       let data0 = data.code;
       if (typeof data0 === "string") {
         if (!pattern2.test(data0)) {
-          const err4 = { instancePath: instancePath + "/code", schemaPath: "#/properties/code/pattern", keyword: "pattern", params: { pattern: "^[a-z][a-z0-9_]*$" } };
+          const err4 = { instancePath: instancePath + "/code", schemaPath: "#/properties/code/pattern", keyword: "pattern", params: { hint: "a code of lower-case letters, digits and '_', such as not_found" } };
           if (vErrors === null) {
             vErrors = [err4];
           } else {
@@ -24546,11 +24546,11 @@ function validate190(data, { instancePath = "", parentData, parentDataProperty, 
   return errors === 0;
 }
 var answerExport = validate191;
-var schema322 = { "type": "object", "required": ["object", "id", "url", "status", "platform", "from_timestamp", "to_timestamp", "created_at", "expires_at", "file_url", "type", "format", "compression", "segment_id", "rows_written", "error", "manifest"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["export"] }, "id": { "type": "string", "minLength": 1 }, "url": { "type": "string", "pattern": "^/v4/exports/.+$" }, "status": { "type": "string", "enum": ["new", "processing", "done", "failed"] }, "platform": { "type": ["string", "null"], "enum": ["iOS", "Android", "Stripe", null] }, "from_timestamp": { "$ref": "answer:Time" }, "to_timestamp": { "$ref": "answer:Time" }, "created_at": { "$ref": "answer:Time" }, "expires_at": { "$ref": "answer:NullableTime" }, "file_url": { "type": ["string", "null"], "pattern": "^https?://" }, "type": { "type": "string", "enum": ["events", "customers", "purchases"] }, "format": { "type": "string", "enum": ["csv", "json", "ndjson", "parquet"] }, "compression": { "type": "string", "enum": ["none", "gzip"] }, "segment_id": { "type": ["string", "null"] }, "rows_written": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "error": { "$ref": "answer:ExportFailure" }, "manifest": { "$ref": "answer:ExportManifest" } }, "$id": "answer:Export" };
-var schema327 = { "type": ["object", "null"], "required": ["code", "message"], "additionalProperties": false, "properties": { "code": { "type": "string", "pattern": "^[a-z][a-z0-9_]*$" }, "message": { "type": "string" } }, "$id": "answer:ExportFailure" };
+var schema322 = { "type": "object", "required": ["object", "id", "url", "status", "platform", "from_timestamp", "to_timestamp", "created_at", "expires_at", "file_url", "type", "format", "compression", "segment_id", "rows_written", "error", "manifest"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["export"] }, "id": { "type": "string", "minLength": 1 }, "url": { "type": "string", "pattern": "^/v4/exports/.+$", "x-hint": "a path such as /v4/exports/a1" }, "status": { "type": "string", "enum": ["new", "processing", "done", "failed"] }, "platform": { "type": ["string", "null"], "enum": ["iOS", "Android", "Stripe", null] }, "from_timestamp": { "$ref": "answer:Time" }, "to_timestamp": { "$ref": "answer:Time" }, "created_at": { "$ref": "answer:Time" }, "expires_at": { "$ref": "answer:NullableTime" }, "file_url": { "type": ["string", "null"], "pattern": "^https?://", "x-hint": "an http or https address such as https://example.org/files/1" }, "type": { "type": "string", "enum": ["events", "customers", "purchases"] }, "format": { "type": "string", "enum": ["csv", "json", "ndjson", "parquet"] }, "compression": { "type": "string", "enum": ["none", "gzip"] }, "segment_id": { "type": ["string", "null"] }, "rows_written": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "error": { "$ref": "answer:ExportFailure" }, "manifest": { "$ref": "answer:ExportManifest" } }, "$id": "answer:Export" };
+var schema327 = { "type": ["object", "null"], "required": ["code", "message"], "additionalProperties": false, "properties": { "code": { "type": "string", "pattern": "^[a-z][a-z0-9_]*$", "x-hint": "a code of lower-case letters, digits and '_', such as not_found" }, "message": { "type": "string" } }, "$id": "answer:ExportFailure" };
 var pattern127 = new RegExp("^/v4/exports/.+$", "u");
 var pattern132 = new RegExp("^https?://", "u");
-var schema328 = { "type": ["object", "null"], "required": ["rows", "bytes", "sha256", "from_offsets", "to_offsets", "columns_version"], "additionalProperties": false, "properties": { "rows": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "bytes": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "sha256": { "type": "string", "pattern": "^[0-9a-f]{64}$" }, "from_offsets": { "$ref": "answer:LogOffsets" }, "to_offsets": { "$ref": "answer:LogOffsets" }, "columns_version": { "type": "integer", "minimum": 1, "maximum": 9007199254740991 } }, "$id": "answer:ExportManifest" };
+var schema328 = { "type": ["object", "null"], "required": ["rows", "bytes", "sha256", "from_offsets", "to_offsets", "columns_version"], "additionalProperties": false, "properties": { "rows": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "bytes": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "sha256": { "type": "string", "pattern": "^[0-9a-f]{64}$", "x-hint": "a SHA-256 of 64 lower-case hexadecimal digits such as e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855" }, "from_offsets": { "$ref": "answer:LogOffsets" }, "to_offsets": { "$ref": "answer:LogOffsets" }, "columns_version": { "type": "integer", "minimum": 1, "maximum": 9007199254740991 } }, "$id": "answer:ExportManifest" };
 var pattern134 = new RegExp("^[0-9a-f]{64}$", "u");
 function validate192(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
@@ -24699,7 +24699,7 @@ function validate192(data, { instancePath = "", parentData, parentDataProperty, 
       let data2 = data.sha256;
       if (typeof data2 === "string") {
         if (!pattern134.test(data2)) {
-          const err14 = { instancePath: instancePath + "/sha256", schemaPath: "#/properties/sha256/pattern", keyword: "pattern", params: { pattern: "^[0-9a-f]{64}$" } };
+          const err14 = { instancePath: instancePath + "/sha256", schemaPath: "#/properties/sha256/pattern", keyword: "pattern", params: { hint: "a SHA-256 of 64 lower-case hexadecimal digits such as e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855" } };
           if (vErrors === null) {
             vErrors = [err14];
           } else {
@@ -25097,7 +25097,7 @@ function validate191(data, { instancePath = "", parentData, parentDataProperty, 
       let data2 = data.url;
       if (typeof data2 === "string") {
         if (!pattern127.test(data2)) {
-          const err22 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/pattern", keyword: "pattern", params: { pattern: "^/v4/exports/.+$" } };
+          const err22 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/pattern", keyword: "pattern", params: { hint: "a path such as /v4/exports/a1" } };
           if (vErrors === null) {
             vErrors = [err22];
           } else {
@@ -25160,8 +25160,8 @@ function validate191(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.from_timestamp !== void 0) {
       let data5 = data.from_timestamp;
       if (typeof data5 === "string") {
-        if (!pattern1.test(data5)) {
-          const err28 = { instancePath: instancePath + "/from_timestamp", schemaPath: "answer:Time/pattern", keyword: "pattern", params: { pattern: "^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z$" } };
+        if (!formats0(data5)) {
+          const err28 = { instancePath: instancePath + "/from_timestamp", schemaPath: "answer:Time/format", keyword: "format", params: { format: "date-time" } };
           if (vErrors === null) {
             vErrors = [err28];
           } else {
@@ -25169,8 +25169,8 @@ function validate191(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!formats0(data5)) {
-          const err29 = { instancePath: instancePath + "/from_timestamp", schemaPath: "answer:Time/format", keyword: "format", params: { format: "date-time" } };
+        if (!pattern1.test(data5)) {
+          const err29 = { instancePath: instancePath + "/from_timestamp", schemaPath: "answer:Time/pattern", keyword: "pattern", params: { hint: "a UTC time in whole seconds such as 2026-03-01T09:00:00Z" } };
           if (vErrors === null) {
             vErrors = [err29];
           } else {
@@ -25191,8 +25191,8 @@ function validate191(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.to_timestamp !== void 0) {
       let data6 = data.to_timestamp;
       if (typeof data6 === "string") {
-        if (!pattern1.test(data6)) {
-          const err31 = { instancePath: instancePath + "/to_timestamp", schemaPath: "answer:Time/pattern", keyword: "pattern", params: { pattern: "^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z$" } };
+        if (!formats0(data6)) {
+          const err31 = { instancePath: instancePath + "/to_timestamp", schemaPath: "answer:Time/format", keyword: "format", params: { format: "date-time" } };
           if (vErrors === null) {
             vErrors = [err31];
           } else {
@@ -25200,8 +25200,8 @@ function validate191(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!formats0(data6)) {
-          const err32 = { instancePath: instancePath + "/to_timestamp", schemaPath: "answer:Time/format", keyword: "format", params: { format: "date-time" } };
+        if (!pattern1.test(data6)) {
+          const err32 = { instancePath: instancePath + "/to_timestamp", schemaPath: "answer:Time/pattern", keyword: "pattern", params: { hint: "a UTC time in whole seconds such as 2026-03-01T09:00:00Z" } };
           if (vErrors === null) {
             vErrors = [err32];
           } else {
@@ -25222,8 +25222,8 @@ function validate191(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.created_at !== void 0) {
       let data7 = data.created_at;
       if (typeof data7 === "string") {
-        if (!pattern1.test(data7)) {
-          const err34 = { instancePath: instancePath + "/created_at", schemaPath: "answer:Time/pattern", keyword: "pattern", params: { pattern: "^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z$" } };
+        if (!formats0(data7)) {
+          const err34 = { instancePath: instancePath + "/created_at", schemaPath: "answer:Time/format", keyword: "format", params: { format: "date-time" } };
           if (vErrors === null) {
             vErrors = [err34];
           } else {
@@ -25231,8 +25231,8 @@ function validate191(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!formats0(data7)) {
-          const err35 = { instancePath: instancePath + "/created_at", schemaPath: "answer:Time/format", keyword: "format", params: { format: "date-time" } };
+        if (!pattern1.test(data7)) {
+          const err35 = { instancePath: instancePath + "/created_at", schemaPath: "answer:Time/pattern", keyword: "pattern", params: { hint: "a UTC time in whole seconds such as 2026-03-01T09:00:00Z" } };
           if (vErrors === null) {
             vErrors = [err35];
           } else {
@@ -25262,8 +25262,8 @@ function validate191(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (typeof data8 === "string") {
-        if (!pattern1.test(data8)) {
-          const err38 = { instancePath: instancePath + "/expires_at", schemaPath: "answer:NullableTime/pattern", keyword: "pattern", params: { pattern: "^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z$" } };
+        if (!formats0(data8)) {
+          const err38 = { instancePath: instancePath + "/expires_at", schemaPath: "answer:NullableTime/format", keyword: "format", params: { format: "date-time" } };
           if (vErrors === null) {
             vErrors = [err38];
           } else {
@@ -25271,8 +25271,8 @@ function validate191(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!formats0(data8)) {
-          const err39 = { instancePath: instancePath + "/expires_at", schemaPath: "answer:NullableTime/format", keyword: "format", params: { format: "date-time" } };
+        if (!pattern1.test(data8)) {
+          const err39 = { instancePath: instancePath + "/expires_at", schemaPath: "answer:NullableTime/pattern", keyword: "pattern", params: { hint: "a UTC time in whole seconds such as 2026-03-01T09:00:00Z" } };
           if (vErrors === null) {
             vErrors = [err39];
           } else {
@@ -25295,7 +25295,7 @@ function validate191(data, { instancePath = "", parentData, parentDataProperty, 
       }
       if (typeof data9 === "string") {
         if (!pattern132.test(data9)) {
-          const err41 = { instancePath: instancePath + "/file_url", schemaPath: "#/properties/file_url/pattern", keyword: "pattern", params: { pattern: "^https?://" } };
+          const err41 = { instancePath: instancePath + "/file_url", schemaPath: "#/properties/file_url/pattern", keyword: "pattern", params: { hint: "an http or https address such as https://example.org/files/1" } };
           if (vErrors === null) {
             vErrors = [err41];
           } else {
@@ -25457,7 +25457,7 @@ function validate191(data, { instancePath = "", parentData, parentDataProperty, 
           let data16 = data15.code;
           if (typeof data16 === "string") {
             if (!pattern2.test(data16)) {
-              const err56 = { instancePath: instancePath + "/error/code", schemaPath: "answer:ExportFailure/properties/code/pattern", keyword: "pattern", params: { pattern: "^[a-z][a-z0-9_]*$" } };
+              const err56 = { instancePath: instancePath + "/error/code", schemaPath: "answer:ExportFailure/properties/code/pattern", keyword: "pattern", params: { hint: "a code of lower-case letters, digits and '_', such as not_found" } };
               if (vErrors === null) {
                 vErrors = [err56];
               } else {
@@ -25936,8 +25936,8 @@ function validate197(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern3.test(data0)) {
-          const err4 = { instancePath: instancePath + "/export_id", schemaPath: "input:IdInPath/pattern", keyword: "pattern", params: { pattern: "^[a-zA-Z0-9._-]+$" } };
+        if (!formats2(data0)) {
+          const err4 = { instancePath: instancePath + "/export_id", schemaPath: "input:IdInPath/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err4];
           } else {
@@ -25945,8 +25945,8 @@ function validate197(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!formats2(data0)) {
-          const err5 = { instancePath: instancePath + "/export_id", schemaPath: "input:IdInPath/format", keyword: "format", params: { format: "text" } };
+        if (!pattern3.test(data0)) {
+          const err5 = { instancePath: instancePath + "/export_id", schemaPath: "input:IdInPath/pattern", keyword: "pattern", params: { hint: "made of letters, digits, '.', '_' and '-', such as pro_monthly" } };
           if (vErrors === null) {
             vErrors = [err5];
           } else {
@@ -25978,7 +25978,7 @@ function validate197(data, { instancePath = "", parentData, parentDataProperty, 
 }
 var answerScheduledReportList = validate198;
 var schema339 = { "type": "object", "required": ["object", "url", "data", "has_more"], "additionalProperties": false, "properties": { "object": { "$ref": "answer:ListObject" }, "url": { "type": "string", "enum": ["/v4/scheduled-reports"] }, "data": { "type": "array", "maxItems": 100, "items": { "$ref": "answer:ScheduledReport" } }, "has_more": { "$ref": "answer:HasMore" } }, "$id": "answer:ScheduledReportList" };
-var schema341 = { "type": "object", "required": ["object", "id", "url", "report_name", "send_at", "included_range_days", "status", "environment", "destinations", "runs", "created_at", "updated_at", "timezone", "cadence", "weekday", "day_of_month", "missed", "on_dst_gap", "on_dst_overlap", "format"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["scheduled_report"] }, "id": { "type": "string", "minLength": 1 }, "url": { "type": "string", "pattern": "^/v4/scheduled-reports/.+$" }, "report_name": { "type": "string", "minLength": 1, "maxLength": 255 }, "send_at": { "type": "string", "pattern": "^([01][0-9]|2[0-3]):(00|30)$" }, "included_range_days": { "type": "integer", "enum": [1, 3, 7], "minimum": -9007199254740991, "maximum": 9007199254740991 }, "status": { "type": "string", "enum": ["draft", "active"] }, "environment": { "type": "string", "enum": ["sandbox", "production"] }, "destinations": { "type": "array", "maxItems": 20, "items": { "$ref": "answer:ReportDestination" } }, "runs": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "created_at": { "$ref": "answer:Time" }, "updated_at": { "$ref": "answer:Time" }, "timezone": { "type": "string" }, "cadence": { "type": "string", "enum": ["daily", "weekly", "monthly"] }, "weekday": { "type": ["string", "null"], "enum": ["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday", null] }, "day_of_month": { "type": ["integer", "null"], "minimum": 1, "maximum": 31 }, "missed": { "type": "string", "enum": ["once", "all", "skip"] }, "on_dst_gap": { "type": "string", "enum": ["shift", "skip"] }, "on_dst_overlap": { "type": "string", "enum": ["first", "both"] }, "format": { "type": "string", "enum": ["csv", "json", "ndjson", "parquet"] } }, "$id": "answer:ScheduledReport" };
+var schema341 = { "type": "object", "required": ["object", "id", "url", "report_name", "send_at", "included_range_days", "status", "environment", "destinations", "runs", "created_at", "updated_at", "timezone", "cadence", "weekday", "day_of_month", "missed", "on_dst_gap", "on_dst_overlap", "format"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["scheduled_report"] }, "id": { "type": "string", "minLength": 1 }, "url": { "type": "string", "pattern": "^/v4/scheduled-reports/.+$", "x-hint": "a path such as /v4/scheduled-reports/a1" }, "report_name": { "type": "string", "minLength": 1, "maxLength": 255 }, "send_at": { "type": "string", "pattern": "^([01][0-9]|2[0-3]):(00|30)$", "x-hint": "a time of day at a full or half hour such as 09:00 or 09:30" }, "included_range_days": { "type": "integer", "enum": [1, 3, 7], "minimum": -9007199254740991, "maximum": 9007199254740991 }, "status": { "type": "string", "enum": ["draft", "active"] }, "environment": { "type": "string", "enum": ["sandbox", "production"] }, "destinations": { "type": "array", "maxItems": 20, "items": { "$ref": "answer:ReportDestination" } }, "runs": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "created_at": { "$ref": "answer:Time" }, "updated_at": { "$ref": "answer:Time" }, "timezone": { "type": "string" }, "cadence": { "type": "string", "enum": ["daily", "weekly", "monthly"] }, "weekday": { "type": ["string", "null"], "enum": ["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday", null] }, "day_of_month": { "type": ["integer", "null"], "minimum": 1, "maximum": 31 }, "missed": { "type": "string", "enum": ["once", "all", "skip"] }, "on_dst_gap": { "type": "string", "enum": ["shift", "skip"] }, "on_dst_overlap": { "type": "string", "enum": ["first", "both"] }, "format": { "type": "string", "enum": ["csv", "json", "ndjson", "parquet"] } }, "$id": "answer:ScheduledReport" };
 var schema342 = { "type": "object", "required": ["type", "id", "label"], "additionalProperties": false, "properties": { "type": { "type": "string", "enum": ["target_integration"] }, "id": { "type": "string", "minLength": 1 }, "label": { "type": "string", "maxLength": 255 } }, "$id": "answer:ReportDestination" };
 var pattern136 = new RegExp("^/v4/scheduled-reports/.+$", "u");
 var pattern137 = new RegExp("^([01][0-9]|2[0-3]):(00|30)$", "u");
@@ -26225,7 +26225,7 @@ function validate199(data, { instancePath = "", parentData, parentDataProperty, 
       let data2 = data.url;
       if (typeof data2 === "string") {
         if (!pattern136.test(data2)) {
-          const err25 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/pattern", keyword: "pattern", params: { pattern: "^/v4/scheduled-reports/.+$" } };
+          const err25 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/pattern", keyword: "pattern", params: { hint: "a path such as /v4/scheduled-reports/a1" } };
           if (vErrors === null) {
             vErrors = [err25];
           } else {
@@ -26278,7 +26278,7 @@ function validate199(data, { instancePath = "", parentData, parentDataProperty, 
       let data4 = data.send_at;
       if (typeof data4 === "string") {
         if (!pattern137.test(data4)) {
-          const err30 = { instancePath: instancePath + "/send_at", schemaPath: "#/properties/send_at/pattern", keyword: "pattern", params: { pattern: "^([01][0-9]|2[0-3]):(00|30)$" } };
+          const err30 = { instancePath: instancePath + "/send_at", schemaPath: "#/properties/send_at/pattern", keyword: "pattern", params: { hint: "a time of day at a full or half hour such as 09:00 or 09:30" } };
           if (vErrors === null) {
             vErrors = [err30];
           } else {
@@ -26553,8 +26553,8 @@ function validate199(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.created_at !== void 0) {
       let data14 = data.created_at;
       if (typeof data14 === "string") {
-        if (!pattern1.test(data14)) {
-          const err56 = { instancePath: instancePath + "/created_at", schemaPath: "answer:Time/pattern", keyword: "pattern", params: { pattern: "^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z$" } };
+        if (!formats0(data14)) {
+          const err56 = { instancePath: instancePath + "/created_at", schemaPath: "answer:Time/format", keyword: "format", params: { format: "date-time" } };
           if (vErrors === null) {
             vErrors = [err56];
           } else {
@@ -26562,8 +26562,8 @@ function validate199(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!formats0(data14)) {
-          const err57 = { instancePath: instancePath + "/created_at", schemaPath: "answer:Time/format", keyword: "format", params: { format: "date-time" } };
+        if (!pattern1.test(data14)) {
+          const err57 = { instancePath: instancePath + "/created_at", schemaPath: "answer:Time/pattern", keyword: "pattern", params: { hint: "a UTC time in whole seconds such as 2026-03-01T09:00:00Z" } };
           if (vErrors === null) {
             vErrors = [err57];
           } else {
@@ -26584,8 +26584,8 @@ function validate199(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.updated_at !== void 0) {
       let data15 = data.updated_at;
       if (typeof data15 === "string") {
-        if (!pattern1.test(data15)) {
-          const err59 = { instancePath: instancePath + "/updated_at", schemaPath: "answer:Time/pattern", keyword: "pattern", params: { pattern: "^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z$" } };
+        if (!formats0(data15)) {
+          const err59 = { instancePath: instancePath + "/updated_at", schemaPath: "answer:Time/format", keyword: "format", params: { format: "date-time" } };
           if (vErrors === null) {
             vErrors = [err59];
           } else {
@@ -26593,8 +26593,8 @@ function validate199(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!formats0(data15)) {
-          const err60 = { instancePath: instancePath + "/updated_at", schemaPath: "answer:Time/format", keyword: "format", params: { format: "date-time" } };
+        if (!pattern1.test(data15)) {
+          const err60 = { instancePath: instancePath + "/updated_at", schemaPath: "answer:Time/pattern", keyword: "pattern", params: { hint: "a UTC time in whole seconds such as 2026-03-01T09:00:00Z" } };
           if (vErrors === null) {
             vErrors = [err60];
           } else {
@@ -27036,7 +27036,7 @@ function validate201(data, { instancePath = "", parentData, parentDataProperty, 
 }
 var answerScheduledReport = validate199;
 var v4CreateScheduledReportBody = validate202;
-var schema348 = { "type": "object", "required": ["report_name", "send_at", "included_range_days", "status", "environment", "destinations"], "additionalProperties": false, "properties": { "report_name": { "type": "string", "minLength": 1, "maxLength": 255, "format": "text" }, "send_at": { "type": "string", "pattern": "^([01][0-9]|2[0-3]):(00|30)$", "format": "text" }, "included_range_days": { "type": "integer", "enum": [1, 3, 7], "minimum": -9007199254740991, "maximum": 9007199254740991 }, "status": { "type": "string", "enum": ["draft", "active"] }, "environment": { "type": "string", "enum": ["sandbox", "production"] }, "destinations": { "type": "array", "minItems": 1, "maxItems": 20, "if": { "maxItems": 20 }, "then": { "items": { "$ref": "input:ReportDestinationInput" } } }, "timezone": { "type": "string", "minLength": 1, "maxLength": 64, "default": "UTC", "format": "text" }, "cadence": { "type": "string", "enum": ["daily", "weekly", "monthly"], "default": "daily" }, "weekday": { "type": ["string", "null"], "enum": ["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday", null], "default": null }, "day_of_month": { "type": ["integer", "null"], "minimum": 1, "maximum": 31, "default": null }, "missed": { "type": "string", "enum": ["once", "all", "skip"], "default": "once" }, "on_dst_gap": { "type": "string", "enum": ["shift", "skip"], "default": "shift" }, "on_dst_overlap": { "type": "string", "enum": ["first", "both"], "default": "first" }, "format": { "type": "string", "enum": ["csv", "json", "ndjson", "parquet"], "default": "csv" } }, "$id": "input:ScheduledReportInput" };
+var schema348 = { "type": "object", "required": ["report_name", "send_at", "included_range_days", "status", "environment", "destinations"], "additionalProperties": false, "properties": { "report_name": { "type": "string", "minLength": 1, "maxLength": 255, "format": "text" }, "send_at": { "type": "string", "pattern": "^([01][0-9]|2[0-3]):(00|30)$", "x-hint": "a time of day at a full or half hour such as 09:00 or 09:30", "format": "text" }, "included_range_days": { "type": "integer", "enum": [1, 3, 7], "minimum": -9007199254740991, "maximum": 9007199254740991 }, "status": { "type": "string", "enum": ["draft", "active"] }, "environment": { "type": "string", "enum": ["sandbox", "production"] }, "destinations": { "type": "array", "minItems": 1, "maxItems": 20, "if": { "maxItems": 20 }, "then": { "items": { "$ref": "input:ReportDestinationInput" } } }, "timezone": { "type": "string", "minLength": 1, "maxLength": 64, "default": "UTC", "format": "text" }, "cadence": { "type": "string", "enum": ["daily", "weekly", "monthly"], "default": "daily" }, "weekday": { "type": ["string", "null"], "enum": ["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday", null], "default": null }, "day_of_month": { "type": ["integer", "null"], "minimum": 1, "maximum": 31, "default": null }, "missed": { "type": "string", "enum": ["once", "all", "skip"], "default": "once" }, "on_dst_gap": { "type": "string", "enum": ["shift", "skip"], "default": "shift" }, "on_dst_overlap": { "type": "string", "enum": ["first", "both"], "default": "first" }, "format": { "type": "string", "enum": ["csv", "json", "ndjson", "parquet"], "default": "csv" } }, "$id": "input:ScheduledReportInput" };
 var schema349 = { "type": "object", "required": ["type", "id"], "additionalProperties": false, "properties": { "type": { "type": "string", "enum": ["target_integration"] }, "id": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" }, "label": { "type": "string", "maxLength": 255, "format": "text" } }, "$id": "input:ReportDestinationInput" };
 function validate203(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
@@ -27175,8 +27175,8 @@ function validate203(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.send_at !== void 0) {
       let data1 = data.send_at;
       if (typeof data1 === "string") {
-        if (!pattern137.test(data1)) {
-          const err11 = { instancePath: instancePath + "/send_at", schemaPath: "#/properties/send_at/pattern", keyword: "pattern", params: { pattern: "^([01][0-9]|2[0-3]):(00|30)$" } };
+        if (!formats2(data1)) {
+          const err11 = { instancePath: instancePath + "/send_at", schemaPath: "#/properties/send_at/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err11];
           } else {
@@ -27184,8 +27184,8 @@ function validate203(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!formats2(data1)) {
-          const err12 = { instancePath: instancePath + "/send_at", schemaPath: "#/properties/send_at/format", keyword: "format", params: { format: "text" } };
+        if (!pattern137.test(data1)) {
+          const err12 = { instancePath: instancePath + "/send_at", schemaPath: "#/properties/send_at/pattern", keyword: "pattern", params: { hint: "a time of day at a full or half hour such as 09:00 or 09:30" } };
           if (vErrors === null) {
             vErrors = [err12];
           } else {
@@ -28002,8 +28002,8 @@ function validate206(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern3.test(data0)) {
-          const err4 = { instancePath: instancePath + "/report_id", schemaPath: "#/properties/report_id/pattern", keyword: "pattern", params: { pattern: "^[a-zA-Z0-9._-]+$" } };
+        if (!formats2(data0)) {
+          const err4 = { instancePath: instancePath + "/report_id", schemaPath: "#/properties/report_id/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err4];
           } else {
@@ -28011,8 +28011,8 @@ function validate206(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!formats2(data0)) {
-          const err5 = { instancePath: instancePath + "/report_id", schemaPath: "#/properties/report_id/format", keyword: "format", params: { format: "text" } };
+        if (!pattern3.test(data0)) {
+          const err5 = { instancePath: instancePath + "/report_id", schemaPath: "#/properties/report_id/pattern", keyword: "pattern", params: { hint: "made of letters, digits, '.', '_' and '-', such as pro_monthly" } };
           if (vErrors === null) {
             vErrors = [err5];
           } else {
@@ -28043,7 +28043,7 @@ function validate206(data, { instancePath = "", parentData, parentDataProperty, 
   return errors === 0;
 }
 var answerReportOperation = validate207;
-var schema355 = { "type": "object", "required": ["object", "url", "message"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["operation"] }, "url": { "type": "string", "pattern": "^/v4/scheduled-reports/.+/runs$" }, "message": { "type": "string" } }, "$id": "answer:ReportOperation" };
+var schema355 = { "type": "object", "required": ["object", "url", "message"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["operation"] }, "url": { "type": "string", "pattern": "^/v4/scheduled-reports/.+/runs$", "x-hint": "a path such as /v4/scheduled-reports/a1/runs" }, "message": { "type": "string" } }, "$id": "answer:ReportOperation" };
 var pattern142 = new RegExp("^/v4/scheduled-reports/.+/runs$", "u");
 function validate207(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
@@ -28113,7 +28113,7 @@ function validate207(data, { instancePath = "", parentData, parentDataProperty, 
       let data1 = data.url;
       if (typeof data1 === "string") {
         if (!pattern142.test(data1)) {
-          const err6 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/pattern", keyword: "pattern", params: { pattern: "^/v4/scheduled-reports/.+/runs$" } };
+          const err6 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/pattern", keyword: "pattern", params: { hint: "a path such as /v4/scheduled-reports/a1/runs" } };
           if (vErrors === null) {
             vErrors = [err6];
           } else {
@@ -28155,7 +28155,7 @@ function validate207(data, { instancePath = "", parentData, parentDataProperty, 
   return errors === 0;
 }
 var answerScheduledReportRunList = validate208;
-var schema358 = { "type": "object", "required": ["object", "id", "url", "report_id", "kind", "slot", "window_from", "window_to", "status", "outcome", "reason", "late_by_seconds", "export_id", "rows", "resends", "destinations", "created_at", "started_at", "finished_at"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["scheduled_report_run"] }, "id": { "type": "string", "minLength": 1 }, "url": { "type": "string", "pattern": "^/v4/scheduled-report-runs/.+$" }, "report_id": { "type": "string", "minLength": 1 }, "kind": { "type": "string", "enum": ["scheduled", "test"] }, "slot": { "type": ["string", "null"], "format": "date-time", "pattern": "^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z$" }, "window_from": { "$ref": "answer:NullableTime" }, "window_to": { "$ref": "answer:NullableTime" }, "status": { "type": "string", "enum": ["pending", "running", "finished"] }, "outcome": { "type": ["string", "null"], "enum": ["delivered", "empty", "withheld", "failed", "skipped", null] }, "reason": { "type": ["string", "null"] }, "late_by_seconds": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "export_id": { "type": ["string", "null"] }, "rows": { "type": ["integer", "null"], "minimum": 0, "maximum": 9007199254740991 }, "resends": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "destinations": { "type": "array", "maxItems": 20, "items": { "$ref": "answer:ScheduledReportRunDestination" } }, "created_at": { "$ref": "answer:Time" }, "started_at": { "$ref": "answer:NullableTime" }, "finished_at": { "$ref": "answer:NullableTime" } }, "$id": "answer:ScheduledReportRun" };
+var schema358 = { "type": "object", "required": ["object", "id", "url", "report_id", "kind", "slot", "window_from", "window_to", "status", "outcome", "reason", "late_by_seconds", "export_id", "rows", "resends", "destinations", "created_at", "started_at", "finished_at"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["scheduled_report_run"] }, "id": { "type": "string", "minLength": 1 }, "url": { "type": "string", "pattern": "^/v4/scheduled-report-runs/.+$", "x-hint": "a path such as /v4/scheduled-report-runs/a1" }, "report_id": { "type": "string", "minLength": 1 }, "kind": { "type": "string", "enum": ["scheduled", "test"] }, "slot": { "type": ["string", "null"], "format": "date-time", "pattern": "^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z$", "x-hint": "a UTC time in whole seconds such as 2026-03-01T09:00:00Z" }, "window_from": { "$ref": "answer:NullableTime" }, "window_to": { "$ref": "answer:NullableTime" }, "status": { "type": "string", "enum": ["pending", "running", "finished"] }, "outcome": { "type": ["string", "null"], "enum": ["delivered", "empty", "withheld", "failed", "skipped", null] }, "reason": { "type": ["string", "null"] }, "late_by_seconds": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "export_id": { "type": ["string", "null"] }, "rows": { "type": ["integer", "null"], "minimum": 0, "maximum": 9007199254740991 }, "resends": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "destinations": { "type": "array", "maxItems": 20, "items": { "$ref": "answer:ScheduledReportRunDestination" } }, "created_at": { "$ref": "answer:Time" }, "started_at": { "$ref": "answer:NullableTime" }, "finished_at": { "$ref": "answer:NullableTime" } }, "$id": "answer:ScheduledReportRun" };
 var pattern144 = new RegExp("^/v4/scheduled-report-runs/.+$", "u");
 var schema361 = { "type": "object", "required": ["id", "label", "status", "reason", "attempts", "delivered_at"], "additionalProperties": false, "properties": { "id": { "type": "string", "minLength": 1 }, "label": { "type": "string" }, "status": { "type": "string", "enum": ["pending", "delivered", "withheld", "failed"] }, "reason": { "type": ["string", "null"] }, "attempts": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "delivered_at": { "$ref": "answer:NullableTime" } }, "$id": "answer:ScheduledReportRunDestination" };
 function validate210(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
@@ -28338,8 +28338,8 @@ function validate210(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (typeof data5 === "string") {
-        if (!pattern1.test(data5)) {
-          const err17 = { instancePath: instancePath + "/delivered_at", schemaPath: "answer:NullableTime/pattern", keyword: "pattern", params: { pattern: "^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z$" } };
+        if (!formats0(data5)) {
+          const err17 = { instancePath: instancePath + "/delivered_at", schemaPath: "answer:NullableTime/format", keyword: "format", params: { format: "date-time" } };
           if (vErrors === null) {
             vErrors = [err17];
           } else {
@@ -28347,8 +28347,8 @@ function validate210(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!formats0(data5)) {
-          const err18 = { instancePath: instancePath + "/delivered_at", schemaPath: "answer:NullableTime/format", keyword: "format", params: { format: "date-time" } };
+        if (!pattern1.test(data5)) {
+          const err18 = { instancePath: instancePath + "/delivered_at", schemaPath: "answer:NullableTime/pattern", keyword: "pattern", params: { hint: "a UTC time in whole seconds such as 2026-03-01T09:00:00Z" } };
           if (vErrors === null) {
             vErrors = [err18];
           } else {
@@ -28604,7 +28604,7 @@ function validate209(data, { instancePath = "", parentData, parentDataProperty, 
       let data2 = data.url;
       if (typeof data2 === "string") {
         if (!pattern144.test(data2)) {
-          const err24 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/pattern", keyword: "pattern", params: { pattern: "^/v4/scheduled-report-runs/.+$" } };
+          const err24 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/pattern", keyword: "pattern", params: { hint: "a path such as /v4/scheduled-report-runs/a1" } };
           if (vErrors === null) {
             vErrors = [err24];
           } else {
@@ -28677,8 +28677,8 @@ function validate209(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (typeof data5 === "string") {
-        if (!pattern1.test(data5)) {
-          const err31 = { instancePath: instancePath + "/slot", schemaPath: "#/properties/slot/pattern", keyword: "pattern", params: { pattern: "^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z$" } };
+        if (!formats0(data5)) {
+          const err31 = { instancePath: instancePath + "/slot", schemaPath: "#/properties/slot/format", keyword: "format", params: { format: "date-time" } };
           if (vErrors === null) {
             vErrors = [err31];
           } else {
@@ -28686,8 +28686,8 @@ function validate209(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!formats0(data5)) {
-          const err32 = { instancePath: instancePath + "/slot", schemaPath: "#/properties/slot/format", keyword: "format", params: { format: "date-time" } };
+        if (!pattern1.test(data5)) {
+          const err32 = { instancePath: instancePath + "/slot", schemaPath: "#/properties/slot/pattern", keyword: "pattern", params: { hint: "a UTC time in whole seconds such as 2026-03-01T09:00:00Z" } };
           if (vErrors === null) {
             vErrors = [err32];
           } else {
@@ -28709,8 +28709,8 @@ function validate209(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (typeof data6 === "string") {
-        if (!pattern1.test(data6)) {
-          const err34 = { instancePath: instancePath + "/window_from", schemaPath: "answer:NullableTime/pattern", keyword: "pattern", params: { pattern: "^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z$" } };
+        if (!formats0(data6)) {
+          const err34 = { instancePath: instancePath + "/window_from", schemaPath: "answer:NullableTime/format", keyword: "format", params: { format: "date-time" } };
           if (vErrors === null) {
             vErrors = [err34];
           } else {
@@ -28718,8 +28718,8 @@ function validate209(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!formats0(data6)) {
-          const err35 = { instancePath: instancePath + "/window_from", schemaPath: "answer:NullableTime/format", keyword: "format", params: { format: "date-time" } };
+        if (!pattern1.test(data6)) {
+          const err35 = { instancePath: instancePath + "/window_from", schemaPath: "answer:NullableTime/pattern", keyword: "pattern", params: { hint: "a UTC time in whole seconds such as 2026-03-01T09:00:00Z" } };
           if (vErrors === null) {
             vErrors = [err35];
           } else {
@@ -28741,8 +28741,8 @@ function validate209(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (typeof data7 === "string") {
-        if (!pattern1.test(data7)) {
-          const err37 = { instancePath: instancePath + "/window_to", schemaPath: "answer:NullableTime/pattern", keyword: "pattern", params: { pattern: "^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z$" } };
+        if (!formats0(data7)) {
+          const err37 = { instancePath: instancePath + "/window_to", schemaPath: "answer:NullableTime/format", keyword: "format", params: { format: "date-time" } };
           if (vErrors === null) {
             vErrors = [err37];
           } else {
@@ -28750,8 +28750,8 @@ function validate209(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!formats0(data7)) {
-          const err38 = { instancePath: instancePath + "/window_to", schemaPath: "answer:NullableTime/format", keyword: "format", params: { format: "date-time" } };
+        if (!pattern1.test(data7)) {
+          const err38 = { instancePath: instancePath + "/window_to", schemaPath: "answer:NullableTime/pattern", keyword: "pattern", params: { hint: "a UTC time in whole seconds such as 2026-03-01T09:00:00Z" } };
           if (vErrors === null) {
             vErrors = [err38];
           } else {
@@ -28955,8 +28955,8 @@ function validate209(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.created_at !== void 0) {
       let data17 = data.created_at;
       if (typeof data17 === "string") {
-        if (!pattern1.test(data17)) {
-          const err56 = { instancePath: instancePath + "/created_at", schemaPath: "answer:Time/pattern", keyword: "pattern", params: { pattern: "^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z$" } };
+        if (!formats0(data17)) {
+          const err56 = { instancePath: instancePath + "/created_at", schemaPath: "answer:Time/format", keyword: "format", params: { format: "date-time" } };
           if (vErrors === null) {
             vErrors = [err56];
           } else {
@@ -28964,8 +28964,8 @@ function validate209(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!formats0(data17)) {
-          const err57 = { instancePath: instancePath + "/created_at", schemaPath: "answer:Time/format", keyword: "format", params: { format: "date-time" } };
+        if (!pattern1.test(data17)) {
+          const err57 = { instancePath: instancePath + "/created_at", schemaPath: "answer:Time/pattern", keyword: "pattern", params: { hint: "a UTC time in whole seconds such as 2026-03-01T09:00:00Z" } };
           if (vErrors === null) {
             vErrors = [err57];
           } else {
@@ -28995,8 +28995,8 @@ function validate209(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (typeof data18 === "string") {
-        if (!pattern1.test(data18)) {
-          const err60 = { instancePath: instancePath + "/started_at", schemaPath: "answer:NullableTime/pattern", keyword: "pattern", params: { pattern: "^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z$" } };
+        if (!formats0(data18)) {
+          const err60 = { instancePath: instancePath + "/started_at", schemaPath: "answer:NullableTime/format", keyword: "format", params: { format: "date-time" } };
           if (vErrors === null) {
             vErrors = [err60];
           } else {
@@ -29004,8 +29004,8 @@ function validate209(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!formats0(data18)) {
-          const err61 = { instancePath: instancePath + "/started_at", schemaPath: "answer:NullableTime/format", keyword: "format", params: { format: "date-time" } };
+        if (!pattern1.test(data18)) {
+          const err61 = { instancePath: instancePath + "/started_at", schemaPath: "answer:NullableTime/pattern", keyword: "pattern", params: { hint: "a UTC time in whole seconds such as 2026-03-01T09:00:00Z" } };
           if (vErrors === null) {
             vErrors = [err61];
           } else {
@@ -29027,8 +29027,8 @@ function validate209(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (typeof data19 === "string") {
-        if (!pattern1.test(data19)) {
-          const err63 = { instancePath: instancePath + "/finished_at", schemaPath: "answer:NullableTime/pattern", keyword: "pattern", params: { pattern: "^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z$" } };
+        if (!formats0(data19)) {
+          const err63 = { instancePath: instancePath + "/finished_at", schemaPath: "answer:NullableTime/format", keyword: "format", params: { format: "date-time" } };
           if (vErrors === null) {
             vErrors = [err63];
           } else {
@@ -29036,8 +29036,8 @@ function validate209(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!formats0(data19)) {
-          const err64 = { instancePath: instancePath + "/finished_at", schemaPath: "answer:NullableTime/format", keyword: "format", params: { format: "date-time" } };
+        if (!pattern1.test(data19)) {
+          const err64 = { instancePath: instancePath + "/finished_at", schemaPath: "answer:NullableTime/pattern", keyword: "pattern", params: { hint: "a UTC time in whole seconds such as 2026-03-01T09:00:00Z" } };
           if (vErrors === null) {
             vErrors = [err64];
           } else {
@@ -29136,7 +29136,7 @@ function validate208(data, { instancePath = "", parentData, parentDataProperty, 
       let data1 = data.url;
       if (typeof data1 === "string") {
         if (!pattern142.test(data1)) {
-          const err7 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/pattern", keyword: "pattern", params: { pattern: "^/v4/scheduled-reports/.+/runs$" } };
+          const err7 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/pattern", keyword: "pattern", params: { hint: "a path such as /v4/scheduled-reports/a1/runs" } };
           if (vErrors === null) {
             vErrors = [err7];
           } else {
@@ -29238,7 +29238,7 @@ function validate208(data, { instancePath = "", parentData, parentDataProperty, 
   return errors === 0;
 }
 var v4ListScheduledReportRunsQuery = validate213;
-var schema368 = { "type": "object", "additionalProperties": false, "required": [], "properties": { "limit": { "type": "integer", "minimum": 1, "maximum": 100, "default": 20 }, "starting_after": { "type": "string", "minLength": 1, "maxLength": 256, "pattern": "^[a-zA-Z0-9._-]+$", "format": "text" }, "filter[outcome][]": { "type": "array", "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "type": "string", "enum": ["delivered", "empty", "withheld", "failed", "skipped"] } } } }, "$id": "input:v4ListScheduledReportRunsQuery" };
+var schema368 = { "type": "object", "additionalProperties": false, "required": [], "properties": { "limit": { "type": "integer", "minimum": 1, "maximum": 100, "default": 20 }, "starting_after": { "type": "string", "minLength": 1, "maxLength": 256, "pattern": "^[a-zA-Z0-9._-]+$", "x-hint": "made of letters, digits, '.', '_' and '-', such as pro_monthly", "format": "text" }, "filter[outcome][]": { "type": "array", "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "type": "string", "enum": ["delivered", "empty", "withheld", "failed", "skipped"] } } } }, "$id": "input:v4ListScheduledReportRunsQuery" };
 function validate213(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
@@ -29309,8 +29309,8 @@ function validate213(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern3.test(data1)) {
-          const err6 = { instancePath: instancePath + "/starting_after", schemaPath: "#/properties/starting_after/pattern", keyword: "pattern", params: { pattern: "^[a-zA-Z0-9._-]+$" } };
+        if (!formats2(data1)) {
+          const err6 = { instancePath: instancePath + "/starting_after", schemaPath: "#/properties/starting_after/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err6];
           } else {
@@ -29318,8 +29318,8 @@ function validate213(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!formats2(data1)) {
-          const err7 = { instancePath: instancePath + "/starting_after", schemaPath: "#/properties/starting_after/format", keyword: "format", params: { format: "text" } };
+        if (!pattern3.test(data1)) {
+          const err7 = { instancePath: instancePath + "/starting_after", schemaPath: "#/properties/starting_after/pattern", keyword: "pattern", params: { hint: "made of letters, digits, '.', '_' and '-', such as pro_monthly" } };
           if (vErrors === null) {
             vErrors = [err7];
           } else {
@@ -29479,8 +29479,8 @@ function validate214(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern3.test(data0)) {
-          const err4 = { instancePath: instancePath + "/run_id", schemaPath: "input:IdInPath/pattern", keyword: "pattern", params: { pattern: "^[a-zA-Z0-9._-]+$" } };
+        if (!formats2(data0)) {
+          const err4 = { instancePath: instancePath + "/run_id", schemaPath: "input:IdInPath/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err4];
           } else {
@@ -29488,8 +29488,8 @@ function validate214(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!formats2(data0)) {
-          const err5 = { instancePath: instancePath + "/run_id", schemaPath: "input:IdInPath/format", keyword: "format", params: { format: "text" } };
+        if (!pattern3.test(data0)) {
+          const err5 = { instancePath: instancePath + "/run_id", schemaPath: "input:IdInPath/pattern", keyword: "pattern", params: { hint: "made of letters, digits, '.', '_' and '-', such as pro_monthly" } };
           if (vErrors === null) {
             vErrors = [err5];
           } else {
@@ -29661,7 +29661,7 @@ function validate215(data, { instancePath = "", parentData, parentDataProperty, 
 }
 var answerIntegrationList = validate216;
 var schema373 = { "type": "object", "required": ["object", "url", "data", "has_more"], "additionalProperties": false, "properties": { "object": { "$ref": "answer:ListObject" }, "url": { "type": "string", "enum": ["/v4/integrations"] }, "data": { "type": "array", "items": { "$ref": "answer:Integration" } }, "has_more": { "$ref": "answer:HasNoMore" } }, "$id": "answer:IntegrationList" };
-var schema375 = { "type": "object", "required": ["object", "id", "url", "title", "integration", "target_platform", "active", "created_at", "updated_at", "last_delivery_at", "last_error_at", "last_error_message", "delivery_error_count"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["integration"] }, "id": { "type": "string", "minLength": 1 }, "url": { "type": "string", "pattern": "^/v4/integrations/.+$" }, "title": { "type": "string" }, "integration": { "type": "string" }, "target_platform": { "$ref": "answer:IntegrationPlatform" }, "active": { "$ref": "answer:IntegrationActive" }, "created_at": { "$ref": "answer:Time" }, "updated_at": { "$ref": "answer:Time" }, "last_delivery_at": { "$ref": "answer:NullableTime" }, "last_error_at": { "$ref": "answer:NullableTime" }, "last_error_message": { "type": ["string", "null"] }, "delivery_error_count": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 } }, "$id": "answer:Integration" };
+var schema375 = { "type": "object", "required": ["object", "id", "url", "title", "integration", "target_platform", "active", "created_at", "updated_at", "last_delivery_at", "last_error_at", "last_error_message", "delivery_error_count"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["integration"] }, "id": { "type": "string", "minLength": 1 }, "url": { "type": "string", "pattern": "^/v4/integrations/.+$", "x-hint": "a path such as /v4/integrations/a1" }, "title": { "type": "string" }, "integration": { "type": "string" }, "target_platform": { "$ref": "answer:IntegrationPlatform" }, "active": { "$ref": "answer:IntegrationActive" }, "created_at": { "$ref": "answer:Time" }, "updated_at": { "$ref": "answer:Time" }, "last_delivery_at": { "$ref": "answer:NullableTime" }, "last_error_at": { "$ref": "answer:NullableTime" }, "last_error_message": { "type": ["string", "null"] }, "delivery_error_count": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 } }, "$id": "answer:Integration" };
 var schema376 = { "type": "string", "enum": ["iOS", "Android", "Stripe"], "$id": "answer:IntegrationPlatform" };
 var schema377 = { "type": "integer", "enum": [0, 1, 2], "minimum": -9007199254740991, "maximum": 9007199254740991, "$id": "answer:IntegrationActive" };
 var pattern154 = new RegExp("^/v4/integrations/.+$", "u");
@@ -29845,7 +29845,7 @@ function validate217(data, { instancePath = "", parentData, parentDataProperty, 
       let data2 = data.url;
       if (typeof data2 === "string") {
         if (!pattern154.test(data2)) {
-          const err18 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/pattern", keyword: "pattern", params: { pattern: "^/v4/integrations/.+$" } };
+          const err18 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/pattern", keyword: "pattern", params: { hint: "a path such as /v4/integrations/a1" } };
           if (vErrors === null) {
             vErrors = [err18];
           } else {
@@ -29950,8 +29950,8 @@ function validate217(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.created_at !== void 0) {
       let data7 = data.created_at;
       if (typeof data7 === "string") {
-        if (!pattern1.test(data7)) {
-          const err28 = { instancePath: instancePath + "/created_at", schemaPath: "answer:Time/pattern", keyword: "pattern", params: { pattern: "^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z$" } };
+        if (!formats0(data7)) {
+          const err28 = { instancePath: instancePath + "/created_at", schemaPath: "answer:Time/format", keyword: "format", params: { format: "date-time" } };
           if (vErrors === null) {
             vErrors = [err28];
           } else {
@@ -29959,8 +29959,8 @@ function validate217(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!formats0(data7)) {
-          const err29 = { instancePath: instancePath + "/created_at", schemaPath: "answer:Time/format", keyword: "format", params: { format: "date-time" } };
+        if (!pattern1.test(data7)) {
+          const err29 = { instancePath: instancePath + "/created_at", schemaPath: "answer:Time/pattern", keyword: "pattern", params: { hint: "a UTC time in whole seconds such as 2026-03-01T09:00:00Z" } };
           if (vErrors === null) {
             vErrors = [err29];
           } else {
@@ -29981,8 +29981,8 @@ function validate217(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.updated_at !== void 0) {
       let data8 = data.updated_at;
       if (typeof data8 === "string") {
-        if (!pattern1.test(data8)) {
-          const err31 = { instancePath: instancePath + "/updated_at", schemaPath: "answer:Time/pattern", keyword: "pattern", params: { pattern: "^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z$" } };
+        if (!formats0(data8)) {
+          const err31 = { instancePath: instancePath + "/updated_at", schemaPath: "answer:Time/format", keyword: "format", params: { format: "date-time" } };
           if (vErrors === null) {
             vErrors = [err31];
           } else {
@@ -29990,8 +29990,8 @@ function validate217(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!formats0(data8)) {
-          const err32 = { instancePath: instancePath + "/updated_at", schemaPath: "answer:Time/format", keyword: "format", params: { format: "date-time" } };
+        if (!pattern1.test(data8)) {
+          const err32 = { instancePath: instancePath + "/updated_at", schemaPath: "answer:Time/pattern", keyword: "pattern", params: { hint: "a UTC time in whole seconds such as 2026-03-01T09:00:00Z" } };
           if (vErrors === null) {
             vErrors = [err32];
           } else {
@@ -30021,8 +30021,8 @@ function validate217(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (typeof data9 === "string") {
-        if (!pattern1.test(data9)) {
-          const err35 = { instancePath: instancePath + "/last_delivery_at", schemaPath: "answer:NullableTime/pattern", keyword: "pattern", params: { pattern: "^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z$" } };
+        if (!formats0(data9)) {
+          const err35 = { instancePath: instancePath + "/last_delivery_at", schemaPath: "answer:NullableTime/format", keyword: "format", params: { format: "date-time" } };
           if (vErrors === null) {
             vErrors = [err35];
           } else {
@@ -30030,8 +30030,8 @@ function validate217(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!formats0(data9)) {
-          const err36 = { instancePath: instancePath + "/last_delivery_at", schemaPath: "answer:NullableTime/format", keyword: "format", params: { format: "date-time" } };
+        if (!pattern1.test(data9)) {
+          const err36 = { instancePath: instancePath + "/last_delivery_at", schemaPath: "answer:NullableTime/pattern", keyword: "pattern", params: { hint: "a UTC time in whole seconds such as 2026-03-01T09:00:00Z" } };
           if (vErrors === null) {
             vErrors = [err36];
           } else {
@@ -30053,8 +30053,8 @@ function validate217(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (typeof data10 === "string") {
-        if (!pattern1.test(data10)) {
-          const err38 = { instancePath: instancePath + "/last_error_at", schemaPath: "answer:NullableTime/pattern", keyword: "pattern", params: { pattern: "^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z$" } };
+        if (!formats0(data10)) {
+          const err38 = { instancePath: instancePath + "/last_error_at", schemaPath: "answer:NullableTime/format", keyword: "format", params: { format: "date-time" } };
           if (vErrors === null) {
             vErrors = [err38];
           } else {
@@ -30062,8 +30062,8 @@ function validate217(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!formats0(data10)) {
-          const err39 = { instancePath: instancePath + "/last_error_at", schemaPath: "answer:NullableTime/format", keyword: "format", params: { format: "date-time" } };
+        if (!pattern1.test(data10)) {
+          const err39 = { instancePath: instancePath + "/last_error_at", schemaPath: "answer:NullableTime/pattern", keyword: "pattern", params: { hint: "a UTC time in whole seconds such as 2026-03-01T09:00:00Z" } };
           if (vErrors === null) {
             vErrors = [err39];
           } else {
@@ -30784,8 +30784,8 @@ function validate225(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern3.test(data0)) {
-          const err4 = { instancePath: instancePath + "/integration_id", schemaPath: "input:IdInPath/pattern", keyword: "pattern", params: { pattern: "^[a-zA-Z0-9._-]+$" } };
+        if (!formats2(data0)) {
+          const err4 = { instancePath: instancePath + "/integration_id", schemaPath: "input:IdInPath/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err4];
           } else {
@@ -30793,8 +30793,8 @@ function validate225(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!formats2(data0)) {
-          const err5 = { instancePath: instancePath + "/integration_id", schemaPath: "input:IdInPath/format", keyword: "format", params: { format: "text" } };
+        if (!pattern3.test(data0)) {
+          const err5 = { instancePath: instancePath + "/integration_id", schemaPath: "input:IdInPath/pattern", keyword: "pattern", params: { hint: "made of letters, digits, '.', '_' and '-', such as pro_monthly" } };
           if (vErrors === null) {
             vErrors = [err5];
           } else {
@@ -30905,8 +30905,8 @@ function validate226(data, { instancePath = "", parentData, parentDataProperty, 
   return errors === 0;
 }
 var answerIntegrationConfig = validate227;
-var schema395 = { "type": "object", "required": ["object", "url", "integration_id", "integration", "settings", "events", "event_mapping", "revenue", "updated_at"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["integration_config"] }, "url": { "type": "string", "pattern": "^/v4/integrations/.+/config$" }, "integration_id": { "type": "string", "minLength": 1 }, "integration": { "$ref": "answer:ProviderSlug" }, "settings": { "type": "object", "additionalProperties": {}, "propertyNames": { "type": "string" } }, "events": { "$ref": "answer:SelectedEvents" }, "event_mapping": { "$ref": "answer:EventMapping" }, "revenue": { "type": "string", "enum": ["price", "proceeds"] }, "updated_at": { "$ref": "answer:NullableTime" }, "generated_signing_secret": { "type": "string", "pattern": "^whsec_" } }, "$id": "answer:IntegrationConfig" };
-var schema397 = { "type": ["array", "null"], "maxItems": 500, "items": { "type": "string", "minLength": 1, "maxLength": 100, "pattern": "^(\\*|[a-z0-9][a-z0-9_.-]*)$" }, "$id": "answer:SelectedEvents" };
+var schema395 = { "type": "object", "required": ["object", "url", "integration_id", "integration", "settings", "events", "event_mapping", "revenue", "updated_at"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["integration_config"] }, "url": { "type": "string", "pattern": "^/v4/integrations/.+/config$", "x-hint": "a path such as /v4/integrations/a1/config" }, "integration_id": { "type": "string", "minLength": 1 }, "integration": { "$ref": "answer:ProviderSlug" }, "settings": { "type": "object", "additionalProperties": {}, "propertyNames": { "type": "string" } }, "events": { "$ref": "answer:SelectedEvents" }, "event_mapping": { "$ref": "answer:EventMapping" }, "revenue": { "type": "string", "enum": ["price", "proceeds"] }, "updated_at": { "$ref": "answer:NullableTime" }, "generated_signing_secret": { "type": "string", "pattern": "^whsec_", "x-hint": "a signing secret such as whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw" } }, "$id": "answer:IntegrationConfig" };
+var schema397 = { "type": ["array", "null"], "maxItems": 500, "items": { "type": "string", "minLength": 1, "maxLength": 100, "pattern": "^(\\*|[a-z0-9][a-z0-9_.-]*)$", "x-hint": "* or an event type of lower-case letters, digits, '_', '.' and '-', such as trial_started" }, "$id": "answer:SelectedEvents" };
 var pattern160 = new RegExp("^/v4/integrations/.+/config$", "u");
 var pattern161 = new RegExp("^(\\*|[a-z0-9][a-z0-9_.-]*)$", "u");
 var pattern162 = new RegExp("^[a-z0-9][a-z0-9_.-]*$", "u");
@@ -31033,7 +31033,7 @@ function validate227(data, { instancePath = "", parentData, parentDataProperty, 
       let data1 = data.url;
       if (typeof data1 === "string") {
         if (!pattern160.test(data1)) {
-          const err12 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/pattern", keyword: "pattern", params: { pattern: "^/v4/integrations/.+/config$" } };
+          const err12 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/pattern", keyword: "pattern", params: { hint: "a path such as /v4/integrations/a1/config" } };
           if (vErrors === null) {
             vErrors = [err12];
           } else {
@@ -31173,7 +31173,7 @@ function validate227(data, { instancePath = "", parentData, parentDataProperty, 
               errors++;
             }
             if (!pattern161.test(data6)) {
-              const err25 = { instancePath: instancePath + "/events/" + i0, schemaPath: "answer:SelectedEvents/items/pattern", keyword: "pattern", params: { pattern: "^(\\*|[a-z0-9][a-z0-9_.-]*)$" } };
+              const err25 = { instancePath: instancePath + "/events/" + i0, schemaPath: "answer:SelectedEvents/items/pattern", keyword: "pattern", params: { hint: "* or an event type of lower-case letters, digits, '_', '.' and '-', such as trial_started" } };
               if (vErrors === null) {
                 vErrors = [err25];
               } else {
@@ -31227,7 +31227,7 @@ function validate227(data, { instancePath = "", parentData, parentDataProperty, 
               errors++;
             }
             if (!pattern162.test(key2)) {
-              const err30 = { instancePath: instancePath + "/event_mapping", schemaPath: "answer:EventMapping/propertyNames/pattern", keyword: "pattern", params: { pattern: "^[a-z0-9][a-z0-9_.-]*$" }, propertyName: key2 };
+              const err30 = { instancePath: instancePath + "/event_mapping", schemaPath: "answer:EventMapping/propertyNames/pattern", keyword: "pattern", params: { hint: "an event type of lower-case letters, digits, '_', '.' and '-', such as trial_started" }, propertyName: key2 };
               if (vErrors === null) {
                 vErrors = [err30];
               } else {
@@ -31329,8 +31329,8 @@ function validate227(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (typeof data10 === "string") {
-        if (!pattern1.test(data10)) {
-          const err40 = { instancePath: instancePath + "/updated_at", schemaPath: "answer:NullableTime/pattern", keyword: "pattern", params: { pattern: "^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z$" } };
+        if (!formats0(data10)) {
+          const err40 = { instancePath: instancePath + "/updated_at", schemaPath: "answer:NullableTime/format", keyword: "format", params: { format: "date-time" } };
           if (vErrors === null) {
             vErrors = [err40];
           } else {
@@ -31338,8 +31338,8 @@ function validate227(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!formats0(data10)) {
-          const err41 = { instancePath: instancePath + "/updated_at", schemaPath: "answer:NullableTime/format", keyword: "format", params: { format: "date-time" } };
+        if (!pattern1.test(data10)) {
+          const err41 = { instancePath: instancePath + "/updated_at", schemaPath: "answer:NullableTime/pattern", keyword: "pattern", params: { hint: "a UTC time in whole seconds such as 2026-03-01T09:00:00Z" } };
           if (vErrors === null) {
             vErrors = [err41];
           } else {
@@ -31353,7 +31353,7 @@ function validate227(data, { instancePath = "", parentData, parentDataProperty, 
       let data11 = data.generated_signing_secret;
       if (typeof data11 === "string") {
         if (!pattern164.test(data11)) {
-          const err42 = { instancePath: instancePath + "/generated_signing_secret", schemaPath: "#/properties/generated_signing_secret/pattern", keyword: "pattern", params: { pattern: "^whsec_" } };
+          const err42 = { instancePath: instancePath + "/generated_signing_secret", schemaPath: "#/properties/generated_signing_secret/pattern", keyword: "pattern", params: { hint: "a signing secret such as whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw" } };
           if (vErrors === null) {
             vErrors = [err42];
           } else {
@@ -31385,7 +31385,7 @@ function validate227(data, { instancePath = "", parentData, parentDataProperty, 
 }
 var v4UpdateIntegrationConfigBody = validate228;
 var schema401 = { "type": "object", "required": ["settings"], "additionalProperties": false, "properties": { "settings": { "$ref": "input:IntegrationSettings" }, "events": { "$ref": "input:SelectedEvents" }, "event_mapping": { "$ref": "input:EventMapping" }, "revenue": { "type": "string", "enum": ["price", "proceeds"], "default": "price" } }, "$id": "input:IntegrationConfigInput" };
-var schema403 = { "type": ["array", "null"], "maxItems": 500, "if": { "maxItems": 500 }, "then": { "items": { "type": "string", "minLength": 1, "maxLength": 100, "pattern": "^(\\*|[a-z0-9][a-z0-9_.-]*)$", "format": "text" } }, "$id": "input:SelectedEvents" };
+var schema403 = { "type": ["array", "null"], "maxItems": 500, "if": { "maxItems": 500 }, "then": { "items": { "type": "string", "minLength": 1, "maxLength": 100, "pattern": "^(\\*|[a-z0-9][a-z0-9_.-]*)$", "x-hint": "* or an event type of lower-case letters, digits, '_', '.' and '-', such as trial_started", "format": "text" } }, "$id": "input:SelectedEvents" };
 function validate229(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
@@ -31518,8 +31518,8 @@ function validate229(data, { instancePath = "", parentData, parentDataProperty, 
                 }
                 errors++;
               }
-              if (!pattern161.test(data2)) {
-                const err10 = { instancePath: instancePath + "/events/" + i0, schemaPath: "input:SelectedEvents/then/items/pattern", keyword: "pattern", params: { pattern: "^(\\*|[a-z0-9][a-z0-9_.-]*)$" } };
+              if (!formats2(data2)) {
+                const err10 = { instancePath: instancePath + "/events/" + i0, schemaPath: "input:SelectedEvents/then/items/format", keyword: "format", params: { format: "text" } };
                 if (vErrors === null) {
                   vErrors = [err10];
                 } else {
@@ -31527,8 +31527,8 @@ function validate229(data, { instancePath = "", parentData, parentDataProperty, 
                 }
                 errors++;
               }
-              if (!formats2(data2)) {
-                const err11 = { instancePath: instancePath + "/events/" + i0, schemaPath: "input:SelectedEvents/then/items/format", keyword: "format", params: { format: "text" } };
+              if (!pattern161.test(data2)) {
+                const err11 = { instancePath: instancePath + "/events/" + i0, schemaPath: "input:SelectedEvents/then/items/pattern", keyword: "pattern", params: { hint: "* or an event type of lower-case letters, digits, '_', '.' and '-', such as trial_started" } };
                 if (vErrors === null) {
                   vErrors = [err11];
                 } else {
@@ -31604,8 +31604,8 @@ function validate229(data, { instancePath = "", parentData, parentDataProperty, 
               }
               errors++;
             }
-            if (!pattern162.test(key2)) {
-              const err18 = { instancePath: instancePath + "/event_mapping", schemaPath: "input:EventMapping/propertyNames/pattern", keyword: "pattern", params: { pattern: "^[a-z0-9][a-z0-9_.-]*$" }, propertyName: key2 };
+            if (!formats2(key2)) {
+              const err18 = { instancePath: instancePath + "/event_mapping", schemaPath: "input:EventMapping/propertyNames/format", keyword: "format", params: { format: "text" }, propertyName: key2 };
               if (vErrors === null) {
                 vErrors = [err18];
               } else {
@@ -31613,8 +31613,8 @@ function validate229(data, { instancePath = "", parentData, parentDataProperty, 
               }
               errors++;
             }
-            if (!formats2(key2)) {
-              const err19 = { instancePath: instancePath + "/event_mapping", schemaPath: "input:EventMapping/propertyNames/format", keyword: "format", params: { format: "text" }, propertyName: key2 };
+            if (!pattern162.test(key2)) {
+              const err19 = { instancePath: instancePath + "/event_mapping", schemaPath: "input:EventMapping/propertyNames/pattern", keyword: "pattern", params: { hint: "an event type of lower-case letters, digits, '_', '.' and '-', such as trial_started" }, propertyName: key2 };
               if (vErrors === null) {
                 vErrors = [err19];
               } else {
@@ -31735,7 +31735,7 @@ function validate228(data, { instancePath = "", parentData, parentDataProperty, 
   return errors === 0;
 }
 var answerIntegrationTest = validate231;
-var schema405 = { "type": "object", "required": ["object", "url", "ok", "http_status", "duration_ms", "error"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["integration_test"] }, "url": { "type": "string", "pattern": "^/v4/integrations/.+/test$" }, "ok": { "type": "boolean" }, "http_status": { "type": ["integer", "null"], "minimum": -9007199254740991, "maximum": 9007199254740991 }, "duration_ms": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "error": { "type": ["string", "null"] } }, "$id": "answer:IntegrationTest" };
+var schema405 = { "type": "object", "required": ["object", "url", "ok", "http_status", "duration_ms", "error"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["integration_test"] }, "url": { "type": "string", "pattern": "^/v4/integrations/.+/test$", "x-hint": "a path such as /v4/integrations/a1/test" }, "ok": { "type": "boolean" }, "http_status": { "type": ["integer", "null"], "minimum": -9007199254740991, "maximum": 9007199254740991 }, "duration_ms": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "error": { "type": ["string", "null"] } }, "$id": "answer:IntegrationTest" };
 var pattern167 = new RegExp("^/v4/integrations/.+/test$", "u");
 function validate231(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
@@ -31832,7 +31832,7 @@ function validate231(data, { instancePath = "", parentData, parentDataProperty, 
       let data1 = data.url;
       if (typeof data1 === "string") {
         if (!pattern167.test(data1)) {
-          const err9 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/pattern", keyword: "pattern", params: { pattern: "^/v4/integrations/.+/test$" } };
+          const err9 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/pattern", keyword: "pattern", params: { hint: "a path such as /v4/integrations/a1/test" } };
           if (vErrors === null) {
             vErrors = [err9];
           } else {
@@ -31989,8 +31989,8 @@ function validate232(data, { instancePath = "", parentData, parentDataProperty, 
         }
         errors++;
       }
-      if (!pattern162.test(data0)) {
-        const err3 = { instancePath: instancePath + "/event", schemaPath: "input:IntegrationTestInput/properties/event/pattern", keyword: "pattern", params: { pattern: "^[a-z0-9][a-z0-9_.-]*$" } };
+      if (!formats2(data0)) {
+        const err3 = { instancePath: instancePath + "/event", schemaPath: "input:IntegrationTestInput/properties/event/format", keyword: "format", params: { format: "text" } };
         if (vErrors === null) {
           vErrors = [err3];
         } else {
@@ -31998,8 +31998,8 @@ function validate232(data, { instancePath = "", parentData, parentDataProperty, 
         }
         errors++;
       }
-      if (!formats2(data0)) {
-        const err4 = { instancePath: instancePath + "/event", schemaPath: "input:IntegrationTestInput/properties/event/format", keyword: "format", params: { format: "text" } };
+      if (!pattern162.test(data0)) {
+        const err4 = { instancePath: instancePath + "/event", schemaPath: "input:IntegrationTestInput/properties/event/pattern", keyword: "pattern", params: { hint: "an event type of lower-case letters, digits, '_', '.' and '-', such as trial_started" } };
         if (vErrors === null) {
           vErrors = [err4];
         } else {
@@ -32030,7 +32030,7 @@ function validate232(data, { instancePath = "", parentData, parentDataProperty, 
 }
 var answerIntegrationDeliveryList = validate233;
 var pattern169 = new RegExp("^/v4/integrations/.+/deliveries$", "u");
-var schema410 = { "type": "object", "required": ["object", "id", "url", "integration_id", "event_id", "event_name", "user_id", "source", "run_id", "status", "reason", "attempt_count", "attempts", "next_attempt_at", "delivered_at", "created_at"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["integration_delivery"] }, "id": { "type": "string", "minLength": 1 }, "url": { "type": "string", "pattern": "^/v4/integrations/.+/deliveries/.+$" }, "integration_id": { "type": "string", "minLength": 1 }, "event_id": { "type": "string", "minLength": 1 }, "event_name": { "type": "string", "minLength": 1 }, "user_id": { "type": ["string", "null"] }, "source": { "type": "string", "enum": ["event", "automation"] }, "run_id": { "type": ["string", "null"] }, "status": { "$ref": "answer:IntegrationDeliveryStatus" }, "reason": { "type": ["string", "null"], "enum": ["exhausted", "gone", "rejected", "expired", "integration_deleted", null] }, "attempt_count": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "attempts": { "type": "array", "maxItems": 20, "items": { "$ref": "answer:DeliveryAttempt" } }, "next_attempt_at": { "$ref": "answer:NullableTime" }, "delivered_at": { "$ref": "answer:NullableTime" }, "created_at": { "$ref": "answer:Time" } }, "$id": "answer:IntegrationDelivery" };
+var schema410 = { "type": "object", "required": ["object", "id", "url", "integration_id", "event_id", "event_name", "user_id", "source", "run_id", "status", "reason", "attempt_count", "attempts", "next_attempt_at", "delivered_at", "created_at"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["integration_delivery"] }, "id": { "type": "string", "minLength": 1 }, "url": { "type": "string", "pattern": "^/v4/integrations/.+/deliveries/.+$", "x-hint": "a path such as /v4/integrations/a1/deliveries/a1" }, "integration_id": { "type": "string", "minLength": 1 }, "event_id": { "type": "string", "minLength": 1 }, "event_name": { "type": "string", "minLength": 1 }, "user_id": { "type": ["string", "null"] }, "source": { "type": "string", "enum": ["event", "automation"] }, "run_id": { "type": ["string", "null"] }, "status": { "$ref": "answer:IntegrationDeliveryStatus" }, "reason": { "type": ["string", "null"], "enum": ["exhausted", "gone", "rejected", "expired", "integration_deleted", null] }, "attempt_count": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "attempts": { "type": "array", "maxItems": 20, "items": { "$ref": "answer:DeliveryAttempt" } }, "next_attempt_at": { "$ref": "answer:NullableTime" }, "delivered_at": { "$ref": "answer:NullableTime" }, "created_at": { "$ref": "answer:Time" } }, "$id": "answer:IntegrationDelivery" };
 var schema411 = { "type": "string", "enum": ["pending", "retrying", "held", "delivered", "failed"], "$id": "answer:IntegrationDeliveryStatus" };
 var pattern170 = new RegExp("^/v4/integrations/.+/deliveries/.+$", "u");
 var schema412 = { "type": "object", "required": ["number", "started_at", "duration_ms", "http_status", "error", "response"], "additionalProperties": false, "properties": { "number": { "type": "integer", "minimum": 1, "maximum": 9007199254740991 }, "started_at": { "$ref": "answer:Time" }, "duration_ms": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "http_status": { "type": ["integer", "null"], "minimum": -9007199254740991, "maximum": 9007199254740991 }, "error": { "type": ["string", "null"] }, "response": { "type": ["string", "null"] } }, "$id": "answer:DeliveryAttempt" };
@@ -32139,8 +32139,8 @@ function validate235(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.started_at !== void 0) {
       let data1 = data.started_at;
       if (typeof data1 === "string") {
-        if (!pattern1.test(data1)) {
-          const err10 = { instancePath: instancePath + "/started_at", schemaPath: "answer:Time/pattern", keyword: "pattern", params: { pattern: "^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z$" } };
+        if (!formats0(data1)) {
+          const err10 = { instancePath: instancePath + "/started_at", schemaPath: "answer:Time/format", keyword: "format", params: { format: "date-time" } };
           if (vErrors === null) {
             vErrors = [err10];
           } else {
@@ -32148,8 +32148,8 @@ function validate235(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!formats0(data1)) {
-          const err11 = { instancePath: instancePath + "/started_at", schemaPath: "answer:Time/format", keyword: "format", params: { format: "date-time" } };
+        if (!pattern1.test(data1)) {
+          const err11 = { instancePath: instancePath + "/started_at", schemaPath: "answer:Time/pattern", keyword: "pattern", params: { hint: "a UTC time in whole seconds such as 2026-03-01T09:00:00Z" } };
           if (vErrors === null) {
             vErrors = [err11];
           } else {
@@ -32474,7 +32474,7 @@ function validate234(data, { instancePath = "", parentData, parentDataProperty, 
       let data2 = data.url;
       if (typeof data2 === "string") {
         if (!pattern170.test(data2)) {
-          const err21 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/pattern", keyword: "pattern", params: { pattern: "^/v4/integrations/.+/deliveries/.+$" } };
+          const err21 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/pattern", keyword: "pattern", params: { hint: "a path such as /v4/integrations/a1/deliveries/a1" } };
           if (vErrors === null) {
             vErrors = [err21];
           } else {
@@ -32718,8 +32718,8 @@ function validate234(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (typeof data14 === "string") {
-        if (!pattern1.test(data14)) {
-          const err43 = { instancePath: instancePath + "/next_attempt_at", schemaPath: "answer:NullableTime/pattern", keyword: "pattern", params: { pattern: "^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z$" } };
+        if (!formats0(data14)) {
+          const err43 = { instancePath: instancePath + "/next_attempt_at", schemaPath: "answer:NullableTime/format", keyword: "format", params: { format: "date-time" } };
           if (vErrors === null) {
             vErrors = [err43];
           } else {
@@ -32727,8 +32727,8 @@ function validate234(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!formats0(data14)) {
-          const err44 = { instancePath: instancePath + "/next_attempt_at", schemaPath: "answer:NullableTime/format", keyword: "format", params: { format: "date-time" } };
+        if (!pattern1.test(data14)) {
+          const err44 = { instancePath: instancePath + "/next_attempt_at", schemaPath: "answer:NullableTime/pattern", keyword: "pattern", params: { hint: "a UTC time in whole seconds such as 2026-03-01T09:00:00Z" } };
           if (vErrors === null) {
             vErrors = [err44];
           } else {
@@ -32750,8 +32750,8 @@ function validate234(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (typeof data15 === "string") {
-        if (!pattern1.test(data15)) {
-          const err46 = { instancePath: instancePath + "/delivered_at", schemaPath: "answer:NullableTime/pattern", keyword: "pattern", params: { pattern: "^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z$" } };
+        if (!formats0(data15)) {
+          const err46 = { instancePath: instancePath + "/delivered_at", schemaPath: "answer:NullableTime/format", keyword: "format", params: { format: "date-time" } };
           if (vErrors === null) {
             vErrors = [err46];
           } else {
@@ -32759,8 +32759,8 @@ function validate234(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!formats0(data15)) {
-          const err47 = { instancePath: instancePath + "/delivered_at", schemaPath: "answer:NullableTime/format", keyword: "format", params: { format: "date-time" } };
+        if (!pattern1.test(data15)) {
+          const err47 = { instancePath: instancePath + "/delivered_at", schemaPath: "answer:NullableTime/pattern", keyword: "pattern", params: { hint: "a UTC time in whole seconds such as 2026-03-01T09:00:00Z" } };
           if (vErrors === null) {
             vErrors = [err47];
           } else {
@@ -32773,8 +32773,8 @@ function validate234(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.created_at !== void 0) {
       let data16 = data.created_at;
       if (typeof data16 === "string") {
-        if (!pattern1.test(data16)) {
-          const err48 = { instancePath: instancePath + "/created_at", schemaPath: "answer:Time/pattern", keyword: "pattern", params: { pattern: "^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z$" } };
+        if (!formats0(data16)) {
+          const err48 = { instancePath: instancePath + "/created_at", schemaPath: "answer:Time/format", keyword: "format", params: { format: "date-time" } };
           if (vErrors === null) {
             vErrors = [err48];
           } else {
@@ -32782,8 +32782,8 @@ function validate234(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!formats0(data16)) {
-          const err49 = { instancePath: instancePath + "/created_at", schemaPath: "answer:Time/format", keyword: "format", params: { format: "date-time" } };
+        if (!pattern1.test(data16)) {
+          const err49 = { instancePath: instancePath + "/created_at", schemaPath: "answer:Time/pattern", keyword: "pattern", params: { hint: "a UTC time in whole seconds such as 2026-03-01T09:00:00Z" } };
           if (vErrors === null) {
             vErrors = [err49];
           } else {
@@ -32890,7 +32890,7 @@ function validate233(data, { instancePath = "", parentData, parentDataProperty, 
       let data1 = data.url;
       if (typeof data1 === "string") {
         if (!pattern169.test(data1)) {
-          const err7 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/pattern", keyword: "pattern", params: { pattern: "^/v4/integrations/.+/deliveries$" } };
+          const err7 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/pattern", keyword: "pattern", params: { hint: "a path such as /v4/integrations/a1/deliveries" } };
           if (vErrors === null) {
             vErrors = [err7];
           } else {
@@ -33063,8 +33063,8 @@ function validate238(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern3.test(data1)) {
-          const err6 = { instancePath: instancePath + "/starting_after", schemaPath: "#/properties/starting_after/pattern", keyword: "pattern", params: { pattern: "^[a-zA-Z0-9._-]+$" } };
+        if (!formats2(data1)) {
+          const err6 = { instancePath: instancePath + "/starting_after", schemaPath: "#/properties/starting_after/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err6];
           } else {
@@ -33072,8 +33072,8 @@ function validate238(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!formats2(data1)) {
-          const err7 = { instancePath: instancePath + "/starting_after", schemaPath: "#/properties/starting_after/format", keyword: "format", params: { format: "text" } };
+        if (!pattern3.test(data1)) {
+          const err7 = { instancePath: instancePath + "/starting_after", schemaPath: "#/properties/starting_after/pattern", keyword: "pattern", params: { hint: "made of letters, digits, '.', '_' and '-', such as pro_monthly" } };
           if (vErrors === null) {
             vErrors = [err7];
           } else {
@@ -33373,7 +33373,7 @@ function validate238(data, { instancePath = "", parentData, parentDataProperty, 
   return errors === 0;
 }
 var answerIntegrationReplay = validate239;
-var schema421 = { "type": "object", "required": ["object", "url", "message", "matched"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["operation"] }, "url": { "type": "string", "pattern": "^/v4/integrations/.+/deliveries$" }, "message": { "type": "string", "enum": ["Replay queued"] }, "matched": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 } }, "$id": "answer:IntegrationReplay" };
+var schema421 = { "type": "object", "required": ["object", "url", "message", "matched"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["operation"] }, "url": { "type": "string", "pattern": "^/v4/integrations/.+/deliveries$", "x-hint": "a path such as /v4/integrations/a1/deliveries" }, "message": { "type": "string", "enum": ["Replay queued"] }, "matched": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 } }, "$id": "answer:IntegrationReplay" };
 function validate239(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
@@ -33451,7 +33451,7 @@ function validate239(data, { instancePath = "", parentData, parentDataProperty, 
       let data1 = data.url;
       if (typeof data1 === "string") {
         if (!pattern169.test(data1)) {
-          const err7 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/pattern", keyword: "pattern", params: { pattern: "^/v4/integrations/.+/deliveries$" } };
+          const err7 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/pattern", keyword: "pattern", params: { hint: "a path such as /v4/integrations/a1/deliveries" } };
           if (vErrors === null) {
             vErrors = [err7];
           } else {
@@ -33667,8 +33667,8 @@ function validate241(data, { instancePath = "", parentData, parentDataProperty, 
                 }
                 errors++;
               }
-              if (!pattern162.test(data3)) {
-                const err10 = { instancePath: instancePath + "/events/" + i0, schemaPath: "input:EventTypeName/pattern", keyword: "pattern", params: { pattern: "^[a-z0-9][a-z0-9_.-]*$" } };
+              if (!formats2(data3)) {
+                const err10 = { instancePath: instancePath + "/events/" + i0, schemaPath: "input:EventTypeName/format", keyword: "format", params: { format: "text" } };
                 if (vErrors === null) {
                   vErrors = [err10];
                 } else {
@@ -33676,8 +33676,8 @@ function validate241(data, { instancePath = "", parentData, parentDataProperty, 
                 }
                 errors++;
               }
-              if (!formats2(data3)) {
-                const err11 = { instancePath: instancePath + "/events/" + i0, schemaPath: "input:EventTypeName/format", keyword: "format", params: { format: "text" } };
+              if (!pattern162.test(data3)) {
+                const err11 = { instancePath: instancePath + "/events/" + i0, schemaPath: "input:EventTypeName/pattern", keyword: "pattern", params: { hint: "an event type of lower-case letters, digits, '_', '.' and '-', such as trial_started" } };
                 if (vErrors === null) {
                   vErrors = [err11];
                 } else {
@@ -33908,7 +33908,7 @@ function validate247(data, { instancePath = "", parentData, parentDataProperty, 
           errors++;
         }
         if (!pattern179.test(data0)) {
-          const err6 = { instancePath: instancePath + "/id", schemaPath: "answer:AutomationStepId/pattern", keyword: "pattern", params: { pattern: "^[a-zA-Z0-9_-]+$" } };
+          const err6 = { instancePath: instancePath + "/id", schemaPath: "answer:AutomationStepId/pattern", keyword: "pattern", params: { hint: "made of letters, digits, '_' and '-', such as wait_1" } };
           if (vErrors === null) {
             vErrors = [err6];
           } else {
@@ -33969,7 +33969,7 @@ function validate247(data, { instancePath = "", parentData, parentDataProperty, 
           errors++;
         }
         if (!pattern180.test(data2)) {
-          const err12 = { instancePath: instancePath + "/duration", schemaPath: "answer:AutomationDuration/pattern", keyword: "pattern", params: { pattern: "^P(?=.)([0-9]{1,5}W|([0-9]{1,3}Y)?([0-9]{1,4}M)?([0-9]{1,6}D)?(T(?=.)([0-9]{1,7}H)?([0-9]{1,8}M)?([0-9]{1,9}S)?)?)$" } };
+          const err12 = { instancePath: instancePath + "/duration", schemaPath: "answer:AutomationDuration/pattern", keyword: "pattern", params: { hint: "an ISO 8601 duration such as P3D or PT12H" } };
           if (vErrors === null) {
             vErrors = [err12];
           } else {
@@ -33999,7 +33999,7 @@ function validate247(data, { instancePath = "", parentData, parentDataProperty, 
   validate247.errors = vErrors;
   return errors === 0;
 }
-var schema437 = { "type": "object", "required": ["id", "type", "time", "timezone"], "additionalProperties": false, "properties": { "id": { "$ref": "answer:AutomationStepId" }, "type": { "type": "string", "enum": ["wait_until"] }, "time": { "type": "string", "pattern": "^([01][0-9]|2[0-3]):[0-5][0-9]$" }, "timezone": { "type": "string", "minLength": 1, "maxLength": 64 } }, "$id": "answer:AutomationWaitUntilStep" };
+var schema437 = { "type": "object", "required": ["id", "type", "time", "timezone"], "additionalProperties": false, "properties": { "id": { "$ref": "answer:AutomationStepId" }, "type": { "type": "string", "enum": ["wait_until"] }, "time": { "type": "string", "pattern": "^([01][0-9]|2[0-3]):[0-5][0-9]$", "x-hint": "a time of day such as 09:45" }, "timezone": { "type": "string", "minLength": 1, "maxLength": 64 } }, "$id": "answer:AutomationWaitUntilStep" };
 var pattern182 = new RegExp("^([01][0-9]|2[0-3]):[0-5][0-9]$", "u");
 function validate248(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
@@ -34075,7 +34075,7 @@ function validate248(data, { instancePath = "", parentData, parentDataProperty, 
           errors++;
         }
         if (!pattern179.test(data0)) {
-          const err7 = { instancePath: instancePath + "/id", schemaPath: "answer:AutomationStepId/pattern", keyword: "pattern", params: { pattern: "^[a-zA-Z0-9_-]+$" } };
+          const err7 = { instancePath: instancePath + "/id", schemaPath: "answer:AutomationStepId/pattern", keyword: "pattern", params: { hint: "made of letters, digits, '_' and '-', such as wait_1" } };
           if (vErrors === null) {
             vErrors = [err7];
           } else {
@@ -34118,7 +34118,7 @@ function validate248(data, { instancePath = "", parentData, parentDataProperty, 
       let data2 = data.time;
       if (typeof data2 === "string") {
         if (!pattern182.test(data2)) {
-          const err11 = { instancePath: instancePath + "/time", schemaPath: "#/properties/time/pattern", keyword: "pattern", params: { pattern: "^([01][0-9]|2[0-3]):[0-5][0-9]$" } };
+          const err11 = { instancePath: instancePath + "/time", schemaPath: "#/properties/time/pattern", keyword: "pattern", params: { hint: "a time of day such as 09:45" } };
           if (vErrors === null) {
             vErrors = [err11];
           } else {
@@ -34288,7 +34288,7 @@ function validate249(data, { instancePath = "", parentData, parentDataProperty, 
           errors++;
         }
         if (!pattern179.test(data0)) {
-          const err7 = { instancePath: instancePath + "/id", schemaPath: "answer:AutomationStepId/pattern", keyword: "pattern", params: { pattern: "^[a-zA-Z0-9_-]+$" } };
+          const err7 = { instancePath: instancePath + "/id", schemaPath: "answer:AutomationStepId/pattern", keyword: "pattern", params: { hint: "made of letters, digits, '_' and '-', such as wait_1" } };
           if (vErrors === null) {
             vErrors = [err7];
           } else {
@@ -34380,7 +34380,7 @@ function validate249(data, { instancePath = "", parentData, parentDataProperty, 
           errors++;
         }
         if (!pattern180.test(data3)) {
-          const err16 = { instancePath: instancePath + "/timeout", schemaPath: "answer:AutomationDuration/pattern", keyword: "pattern", params: { pattern: "^P(?=.)([0-9]{1,5}W|([0-9]{1,3}Y)?([0-9]{1,4}M)?([0-9]{1,6}D)?(T(?=.)([0-9]{1,7}H)?([0-9]{1,8}M)?([0-9]{1,9}S)?)?)$" } };
+          const err16 = { instancePath: instancePath + "/timeout", schemaPath: "answer:AutomationDuration/pattern", keyword: "pattern", params: { hint: "an ISO 8601 duration such as P3D or PT12H" } };
           if (vErrors === null) {
             vErrors = [err16];
           } else {
@@ -34602,7 +34602,7 @@ function validate252(data, { instancePath = "", parentData, parentDataProperty, 
           errors++;
         }
         if (!pattern179.test(data0)) {
-          const err6 = { instancePath: instancePath + "/id", schemaPath: "answer:AutomationStepId/pattern", keyword: "pattern", params: { pattern: "^[a-zA-Z0-9_-]+$" } };
+          const err6 = { instancePath: instancePath + "/id", schemaPath: "answer:AutomationStepId/pattern", keyword: "pattern", params: { hint: "made of letters, digits, '_' and '-', such as wait_1" } };
           if (vErrors === null) {
             vErrors = [err6];
           } else {
@@ -34760,7 +34760,7 @@ function validate257(data, { instancePath = "", parentData, parentDataProperty, 
           errors++;
         }
         if (!pattern179.test(data0)) {
-          const err6 = { instancePath: instancePath + "/id", schemaPath: "answer:AutomationStepId/pattern", keyword: "pattern", params: { pattern: "^[a-zA-Z0-9_-]+$" } };
+          const err6 = { instancePath: instancePath + "/id", schemaPath: "answer:AutomationStepId/pattern", keyword: "pattern", params: { hint: "made of letters, digits, '_' and '-', such as wait_1" } };
           if (vErrors === null) {
             vErrors = [err6];
           } else {
@@ -34842,7 +34842,7 @@ function validate257(data, { instancePath = "", parentData, parentDataProperty, 
   validate257.errors = vErrors;
   return errors === 0;
 }
-var schema449 = { "type": "object", "required": ["id", "type", "subject", "text"], "additionalProperties": false, "properties": { "id": { "$ref": "answer:AutomationStepId" }, "type": { "type": "string", "enum": ["email"] }, "to": { "type": "string", "minLength": 3, "maxLength": 254, "pattern": "^[^\\s@]+@[^\\s@]+$" }, "subject": { "type": "string", "minLength": 1, "maxLength": 255 }, "text": { "type": "string", "minLength": 1, "maxLength": 2e4 } }, "$id": "answer:AutomationEmailStep" };
+var schema449 = { "type": "object", "required": ["id", "type", "subject", "text"], "additionalProperties": false, "properties": { "id": { "$ref": "answer:AutomationStepId" }, "type": { "type": "string", "enum": ["email"] }, "to": { "type": "string", "minLength": 3, "maxLength": 254, "pattern": "^[^\\s@]+@[^\\s@]+$", "x-hint": "an e-mail address such as ada@example.org" }, "subject": { "type": "string", "minLength": 1, "maxLength": 255 }, "text": { "type": "string", "minLength": 1, "maxLength": 2e4 } }, "$id": "answer:AutomationEmailStep" };
 var pattern188 = new RegExp("^[^\\s@]+@[^\\s@]+$", "u");
 function validate258(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
@@ -34918,7 +34918,7 @@ function validate258(data, { instancePath = "", parentData, parentDataProperty, 
           errors++;
         }
         if (!pattern179.test(data0)) {
-          const err7 = { instancePath: instancePath + "/id", schemaPath: "answer:AutomationStepId/pattern", keyword: "pattern", params: { pattern: "^[a-zA-Z0-9_-]+$" } };
+          const err7 = { instancePath: instancePath + "/id", schemaPath: "answer:AutomationStepId/pattern", keyword: "pattern", params: { hint: "made of letters, digits, '_' and '-', such as wait_1" } };
           if (vErrors === null) {
             vErrors = [err7];
           } else {
@@ -34979,7 +34979,7 @@ function validate258(data, { instancePath = "", parentData, parentDataProperty, 
           errors++;
         }
         if (!pattern188.test(data2)) {
-          const err13 = { instancePath: instancePath + "/to", schemaPath: "#/properties/to/pattern", keyword: "pattern", params: { pattern: "^[^\\s@]+@[^\\s@]+$" } };
+          const err13 = { instancePath: instancePath + "/to", schemaPath: "#/properties/to/pattern", keyword: "pattern", params: { hint: "an e-mail address such as ada@example.org" } };
           if (vErrors === null) {
             vErrors = [err13];
           } else {
@@ -35137,7 +35137,7 @@ function validate259(data, { instancePath = "", parentData, parentDataProperty, 
           errors++;
         }
         if (!pattern179.test(data0)) {
-          const err6 = { instancePath: instancePath + "/id", schemaPath: "answer:AutomationStepId/pattern", keyword: "pattern", params: { pattern: "^[a-zA-Z0-9_-]+$" } };
+          const err6 = { instancePath: instancePath + "/id", schemaPath: "answer:AutomationStepId/pattern", keyword: "pattern", params: { hint: "made of letters, digits, '_' and '-', such as wait_1" } };
           if (vErrors === null) {
             vErrors = [err6];
           } else {
@@ -35285,7 +35285,7 @@ function validate260(data, { instancePath = "", parentData, parentDataProperty, 
           errors++;
         }
         if (!pattern179.test(data0)) {
-          const err6 = { instancePath: instancePath + "/id", schemaPath: "answer:AutomationStepId/pattern", keyword: "pattern", params: { pattern: "^[a-zA-Z0-9_-]+$" } };
+          const err6 = { instancePath: instancePath + "/id", schemaPath: "answer:AutomationStepId/pattern", keyword: "pattern", params: { hint: "made of letters, digits, '_' and '-', such as wait_1" } };
           if (vErrors === null) {
             vErrors = [err6];
           } else {
@@ -35367,7 +35367,7 @@ function validate260(data, { instancePath = "", parentData, parentDataProperty, 
   validate260.errors = vErrors;
   return errors === 0;
 }
-var schema455 = { "type": "object", "required": ["id", "type", "entitlement_id", "duration"], "additionalProperties": false, "properties": { "id": { "$ref": "answer:AutomationStepId" }, "type": { "type": "string", "enum": ["grant_entitlement"] }, "entitlement_id": { "type": "string", "minLength": 1, "maxLength": 255 }, "duration": { "type": ["string", "null"], "minLength": 2, "maxLength": 64, "pattern": "^P(?=.)([0-9]{1,5}W|([0-9]{1,3}Y)?([0-9]{1,4}M)?([0-9]{1,6}D)?(T(?=.)([0-9]{1,7}H)?([0-9]{1,8}M)?([0-9]{1,9}S)?)?)$" } }, "$id": "answer:AutomationGrantEntitlementStep" };
+var schema455 = { "type": "object", "required": ["id", "type", "entitlement_id", "duration"], "additionalProperties": false, "properties": { "id": { "$ref": "answer:AutomationStepId" }, "type": { "type": "string", "enum": ["grant_entitlement"] }, "entitlement_id": { "type": "string", "minLength": 1, "maxLength": 255 }, "duration": { "type": ["string", "null"], "minLength": 2, "maxLength": 64, "pattern": "^P(?=.)([0-9]{1,5}W|([0-9]{1,3}Y)?([0-9]{1,4}M)?([0-9]{1,6}D)?(T(?=.)([0-9]{1,7}H)?([0-9]{1,8}M)?([0-9]{1,9}S)?)?)$", "x-hint": "an ISO 8601 duration such as P3D or PT12H" } }, "$id": "answer:AutomationGrantEntitlementStep" };
 function validate261(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
@@ -35442,7 +35442,7 @@ function validate261(data, { instancePath = "", parentData, parentDataProperty, 
           errors++;
         }
         if (!pattern179.test(data0)) {
-          const err7 = { instancePath: instancePath + "/id", schemaPath: "answer:AutomationStepId/pattern", keyword: "pattern", params: { pattern: "^[a-zA-Z0-9_-]+$" } };
+          const err7 = { instancePath: instancePath + "/id", schemaPath: "answer:AutomationStepId/pattern", keyword: "pattern", params: { hint: "made of letters, digits, '_' and '-', such as wait_1" } };
           if (vErrors === null) {
             vErrors = [err7];
           } else {
@@ -35543,7 +35543,7 @@ function validate261(data, { instancePath = "", parentData, parentDataProperty, 
           errors++;
         }
         if (!pattern180.test(data3)) {
-          const err17 = { instancePath: instancePath + "/duration", schemaPath: "#/properties/duration/pattern", keyword: "pattern", params: { pattern: "^P(?=.)([0-9]{1,5}W|([0-9]{1,3}Y)?([0-9]{1,4}M)?([0-9]{1,6}D)?(T(?=.)([0-9]{1,7}H)?([0-9]{1,8}M)?([0-9]{1,9}S)?)?)$" } };
+          const err17 = { instancePath: instancePath + "/duration", schemaPath: "#/properties/duration/pattern", keyword: "pattern", params: { hint: "an ISO 8601 duration such as P3D or PT12H" } };
           if (vErrors === null) {
             vErrors = [err17];
           } else {
@@ -35640,7 +35640,7 @@ function validate262(data, { instancePath = "", parentData, parentDataProperty, 
           errors++;
         }
         if (!pattern179.test(data0)) {
-          const err7 = { instancePath: instancePath + "/id", schemaPath: "answer:AutomationStepId/pattern", keyword: "pattern", params: { pattern: "^[a-zA-Z0-9_-]+$" } };
+          const err7 = { instancePath: instancePath + "/id", schemaPath: "answer:AutomationStepId/pattern", keyword: "pattern", params: { hint: "made of letters, digits, '_' and '-', such as wait_1" } };
           if (vErrors === null) {
             vErrors = [err7];
           } else {
@@ -35792,7 +35792,7 @@ function validate263(data, { instancePath = "", parentData, parentDataProperty, 
           errors++;
         }
         if (!pattern179.test(data0)) {
-          const err5 = { instancePath: instancePath + "/id", schemaPath: "answer:AutomationStepId/pattern", keyword: "pattern", params: { pattern: "^[a-zA-Z0-9_-]+$" } };
+          const err5 = { instancePath: instancePath + "/id", schemaPath: "answer:AutomationStepId/pattern", keyword: "pattern", params: { hint: "made of letters, digits, '_' and '-', such as wait_1" } };
           if (vErrors === null) {
             vErrors = [err5];
           } else {
@@ -35906,7 +35906,7 @@ function validate246(data, { instancePath = "", parentData, parentDataProperty, 
           errors = vErrors.length;
         }
       } else {
-        const err0 = { instancePath, schemaPath: "#/discriminator", keyword: "discriminator", params: { error: "mapping", tag: "type", tagValue: tag0 } };
+        const err0 = { instancePath, schemaPath: "#/discriminator", keyword: "discriminator", params: { tag: "type", tagValue: tag0, tags: "delay, wait_until, wait_for_event, branch, webhook, email, push, screen, grant_entitlement, set_property, exit" } };
         if (vErrors === null) {
           vErrors = [err0];
         } else {
@@ -35915,7 +35915,7 @@ function validate246(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
     } else {
-      const err1 = { instancePath, schemaPath: "#/discriminator", keyword: "discriminator", params: { error: "tag", tag: "type", tagValue: tag0 } };
+      const err1 = { instancePath, schemaPath: "#/discriminator", keyword: "discriminator", params: { tag: "type", tagValue: tag0, tags: "delay, wait_until, wait_for_event, branch, webhook, email, push, screen, grant_entitlement, set_property, exit" } };
       if (vErrors === null) {
         vErrors = [err1];
       } else {
@@ -36486,7 +36486,7 @@ function validate244(data, { instancePath = "", parentData, parentDataProperty, 
       let data2 = data.url;
       if (typeof data2 === "string") {
         if (!pattern178.test(data2)) {
-          const err13 = { instancePath: instancePath + "/url", schemaPath: "answer:AutomationUrl/pattern", keyword: "pattern", params: { pattern: "^/v4/automations/.+$" } };
+          const err13 = { instancePath: instancePath + "/url", schemaPath: "answer:AutomationUrl/pattern", keyword: "pattern", params: { hint: "a path such as /v4/automations/a1" } };
           if (vErrors === null) {
             vErrors = [err13];
           } else {
@@ -36875,8 +36875,8 @@ function validate282(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern179.test(data0)) {
-          const err6 = { instancePath: instancePath + "/id", schemaPath: "input:AutomationStepId/pattern", keyword: "pattern", params: { pattern: "^[a-zA-Z0-9_-]+$" } };
+        if (!formats2(data0)) {
+          const err6 = { instancePath: instancePath + "/id", schemaPath: "input:AutomationStepId/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err6];
           } else {
@@ -36884,8 +36884,8 @@ function validate282(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!formats2(data0)) {
-          const err7 = { instancePath: instancePath + "/id", schemaPath: "input:AutomationStepId/format", keyword: "format", params: { format: "text" } };
+        if (!pattern179.test(data0)) {
+          const err7 = { instancePath: instancePath + "/id", schemaPath: "input:AutomationStepId/pattern", keyword: "pattern", params: { hint: "made of letters, digits, '_' and '-', such as wait_1" } };
           if (vErrors === null) {
             vErrors = [err7];
           } else {
@@ -36945,8 +36945,8 @@ function validate282(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern180.test(data2)) {
-          const err13 = { instancePath: instancePath + "/duration", schemaPath: "input:AutomationDuration/pattern", keyword: "pattern", params: { pattern: "^P(?=.)([0-9]{1,5}W|([0-9]{1,3}Y)?([0-9]{1,4}M)?([0-9]{1,6}D)?(T(?=.)([0-9]{1,7}H)?([0-9]{1,8}M)?([0-9]{1,9}S)?)?)$" } };
+        if (!formats2(data2)) {
+          const err13 = { instancePath: instancePath + "/duration", schemaPath: "input:AutomationDuration/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err13];
           } else {
@@ -36954,8 +36954,8 @@ function validate282(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!formats2(data2)) {
-          const err14 = { instancePath: instancePath + "/duration", schemaPath: "input:AutomationDuration/format", keyword: "format", params: { format: "text" } };
+        if (!pattern180.test(data2)) {
+          const err14 = { instancePath: instancePath + "/duration", schemaPath: "input:AutomationDuration/pattern", keyword: "pattern", params: { hint: "an ISO 8601 duration such as P3D or PT12H" } };
           if (vErrors === null) {
             vErrors = [err14];
           } else {
@@ -36985,7 +36985,7 @@ function validate282(data, { instancePath = "", parentData, parentDataProperty, 
   validate282.errors = vErrors;
   return errors === 0;
 }
-var schema471 = { "type": "object", "required": ["id", "type", "time", "timezone"], "additionalProperties": false, "properties": { "id": { "$ref": "input:AutomationStepId" }, "type": { "type": "string", "enum": ["wait_until"] }, "time": { "type": "string", "pattern": "^([01][0-9]|2[0-3]):[0-5][0-9]$", "format": "text" }, "timezone": { "type": "string", "minLength": 1, "maxLength": 64, "format": "text" } }, "$id": "input:AutomationWaitUntilStep" };
+var schema471 = { "type": "object", "required": ["id", "type", "time", "timezone"], "additionalProperties": false, "properties": { "id": { "$ref": "input:AutomationStepId" }, "type": { "type": "string", "enum": ["wait_until"] }, "time": { "type": "string", "pattern": "^([01][0-9]|2[0-3]):[0-5][0-9]$", "x-hint": "a time of day such as 09:45", "format": "text" }, "timezone": { "type": "string", "minLength": 1, "maxLength": 64, "format": "text" } }, "$id": "input:AutomationWaitUntilStep" };
 function validate283(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
@@ -37059,8 +37059,8 @@ function validate283(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern179.test(data0)) {
-          const err7 = { instancePath: instancePath + "/id", schemaPath: "input:AutomationStepId/pattern", keyword: "pattern", params: { pattern: "^[a-zA-Z0-9_-]+$" } };
+        if (!formats2(data0)) {
+          const err7 = { instancePath: instancePath + "/id", schemaPath: "input:AutomationStepId/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err7];
           } else {
@@ -37068,8 +37068,8 @@ function validate283(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!formats2(data0)) {
-          const err8 = { instancePath: instancePath + "/id", schemaPath: "input:AutomationStepId/format", keyword: "format", params: { format: "text" } };
+        if (!pattern179.test(data0)) {
+          const err8 = { instancePath: instancePath + "/id", schemaPath: "input:AutomationStepId/pattern", keyword: "pattern", params: { hint: "made of letters, digits, '_' and '-', such as wait_1" } };
           if (vErrors === null) {
             vErrors = [err8];
           } else {
@@ -37111,8 +37111,8 @@ function validate283(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.time !== void 0) {
       let data2 = data.time;
       if (typeof data2 === "string") {
-        if (!pattern182.test(data2)) {
-          const err12 = { instancePath: instancePath + "/time", schemaPath: "#/properties/time/pattern", keyword: "pattern", params: { pattern: "^([01][0-9]|2[0-3]):[0-5][0-9]$" } };
+        if (!formats2(data2)) {
+          const err12 = { instancePath: instancePath + "/time", schemaPath: "#/properties/time/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err12];
           } else {
@@ -37120,8 +37120,8 @@ function validate283(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!formats2(data2)) {
-          const err13 = { instancePath: instancePath + "/time", schemaPath: "#/properties/time/format", keyword: "format", params: { format: "text" } };
+        if (!pattern182.test(data2)) {
+          const err13 = { instancePath: instancePath + "/time", schemaPath: "#/properties/time/pattern", keyword: "pattern", params: { hint: "a time of day such as 09:45" } };
           if (vErrors === null) {
             vErrors = [err13];
           } else {
@@ -37338,8 +37338,8 @@ function validate284(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern179.test(data0)) {
-          const err7 = { instancePath: instancePath + "/id", schemaPath: "input:AutomationStepId/pattern", keyword: "pattern", params: { pattern: "^[a-zA-Z0-9_-]+$" } };
+        if (!formats2(data0)) {
+          const err7 = { instancePath: instancePath + "/id", schemaPath: "input:AutomationStepId/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err7];
           } else {
@@ -37347,8 +37347,8 @@ function validate284(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!formats2(data0)) {
-          const err8 = { instancePath: instancePath + "/id", schemaPath: "input:AutomationStepId/format", keyword: "format", params: { format: "text" } };
+        if (!pattern179.test(data0)) {
+          const err8 = { instancePath: instancePath + "/id", schemaPath: "input:AutomationStepId/pattern", keyword: "pattern", params: { hint: "made of letters, digits, '_' and '-', such as wait_1" } };
           if (vErrors === null) {
             vErrors = [err8];
           } else {
@@ -37448,8 +37448,8 @@ function validate284(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern180.test(data3)) {
-          const err18 = { instancePath: instancePath + "/timeout", schemaPath: "input:AutomationDuration/pattern", keyword: "pattern", params: { pattern: "^P(?=.)([0-9]{1,5}W|([0-9]{1,3}Y)?([0-9]{1,4}M)?([0-9]{1,6}D)?(T(?=.)([0-9]{1,7}H)?([0-9]{1,8}M)?([0-9]{1,9}S)?)?)$" } };
+        if (!formats2(data3)) {
+          const err18 = { instancePath: instancePath + "/timeout", schemaPath: "input:AutomationDuration/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err18];
           } else {
@@ -37457,8 +37457,8 @@ function validate284(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!formats2(data3)) {
-          const err19 = { instancePath: instancePath + "/timeout", schemaPath: "input:AutomationDuration/format", keyword: "format", params: { format: "text" } };
+        if (!pattern180.test(data3)) {
+          const err19 = { instancePath: instancePath + "/timeout", schemaPath: "input:AutomationDuration/pattern", keyword: "pattern", params: { hint: "an ISO 8601 duration such as P3D or PT12H" } };
           if (vErrors === null) {
             vErrors = [err19];
           } else {
@@ -37559,8 +37559,8 @@ function validate287(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern179.test(data0)) {
-          const err6 = { instancePath: instancePath + "/id", schemaPath: "input:AutomationStepId/pattern", keyword: "pattern", params: { pattern: "^[a-zA-Z0-9_-]+$" } };
+        if (!formats2(data0)) {
+          const err6 = { instancePath: instancePath + "/id", schemaPath: "input:AutomationStepId/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err6];
           } else {
@@ -37568,8 +37568,8 @@ function validate287(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!formats2(data0)) {
-          const err7 = { instancePath: instancePath + "/id", schemaPath: "input:AutomationStepId/format", keyword: "format", params: { format: "text" } };
+        if (!pattern179.test(data0)) {
+          const err7 = { instancePath: instancePath + "/id", schemaPath: "input:AutomationStepId/pattern", keyword: "pattern", params: { hint: "made of letters, digits, '_' and '-', such as wait_1" } };
           if (vErrors === null) {
             vErrors = [err7];
           } else {
@@ -37765,8 +37765,8 @@ function validate291(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern179.test(data0)) {
-          const err6 = { instancePath: instancePath + "/id", schemaPath: "input:AutomationStepId/pattern", keyword: "pattern", params: { pattern: "^[a-zA-Z0-9_-]+$" } };
+        if (!formats2(data0)) {
+          const err6 = { instancePath: instancePath + "/id", schemaPath: "input:AutomationStepId/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err6];
           } else {
@@ -37774,8 +37774,8 @@ function validate291(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!formats2(data0)) {
-          const err7 = { instancePath: instancePath + "/id", schemaPath: "input:AutomationStepId/format", keyword: "format", params: { format: "text" } };
+        if (!pattern179.test(data0)) {
+          const err7 = { instancePath: instancePath + "/id", schemaPath: "input:AutomationStepId/pattern", keyword: "pattern", params: { hint: "made of letters, digits, '_' and '-', such as wait_1" } };
           if (vErrors === null) {
             vErrors = [err7];
           } else {
@@ -37866,7 +37866,7 @@ function validate291(data, { instancePath = "", parentData, parentDataProperty, 
   validate291.errors = vErrors;
   return errors === 0;
 }
-var schema481 = { "type": "object", "required": ["id", "type", "subject", "text"], "additionalProperties": false, "properties": { "id": { "$ref": "input:AutomationStepId" }, "type": { "type": "string", "enum": ["email"] }, "to": { "type": "string", "minLength": 3, "maxLength": 254, "pattern": "^[^\\s@]+@[^\\s@]+$", "format": "text" }, "subject": { "type": "string", "minLength": 1, "maxLength": 255, "format": "text" }, "text": { "type": "string", "minLength": 1, "maxLength": 2e4, "format": "text" } }, "$id": "input:AutomationEmailStep" };
+var schema481 = { "type": "object", "required": ["id", "type", "subject", "text"], "additionalProperties": false, "properties": { "id": { "$ref": "input:AutomationStepId" }, "type": { "type": "string", "enum": ["email"] }, "to": { "type": "string", "minLength": 3, "maxLength": 254, "pattern": "^[^\\s@]+@[^\\s@]+$", "x-hint": "an e-mail address such as ada@example.org", "format": "text" }, "subject": { "type": "string", "minLength": 1, "maxLength": 255, "format": "text" }, "text": { "type": "string", "minLength": 1, "maxLength": 2e4, "format": "text" } }, "$id": "input:AutomationEmailStep" };
 function validate292(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
@@ -37940,8 +37940,8 @@ function validate292(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern179.test(data0)) {
-          const err7 = { instancePath: instancePath + "/id", schemaPath: "input:AutomationStepId/pattern", keyword: "pattern", params: { pattern: "^[a-zA-Z0-9_-]+$" } };
+        if (!formats2(data0)) {
+          const err7 = { instancePath: instancePath + "/id", schemaPath: "input:AutomationStepId/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err7];
           } else {
@@ -37949,8 +37949,8 @@ function validate292(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!formats2(data0)) {
-          const err8 = { instancePath: instancePath + "/id", schemaPath: "input:AutomationStepId/format", keyword: "format", params: { format: "text" } };
+        if (!pattern179.test(data0)) {
+          const err8 = { instancePath: instancePath + "/id", schemaPath: "input:AutomationStepId/pattern", keyword: "pattern", params: { hint: "made of letters, digits, '_' and '-', such as wait_1" } };
           if (vErrors === null) {
             vErrors = [err8];
           } else {
@@ -38010,8 +38010,8 @@ function validate292(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern188.test(data2)) {
-          const err14 = { instancePath: instancePath + "/to", schemaPath: "#/properties/to/pattern", keyword: "pattern", params: { pattern: "^[^\\s@]+@[^\\s@]+$" } };
+        if (!formats2(data2)) {
+          const err14 = { instancePath: instancePath + "/to", schemaPath: "#/properties/to/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err14];
           } else {
@@ -38019,8 +38019,8 @@ function validate292(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!formats2(data2)) {
-          const err15 = { instancePath: instancePath + "/to", schemaPath: "#/properties/to/format", keyword: "format", params: { format: "text" } };
+        if (!pattern188.test(data2)) {
+          const err15 = { instancePath: instancePath + "/to", schemaPath: "#/properties/to/pattern", keyword: "pattern", params: { hint: "an e-mail address such as ada@example.org" } };
           if (vErrors === null) {
             vErrors = [err15];
           } else {
@@ -38195,8 +38195,8 @@ function validate293(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern179.test(data0)) {
-          const err6 = { instancePath: instancePath + "/id", schemaPath: "input:AutomationStepId/pattern", keyword: "pattern", params: { pattern: "^[a-zA-Z0-9_-]+$" } };
+        if (!formats2(data0)) {
+          const err6 = { instancePath: instancePath + "/id", schemaPath: "input:AutomationStepId/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err6];
           } else {
@@ -38204,8 +38204,8 @@ function validate293(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!formats2(data0)) {
-          const err7 = { instancePath: instancePath + "/id", schemaPath: "input:AutomationStepId/format", keyword: "format", params: { format: "text" } };
+        if (!pattern179.test(data0)) {
+          const err7 = { instancePath: instancePath + "/id", schemaPath: "input:AutomationStepId/pattern", keyword: "pattern", params: { hint: "made of letters, digits, '_' and '-', such as wait_1" } };
           if (vErrors === null) {
             vErrors = [err7];
           } else {
@@ -38361,8 +38361,8 @@ function validate294(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern179.test(data0)) {
-          const err6 = { instancePath: instancePath + "/id", schemaPath: "input:AutomationStepId/pattern", keyword: "pattern", params: { pattern: "^[a-zA-Z0-9_-]+$" } };
+        if (!formats2(data0)) {
+          const err6 = { instancePath: instancePath + "/id", schemaPath: "input:AutomationStepId/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err6];
           } else {
@@ -38370,8 +38370,8 @@ function validate294(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!formats2(data0)) {
-          const err7 = { instancePath: instancePath + "/id", schemaPath: "input:AutomationStepId/format", keyword: "format", params: { format: "text" } };
+        if (!pattern179.test(data0)) {
+          const err7 = { instancePath: instancePath + "/id", schemaPath: "input:AutomationStepId/pattern", keyword: "pattern", params: { hint: "made of letters, digits, '_' and '-', such as wait_1" } };
           if (vErrors === null) {
             vErrors = [err7];
           } else {
@@ -38462,7 +38462,7 @@ function validate294(data, { instancePath = "", parentData, parentDataProperty, 
   validate294.errors = vErrors;
   return errors === 0;
 }
-var schema487 = { "type": "object", "required": ["id", "type", "entitlement_id", "duration"], "additionalProperties": false, "properties": { "id": { "$ref": "input:AutomationStepId" }, "type": { "type": "string", "enum": ["grant_entitlement"] }, "entitlement_id": { "type": "string", "minLength": 1, "maxLength": 255, "format": "text" }, "duration": { "type": ["string", "null"], "minLength": 2, "maxLength": 64, "pattern": "^P(?=.)([0-9]{1,5}W|([0-9]{1,3}Y)?([0-9]{1,4}M)?([0-9]{1,6}D)?(T(?=.)([0-9]{1,7}H)?([0-9]{1,8}M)?([0-9]{1,9}S)?)?)$", "format": "text" } }, "$id": "input:AutomationGrantEntitlementStep" };
+var schema487 = { "type": "object", "required": ["id", "type", "entitlement_id", "duration"], "additionalProperties": false, "properties": { "id": { "$ref": "input:AutomationStepId" }, "type": { "type": "string", "enum": ["grant_entitlement"] }, "entitlement_id": { "type": "string", "minLength": 1, "maxLength": 255, "format": "text" }, "duration": { "type": ["string", "null"], "minLength": 2, "maxLength": 64, "pattern": "^P(?=.)([0-9]{1,5}W|([0-9]{1,3}Y)?([0-9]{1,4}M)?([0-9]{1,6}D)?(T(?=.)([0-9]{1,7}H)?([0-9]{1,8}M)?([0-9]{1,9}S)?)?)$", "x-hint": "an ISO 8601 duration such as P3D or PT12H", "format": "text" } }, "$id": "input:AutomationGrantEntitlementStep" };
 function validate295(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
@@ -38536,8 +38536,8 @@ function validate295(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern179.test(data0)) {
-          const err7 = { instancePath: instancePath + "/id", schemaPath: "input:AutomationStepId/pattern", keyword: "pattern", params: { pattern: "^[a-zA-Z0-9_-]+$" } };
+        if (!formats2(data0)) {
+          const err7 = { instancePath: instancePath + "/id", schemaPath: "input:AutomationStepId/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err7];
           } else {
@@ -38545,8 +38545,8 @@ function validate295(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!formats2(data0)) {
-          const err8 = { instancePath: instancePath + "/id", schemaPath: "input:AutomationStepId/format", keyword: "format", params: { format: "text" } };
+        if (!pattern179.test(data0)) {
+          const err8 = { instancePath: instancePath + "/id", schemaPath: "input:AutomationStepId/pattern", keyword: "pattern", params: { hint: "made of letters, digits, '_' and '-', such as wait_1" } };
           if (vErrors === null) {
             vErrors = [err8];
           } else {
@@ -38655,8 +38655,8 @@ function validate295(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern180.test(data3)) {
-          const err19 = { instancePath: instancePath + "/duration", schemaPath: "#/properties/duration/pattern", keyword: "pattern", params: { pattern: "^P(?=.)([0-9]{1,5}W|([0-9]{1,3}Y)?([0-9]{1,4}M)?([0-9]{1,6}D)?(T(?=.)([0-9]{1,7}H)?([0-9]{1,8}M)?([0-9]{1,9}S)?)?)$" } };
+        if (!formats2(data3)) {
+          const err19 = { instancePath: instancePath + "/duration", schemaPath: "#/properties/duration/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err19];
           } else {
@@ -38664,8 +38664,8 @@ function validate295(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!formats2(data3)) {
-          const err20 = { instancePath: instancePath + "/duration", schemaPath: "#/properties/duration/format", keyword: "format", params: { format: "text" } };
+        if (!pattern180.test(data3)) {
+          const err20 = { instancePath: instancePath + "/duration", schemaPath: "#/properties/duration/pattern", keyword: "pattern", params: { hint: "an ISO 8601 duration such as P3D or PT12H" } };
           if (vErrors === null) {
             vErrors = [err20];
           } else {
@@ -38761,8 +38761,8 @@ function validate296(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern179.test(data0)) {
-          const err7 = { instancePath: instancePath + "/id", schemaPath: "input:AutomationStepId/pattern", keyword: "pattern", params: { pattern: "^[a-zA-Z0-9_-]+$" } };
+        if (!formats2(data0)) {
+          const err7 = { instancePath: instancePath + "/id", schemaPath: "input:AutomationStepId/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err7];
           } else {
@@ -38770,8 +38770,8 @@ function validate296(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!formats2(data0)) {
-          const err8 = { instancePath: instancePath + "/id", schemaPath: "input:AutomationStepId/format", keyword: "format", params: { format: "text" } };
+        if (!pattern179.test(data0)) {
+          const err8 = { instancePath: instancePath + "/id", schemaPath: "input:AutomationStepId/pattern", keyword: "pattern", params: { hint: "made of letters, digits, '_' and '-', such as wait_1" } };
           if (vErrors === null) {
             vErrors = [err8];
           } else {
@@ -38940,8 +38940,8 @@ function validate297(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern179.test(data0)) {
-          const err5 = { instancePath: instancePath + "/id", schemaPath: "input:AutomationStepId/pattern", keyword: "pattern", params: { pattern: "^[a-zA-Z0-9_-]+$" } };
+        if (!formats2(data0)) {
+          const err5 = { instancePath: instancePath + "/id", schemaPath: "input:AutomationStepId/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err5];
           } else {
@@ -38949,8 +38949,8 @@ function validate297(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!formats2(data0)) {
-          const err6 = { instancePath: instancePath + "/id", schemaPath: "input:AutomationStepId/format", keyword: "format", params: { format: "text" } };
+        if (!pattern179.test(data0)) {
+          const err6 = { instancePath: instancePath + "/id", schemaPath: "input:AutomationStepId/pattern", keyword: "pattern", params: { hint: "made of letters, digits, '_' and '-', such as wait_1" } };
           if (vErrors === null) {
             vErrors = [err6];
           } else {
@@ -39064,7 +39064,7 @@ function validate281(data, { instancePath = "", parentData, parentDataProperty, 
           errors = vErrors.length;
         }
       } else {
-        const err0 = { instancePath, schemaPath: "#/discriminator", keyword: "discriminator", params: { error: "mapping", tag: "type", tagValue: tag0 } };
+        const err0 = { instancePath, schemaPath: "#/discriminator", keyword: "discriminator", params: { tag: "type", tagValue: tag0, tags: "delay, wait_until, wait_for_event, branch, webhook, email, push, screen, grant_entitlement, set_property, exit" } };
         if (vErrors === null) {
           vErrors = [err0];
         } else {
@@ -39073,7 +39073,7 @@ function validate281(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
     } else {
-      const err1 = { instancePath, schemaPath: "#/discriminator", keyword: "discriminator", params: { error: "tag", tag: "type", tagValue: tag0 } };
+      const err1 = { instancePath, schemaPath: "#/discriminator", keyword: "discriminator", params: { tag: "type", tagValue: tag0, tags: "delay, wait_until, wait_for_event, branch, webhook, email, push, screen, grant_entitlement, set_property, exit" } };
       if (vErrors === null) {
         vErrors = [err1];
       } else {
@@ -39868,8 +39868,8 @@ function validate312(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern3.test(data0)) {
-          const err4 = { instancePath: instancePath + "/automation_id", schemaPath: "input:IdInPath/pattern", keyword: "pattern", params: { pattern: "^[a-zA-Z0-9._-]+$" } };
+        if (!formats2(data0)) {
+          const err4 = { instancePath: instancePath + "/automation_id", schemaPath: "input:IdInPath/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err4];
           } else {
@@ -39877,8 +39877,8 @@ function validate312(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!formats2(data0)) {
-          const err5 = { instancePath: instancePath + "/automation_id", schemaPath: "input:IdInPath/format", keyword: "format", params: { format: "text" } };
+        if (!pattern3.test(data0)) {
+          const err5 = { instancePath: instancePath + "/automation_id", schemaPath: "input:IdInPath/pattern", keyword: "pattern", params: { hint: "made of letters, digits, '.', '_' and '-', such as pro_monthly" } };
           if (vErrors === null) {
             vErrors = [err5];
           } else {
@@ -39969,7 +39969,7 @@ function validate313(data, { instancePath = "", parentData, parentDataProperty, 
   return errors === 0;
 }
 var answerAutomationBacktest = validate314;
-var schema497 = { "type": "object", "required": ["object", "url", "from", "to", "events", "runs_started", "users", "skipped", "steps"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["automation_backtest"] }, "url": { "type": "string", "pattern": "^/v4/automations/.+/backtest$" }, "from": { "$ref": "answer:Time" }, "to": { "$ref": "answer:Time" }, "events": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "runs_started": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "users": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "skipped": { "type": "object", "required": ["no_user", "automation_paused", "platform_mismatch", "segment_mismatch", "already_running", "frequency_capped"], "additionalProperties": false, "properties": { "no_user": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "automation_paused": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "platform_mismatch": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "segment_mismatch": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "already_running": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "frequency_capped": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 } } }, "steps": { "type": "object", "additionalProperties": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 } } }, "$id": "answer:AutomationBacktest" };
+var schema497 = { "type": "object", "required": ["object", "url", "from", "to", "events", "runs_started", "users", "skipped", "steps"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["automation_backtest"] }, "url": { "type": "string", "pattern": "^/v4/automations/.+/backtest$", "x-hint": "a path such as /v4/automations/a1/backtest" }, "from": { "$ref": "answer:Time" }, "to": { "$ref": "answer:Time" }, "events": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "runs_started": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "users": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "skipped": { "type": "object", "required": ["no_user", "automation_paused", "platform_mismatch", "segment_mismatch", "already_running", "frequency_capped"], "additionalProperties": false, "properties": { "no_user": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "automation_paused": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "platform_mismatch": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "segment_mismatch": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "already_running": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "frequency_capped": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 } } }, "steps": { "type": "object", "additionalProperties": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 } } }, "$id": "answer:AutomationBacktest" };
 var pattern212 = new RegExp("^/v4/automations/.+/backtest$", "u");
 function validate314(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
@@ -40093,7 +40093,7 @@ function validate314(data, { instancePath = "", parentData, parentDataProperty, 
       let data1 = data.url;
       if (typeof data1 === "string") {
         if (!pattern212.test(data1)) {
-          const err12 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/pattern", keyword: "pattern", params: { pattern: "^/v4/automations/.+/backtest$" } };
+          const err12 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/pattern", keyword: "pattern", params: { hint: "a path such as /v4/automations/a1/backtest" } };
           if (vErrors === null) {
             vErrors = [err12];
           } else {
@@ -40114,8 +40114,8 @@ function validate314(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.from !== void 0) {
       let data2 = data.from;
       if (typeof data2 === "string") {
-        if (!pattern1.test(data2)) {
-          const err14 = { instancePath: instancePath + "/from", schemaPath: "answer:Time/pattern", keyword: "pattern", params: { pattern: "^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z$" } };
+        if (!formats0(data2)) {
+          const err14 = { instancePath: instancePath + "/from", schemaPath: "answer:Time/format", keyword: "format", params: { format: "date-time" } };
           if (vErrors === null) {
             vErrors = [err14];
           } else {
@@ -40123,8 +40123,8 @@ function validate314(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!formats0(data2)) {
-          const err15 = { instancePath: instancePath + "/from", schemaPath: "answer:Time/format", keyword: "format", params: { format: "date-time" } };
+        if (!pattern1.test(data2)) {
+          const err15 = { instancePath: instancePath + "/from", schemaPath: "answer:Time/pattern", keyword: "pattern", params: { hint: "a UTC time in whole seconds such as 2026-03-01T09:00:00Z" } };
           if (vErrors === null) {
             vErrors = [err15];
           } else {
@@ -40145,8 +40145,8 @@ function validate314(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.to !== void 0) {
       let data3 = data.to;
       if (typeof data3 === "string") {
-        if (!pattern1.test(data3)) {
-          const err17 = { instancePath: instancePath + "/to", schemaPath: "answer:Time/pattern", keyword: "pattern", params: { pattern: "^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z$" } };
+        if (!formats0(data3)) {
+          const err17 = { instancePath: instancePath + "/to", schemaPath: "answer:Time/format", keyword: "format", params: { format: "date-time" } };
           if (vErrors === null) {
             vErrors = [err17];
           } else {
@@ -40154,8 +40154,8 @@ function validate314(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!formats0(data3)) {
-          const err18 = { instancePath: instancePath + "/to", schemaPath: "answer:Time/format", keyword: "format", params: { format: "date-time" } };
+        if (!pattern1.test(data3)) {
+          const err18 = { instancePath: instancePath + "/to", schemaPath: "answer:Time/pattern", keyword: "pattern", params: { hint: "a UTC time in whole seconds such as 2026-03-01T09:00:00Z" } };
           if (vErrors === null) {
             vErrors = [err18];
           } else {
@@ -40800,8 +40800,8 @@ function validate321(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.happened_at !== void 0) {
       let data2 = data.happened_at;
       if (typeof data2 === "string") {
-        if (!pattern1.test(data2)) {
-          const err8 = { instancePath: instancePath + "/happened_at", schemaPath: "answer:Time/pattern", keyword: "pattern", params: { pattern: "^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z$" } };
+        if (!formats0(data2)) {
+          const err8 = { instancePath: instancePath + "/happened_at", schemaPath: "answer:Time/format", keyword: "format", params: { format: "date-time" } };
           if (vErrors === null) {
             vErrors = [err8];
           } else {
@@ -40809,8 +40809,8 @@ function validate321(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!formats0(data2)) {
-          const err9 = { instancePath: instancePath + "/happened_at", schemaPath: "answer:Time/format", keyword: "format", params: { format: "date-time" } };
+        if (!pattern1.test(data2)) {
+          const err9 = { instancePath: instancePath + "/happened_at", schemaPath: "answer:Time/pattern", keyword: "pattern", params: { hint: "a UTC time in whole seconds such as 2026-03-01T09:00:00Z" } };
           if (vErrors === null) {
             vErrors = [err9];
           } else {
@@ -41038,7 +41038,7 @@ function validate320(data, { instancePath = "", parentData, parentDataProperty, 
       let data2 = data.url;
       if (typeof data2 === "string") {
         if (!pattern216.test(data2)) {
-          const err20 = { instancePath: instancePath + "/url", schemaPath: "answer:AutomationRunUrl/pattern", keyword: "pattern", params: { pattern: "^/v4/automation-runs/.+$" } };
+          const err20 = { instancePath: instancePath + "/url", schemaPath: "answer:AutomationRunUrl/pattern", keyword: "pattern", params: { hint: "a path such as /v4/automation-runs/a1" } };
           if (vErrors === null) {
             vErrors = [err20];
           } else {
@@ -41185,8 +41185,8 @@ function validate320(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (typeof data10 === "string") {
-        if (!pattern1.test(data10)) {
-          const err33 = { instancePath: instancePath + "/due_at", schemaPath: "answer:NullableTime/pattern", keyword: "pattern", params: { pattern: "^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z$" } };
+        if (!formats0(data10)) {
+          const err33 = { instancePath: instancePath + "/due_at", schemaPath: "answer:NullableTime/format", keyword: "format", params: { format: "date-time" } };
           if (vErrors === null) {
             vErrors = [err33];
           } else {
@@ -41194,8 +41194,8 @@ function validate320(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!formats0(data10)) {
-          const err34 = { instancePath: instancePath + "/due_at", schemaPath: "answer:NullableTime/format", keyword: "format", params: { format: "date-time" } };
+        if (!pattern1.test(data10)) {
+          const err34 = { instancePath: instancePath + "/due_at", schemaPath: "answer:NullableTime/pattern", keyword: "pattern", params: { hint: "a UTC time in whole seconds such as 2026-03-01T09:00:00Z" } };
           if (vErrors === null) {
             vErrors = [err34];
           } else {
@@ -41220,8 +41220,8 @@ function validate320(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.created_at !== void 0) {
       let data12 = data.created_at;
       if (typeof data12 === "string") {
-        if (!pattern1.test(data12)) {
-          const err36 = { instancePath: instancePath + "/created_at", schemaPath: "answer:Time/pattern", keyword: "pattern", params: { pattern: "^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z$" } };
+        if (!formats0(data12)) {
+          const err36 = { instancePath: instancePath + "/created_at", schemaPath: "answer:Time/format", keyword: "format", params: { format: "date-time" } };
           if (vErrors === null) {
             vErrors = [err36];
           } else {
@@ -41229,8 +41229,8 @@ function validate320(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!formats0(data12)) {
-          const err37 = { instancePath: instancePath + "/created_at", schemaPath: "answer:Time/format", keyword: "format", params: { format: "date-time" } };
+        if (!pattern1.test(data12)) {
+          const err37 = { instancePath: instancePath + "/created_at", schemaPath: "answer:Time/pattern", keyword: "pattern", params: { hint: "a UTC time in whole seconds such as 2026-03-01T09:00:00Z" } };
           if (vErrors === null) {
             vErrors = [err37];
           } else {
@@ -41260,8 +41260,8 @@ function validate320(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (typeof data13 === "string") {
-        if (!pattern1.test(data13)) {
-          const err40 = { instancePath: instancePath + "/started_at", schemaPath: "answer:NullableTime/pattern", keyword: "pattern", params: { pattern: "^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z$" } };
+        if (!formats0(data13)) {
+          const err40 = { instancePath: instancePath + "/started_at", schemaPath: "answer:NullableTime/format", keyword: "format", params: { format: "date-time" } };
           if (vErrors === null) {
             vErrors = [err40];
           } else {
@@ -41269,8 +41269,8 @@ function validate320(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!formats0(data13)) {
-          const err41 = { instancePath: instancePath + "/started_at", schemaPath: "answer:NullableTime/format", keyword: "format", params: { format: "date-time" } };
+        if (!pattern1.test(data13)) {
+          const err41 = { instancePath: instancePath + "/started_at", schemaPath: "answer:NullableTime/pattern", keyword: "pattern", params: { hint: "a UTC time in whole seconds such as 2026-03-01T09:00:00Z" } };
           if (vErrors === null) {
             vErrors = [err41];
           } else {
@@ -41292,8 +41292,8 @@ function validate320(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (typeof data14 === "string") {
-        if (!pattern1.test(data14)) {
-          const err43 = { instancePath: instancePath + "/finished_at", schemaPath: "answer:NullableTime/pattern", keyword: "pattern", params: { pattern: "^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z$" } };
+        if (!formats0(data14)) {
+          const err43 = { instancePath: instancePath + "/finished_at", schemaPath: "answer:NullableTime/format", keyword: "format", params: { format: "date-time" } };
           if (vErrors === null) {
             vErrors = [err43];
           } else {
@@ -41301,8 +41301,8 @@ function validate320(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!formats0(data14)) {
-          const err44 = { instancePath: instancePath + "/finished_at", schemaPath: "answer:NullableTime/format", keyword: "format", params: { format: "date-time" } };
+        if (!pattern1.test(data14)) {
+          const err44 = { instancePath: instancePath + "/finished_at", schemaPath: "answer:NullableTime/pattern", keyword: "pattern", params: { hint: "a UTC time in whole seconds such as 2026-03-01T09:00:00Z" } };
           if (vErrors === null) {
             vErrors = [err44];
           } else {
@@ -41401,7 +41401,7 @@ function validate319(data, { instancePath = "", parentData, parentDataProperty, 
       let data1 = data.url;
       if (typeof data1 === "string") {
         if (!pattern215.test(data1)) {
-          const err7 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/pattern", keyword: "pattern", params: { pattern: "^/v4/automations/.+/runs$" } };
+          const err7 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/pattern", keyword: "pattern", params: { hint: "a path such as /v4/automations/a1/runs" } };
           if (vErrors === null) {
             vErrors = [err7];
           } else {
@@ -41503,7 +41503,7 @@ function validate319(data, { instancePath = "", parentData, parentDataProperty, 
   return errors === 0;
 }
 var v4ListAutomationRunsQuery = validate324;
-var schema516 = { "type": "object", "additionalProperties": false, "required": [], "properties": { "limit": { "type": "integer", "minimum": 1, "maximum": 100, "default": 20 }, "starting_after": { "type": "string", "minLength": 1, "maxLength": 256, "pattern": "^[a-zA-Z0-9._-]+$", "format": "text" }, "filter[status][]": { "type": "array", "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "type": "string", "enum": ["pending", "running", "waiting", "succeeded", "failed", "cancelled", "skipped"] } } }, "filter[user_id]": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" }, "from": { "type": "string", "format": "date-time" }, "to": { "type": "string", "format": "date-time" } }, "$id": "input:v4ListAutomationRunsQuery" };
+var schema516 = { "type": "object", "additionalProperties": false, "required": [], "properties": { "limit": { "type": "integer", "minimum": 1, "maximum": 100, "default": 20 }, "starting_after": { "type": "string", "minLength": 1, "maxLength": 256, "pattern": "^[a-zA-Z0-9._-]+$", "x-hint": "made of letters, digits, '.', '_' and '-', such as pro_monthly", "format": "text" }, "filter[status][]": { "type": "array", "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "type": "string", "enum": ["pending", "running", "waiting", "succeeded", "failed", "cancelled", "skipped"] } } }, "filter[user_id]": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" }, "from": { "type": "string", "format": "date-time" }, "to": { "type": "string", "format": "date-time" } }, "$id": "input:v4ListAutomationRunsQuery" };
 function validate324(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
@@ -41574,8 +41574,8 @@ function validate324(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern3.test(data1)) {
-          const err6 = { instancePath: instancePath + "/starting_after", schemaPath: "#/properties/starting_after/pattern", keyword: "pattern", params: { pattern: "^[a-zA-Z0-9._-]+$" } };
+        if (!formats2(data1)) {
+          const err6 = { instancePath: instancePath + "/starting_after", schemaPath: "#/properties/starting_after/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err6];
           } else {
@@ -41583,8 +41583,8 @@ function validate324(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!formats2(data1)) {
-          const err7 = { instancePath: instancePath + "/starting_after", schemaPath: "#/properties/starting_after/format", keyword: "format", params: { format: "text" } };
+        if (!pattern3.test(data1)) {
+          const err7 = { instancePath: instancePath + "/starting_after", schemaPath: "#/properties/starting_after/pattern", keyword: "pattern", params: { hint: "made of letters, digits, '.', '_' and '-', such as pro_monthly" } };
           if (vErrors === null) {
             vErrors = [err7];
           } else {
@@ -41872,8 +41872,8 @@ function validate328(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.started_at !== void 0) {
       let data1 = data.started_at;
       if (typeof data1 === "string") {
-        if (!pattern1.test(data1)) {
-          const err8 = { instancePath: instancePath + "/started_at", schemaPath: "answer:Time/pattern", keyword: "pattern", params: { pattern: "^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z$" } };
+        if (!formats0(data1)) {
+          const err8 = { instancePath: instancePath + "/started_at", schemaPath: "answer:Time/format", keyword: "format", params: { format: "date-time" } };
           if (vErrors === null) {
             vErrors = [err8];
           } else {
@@ -41881,8 +41881,8 @@ function validate328(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!formats0(data1)) {
-          const err9 = { instancePath: instancePath + "/started_at", schemaPath: "answer:Time/format", keyword: "format", params: { format: "date-time" } };
+        if (!pattern1.test(data1)) {
+          const err9 = { instancePath: instancePath + "/started_at", schemaPath: "answer:Time/pattern", keyword: "pattern", params: { hint: "a UTC time in whole seconds such as 2026-03-01T09:00:00Z" } };
           if (vErrors === null) {
             vErrors = [err9];
           } else {
@@ -42141,8 +42141,8 @@ function validate327(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.started_at !== void 0) {
       let data4 = data.started_at;
       if (typeof data4 === "string") {
-        if (!pattern1.test(data4)) {
-          const err18 = { instancePath: instancePath + "/started_at", schemaPath: "answer:Time/pattern", keyword: "pattern", params: { pattern: "^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z$" } };
+        if (!formats0(data4)) {
+          const err18 = { instancePath: instancePath + "/started_at", schemaPath: "answer:Time/format", keyword: "format", params: { format: "date-time" } };
           if (vErrors === null) {
             vErrors = [err18];
           } else {
@@ -42150,8 +42150,8 @@ function validate327(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!formats0(data4)) {
-          const err19 = { instancePath: instancePath + "/started_at", schemaPath: "answer:Time/format", keyword: "format", params: { format: "date-time" } };
+        if (!pattern1.test(data4)) {
+          const err19 = { instancePath: instancePath + "/started_at", schemaPath: "answer:Time/pattern", keyword: "pattern", params: { hint: "a UTC time in whole seconds such as 2026-03-01T09:00:00Z" } };
           if (vErrors === null) {
             vErrors = [err19];
           } else {
@@ -42181,8 +42181,8 @@ function validate327(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (typeof data5 === "string") {
-        if (!pattern1.test(data5)) {
-          const err22 = { instancePath: instancePath + "/finished_at", schemaPath: "answer:NullableTime/pattern", keyword: "pattern", params: { pattern: "^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z$" } };
+        if (!formats0(data5)) {
+          const err22 = { instancePath: instancePath + "/finished_at", schemaPath: "answer:NullableTime/format", keyword: "format", params: { format: "date-time" } };
           if (vErrors === null) {
             vErrors = [err22];
           } else {
@@ -42190,8 +42190,8 @@ function validate327(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!formats0(data5)) {
-          const err23 = { instancePath: instancePath + "/finished_at", schemaPath: "answer:NullableTime/format", keyword: "format", params: { format: "date-time" } };
+        if (!pattern1.test(data5)) {
+          const err23 = { instancePath: instancePath + "/finished_at", schemaPath: "answer:NullableTime/pattern", keyword: "pattern", params: { hint: "a UTC time in whole seconds such as 2026-03-01T09:00:00Z" } };
           if (vErrors === null) {
             vErrors = [err23];
           } else {
@@ -42213,8 +42213,8 @@ function validate327(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (typeof data6 === "string") {
-        if (!pattern1.test(data6)) {
-          const err25 = { instancePath: instancePath + "/due_at", schemaPath: "answer:NullableTime/pattern", keyword: "pattern", params: { pattern: "^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z$" } };
+        if (!formats0(data6)) {
+          const err25 = { instancePath: instancePath + "/due_at", schemaPath: "answer:NullableTime/format", keyword: "format", params: { format: "date-time" } };
           if (vErrors === null) {
             vErrors = [err25];
           } else {
@@ -42222,8 +42222,8 @@ function validate327(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!formats0(data6)) {
-          const err26 = { instancePath: instancePath + "/due_at", schemaPath: "answer:NullableTime/format", keyword: "format", params: { format: "date-time" } };
+        if (!pattern1.test(data6)) {
+          const err26 = { instancePath: instancePath + "/due_at", schemaPath: "answer:NullableTime/pattern", keyword: "pattern", params: { hint: "a UTC time in whole seconds such as 2026-03-01T09:00:00Z" } };
           if (vErrors === null) {
             vErrors = [err26];
           } else {
@@ -42495,7 +42495,7 @@ function validate325(data, { instancePath = "", parentData, parentDataProperty, 
       let data2 = data.url;
       if (typeof data2 === "string") {
         if (!pattern216.test(data2)) {
-          const err21 = { instancePath: instancePath + "/url", schemaPath: "answer:AutomationRunUrl/pattern", keyword: "pattern", params: { pattern: "^/v4/automation-runs/.+$" } };
+          const err21 = { instancePath: instancePath + "/url", schemaPath: "answer:AutomationRunUrl/pattern", keyword: "pattern", params: { hint: "a path such as /v4/automation-runs/a1" } };
           if (vErrors === null) {
             vErrors = [err21];
           } else {
@@ -42642,8 +42642,8 @@ function validate325(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (typeof data10 === "string") {
-        if (!pattern1.test(data10)) {
-          const err34 = { instancePath: instancePath + "/due_at", schemaPath: "answer:NullableTime/pattern", keyword: "pattern", params: { pattern: "^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z$" } };
+        if (!formats0(data10)) {
+          const err34 = { instancePath: instancePath + "/due_at", schemaPath: "answer:NullableTime/format", keyword: "format", params: { format: "date-time" } };
           if (vErrors === null) {
             vErrors = [err34];
           } else {
@@ -42651,8 +42651,8 @@ function validate325(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!formats0(data10)) {
-          const err35 = { instancePath: instancePath + "/due_at", schemaPath: "answer:NullableTime/format", keyword: "format", params: { format: "date-time" } };
+        if (!pattern1.test(data10)) {
+          const err35 = { instancePath: instancePath + "/due_at", schemaPath: "answer:NullableTime/pattern", keyword: "pattern", params: { hint: "a UTC time in whole seconds such as 2026-03-01T09:00:00Z" } };
           if (vErrors === null) {
             vErrors = [err35];
           } else {
@@ -42677,8 +42677,8 @@ function validate325(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.created_at !== void 0) {
       let data12 = data.created_at;
       if (typeof data12 === "string") {
-        if (!pattern1.test(data12)) {
-          const err37 = { instancePath: instancePath + "/created_at", schemaPath: "answer:Time/pattern", keyword: "pattern", params: { pattern: "^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z$" } };
+        if (!formats0(data12)) {
+          const err37 = { instancePath: instancePath + "/created_at", schemaPath: "answer:Time/format", keyword: "format", params: { format: "date-time" } };
           if (vErrors === null) {
             vErrors = [err37];
           } else {
@@ -42686,8 +42686,8 @@ function validate325(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!formats0(data12)) {
-          const err38 = { instancePath: instancePath + "/created_at", schemaPath: "answer:Time/format", keyword: "format", params: { format: "date-time" } };
+        if (!pattern1.test(data12)) {
+          const err38 = { instancePath: instancePath + "/created_at", schemaPath: "answer:Time/pattern", keyword: "pattern", params: { hint: "a UTC time in whole seconds such as 2026-03-01T09:00:00Z" } };
           if (vErrors === null) {
             vErrors = [err38];
           } else {
@@ -42717,8 +42717,8 @@ function validate325(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (typeof data13 === "string") {
-        if (!pattern1.test(data13)) {
-          const err41 = { instancePath: instancePath + "/started_at", schemaPath: "answer:NullableTime/pattern", keyword: "pattern", params: { pattern: "^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z$" } };
+        if (!formats0(data13)) {
+          const err41 = { instancePath: instancePath + "/started_at", schemaPath: "answer:NullableTime/format", keyword: "format", params: { format: "date-time" } };
           if (vErrors === null) {
             vErrors = [err41];
           } else {
@@ -42726,8 +42726,8 @@ function validate325(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!formats0(data13)) {
-          const err42 = { instancePath: instancePath + "/started_at", schemaPath: "answer:NullableTime/format", keyword: "format", params: { format: "date-time" } };
+        if (!pattern1.test(data13)) {
+          const err42 = { instancePath: instancePath + "/started_at", schemaPath: "answer:NullableTime/pattern", keyword: "pattern", params: { hint: "a UTC time in whole seconds such as 2026-03-01T09:00:00Z" } };
           if (vErrors === null) {
             vErrors = [err42];
           } else {
@@ -42749,8 +42749,8 @@ function validate325(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (typeof data14 === "string") {
-        if (!pattern1.test(data14)) {
-          const err44 = { instancePath: instancePath + "/finished_at", schemaPath: "answer:NullableTime/pattern", keyword: "pattern", params: { pattern: "^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z$" } };
+        if (!formats0(data14)) {
+          const err44 = { instancePath: instancePath + "/finished_at", schemaPath: "answer:NullableTime/format", keyword: "format", params: { format: "date-time" } };
           if (vErrors === null) {
             vErrors = [err44];
           } else {
@@ -42758,8 +42758,8 @@ function validate325(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!formats0(data14)) {
-          const err45 = { instancePath: instancePath + "/finished_at", schemaPath: "answer:NullableTime/format", keyword: "format", params: { format: "date-time" } };
+        if (!pattern1.test(data14)) {
+          const err45 = { instancePath: instancePath + "/finished_at", schemaPath: "answer:NullableTime/pattern", keyword: "pattern", params: { hint: "a UTC time in whole seconds such as 2026-03-01T09:00:00Z" } };
           if (vErrors === null) {
             vErrors = [err45];
           } else {
@@ -43046,7 +43046,7 @@ function validate333(data, { instancePath = "", parentData, parentDataProperty, 
       let data2 = data.url;
       if (typeof data2 === "string") {
         if (!pattern232.test(data2)) {
-          const err17 = { instancePath: instancePath + "/url", schemaPath: "answer:PushUrl/pattern", keyword: "pattern", params: { pattern: "^/v4/pushes/.+$" } };
+          const err17 = { instancePath: instancePath + "/url", schemaPath: "answer:PushUrl/pattern", keyword: "pattern", params: { hint: "a path such as /v4/pushes/a1" } };
           if (vErrors === null) {
             vErrors = [err17];
           } else {
@@ -43275,8 +43275,8 @@ function validate333(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.created_at !== void 0) {
       let data11 = data.created_at;
       if (typeof data11 === "string") {
-        if (!pattern1.test(data11)) {
-          const err38 = { instancePath: instancePath + "/created_at", schemaPath: "answer:Time/pattern", keyword: "pattern", params: { pattern: "^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z$" } };
+        if (!formats0(data11)) {
+          const err38 = { instancePath: instancePath + "/created_at", schemaPath: "answer:Time/format", keyword: "format", params: { format: "date-time" } };
           if (vErrors === null) {
             vErrors = [err38];
           } else {
@@ -43284,8 +43284,8 @@ function validate333(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!formats0(data11)) {
-          const err39 = { instancePath: instancePath + "/created_at", schemaPath: "answer:Time/format", keyword: "format", params: { format: "date-time" } };
+        if (!pattern1.test(data11)) {
+          const err39 = { instancePath: instancePath + "/created_at", schemaPath: "answer:Time/pattern", keyword: "pattern", params: { hint: "a UTC time in whole seconds such as 2026-03-01T09:00:00Z" } };
           if (vErrors === null) {
             vErrors = [err39];
           } else {
@@ -43306,8 +43306,8 @@ function validate333(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.updated_at !== void 0) {
       let data12 = data.updated_at;
       if (typeof data12 === "string") {
-        if (!pattern1.test(data12)) {
-          const err41 = { instancePath: instancePath + "/updated_at", schemaPath: "answer:Time/pattern", keyword: "pattern", params: { pattern: "^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z$" } };
+        if (!formats0(data12)) {
+          const err41 = { instancePath: instancePath + "/updated_at", schemaPath: "answer:Time/format", keyword: "format", params: { format: "date-time" } };
           if (vErrors === null) {
             vErrors = [err41];
           } else {
@@ -43315,8 +43315,8 @@ function validate333(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!formats0(data12)) {
-          const err42 = { instancePath: instancePath + "/updated_at", schemaPath: "answer:Time/format", keyword: "format", params: { format: "date-time" } };
+        if (!pattern1.test(data12)) {
+          const err42 = { instancePath: instancePath + "/updated_at", schemaPath: "answer:Time/pattern", keyword: "pattern", params: { hint: "a UTC time in whole seconds such as 2026-03-01T09:00:00Z" } };
           if (vErrors === null) {
             vErrors = [err42];
           } else {
@@ -43918,8 +43918,8 @@ function validate338(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern3.test(data0)) {
-          const err4 = { instancePath: instancePath + "/push_id", schemaPath: "input:IdInPath/pattern", keyword: "pattern", params: { pattern: "^[a-zA-Z0-9._-]+$" } };
+        if (!formats2(data0)) {
+          const err4 = { instancePath: instancePath + "/push_id", schemaPath: "input:IdInPath/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err4];
           } else {
@@ -43927,8 +43927,8 @@ function validate338(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!formats2(data0)) {
-          const err5 = { instancePath: instancePath + "/push_id", schemaPath: "input:IdInPath/format", keyword: "format", params: { format: "text" } };
+        if (!pattern3.test(data0)) {
+          const err5 = { instancePath: instancePath + "/push_id", schemaPath: "input:IdInPath/pattern", keyword: "pattern", params: { hint: "made of letters, digits, '.', '_' and '-', such as pro_monthly" } };
           if (vErrors === null) {
             vErrors = [err5];
           } else {
@@ -43959,8 +43959,8 @@ function validate338(data, { instancePath = "", parentData, parentDataProperty, 
   return errors === 0;
 }
 var answerProjectSettings = validate339;
-var schema549 = { "type": "object", "required": ["object", "url", "project_name", "access_token", "api_key", "secret_key", "proxy_url", "rtdn_proxy_url"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["project_settings"] }, "url": { "type": "string", "enum": ["/v4/project-settings"] }, "project_name": { "type": "string", "minLength": 1, "maxLength": 255 }, "access_token": { "type": "string", "pattern": "^[A-Za-z0-9_-]{32}$" }, "api_key": { "type": "string", "pattern": "^[A-Za-z0-9_-]{32}$" }, "secret_key": { "type": "string", "pattern": "^sk_[A-Za-z0-9_-]{16,128}$" }, "proxy_url": { "$ref": "answer:ProxyUrl" }, "rtdn_proxy_url": { "$ref": "answer:ProxyUrl" } }, "$id": "answer:ProjectSettings" };
-var schema550 = { "type": ["string", "null"], "maxLength": 2048, "pattern": "^https://\\S+$", "$id": "answer:ProxyUrl" };
+var schema549 = { "type": "object", "required": ["object", "url", "project_name", "access_token", "api_key", "secret_key", "proxy_url", "rtdn_proxy_url"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["project_settings"] }, "url": { "type": "string", "enum": ["/v4/project-settings"] }, "project_name": { "type": "string", "minLength": 1, "maxLength": 255 }, "access_token": { "type": "string", "pattern": "^[A-Za-z0-9_-]{32}$", "x-hint": "32 letters, digits, '_' or '-', such as 7Yc0Jm2LrVq9TzX4bWn8KsHdPfGuAeR1" }, "api_key": { "type": "string", "pattern": "^[A-Za-z0-9_-]{32}$", "x-hint": "32 letters, digits, '_' or '-', such as 7Yc0Jm2LrVq9TzX4bWn8KsHdPfGuAeR1" }, "secret_key": { "type": "string", "pattern": "^sk_[A-Za-z0-9_-]{16,128}$", "x-hint": "a Secret Key such as sk_7Yc0Jm2LrVq9TzX4bWn8KsHdPfGuAeR1c0Jm2LrV" }, "proxy_url": { "$ref": "answer:ProxyUrl" }, "rtdn_proxy_url": { "$ref": "answer:ProxyUrl" } }, "$id": "answer:ProjectSettings" };
+var schema550 = { "type": ["string", "null"], "maxLength": 2048, "pattern": "^https://\\S+$", "x-hint": "an https address such as https://example.org/terms", "$id": "answer:ProxyUrl" };
 var pattern238 = new RegExp("^sk_[A-Za-z0-9_-]{16,128}$", "u");
 var pattern239 = new RegExp("^https://\\S+$", "u");
 function validate339(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
@@ -44128,7 +44128,7 @@ function validate339(data, { instancePath = "", parentData, parentDataProperty, 
       let data3 = data.access_token;
       if (typeof data3 === "string") {
         if (!pattern121.test(data3)) {
-          const err16 = { instancePath: instancePath + "/access_token", schemaPath: "#/properties/access_token/pattern", keyword: "pattern", params: { pattern: "^[A-Za-z0-9_-]{32}$" } };
+          const err16 = { instancePath: instancePath + "/access_token", schemaPath: "#/properties/access_token/pattern", keyword: "pattern", params: { hint: "32 letters, digits, '_' or '-', such as 7Yc0Jm2LrVq9TzX4bWn8KsHdPfGuAeR1" } };
           if (vErrors === null) {
             vErrors = [err16];
           } else {
@@ -44150,7 +44150,7 @@ function validate339(data, { instancePath = "", parentData, parentDataProperty, 
       let data4 = data.api_key;
       if (typeof data4 === "string") {
         if (!pattern121.test(data4)) {
-          const err18 = { instancePath: instancePath + "/api_key", schemaPath: "#/properties/api_key/pattern", keyword: "pattern", params: { pattern: "^[A-Za-z0-9_-]{32}$" } };
+          const err18 = { instancePath: instancePath + "/api_key", schemaPath: "#/properties/api_key/pattern", keyword: "pattern", params: { hint: "32 letters, digits, '_' or '-', such as 7Yc0Jm2LrVq9TzX4bWn8KsHdPfGuAeR1" } };
           if (vErrors === null) {
             vErrors = [err18];
           } else {
@@ -44172,7 +44172,7 @@ function validate339(data, { instancePath = "", parentData, parentDataProperty, 
       let data5 = data.secret_key;
       if (typeof data5 === "string") {
         if (!pattern238.test(data5)) {
-          const err20 = { instancePath: instancePath + "/secret_key", schemaPath: "#/properties/secret_key/pattern", keyword: "pattern", params: { pattern: "^sk_[A-Za-z0-9_-]{16,128}$" } };
+          const err20 = { instancePath: instancePath + "/secret_key", schemaPath: "#/properties/secret_key/pattern", keyword: "pattern", params: { hint: "a Secret Key such as sk_7Yc0Jm2LrVq9TzX4bWn8KsHdPfGuAeR1c0Jm2LrV" } };
           if (vErrors === null) {
             vErrors = [err20];
           } else {
@@ -44212,7 +44212,7 @@ function validate339(data, { instancePath = "", parentData, parentDataProperty, 
           errors++;
         }
         if (!pattern239.test(data6)) {
-          const err24 = { instancePath: instancePath + "/proxy_url", schemaPath: "answer:ProxyUrl/pattern", keyword: "pattern", params: { pattern: "^https://\\S+$" } };
+          const err24 = { instancePath: instancePath + "/proxy_url", schemaPath: "answer:ProxyUrl/pattern", keyword: "pattern", params: { hint: "an https address such as https://example.org/terms" } };
           if (vErrors === null) {
             vErrors = [err24];
           } else {
@@ -44244,7 +44244,7 @@ function validate339(data, { instancePath = "", parentData, parentDataProperty, 
           errors++;
         }
         if (!pattern239.test(data7)) {
-          const err27 = { instancePath: instancePath + "/rtdn_proxy_url", schemaPath: "answer:ProxyUrl/pattern", keyword: "pattern", params: { pattern: "^https://\\S+$" } };
+          const err27 = { instancePath: instancePath + "/rtdn_proxy_url", schemaPath: "answer:ProxyUrl/pattern", keyword: "pattern", params: { hint: "an https address such as https://example.org/terms" } };
           if (vErrors === null) {
             vErrors = [err27];
           } else {
@@ -44267,7 +44267,7 @@ function validate339(data, { instancePath = "", parentData, parentDataProperty, 
   return errors === 0;
 }
 var v4UpdateProjectSettingsBody = validate340;
-var schema554 = { "type": ["string", "null"], "maxLength": 2048, "pattern": "^https://\\S+$", "format": "text", "$id": "input:ProxyUrl" };
+var schema554 = { "type": ["string", "null"], "maxLength": 2048, "pattern": "^https://\\S+$", "x-hint": "an https address such as https://example.org/terms", "format": "text", "$id": "input:ProxyUrl" };
 function validate341(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
@@ -44345,8 +44345,8 @@ function validate341(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern239.test(data1)) {
-          const err7 = { instancePath: instancePath + "/proxy_url", schemaPath: "input:ProxyUrl/pattern", keyword: "pattern", params: { pattern: "^https://\\S+$" } };
+        if (!formats2(data1)) {
+          const err7 = { instancePath: instancePath + "/proxy_url", schemaPath: "input:ProxyUrl/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err7];
           } else {
@@ -44354,8 +44354,8 @@ function validate341(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!formats2(data1)) {
-          const err8 = { instancePath: instancePath + "/proxy_url", schemaPath: "input:ProxyUrl/format", keyword: "format", params: { format: "text" } };
+        if (!pattern239.test(data1)) {
+          const err8 = { instancePath: instancePath + "/proxy_url", schemaPath: "input:ProxyUrl/pattern", keyword: "pattern", params: { hint: "an https address such as https://example.org/terms" } };
           if (vErrors === null) {
             vErrors = [err8];
           } else {
@@ -44386,8 +44386,8 @@ function validate341(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern239.test(data2)) {
-          const err11 = { instancePath: instancePath + "/rtdn_proxy_url", schemaPath: "input:ProxyUrl/pattern", keyword: "pattern", params: { pattern: "^https://\\S+$" } };
+        if (!formats2(data2)) {
+          const err11 = { instancePath: instancePath + "/rtdn_proxy_url", schemaPath: "input:ProxyUrl/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err11];
           } else {
@@ -44395,8 +44395,8 @@ function validate341(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!formats2(data2)) {
-          const err12 = { instancePath: instancePath + "/rtdn_proxy_url", schemaPath: "input:ProxyUrl/format", keyword: "format", params: { format: "text" } };
+        if (!pattern239.test(data2)) {
+          const err12 = { instancePath: instancePath + "/rtdn_proxy_url", schemaPath: "input:ProxyUrl/pattern", keyword: "pattern", params: { hint: "an https address such as https://example.org/terms" } };
           if (vErrors === null) {
             vErrors = [err12];
           } else {
@@ -44430,7 +44430,7 @@ function validate340(data, { instancePath = "", parentData, parentDataProperty, 
   return errors === 0;
 }
 var answerRegeneratedSecret = validate343;
-var schema556 = { "type": "object", "required": ["object", "url", "secret_key"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["project_settings"] }, "url": { "type": "string", "enum": ["/v4/project-settings"] }, "secret_key": { "type": "string", "pattern": "^sk_[A-Za-z0-9_-]{40}$" } }, "$id": "answer:RegeneratedSecret" };
+var schema556 = { "type": "object", "required": ["object", "url", "secret_key"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["project_settings"] }, "url": { "type": "string", "enum": ["/v4/project-settings"] }, "secret_key": { "type": "string", "pattern": "^sk_[A-Za-z0-9_-]{40}$", "x-hint": "a Secret Key such as sk_7Yc0Jm2LrVq9TzX4bWn8KsHdPfGuAeR1c0Jm2LrV" } }, "$id": "answer:RegeneratedSecret" };
 var pattern243 = new RegExp("^sk_[A-Za-z0-9_-]{40}$", "u");
 function validate343(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
@@ -44521,7 +44521,7 @@ function validate343(data, { instancePath = "", parentData, parentDataProperty, 
       let data2 = data.secret_key;
       if (typeof data2 === "string") {
         if (!pattern243.test(data2)) {
-          const err8 = { instancePath: instancePath + "/secret_key", schemaPath: "#/properties/secret_key/pattern", keyword: "pattern", params: { pattern: "^sk_[A-Za-z0-9_-]{40}$" } };
+          const err8 = { instancePath: instancePath + "/secret_key", schemaPath: "#/properties/secret_key/pattern", keyword: "pattern", params: { hint: "a Secret Key such as sk_7Yc0Jm2LrVq9TzX4bWn8KsHdPfGuAeR1c0Jm2LrV" } };
           if (vErrors === null) {
             vErrors = [err8];
           } else {
@@ -46376,8 +46376,8 @@ function validate354(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (typeof data11 === "string") {
-        if (!pattern1.test(data11)) {
-          const err41 = { instancePath: instancePath + "/oldest_overdue_at", schemaPath: "answer:NullableTime/pattern", keyword: "pattern", params: { pattern: "^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z$" } };
+        if (!formats0(data11)) {
+          const err41 = { instancePath: instancePath + "/oldest_overdue_at", schemaPath: "answer:NullableTime/format", keyword: "format", params: { format: "date-time" } };
           if (vErrors === null) {
             vErrors = [err41];
           } else {
@@ -46385,8 +46385,8 @@ function validate354(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!formats0(data11)) {
-          const err42 = { instancePath: instancePath + "/oldest_overdue_at", schemaPath: "answer:NullableTime/format", keyword: "format", params: { format: "date-time" } };
+        if (!pattern1.test(data11)) {
+          const err42 = { instancePath: instancePath + "/oldest_overdue_at", schemaPath: "answer:NullableTime/pattern", keyword: "pattern", params: { hint: "a UTC time in whole seconds such as 2026-03-01T09:00:00Z" } };
           if (vErrors === null) {
             vErrors = [err42];
           } else {
@@ -46535,8 +46535,8 @@ function validate353(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.from !== void 0) {
       let data2 = data.from;
       if (typeof data2 === "string") {
-        if (!pattern1.test(data2)) {
-          const err11 = { instancePath: instancePath + "/from", schemaPath: "answer:Time/pattern", keyword: "pattern", params: { pattern: "^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z$" } };
+        if (!formats0(data2)) {
+          const err11 = { instancePath: instancePath + "/from", schemaPath: "answer:Time/format", keyword: "format", params: { format: "date-time" } };
           if (vErrors === null) {
             vErrors = [err11];
           } else {
@@ -46544,8 +46544,8 @@ function validate353(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!formats0(data2)) {
-          const err12 = { instancePath: instancePath + "/from", schemaPath: "answer:Time/format", keyword: "format", params: { format: "date-time" } };
+        if (!pattern1.test(data2)) {
+          const err12 = { instancePath: instancePath + "/from", schemaPath: "answer:Time/pattern", keyword: "pattern", params: { hint: "a UTC time in whole seconds such as 2026-03-01T09:00:00Z" } };
           if (vErrors === null) {
             vErrors = [err12];
           } else {
@@ -46566,8 +46566,8 @@ function validate353(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.to !== void 0) {
       let data3 = data.to;
       if (typeof data3 === "string") {
-        if (!pattern1.test(data3)) {
-          const err14 = { instancePath: instancePath + "/to", schemaPath: "answer:Time/pattern", keyword: "pattern", params: { pattern: "^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z$" } };
+        if (!formats0(data3)) {
+          const err14 = { instancePath: instancePath + "/to", schemaPath: "answer:Time/format", keyword: "format", params: { format: "date-time" } };
           if (vErrors === null) {
             vErrors = [err14];
           } else {
@@ -46575,8 +46575,8 @@ function validate353(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!formats0(data3)) {
-          const err15 = { instancePath: instancePath + "/to", schemaPath: "answer:Time/format", keyword: "format", params: { format: "date-time" } };
+        if (!pattern1.test(data3)) {
+          const err15 = { instancePath: instancePath + "/to", schemaPath: "answer:Time/pattern", keyword: "pattern", params: { hint: "a UTC time in whole seconds such as 2026-03-01T09:00:00Z" } };
           if (vErrors === null) {
             vErrors = [err15];
           } else {
@@ -46597,8 +46597,8 @@ function validate353(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.generated_at !== void 0) {
       let data4 = data.generated_at;
       if (typeof data4 === "string") {
-        if (!pattern1.test(data4)) {
-          const err17 = { instancePath: instancePath + "/generated_at", schemaPath: "answer:Time/pattern", keyword: "pattern", params: { pattern: "^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z$" } };
+        if (!formats0(data4)) {
+          const err17 = { instancePath: instancePath + "/generated_at", schemaPath: "answer:Time/format", keyword: "format", params: { format: "date-time" } };
           if (vErrors === null) {
             vErrors = [err17];
           } else {
@@ -46606,8 +46606,8 @@ function validate353(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!formats0(data4)) {
-          const err18 = { instancePath: instancePath + "/generated_at", schemaPath: "answer:Time/format", keyword: "format", params: { format: "date-time" } };
+        if (!pattern1.test(data4)) {
+          const err18 = { instancePath: instancePath + "/generated_at", schemaPath: "answer:Time/pattern", keyword: "pattern", params: { hint: "a UTC time in whole seconds such as 2026-03-01T09:00:00Z" } };
           if (vErrors === null) {
             vErrors = [err18];
           } else {
@@ -46860,8 +46860,8 @@ function validate357(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.now !== void 0) {
       let data2 = data.now;
       if (typeof data2 === "string") {
-        if (!pattern1.test(data2)) {
-          const err10 = { instancePath: instancePath + "/now", schemaPath: "answer:Time/pattern", keyword: "pattern", params: { pattern: "^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z$" } };
+        if (!formats0(data2)) {
+          const err10 = { instancePath: instancePath + "/now", schemaPath: "answer:Time/format", keyword: "format", params: { format: "date-time" } };
           if (vErrors === null) {
             vErrors = [err10];
           } else {
@@ -46869,8 +46869,8 @@ function validate357(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!formats0(data2)) {
-          const err11 = { instancePath: instancePath + "/now", schemaPath: "answer:Time/format", keyword: "format", params: { format: "date-time" } };
+        if (!pattern1.test(data2)) {
+          const err11 = { instancePath: instancePath + "/now", schemaPath: "answer:Time/pattern", keyword: "pattern", params: { hint: "a UTC time in whole seconds such as 2026-03-01T09:00:00Z" } };
           if (vErrors === null) {
             vErrors = [err11];
           } else {
@@ -47081,8 +47081,8 @@ function validate358(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.now !== void 0) {
       let data2 = data.now;
       if (typeof data2 === "string") {
-        if (!pattern1.test(data2)) {
-          const err11 = { instancePath: instancePath + "/now", schemaPath: "answer:Time/pattern", keyword: "pattern", params: { pattern: "^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z$" } };
+        if (!formats0(data2)) {
+          const err11 = { instancePath: instancePath + "/now", schemaPath: "answer:Time/format", keyword: "format", params: { format: "date-time" } };
           if (vErrors === null) {
             vErrors = [err11];
           } else {
@@ -47090,8 +47090,8 @@ function validate358(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!formats0(data2)) {
-          const err12 = { instancePath: instancePath + "/now", schemaPath: "answer:Time/format", keyword: "format", params: { format: "date-time" } };
+        if (!pattern1.test(data2)) {
+          const err12 = { instancePath: instancePath + "/now", schemaPath: "answer:Time/pattern", keyword: "pattern", params: { hint: "a UTC time in whole seconds such as 2026-03-01T09:00:00Z" } };
           if (vErrors === null) {
             vErrors = [err12];
           } else {
@@ -47402,8 +47402,8 @@ function validate359(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern180.test(data0)) {
-          const err2 = { instancePath: instancePath + "/by", schemaPath: "input:TestClockAdvance/properties/by/pattern", keyword: "pattern", params: { pattern: "^P(?=.)([0-9]{1,5}W|([0-9]{1,3}Y)?([0-9]{1,4}M)?([0-9]{1,6}D)?(T(?=.)([0-9]{1,7}H)?([0-9]{1,8}M)?([0-9]{1,9}S)?)?)$" } };
+        if (!formats2(data0)) {
+          const err2 = { instancePath: instancePath + "/by", schemaPath: "input:TestClockAdvance/properties/by/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err2];
           } else {
@@ -47411,8 +47411,8 @@ function validate359(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!formats2(data0)) {
-          const err3 = { instancePath: instancePath + "/by", schemaPath: "input:TestClockAdvance/properties/by/format", keyword: "format", params: { format: "text" } };
+        if (!pattern180.test(data0)) {
+          const err3 = { instancePath: instancePath + "/by", schemaPath: "input:TestClockAdvance/properties/by/pattern", keyword: "pattern", params: { hint: "an ISO 8601 duration such as P3D or PT12H" } };
           if (vErrors === null) {
             vErrors = [err3];
           } else {
@@ -47466,7 +47466,7 @@ function validate359(data, { instancePath = "", parentData, parentDataProperty, 
 }
 var answerAuditEntryList = validate360;
 var schema599 = { "type": "object", "required": ["object", "url", "data", "has_more"], "additionalProperties": false, "properties": { "object": { "$ref": "answer:ListObject" }, "url": { "type": "string", "enum": ["/v4/audit-log"] }, "data": { "type": "array", "maxItems": 100, "items": { "$ref": "answer:AuditEntry" } }, "has_more": { "$ref": "answer:HasMore" }, "next_cursor": { "$ref": "answer:NextCursor" } }, "$id": "answer:AuditEntryList" };
-var schema601 = { "type": "object", "required": ["object", "id", "url", "created_at", "actor", "operation", "resource", "resource_id", "request_id", "before", "after", "reason"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["audit_entry"] }, "id": { "type": "string", "minLength": 1 }, "url": { "type": "string", "pattern": "^/v4/audit-log/.+$" }, "created_at": { "$ref": "answer:Time" }, "actor": { "$ref": "answer:Actor" }, "operation": { "type": "string", "minLength": 1 }, "resource": { "type": "string", "minLength": 1 }, "resource_id": { "type": ["string", "null"] }, "request_id": { "type": ["string", "null"] }, "before": { "type": ["object", "null"], "additionalProperties": {} }, "after": { "type": ["object", "null"], "additionalProperties": {} }, "reason": { "type": ["string", "null"] } }, "$id": "answer:AuditEntry" };
+var schema601 = { "type": "object", "required": ["object", "id", "url", "created_at", "actor", "operation", "resource", "resource_id", "request_id", "before", "after", "reason"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["audit_entry"] }, "id": { "type": "string", "minLength": 1 }, "url": { "type": "string", "pattern": "^/v4/audit-log/.+$", "x-hint": "a path such as /v4/audit-log/a1" }, "created_at": { "$ref": "answer:Time" }, "actor": { "$ref": "answer:Actor" }, "operation": { "type": "string", "minLength": 1 }, "resource": { "type": "string", "minLength": 1 }, "resource_id": { "type": ["string", "null"] }, "request_id": { "type": ["string", "null"] }, "before": { "type": ["object", "null"], "additionalProperties": {} }, "after": { "type": ["object", "null"], "additionalProperties": {} }, "reason": { "type": ["string", "null"] } }, "$id": "answer:AuditEntry" };
 var pattern251 = new RegExp("^/v4/audit-log/.+$", "u");
 var schema603 = { "type": "object", "required": ["kind", "id"], "additionalProperties": false, "properties": { "kind": { "$ref": "answer:ActorKind" }, "id": { "type": ["string", "null"] } }, "$id": "answer:Actor" };
 var schema604 = { "type": "string", "enum": ["secret_key", "project_key", "mcp", "cli", "system"], "$id": "answer:ActorKind" };
@@ -47720,7 +47720,7 @@ function validate361(data, { instancePath = "", parentData, parentDataProperty, 
       let data2 = data.url;
       if (typeof data2 === "string") {
         if (!pattern251.test(data2)) {
-          const err17 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/pattern", keyword: "pattern", params: { pattern: "^/v4/audit-log/.+$" } };
+          const err17 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/pattern", keyword: "pattern", params: { hint: "a path such as /v4/audit-log/a1" } };
           if (vErrors === null) {
             vErrors = [err17];
           } else {
@@ -47741,8 +47741,8 @@ function validate361(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.created_at !== void 0) {
       let data3 = data.created_at;
       if (typeof data3 === "string") {
-        if (!pattern1.test(data3)) {
-          const err19 = { instancePath: instancePath + "/created_at", schemaPath: "answer:Time/pattern", keyword: "pattern", params: { pattern: "^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z$" } };
+        if (!formats0(data3)) {
+          const err19 = { instancePath: instancePath + "/created_at", schemaPath: "answer:Time/format", keyword: "format", params: { format: "date-time" } };
           if (vErrors === null) {
             vErrors = [err19];
           } else {
@@ -47750,8 +47750,8 @@ function validate361(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!formats0(data3)) {
-          const err20 = { instancePath: instancePath + "/created_at", schemaPath: "answer:Time/format", keyword: "format", params: { format: "date-time" } };
+        if (!pattern1.test(data3)) {
+          const err20 = { instancePath: instancePath + "/created_at", schemaPath: "answer:Time/pattern", keyword: "pattern", params: { hint: "a UTC time in whole seconds such as 2026-03-01T09:00:00Z" } };
           if (vErrors === null) {
             vErrors = [err20];
           } else {
@@ -48140,8 +48140,8 @@ function validate365(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern3.test(data1)) {
-          const err6 = { instancePath: instancePath + "/starting_after", schemaPath: "#/properties/starting_after/pattern", keyword: "pattern", params: { pattern: "^[a-zA-Z0-9._-]+$" } };
+        if (!formats2(data1)) {
+          const err6 = { instancePath: instancePath + "/starting_after", schemaPath: "#/properties/starting_after/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err6];
           } else {
@@ -48149,8 +48149,8 @@ function validate365(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!formats2(data1)) {
-          const err7 = { instancePath: instancePath + "/starting_after", schemaPath: "#/properties/starting_after/format", keyword: "format", params: { format: "text" } };
+        if (!pattern3.test(data1)) {
+          const err7 = { instancePath: instancePath + "/starting_after", schemaPath: "#/properties/starting_after/pattern", keyword: "pattern", params: { hint: "made of letters, digits, '.', '_' and '-', such as pro_monthly" } };
           if (vErrors === null) {
             vErrors = [err7];
           } else {
@@ -48552,7 +48552,7 @@ function validate365(data, { instancePath = "", parentData, parentDataProperty, 
   return errors === 0;
 }
 var validateEventInput = validate366;
-var schema609 = { "type": "object", "required": ["event_id", "event_name", "happened_at"], "additionalProperties": false, "properties": { "event_id": { "type": "string", "minLength": 1, "maxLength": 128, "pattern": "^[A-Za-z0-9._:-]+$", "format": "text" }, "event_name": { "type": "string", "minLength": 1, "maxLength": 100, "pattern": "^(?=.*[a-z])[a-z0-9][a-z0-9_.-]*$", "format": "text" }, "customer_uid": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" }, "identity_id": { "type": "string", "minLength": 1, "maxLength": 255, "pattern": "^(?!\\.{1,2}$)[a-zA-Z0-9._-]+$", "format": "text" }, "happened_at": { "type": "string", "format": "date-time" }, "platform": { "type": "string", "enum": ["iOS", "Android", "Stripe", "Paddle"] }, "product_id": { "type": "string", "maxLength": 255, "format": "text" }, "old_product_id": { "type": "string", "maxLength": 255, "format": "text" }, "new_product_id": { "type": "string", "maxLength": 255, "format": "text" }, "subscription_group": { "type": "string", "maxLength": 255, "format": "text" }, "screen_id": { "type": "string", "maxLength": 256, "format": "text" }, "transaction": { "$ref": "input:EventTransactionInput" }, "price": { "type": "string", "pattern": "^-?[0-9]{1,12}(\\.[0-9]{1,6})?$", "format": "text" }, "currency": { "type": "string", "pattern": "^[A-Za-z]{3}$", "format": "text" }, "proceeds": { "type": "string", "pattern": "^-?[0-9]{1,12}(\\.[0-9]{1,6})?$", "format": "text" }, "price_usd": { "type": "string", "pattern": "^-?[0-9]{1,12}(\\.[0-9]{1,6})?$", "format": "text" }, "proceeds_usd": { "type": "string", "pattern": "^-?[0-9]{1,12}(\\.[0-9]{1,6})?$", "format": "text" }, "device": { "$ref": "input:EventDeviceInput" }, "app": { "$ref": "input:EventAppInput" }, "attribution": { "$ref": "input:EventAttributionInput" }, "properties": { "type": "object", "maxProperties": 100, "propertyNames": { "type": "string", "minLength": 1, "maxLength": 80, "format": "text" }, "additionalProperties": { "type": ["string", "number", "boolean"], "maxLength": 1024, "format": "text" } } }, "$id": "input:EventInput" };
+var schema609 = { "type": "object", "required": ["event_id", "event_name", "happened_at"], "additionalProperties": false, "properties": { "event_id": { "type": "string", "minLength": 1, "maxLength": 128, "pattern": "^[A-Za-z0-9._:-]+$", "x-hint": "made of letters, digits, '.', '_', ':' and '-', such as order-1001:paid", "format": "text" }, "event_name": { "type": "string", "minLength": 1, "maxLength": 100, "pattern": "^(?=.*[a-z])[a-z0-9][a-z0-9_.-]*$", "x-hint": "made of lower-case letters, digits, '_', '.' and '-', with a letter or digit first and at least one letter, such as level_completed", "format": "text" }, "customer_uid": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" }, "identity_id": { "type": "string", "minLength": 1, "maxLength": 255, "pattern": "^(?!\\.{1,2}$)[a-zA-Z0-9._-]+$", "x-hint": "made of letters, digits, '.', '_' and '-', but not '.' or '..', such as pro_monthly", "format": "text" }, "happened_at": { "type": "string", "format": "date-time" }, "platform": { "type": "string", "enum": ["iOS", "Android", "Stripe", "Paddle"] }, "product_id": { "type": "string", "maxLength": 255, "format": "text" }, "old_product_id": { "type": "string", "maxLength": 255, "format": "text" }, "new_product_id": { "type": "string", "maxLength": 255, "format": "text" }, "subscription_group": { "type": "string", "maxLength": 255, "format": "text" }, "screen_id": { "type": "string", "maxLength": 256, "format": "text" }, "transaction": { "$ref": "input:EventTransactionInput" }, "price": { "type": "string", "pattern": "^-?[0-9]{1,12}(\\.[0-9]{1,6})?$", "x-hint": "a decimal number of at most 12 digits and 6 decimals, such as 9.99 or -9.99", "format": "text" }, "currency": { "type": "string", "pattern": "^[A-Za-z]{3}$", "x-hint": "a currency code of three letters such as EUR", "format": "text" }, "proceeds": { "type": "string", "pattern": "^-?[0-9]{1,12}(\\.[0-9]{1,6})?$", "x-hint": "a decimal number of at most 12 digits and 6 decimals, such as 9.99 or -9.99", "format": "text" }, "price_usd": { "type": "string", "pattern": "^-?[0-9]{1,12}(\\.[0-9]{1,6})?$", "x-hint": "a decimal number of at most 12 digits and 6 decimals, such as 9.99 or -9.99", "format": "text" }, "proceeds_usd": { "type": "string", "pattern": "^-?[0-9]{1,12}(\\.[0-9]{1,6})?$", "x-hint": "a decimal number of at most 12 digits and 6 decimals, such as 9.99 or -9.99", "format": "text" }, "device": { "$ref": "input:EventDeviceInput" }, "app": { "$ref": "input:EventAppInput" }, "attribution": { "$ref": "input:EventAttributionInput" }, "properties": { "type": "object", "maxProperties": 100, "propertyNames": { "type": "string", "minLength": 1, "maxLength": 80, "format": "text" }, "additionalProperties": { "type": ["string", "number", "boolean"], "maxLength": 1024, "format": "text" } } }, "$id": "input:EventInput" };
 var pattern254 = new RegExp("^[A-Za-z0-9._:-]+$", "u");
 var pattern255 = new RegExp("^(?=.*[a-z])[a-z0-9][a-z0-9_.-]*$", "u");
 var pattern257 = new RegExp("^-?[0-9]{1,12}(\\.[0-9]{1,6})?$", "u");
@@ -48620,8 +48620,8 @@ function validate366(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern254.test(data0)) {
-          const err6 = { instancePath: instancePath + "/event_id", schemaPath: "#/properties/event_id/pattern", keyword: "pattern", params: { pattern: "^[A-Za-z0-9._:-]+$" } };
+        if (!formats2(data0)) {
+          const err6 = { instancePath: instancePath + "/event_id", schemaPath: "#/properties/event_id/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err6];
           } else {
@@ -48629,8 +48629,8 @@ function validate366(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!formats2(data0)) {
-          const err7 = { instancePath: instancePath + "/event_id", schemaPath: "#/properties/event_id/format", keyword: "format", params: { format: "text" } };
+        if (!pattern254.test(data0)) {
+          const err7 = { instancePath: instancePath + "/event_id", schemaPath: "#/properties/event_id/pattern", keyword: "pattern", params: { hint: "made of letters, digits, '.', '_', ':' and '-', such as order-1001:paid" } };
           if (vErrors === null) {
             vErrors = [err7];
           } else {
@@ -48669,8 +48669,8 @@ function validate366(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern255.test(data1)) {
-          const err11 = { instancePath: instancePath + "/event_name", schemaPath: "#/properties/event_name/pattern", keyword: "pattern", params: { pattern: "^(?=.*[a-z])[a-z0-9][a-z0-9_.-]*$" } };
+        if (!formats2(data1)) {
+          const err11 = { instancePath: instancePath + "/event_name", schemaPath: "#/properties/event_name/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err11];
           } else {
@@ -48678,8 +48678,8 @@ function validate366(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!formats2(data1)) {
-          const err12 = { instancePath: instancePath + "/event_name", schemaPath: "#/properties/event_name/format", keyword: "format", params: { format: "text" } };
+        if (!pattern255.test(data1)) {
+          const err12 = { instancePath: instancePath + "/event_name", schemaPath: "#/properties/event_name/pattern", keyword: "pattern", params: { hint: "made of lower-case letters, digits, '_', '.' and '-', with a letter or digit first and at least one letter, such as level_completed" } };
           if (vErrors === null) {
             vErrors = [err12];
           } else {
@@ -48758,8 +48758,8 @@ function validate366(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern7.test(data3)) {
-          const err20 = { instancePath: instancePath + "/identity_id", schemaPath: "#/properties/identity_id/pattern", keyword: "pattern", params: { pattern: "^(?!\\.{1,2}$)[a-zA-Z0-9._-]+$" } };
+        if (!formats2(data3)) {
+          const err20 = { instancePath: instancePath + "/identity_id", schemaPath: "#/properties/identity_id/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err20];
           } else {
@@ -48767,8 +48767,8 @@ function validate366(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!formats2(data3)) {
-          const err21 = { instancePath: instancePath + "/identity_id", schemaPath: "#/properties/identity_id/format", keyword: "format", params: { format: "text" } };
+        if (!pattern7.test(data3)) {
+          const err21 = { instancePath: instancePath + "/identity_id", schemaPath: "#/properties/identity_id/pattern", keyword: "pattern", params: { hint: "made of letters, digits, '.', '_' and '-', but not '.' or '..', such as pro_monthly" } };
           if (vErrors === null) {
             vErrors = [err21];
           } else {
@@ -49139,8 +49139,8 @@ function validate366(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.price !== void 0) {
       let data17 = data.price;
       if (typeof data17 === "string") {
-        if (!pattern257.test(data17)) {
-          const err56 = { instancePath: instancePath + "/price", schemaPath: "#/properties/price/pattern", keyword: "pattern", params: { pattern: "^-?[0-9]{1,12}(\\.[0-9]{1,6})?$" } };
+        if (!formats2(data17)) {
+          const err56 = { instancePath: instancePath + "/price", schemaPath: "#/properties/price/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err56];
           } else {
@@ -49148,8 +49148,8 @@ function validate366(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!formats2(data17)) {
-          const err57 = { instancePath: instancePath + "/price", schemaPath: "#/properties/price/format", keyword: "format", params: { format: "text" } };
+        if (!pattern257.test(data17)) {
+          const err57 = { instancePath: instancePath + "/price", schemaPath: "#/properties/price/pattern", keyword: "pattern", params: { hint: "a decimal number of at most 12 digits and 6 decimals, such as 9.99 or -9.99" } };
           if (vErrors === null) {
             vErrors = [err57];
           } else {
@@ -49170,8 +49170,8 @@ function validate366(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.currency !== void 0) {
       let data18 = data.currency;
       if (typeof data18 === "string") {
-        if (!pattern41.test(data18)) {
-          const err59 = { instancePath: instancePath + "/currency", schemaPath: "#/properties/currency/pattern", keyword: "pattern", params: { pattern: "^[A-Za-z]{3}$" } };
+        if (!formats2(data18)) {
+          const err59 = { instancePath: instancePath + "/currency", schemaPath: "#/properties/currency/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err59];
           } else {
@@ -49179,8 +49179,8 @@ function validate366(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!formats2(data18)) {
-          const err60 = { instancePath: instancePath + "/currency", schemaPath: "#/properties/currency/format", keyword: "format", params: { format: "text" } };
+        if (!pattern41.test(data18)) {
+          const err60 = { instancePath: instancePath + "/currency", schemaPath: "#/properties/currency/pattern", keyword: "pattern", params: { hint: "a currency code of three letters such as EUR" } };
           if (vErrors === null) {
             vErrors = [err60];
           } else {
@@ -49201,8 +49201,8 @@ function validate366(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.proceeds !== void 0) {
       let data19 = data.proceeds;
       if (typeof data19 === "string") {
-        if (!pattern257.test(data19)) {
-          const err62 = { instancePath: instancePath + "/proceeds", schemaPath: "#/properties/proceeds/pattern", keyword: "pattern", params: { pattern: "^-?[0-9]{1,12}(\\.[0-9]{1,6})?$" } };
+        if (!formats2(data19)) {
+          const err62 = { instancePath: instancePath + "/proceeds", schemaPath: "#/properties/proceeds/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err62];
           } else {
@@ -49210,8 +49210,8 @@ function validate366(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!formats2(data19)) {
-          const err63 = { instancePath: instancePath + "/proceeds", schemaPath: "#/properties/proceeds/format", keyword: "format", params: { format: "text" } };
+        if (!pattern257.test(data19)) {
+          const err63 = { instancePath: instancePath + "/proceeds", schemaPath: "#/properties/proceeds/pattern", keyword: "pattern", params: { hint: "a decimal number of at most 12 digits and 6 decimals, such as 9.99 or -9.99" } };
           if (vErrors === null) {
             vErrors = [err63];
           } else {
@@ -49232,8 +49232,8 @@ function validate366(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.price_usd !== void 0) {
       let data20 = data.price_usd;
       if (typeof data20 === "string") {
-        if (!pattern257.test(data20)) {
-          const err65 = { instancePath: instancePath + "/price_usd", schemaPath: "#/properties/price_usd/pattern", keyword: "pattern", params: { pattern: "^-?[0-9]{1,12}(\\.[0-9]{1,6})?$" } };
+        if (!formats2(data20)) {
+          const err65 = { instancePath: instancePath + "/price_usd", schemaPath: "#/properties/price_usd/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err65];
           } else {
@@ -49241,8 +49241,8 @@ function validate366(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!formats2(data20)) {
-          const err66 = { instancePath: instancePath + "/price_usd", schemaPath: "#/properties/price_usd/format", keyword: "format", params: { format: "text" } };
+        if (!pattern257.test(data20)) {
+          const err66 = { instancePath: instancePath + "/price_usd", schemaPath: "#/properties/price_usd/pattern", keyword: "pattern", params: { hint: "a decimal number of at most 12 digits and 6 decimals, such as 9.99 or -9.99" } };
           if (vErrors === null) {
             vErrors = [err66];
           } else {
@@ -49263,8 +49263,8 @@ function validate366(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.proceeds_usd !== void 0) {
       let data21 = data.proceeds_usd;
       if (typeof data21 === "string") {
-        if (!pattern257.test(data21)) {
-          const err68 = { instancePath: instancePath + "/proceeds_usd", schemaPath: "#/properties/proceeds_usd/pattern", keyword: "pattern", params: { pattern: "^-?[0-9]{1,12}(\\.[0-9]{1,6})?$" } };
+        if (!formats2(data21)) {
+          const err68 = { instancePath: instancePath + "/proceeds_usd", schemaPath: "#/properties/proceeds_usd/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err68];
           } else {
@@ -49272,8 +49272,8 @@ function validate366(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!formats2(data21)) {
-          const err69 = { instancePath: instancePath + "/proceeds_usd", schemaPath: "#/properties/proceeds_usd/format", keyword: "format", params: { format: "text" } };
+        if (!pattern257.test(data21)) {
+          const err69 = { instancePath: instancePath + "/proceeds_usd", schemaPath: "#/properties/proceeds_usd/pattern", keyword: "pattern", params: { hint: "a decimal number of at most 12 digits and 6 decimals, such as 9.99 or -9.99" } };
           if (vErrors === null) {
             vErrors = [err69];
           } else {
@@ -49463,8 +49463,8 @@ function validate366(data, { instancePath = "", parentData, parentDataProperty, 
         if (data22.country !== void 0) {
           let data28 = data22.country;
           if (typeof data28 === "string") {
-            if (!pattern88.test(data28)) {
-              const err87 = { instancePath: instancePath + "/device/country", schemaPath: "input:EventDeviceInput/properties/country/pattern", keyword: "pattern", params: { pattern: "^[A-Za-z]{2}$" } };
+            if (!formats2(data28)) {
+              const err87 = { instancePath: instancePath + "/device/country", schemaPath: "input:EventDeviceInput/properties/country/format", keyword: "format", params: { format: "text" } };
               if (vErrors === null) {
                 vErrors = [err87];
               } else {
@@ -49472,8 +49472,8 @@ function validate366(data, { instancePath = "", parentData, parentDataProperty, 
               }
               errors++;
             }
-            if (!formats2(data28)) {
-              const err88 = { instancePath: instancePath + "/device/country", schemaPath: "input:EventDeviceInput/properties/country/format", keyword: "format", params: { format: "text" } };
+            if (!pattern88.test(data28)) {
+              const err88 = { instancePath: instancePath + "/device/country", schemaPath: "input:EventDeviceInput/properties/country/pattern", keyword: "pattern", params: { hint: "a country code of two letters such as DE" } };
               if (vErrors === null) {
                 vErrors = [err88];
               } else {

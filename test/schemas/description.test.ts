@@ -2,6 +2,8 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
+import { details } from '../../schemas/details.ts'
+import { formats } from '../../schemas/formats.ts'
 import { bundle } from '../../schemas/generate/bundle.ts'
 import { type Document, follow, methods, type OperationObject, type Parameter, type Schema } from '../../schemas/generate/schema.ts'
 
@@ -101,6 +103,36 @@ test('`object` has one value, and answers require it', () => {
     if (!word) continue
     expect(follow(document, word).enum).toHaveLength(1)
     expect(schema.required).toContain('object')
+  }
+})
+
+const patterns = (schema: unknown, found: Schema[] = []): Schema[] => {
+  if (typeof schema !== 'object' || schema === null) return found
+  if ('pattern' in schema && typeof schema.pattern === 'string') found.push(schema as Schema)
+  for (const child of Object.values(schema)) patterns(child, found)
+  return found
+}
+
+test('every pattern has a hint with examples that match it, and without a regular expression', () => {
+  const all = patterns([document.components, document.paths])
+  expect(all.length).toBeGreaterThan(100)
+  for (const { pattern, 'x-hint': hint } of all as { pattern: string; 'x-hint'?: string }[]) {
+    expect(hint, pattern).toMatch(/ such as \S/)
+    expect(hint, pattern).not.toMatch(/[[\]\\^$]|\.$/)
+    for (const example of hint!.split(' such as ')[1]!.split(' or ')) expect(example, hint).toMatch(new RegExp(pattern))
+  }
+})
+
+test('every format of the description has a message with an example', () => {
+  const found = JSON.stringify([document.components, document.paths]).matchAll(/"format":"([^"]+)"/g)
+  const described = new Set(
+    [...found].map(([, format]) => format!).filter(format => !['csv', 'json', 'ndjson', 'parquet'].includes(format)),
+  )
+  for (const format of described) {
+    const error = { instancePath: '/a', schemaPath: '', keyword: 'format', params: { format } }
+    const [line] = details([error], 'body', {})
+    const example = / such as (\S+)$/.exec(line?.message ?? '')?.[1]
+    expect(formats[format as keyof typeof formats](example ?? ''), format).toBe(true)
   }
 })
 

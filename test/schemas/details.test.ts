@@ -14,12 +14,14 @@ const item = (more: object, start = 'events[3]') => {
   return details(validateEventInput.errors, 'body', value, start)
 }
 
+const ID = "must be made of letters, digits, '.', '_' and '-', such as pro_monthly"
+
 test.each<[string, OperationId, InputPart, unknown, FieldFault[]]>([
   ['too much', 'v4ListEvents', 'query', { limit: 41 }, [{ field: 'limit', message: 'must be <= 40' }]],
   ['not converted', 'v4ListEvents', 'query', { limit: 'ten' }, [{ field: 'limit', message: 'must be integer' }]],
   ['enum', 'v4ListEvents', 'query', { sort_order: 'up' }, [{ field: 'sort_order', message: 'must be one of asc, desc' }]],
   ['unknown parameter', 'v4GetUser', 'query', { 'filter[a]': '1' }, [{ field: 'filter[a]', message: 'unknown parameter' }]],
-  ['path', 'v4GetUser', 'path', { user_id: 'a b' }, [{ field: 'user_id', message: 'must match ^[a-zA-Z0-9._-]+$' }]],
+  ['path', 'v4GetUser', 'path', { user_id: 'a b' }, [{ field: 'user_id', message: ID }]],
   ['no object', 'v4CreateUser', 'body', [], [{ field: 'body', message: 'must be object' }]],
   ['missing', 'v4CreateUser', 'body', {}, [{ field: 'environment', message: 'is required' }]],
   ['unknown field', 'v4CreateUser', 'body', { environment: 'prod', url: 1 }, [{ field: 'url', message: 'unknown field' }]],
@@ -39,6 +41,36 @@ test.each<[string, OperationId, InputPart, unknown, FieldFault[]]>([
   ],
 ])('%s', (_name, id, place, value, expected) => {
   expect(refused(id, place, value)).toEqual(expected)
+})
+
+test.each<[string, OperationId, InputPart, unknown, FieldFault]>([
+  ['empty, and so not of the pattern', 'v4GetUser', 'path', { user_id: '' }, { field: 'user_id', message: ID }],
+  ['NUL, and so not of the pattern', 'v4GetUser', 'path', { user_id: 'a\0' }, { field: 'user_id', message: ID }],
+  [
+    'no text, and so no word of the list',
+    'v4CreateUser',
+    'body',
+    { environment: 1 },
+    { field: 'environment', message: 'must be one of prod, sandbox' },
+  ],
+  ['no integer, and below the least', 'v4ListEvents', 'query', { limit: 0.5 }, { field: 'limit', message: 'must be integer' }],
+])('one fault is told once: %s', (_name, id, place, value, expected) => {
+  expect(refused(id, place, value)).toEqual([expected])
+})
+
+test('a fault names the item of the list, and a step of no kind names the kinds', () => {
+  const steps = [
+    { id: 'a', type: 'delay', duration: '3 days' },
+    { id: 'b', type: 'sleep' },
+  ]
+  const data = { initiators: [{ uid: '9', type: 'event' }], steps }
+  const lines = refused('v4CreateAutomation', 'body', { name: 'x', status: 'inactive', data })
+  expect(lines).toContainEqual({ field: 'data.steps[0].duration', message: 'must be an ISO 8601 duration such as P3D or PT12H' })
+  expect(lines).toContainEqual({
+    field: 'data.steps[1].type',
+    message: expect.stringMatching(/^must be one of delay, wait_until, .*, exit$/),
+  })
+  expect(lines).toHaveLength(2)
 })
 
 test('an item of a batch is named from the body', () => {
