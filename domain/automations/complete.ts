@@ -48,7 +48,7 @@ export function completeData({ platform, initiators, actions, segments, steps, f
   return {
     type: 'event',
     platform: platform ?? null,
-    initiators: initiators.map(({ uid }) => ({ uid, type: 'event' })),
+    initiators: (initiators ?? []).map(({ uid }) => ({ uid, type: 'event' })),
     actions: { ...(push !== undefined && { push }), ...(screen !== undefined && { screen }) },
     segments: segments ?? null,
     ...(steps && { steps: completeSteps(steps) }),

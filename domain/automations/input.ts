@@ -16,7 +16,7 @@ export type StepInput =
 export type DataInput = {
   type?: unknown
   platform?: 'iOS' | 'Android' | null
-  initiators: readonly { uid: string; type: 'event' }[]
+  initiators?: readonly { uid: string; type: 'event' }[]
   actions?: { push?: string; screen?: string; event?: unknown }
   segments?: string | null
   steps?: readonly StepInput[]

@@ -66,8 +66,9 @@ export function dataFaults({ initiators, actions, steps }: AutomationData): Deta
   const events = initiators.flatMap(({ uid }, i) =>
     slugOf(uid) === null ? [{ field: `data.initiators[${i}].uid`, message: NO_EVENT }] : [],
   )
+  // Without initiators no run starts, so there may be nothing to do.
   const actionFaults =
-    !steps && actions.push === undefined && actions.screen === undefined
+    initiators.length > 0 && !steps && actions.push === undefined && actions.screen === undefined
       ? [{ field: 'data.actions', message: 'must name a push or a screen, unless there are steps' }]
       : []
   const stepFaults = located.flatMap(({ step, field }) =>

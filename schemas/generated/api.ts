@@ -2884,7 +2884,7 @@ export interface components {
         /** @description Default none. At most 50 steps over all levels, at most 5 levels. */
         AutomationSteps: components["schemas"]["AutomationStep"][];
         /**
-         * @description What starts a run, for whom, and what it does.
+         * @description What starts a run, for whom, and what it does. Without `initiators` nothing starts, in any status.
          * @example {
          *       "platform": null,
          *       "initiators": [
@@ -2928,8 +2928,12 @@ export interface components {
              * @enum {string|null}
              */
             platform: "iOS" | "Android" | null;
+            /**
+             * @description The events that start a run.
+             * @default []
+             */
             initiators: components["schemas"]["AutomationInitiator"][];
-            /** @description At least one, unless there are `steps`. */
+            /** @description At least one, unless there are `steps` or no `initiators`. */
             actions?: {
                 /** @example psh_0mfzq3x1k00a7c2e9d4b */
                 push?: string;

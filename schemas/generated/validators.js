@@ -36808,7 +36808,7 @@ function validate243(data, { instancePath = "", parentData, parentDataProperty, 
 var answerAutomation = validate244;
 var v4CreateAutomationBody = validate278;
 var schema464 = { "type": "object", "required": ["name", "status", "data"], "additionalProperties": false, "properties": { "name": { "type": "string", "minLength": 1, "maxLength": 255, "format": "text" }, "caption": { "type": "string", "maxLength": 1024, "default": "", "format": "text" }, "status": { "type": "string", "enum": ["active", "inactive", "paused"] }, "data": { "$ref": "input:AutomationDataInput" } }, "$id": "input:AutomationInput" };
-var schema465 = { "type": "object", "required": ["initiators"], "additionalProperties": false, "properties": { "type": {}, "platform": { "type": ["string", "null"], "enum": ["iOS", "Android", null], "default": null }, "initiators": { "type": "array", "minItems": 1, "maxItems": 20, "if": { "maxItems": 20 }, "then": { "items": { "$ref": "input:AutomationInitiator" } } }, "actions": { "type": "object", "additionalProperties": false, "properties": { "push": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" }, "screen": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" }, "event": {} } }, "segments": { "type": ["string", "null"], "minLength": 1, "maxLength": 256, "default": null, "format": "text" }, "steps": { "type": "array", "minItems": 1, "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "$ref": "input:AutomationStep" } } }, "frequency": { "type": "object", "required": ["max_runs_per_user", "per"], "additionalProperties": false, "properties": { "max_runs_per_user": { "type": "integer", "minimum": 1, "maximum": 1e3 }, "per": { "type": "string", "enum": ["hour", "day", "week", "month", "lifetime"] } } }, "reentry": { "type": "boolean", "default": true } }, "$id": "input:AutomationDataInput" };
+var schema465 = { "type": "object", "additionalProperties": false, "properties": { "type": {}, "platform": { "type": ["string", "null"], "enum": ["iOS", "Android", null], "default": null }, "initiators": { "type": "array", "maxItems": 20, "default": [], "if": { "maxItems": 20 }, "then": { "items": { "$ref": "input:AutomationInitiator" } } }, "actions": { "type": "object", "additionalProperties": false, "properties": { "push": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" }, "screen": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" }, "event": {} } }, "segments": { "type": ["string", "null"], "minLength": 1, "maxLength": 256, "default": null, "format": "text" }, "steps": { "type": "array", "minItems": 1, "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "$ref": "input:AutomationStep" } } }, "frequency": { "type": "object", "required": ["max_runs_per_user", "per"], "additionalProperties": false, "properties": { "max_runs_per_user": { "type": "integer", "minimum": 1, "maximum": 1e3 }, "per": { "type": "string", "enum": ["hour", "day", "week", "month", "lifetime"] } } }, "reentry": { "type": "boolean", "default": true } }, "$id": "input:AutomationDataInput" };
 var schema466 = { "type": "object", "required": ["uid", "type"], "additionalProperties": false, "properties": { "uid": { "type": "string", "minLength": 1, "maxLength": 100, "format": "text" }, "type": { "type": "string", "enum": ["event"] } }, "$id": "input:AutomationInitiator" };
 var schema468 = { "type": "object", "required": ["id", "type", "duration"], "additionalProperties": false, "properties": { "id": { "$ref": "input:AutomationStepId" }, "type": { "type": "string", "enum": ["delay"] }, "duration": { "$ref": "input:AutomationDuration" } }, "$id": "input:AutomationDelayStep" };
 function validate282(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
@@ -39101,35 +39101,38 @@ function validate280(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.platform === void 0) {
       data.platform = null;
     }
+    if (data.initiators === void 0) {
+      data.initiators = [];
+    }
     if (data.segments === void 0) {
       data.segments = null;
     }
     if (data.reentry === void 0) {
       data.reentry = true;
     }
-    if (data.initiators === void 0) {
-      const err0 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "initiators" } };
-      if (vErrors === null) {
-        vErrors = [err0];
-      } else {
-        vErrors.push(err0);
-      }
-      errors++;
-    }
     for (const key0 in data) {
       if (!(key0 === "type" || key0 === "platform" || key0 === "initiators" || key0 === "actions" || key0 === "segments" || key0 === "steps" || key0 === "frequency" || key0 === "reentry")) {
-        const err1 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
+        const err0 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
         if (vErrors === null) {
-          vErrors = [err1];
+          vErrors = [err0];
         } else {
-          vErrors.push(err1);
+          vErrors.push(err0);
         }
         errors++;
       }
     }
     let data0 = data.platform;
     if (typeof data0 !== "string" && data0 !== null) {
-      const err2 = { instancePath: instancePath + "/platform", schemaPath: "#/properties/platform/type", keyword: "type", params: { type: schema465.properties.platform.type } };
+      const err1 = { instancePath: instancePath + "/platform", schemaPath: "#/properties/platform/type", keyword: "type", params: { type: schema465.properties.platform.type } };
+      if (vErrors === null) {
+        vErrors = [err1];
+      } else {
+        vErrors.push(err1);
+      }
+      errors++;
+    }
+    if (!(data0 === "iOS" || data0 === "Android" || data0 === null)) {
+      const err2 = { instancePath: instancePath + "/platform", schemaPath: "#/properties/platform/enum", keyword: "enum", params: { allowedValues: schema465.properties.platform.enum } };
       if (vErrors === null) {
         vErrors = [err2];
       } else {
@@ -39137,58 +39140,58 @@ function validate280(data, { instancePath = "", parentData, parentDataProperty, 
       }
       errors++;
     }
-    if (!(data0 === "iOS" || data0 === "Android" || data0 === null)) {
-      const err3 = { instancePath: instancePath + "/platform", schemaPath: "#/properties/platform/enum", keyword: "enum", params: { allowedValues: schema465.properties.platform.enum } };
-      if (vErrors === null) {
-        vErrors = [err3];
-      } else {
-        vErrors.push(err3);
-      }
-      errors++;
-    }
-    if (data.initiators !== void 0) {
-      let data1 = data.initiators;
-      const _errs6 = errors;
-      let valid1 = true;
-      const _errs7 = errors;
-      if (Array.isArray(data1)) {
-        if (data1.length > 20) {
-          const err4 = {};
-          if (vErrors === null) {
-            vErrors = [err4];
-          } else {
-            vErrors.push(err4);
-          }
-          errors++;
-        }
-      }
-      var _valid0 = _errs7 === errors;
-      errors = _errs6;
-      if (vErrors !== null) {
-        if (_errs6) {
-          vErrors.length = _errs6;
+    let data1 = data.initiators;
+    const _errs6 = errors;
+    let valid1 = true;
+    const _errs7 = errors;
+    if (Array.isArray(data1)) {
+      if (data1.length > 20) {
+        const err3 = {};
+        if (vErrors === null) {
+          vErrors = [err3];
         } else {
-          vErrors = null;
+          vErrors.push(err3);
         }
+        errors++;
       }
-      if (_valid0) {
-        const _errs8 = errors;
-        if (Array.isArray(data1)) {
-          const len0 = data1.length;
-          for (let i0 = 0; i0 < len0; i0++) {
-            let data2 = data1[i0];
-            if (data2 && typeof data2 == "object" && !Array.isArray(data2)) {
-              if (data2.uid === void 0) {
-                const err5 = { instancePath: instancePath + "/initiators/" + i0, schemaPath: "input:AutomationInitiator/required", keyword: "required", params: { missingProperty: "uid" } };
-                if (vErrors === null) {
-                  vErrors = [err5];
-                } else {
-                  vErrors.push(err5);
-                }
-                errors++;
+    }
+    var _valid0 = _errs7 === errors;
+    errors = _errs6;
+    if (vErrors !== null) {
+      if (_errs6) {
+        vErrors.length = _errs6;
+      } else {
+        vErrors = null;
+      }
+    }
+    if (_valid0) {
+      const _errs8 = errors;
+      if (Array.isArray(data1)) {
+        const len0 = data1.length;
+        for (let i0 = 0; i0 < len0; i0++) {
+          let data2 = data1[i0];
+          if (data2 && typeof data2 == "object" && !Array.isArray(data2)) {
+            if (data2.uid === void 0) {
+              const err4 = { instancePath: instancePath + "/initiators/" + i0, schemaPath: "input:AutomationInitiator/required", keyword: "required", params: { missingProperty: "uid" } };
+              if (vErrors === null) {
+                vErrors = [err4];
+              } else {
+                vErrors.push(err4);
               }
-              if (data2.type === void 0) {
-                const err6 = { instancePath: instancePath + "/initiators/" + i0, schemaPath: "input:AutomationInitiator/required", keyword: "required", params: { missingProperty: "type" } };
+              errors++;
+            }
+            if (data2.type === void 0) {
+              const err5 = { instancePath: instancePath + "/initiators/" + i0, schemaPath: "input:AutomationInitiator/required", keyword: "required", params: { missingProperty: "type" } };
+              if (vErrors === null) {
+                vErrors = [err5];
+              } else {
+                vErrors.push(err5);
+              }
+              errors++;
+            }
+            for (const key1 in data2) {
+              if (!(key1 === "uid" || key1 === "type")) {
+                const err6 = { instancePath: instancePath + "/initiators/" + i0, schemaPath: "input:AutomationInitiator/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key1 } };
                 if (vErrors === null) {
                   vErrors = [err6];
                 } else {
@@ -39196,9 +39199,12 @@ function validate280(data, { instancePath = "", parentData, parentDataProperty, 
                 }
                 errors++;
               }
-              for (const key1 in data2) {
-                if (!(key1 === "uid" || key1 === "type")) {
-                  const err7 = { instancePath: instancePath + "/initiators/" + i0, schemaPath: "input:AutomationInitiator/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key1 } };
+            }
+            if (data2.uid !== void 0) {
+              let data3 = data2.uid;
+              if (typeof data3 === "string") {
+                if (func2(data3) > 100) {
+                  const err7 = { instancePath: instancePath + "/initiators/" + i0 + "/uid", schemaPath: "input:AutomationInitiator/properties/uid/maxLength", keyword: "maxLength", params: { limit: 100 } };
                   if (vErrors === null) {
                     vErrors = [err7];
                   } else {
@@ -39206,84 +39212,81 @@ function validate280(data, { instancePath = "", parentData, parentDataProperty, 
                   }
                   errors++;
                 }
-              }
-              if (data2.uid !== void 0) {
-                let data3 = data2.uid;
-                if (typeof data3 === "string") {
-                  if (func2(data3) > 100) {
-                    const err8 = { instancePath: instancePath + "/initiators/" + i0 + "/uid", schemaPath: "input:AutomationInitiator/properties/uid/maxLength", keyword: "maxLength", params: { limit: 100 } };
-                    if (vErrors === null) {
-                      vErrors = [err8];
-                    } else {
-                      vErrors.push(err8);
-                    }
-                    errors++;
-                  }
-                  if (func2(data3) < 1) {
-                    const err9 = { instancePath: instancePath + "/initiators/" + i0 + "/uid", schemaPath: "input:AutomationInitiator/properties/uid/minLength", keyword: "minLength", params: { limit: 1 } };
-                    if (vErrors === null) {
-                      vErrors = [err9];
-                    } else {
-                      vErrors.push(err9);
-                    }
-                    errors++;
-                  }
-                  if (!formats2(data3)) {
-                    const err10 = { instancePath: instancePath + "/initiators/" + i0 + "/uid", schemaPath: "input:AutomationInitiator/properties/uid/format", keyword: "format", params: { format: "text" } };
-                    if (vErrors === null) {
-                      vErrors = [err10];
-                    } else {
-                      vErrors.push(err10);
-                    }
-                    errors++;
-                  }
-                } else {
-                  const err11 = { instancePath: instancePath + "/initiators/" + i0 + "/uid", schemaPath: "input:AutomationInitiator/properties/uid/type", keyword: "type", params: { type: "string" } };
+                if (func2(data3) < 1) {
+                  const err8 = { instancePath: instancePath + "/initiators/" + i0 + "/uid", schemaPath: "input:AutomationInitiator/properties/uid/minLength", keyword: "minLength", params: { limit: 1 } };
                   if (vErrors === null) {
-                    vErrors = [err11];
+                    vErrors = [err8];
                   } else {
-                    vErrors.push(err11);
+                    vErrors.push(err8);
                   }
                   errors++;
                 }
-              }
-              if (data2.type !== void 0) {
-                let data4 = data2.type;
-                if (typeof data4 !== "string") {
-                  const err12 = { instancePath: instancePath + "/initiators/" + i0 + "/type", schemaPath: "input:AutomationInitiator/properties/type/type", keyword: "type", params: { type: "string" } };
+                if (!formats2(data3)) {
+                  const err9 = { instancePath: instancePath + "/initiators/" + i0 + "/uid", schemaPath: "input:AutomationInitiator/properties/uid/format", keyword: "format", params: { format: "text" } };
                   if (vErrors === null) {
-                    vErrors = [err12];
+                    vErrors = [err9];
                   } else {
-                    vErrors.push(err12);
+                    vErrors.push(err9);
                   }
                   errors++;
                 }
-                if (!(data4 === "event")) {
-                  const err13 = { instancePath: instancePath + "/initiators/" + i0 + "/type", schemaPath: "input:AutomationInitiator/properties/type/enum", keyword: "enum", params: { allowedValues: schema466.properties.type.enum } };
-                  if (vErrors === null) {
-                    vErrors = [err13];
-                  } else {
-                    vErrors.push(err13);
-                  }
-                  errors++;
-                }
-              }
-            } else {
-              const err14 = { instancePath: instancePath + "/initiators/" + i0, schemaPath: "input:AutomationInitiator/type", keyword: "type", params: { type: "object" } };
-              if (vErrors === null) {
-                vErrors = [err14];
               } else {
-                vErrors.push(err14);
+                const err10 = { instancePath: instancePath + "/initiators/" + i0 + "/uid", schemaPath: "input:AutomationInitiator/properties/uid/type", keyword: "type", params: { type: "string" } };
+                if (vErrors === null) {
+                  vErrors = [err10];
+                } else {
+                  vErrors.push(err10);
+                }
+                errors++;
               }
-              errors++;
             }
+            if (data2.type !== void 0) {
+              let data4 = data2.type;
+              if (typeof data4 !== "string") {
+                const err11 = { instancePath: instancePath + "/initiators/" + i0 + "/type", schemaPath: "input:AutomationInitiator/properties/type/type", keyword: "type", params: { type: "string" } };
+                if (vErrors === null) {
+                  vErrors = [err11];
+                } else {
+                  vErrors.push(err11);
+                }
+                errors++;
+              }
+              if (!(data4 === "event")) {
+                const err12 = { instancePath: instancePath + "/initiators/" + i0 + "/type", schemaPath: "input:AutomationInitiator/properties/type/enum", keyword: "enum", params: { allowedValues: schema466.properties.type.enum } };
+                if (vErrors === null) {
+                  vErrors = [err12];
+                } else {
+                  vErrors.push(err12);
+                }
+                errors++;
+              }
+            }
+          } else {
+            const err13 = { instancePath: instancePath + "/initiators/" + i0, schemaPath: "input:AutomationInitiator/type", keyword: "type", params: { type: "object" } };
+            if (vErrors === null) {
+              vErrors = [err13];
+            } else {
+              vErrors.push(err13);
+            }
+            errors++;
           }
         }
-        var _valid0 = _errs8 === errors;
-        valid1 = _valid0;
       }
-      if (!valid1) {
-        const err15 = { instancePath: instancePath + "/initiators", schemaPath: "#/properties/initiators/if", keyword: "if", params: { failingKeyword: "then" } };
+      var _valid0 = _errs8 === errors;
+      valid1 = _valid0;
+    }
+    if (!valid1) {
+      const err14 = { instancePath: instancePath + "/initiators", schemaPath: "#/properties/initiators/if", keyword: "if", params: { failingKeyword: "then" } };
+      if (vErrors === null) {
+        vErrors = [err14];
+      } else {
+        vErrors.push(err14);
+      }
+      errors++;
+    }
+    if (Array.isArray(data1)) {
+      if (data1.length > 20) {
+        const err15 = { instancePath: instancePath + "/initiators", schemaPath: "#/properties/initiators/maxItems", keyword: "maxItems", params: { limit: 20 } };
         if (vErrors === null) {
           vErrors = [err15];
         } else {
@@ -39291,45 +39294,25 @@ function validate280(data, { instancePath = "", parentData, parentDataProperty, 
         }
         errors++;
       }
-      if (Array.isArray(data1)) {
-        if (data1.length > 20) {
-          const err16 = { instancePath: instancePath + "/initiators", schemaPath: "#/properties/initiators/maxItems", keyword: "maxItems", params: { limit: 20 } };
-          if (vErrors === null) {
-            vErrors = [err16];
-          } else {
-            vErrors.push(err16);
-          }
-          errors++;
-        }
-        if (data1.length < 1) {
-          const err17 = { instancePath: instancePath + "/initiators", schemaPath: "#/properties/initiators/minItems", keyword: "minItems", params: { limit: 1 } };
-          if (vErrors === null) {
-            vErrors = [err17];
-          } else {
-            vErrors.push(err17);
-          }
-          errors++;
-        }
+    } else {
+      const err16 = { instancePath: instancePath + "/initiators", schemaPath: "#/properties/initiators/type", keyword: "type", params: { type: "array" } };
+      if (vErrors === null) {
+        vErrors = [err16];
       } else {
-        const err18 = { instancePath: instancePath + "/initiators", schemaPath: "#/properties/initiators/type", keyword: "type", params: { type: "array" } };
-        if (vErrors === null) {
-          vErrors = [err18];
-        } else {
-          vErrors.push(err18);
-        }
-        errors++;
+        vErrors.push(err16);
       }
+      errors++;
     }
     if (data.actions !== void 0) {
       let data5 = data.actions;
       if (data5 && typeof data5 == "object" && !Array.isArray(data5)) {
         for (const key2 in data5) {
           if (!(key2 === "push" || key2 === "screen" || key2 === "event")) {
-            const err19 = { instancePath: instancePath + "/actions", schemaPath: "#/properties/actions/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key2 } };
+            const err17 = { instancePath: instancePath + "/actions", schemaPath: "#/properties/actions/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key2 } };
             if (vErrors === null) {
-              vErrors = [err19];
+              vErrors = [err17];
             } else {
-              vErrors.push(err19);
+              vErrors.push(err17);
             }
             errors++;
           }
@@ -39338,7 +39321,25 @@ function validate280(data, { instancePath = "", parentData, parentDataProperty, 
           let data6 = data5.push;
           if (typeof data6 === "string") {
             if (func2(data6) > 256) {
-              const err20 = { instancePath: instancePath + "/actions/push", schemaPath: "#/properties/actions/properties/push/maxLength", keyword: "maxLength", params: { limit: 256 } };
+              const err18 = { instancePath: instancePath + "/actions/push", schemaPath: "#/properties/actions/properties/push/maxLength", keyword: "maxLength", params: { limit: 256 } };
+              if (vErrors === null) {
+                vErrors = [err18];
+              } else {
+                vErrors.push(err18);
+              }
+              errors++;
+            }
+            if (func2(data6) < 1) {
+              const err19 = { instancePath: instancePath + "/actions/push", schemaPath: "#/properties/actions/properties/push/minLength", keyword: "minLength", params: { limit: 1 } };
+              if (vErrors === null) {
+                vErrors = [err19];
+              } else {
+                vErrors.push(err19);
+              }
+              errors++;
+            }
+            if (!formats2(data6)) {
+              const err20 = { instancePath: instancePath + "/actions/push", schemaPath: "#/properties/actions/properties/push/format", keyword: "format", params: { format: "text" } };
               if (vErrors === null) {
                 vErrors = [err20];
               } else {
@@ -39346,30 +39347,12 @@ function validate280(data, { instancePath = "", parentData, parentDataProperty, 
               }
               errors++;
             }
-            if (func2(data6) < 1) {
-              const err21 = { instancePath: instancePath + "/actions/push", schemaPath: "#/properties/actions/properties/push/minLength", keyword: "minLength", params: { limit: 1 } };
-              if (vErrors === null) {
-                vErrors = [err21];
-              } else {
-                vErrors.push(err21);
-              }
-              errors++;
-            }
-            if (!formats2(data6)) {
-              const err22 = { instancePath: instancePath + "/actions/push", schemaPath: "#/properties/actions/properties/push/format", keyword: "format", params: { format: "text" } };
-              if (vErrors === null) {
-                vErrors = [err22];
-              } else {
-                vErrors.push(err22);
-              }
-              errors++;
-            }
           } else {
-            const err23 = { instancePath: instancePath + "/actions/push", schemaPath: "#/properties/actions/properties/push/type", keyword: "type", params: { type: "string" } };
+            const err21 = { instancePath: instancePath + "/actions/push", schemaPath: "#/properties/actions/properties/push/type", keyword: "type", params: { type: "string" } };
             if (vErrors === null) {
-              vErrors = [err23];
+              vErrors = [err21];
             } else {
-              vErrors.push(err23);
+              vErrors.push(err21);
             }
             errors++;
           }
@@ -39378,7 +39361,25 @@ function validate280(data, { instancePath = "", parentData, parentDataProperty, 
           let data7 = data5.screen;
           if (typeof data7 === "string") {
             if (func2(data7) > 256) {
-              const err24 = { instancePath: instancePath + "/actions/screen", schemaPath: "#/properties/actions/properties/screen/maxLength", keyword: "maxLength", params: { limit: 256 } };
+              const err22 = { instancePath: instancePath + "/actions/screen", schemaPath: "#/properties/actions/properties/screen/maxLength", keyword: "maxLength", params: { limit: 256 } };
+              if (vErrors === null) {
+                vErrors = [err22];
+              } else {
+                vErrors.push(err22);
+              }
+              errors++;
+            }
+            if (func2(data7) < 1) {
+              const err23 = { instancePath: instancePath + "/actions/screen", schemaPath: "#/properties/actions/properties/screen/minLength", keyword: "minLength", params: { limit: 1 } };
+              if (vErrors === null) {
+                vErrors = [err23];
+              } else {
+                vErrors.push(err23);
+              }
+              errors++;
+            }
+            if (!formats2(data7)) {
+              const err24 = { instancePath: instancePath + "/actions/screen", schemaPath: "#/properties/actions/properties/screen/format", keyword: "format", params: { format: "text" } };
               if (vErrors === null) {
                 vErrors = [err24];
               } else {
@@ -39386,36 +39387,39 @@ function validate280(data, { instancePath = "", parentData, parentDataProperty, 
               }
               errors++;
             }
-            if (func2(data7) < 1) {
-              const err25 = { instancePath: instancePath + "/actions/screen", schemaPath: "#/properties/actions/properties/screen/minLength", keyword: "minLength", params: { limit: 1 } };
-              if (vErrors === null) {
-                vErrors = [err25];
-              } else {
-                vErrors.push(err25);
-              }
-              errors++;
-            }
-            if (!formats2(data7)) {
-              const err26 = { instancePath: instancePath + "/actions/screen", schemaPath: "#/properties/actions/properties/screen/format", keyword: "format", params: { format: "text" } };
-              if (vErrors === null) {
-                vErrors = [err26];
-              } else {
-                vErrors.push(err26);
-              }
-              errors++;
-            }
           } else {
-            const err27 = { instancePath: instancePath + "/actions/screen", schemaPath: "#/properties/actions/properties/screen/type", keyword: "type", params: { type: "string" } };
+            const err25 = { instancePath: instancePath + "/actions/screen", schemaPath: "#/properties/actions/properties/screen/type", keyword: "type", params: { type: "string" } };
             if (vErrors === null) {
-              vErrors = [err27];
+              vErrors = [err25];
             } else {
-              vErrors.push(err27);
+              vErrors.push(err25);
             }
             errors++;
           }
         }
       } else {
-        const err28 = { instancePath: instancePath + "/actions", schemaPath: "#/properties/actions/type", keyword: "type", params: { type: "object" } };
+        const err26 = { instancePath: instancePath + "/actions", schemaPath: "#/properties/actions/type", keyword: "type", params: { type: "object" } };
+        if (vErrors === null) {
+          vErrors = [err26];
+        } else {
+          vErrors.push(err26);
+        }
+        errors++;
+      }
+    }
+    let data8 = data.segments;
+    if (typeof data8 !== "string" && data8 !== null) {
+      const err27 = { instancePath: instancePath + "/segments", schemaPath: "#/properties/segments/type", keyword: "type", params: { type: schema465.properties.segments.type } };
+      if (vErrors === null) {
+        vErrors = [err27];
+      } else {
+        vErrors.push(err27);
+      }
+      errors++;
+    }
+    if (typeof data8 === "string") {
+      if (func2(data8) > 256) {
+        const err28 = { instancePath: instancePath + "/segments", schemaPath: "#/properties/segments/maxLength", keyword: "maxLength", params: { limit: 256 } };
         if (vErrors === null) {
           vErrors = [err28];
         } else {
@@ -39423,42 +39427,21 @@ function validate280(data, { instancePath = "", parentData, parentDataProperty, 
         }
         errors++;
       }
-    }
-    let data8 = data.segments;
-    if (typeof data8 !== "string" && data8 !== null) {
-      const err29 = { instancePath: instancePath + "/segments", schemaPath: "#/properties/segments/type", keyword: "type", params: { type: schema465.properties.segments.type } };
-      if (vErrors === null) {
-        vErrors = [err29];
-      } else {
-        vErrors.push(err29);
-      }
-      errors++;
-    }
-    if (typeof data8 === "string") {
-      if (func2(data8) > 256) {
-        const err30 = { instancePath: instancePath + "/segments", schemaPath: "#/properties/segments/maxLength", keyword: "maxLength", params: { limit: 256 } };
-        if (vErrors === null) {
-          vErrors = [err30];
-        } else {
-          vErrors.push(err30);
-        }
-        errors++;
-      }
       if (func2(data8) < 1) {
-        const err31 = { instancePath: instancePath + "/segments", schemaPath: "#/properties/segments/minLength", keyword: "minLength", params: { limit: 1 } };
+        const err29 = { instancePath: instancePath + "/segments", schemaPath: "#/properties/segments/minLength", keyword: "minLength", params: { limit: 1 } };
         if (vErrors === null) {
-          vErrors = [err31];
+          vErrors = [err29];
         } else {
-          vErrors.push(err31);
+          vErrors.push(err29);
         }
         errors++;
       }
       if (!formats2(data8)) {
-        const err32 = { instancePath: instancePath + "/segments", schemaPath: "#/properties/segments/format", keyword: "format", params: { format: "text" } };
+        const err30 = { instancePath: instancePath + "/segments", schemaPath: "#/properties/segments/format", keyword: "format", params: { format: "text" } };
         if (vErrors === null) {
-          vErrors = [err32];
+          vErrors = [err30];
         } else {
-          vErrors.push(err32);
+          vErrors.push(err30);
         }
         errors++;
       }
@@ -39470,11 +39453,11 @@ function validate280(data, { instancePath = "", parentData, parentDataProperty, 
       const _errs29 = errors;
       if (Array.isArray(data9)) {
         if (data9.length > 50) {
-          const err33 = {};
+          const err31 = {};
           if (vErrors === null) {
-            vErrors = [err33];
+            vErrors = [err31];
           } else {
-            vErrors.push(err33);
+            vErrors.push(err31);
           }
           errors++;
         }
@@ -39503,39 +39486,39 @@ function validate280(data, { instancePath = "", parentData, parentDataProperty, 
         valid7 = _valid1;
       }
       if (!valid7) {
-        const err34 = { instancePath: instancePath + "/steps", schemaPath: "#/properties/steps/if", keyword: "if", params: { failingKeyword: "then" } };
+        const err32 = { instancePath: instancePath + "/steps", schemaPath: "#/properties/steps/if", keyword: "if", params: { failingKeyword: "then" } };
         if (vErrors === null) {
-          vErrors = [err34];
+          vErrors = [err32];
         } else {
-          vErrors.push(err34);
+          vErrors.push(err32);
         }
         errors++;
       }
       if (Array.isArray(data9)) {
         if (data9.length > 50) {
-          const err35 = { instancePath: instancePath + "/steps", schemaPath: "#/properties/steps/maxItems", keyword: "maxItems", params: { limit: 50 } };
+          const err33 = { instancePath: instancePath + "/steps", schemaPath: "#/properties/steps/maxItems", keyword: "maxItems", params: { limit: 50 } };
           if (vErrors === null) {
-            vErrors = [err35];
+            vErrors = [err33];
           } else {
-            vErrors.push(err35);
+            vErrors.push(err33);
           }
           errors++;
         }
         if (data9.length < 1) {
-          const err36 = { instancePath: instancePath + "/steps", schemaPath: "#/properties/steps/minItems", keyword: "minItems", params: { limit: 1 } };
+          const err34 = { instancePath: instancePath + "/steps", schemaPath: "#/properties/steps/minItems", keyword: "minItems", params: { limit: 1 } };
           if (vErrors === null) {
-            vErrors = [err36];
+            vErrors = [err34];
           } else {
-            vErrors.push(err36);
+            vErrors.push(err34);
           }
           errors++;
         }
       } else {
-        const err37 = { instancePath: instancePath + "/steps", schemaPath: "#/properties/steps/type", keyword: "type", params: { type: "array" } };
+        const err35 = { instancePath: instancePath + "/steps", schemaPath: "#/properties/steps/type", keyword: "type", params: { type: "array" } };
         if (vErrors === null) {
-          vErrors = [err37];
+          vErrors = [err35];
         } else {
-          vErrors.push(err37);
+          vErrors.push(err35);
         }
         errors++;
       }
@@ -39544,30 +39527,30 @@ function validate280(data, { instancePath = "", parentData, parentDataProperty, 
       let data11 = data.frequency;
       if (data11 && typeof data11 == "object" && !Array.isArray(data11)) {
         if (data11.max_runs_per_user === void 0) {
-          const err38 = { instancePath: instancePath + "/frequency", schemaPath: "#/properties/frequency/required", keyword: "required", params: { missingProperty: "max_runs_per_user" } };
+          const err36 = { instancePath: instancePath + "/frequency", schemaPath: "#/properties/frequency/required", keyword: "required", params: { missingProperty: "max_runs_per_user" } };
           if (vErrors === null) {
-            vErrors = [err38];
+            vErrors = [err36];
           } else {
-            vErrors.push(err38);
+            vErrors.push(err36);
           }
           errors++;
         }
         if (data11.per === void 0) {
-          const err39 = { instancePath: instancePath + "/frequency", schemaPath: "#/properties/frequency/required", keyword: "required", params: { missingProperty: "per" } };
+          const err37 = { instancePath: instancePath + "/frequency", schemaPath: "#/properties/frequency/required", keyword: "required", params: { missingProperty: "per" } };
           if (vErrors === null) {
-            vErrors = [err39];
+            vErrors = [err37];
           } else {
-            vErrors.push(err39);
+            vErrors.push(err37);
           }
           errors++;
         }
         for (const key3 in data11) {
           if (!(key3 === "max_runs_per_user" || key3 === "per")) {
-            const err40 = { instancePath: instancePath + "/frequency", schemaPath: "#/properties/frequency/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key3 } };
+            const err38 = { instancePath: instancePath + "/frequency", schemaPath: "#/properties/frequency/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key3 } };
             if (vErrors === null) {
-              vErrors = [err40];
+              vErrors = [err38];
             } else {
-              vErrors.push(err40);
+              vErrors.push(err38);
             }
             errors++;
           }
@@ -39575,30 +39558,30 @@ function validate280(data, { instancePath = "", parentData, parentDataProperty, 
         if (data11.max_runs_per_user !== void 0) {
           let data12 = data11.max_runs_per_user;
           if (!(typeof data12 == "number" && (!(data12 % 1) && !isNaN(data12)) && isFinite(data12))) {
-            const err41 = { instancePath: instancePath + "/frequency/max_runs_per_user", schemaPath: "#/properties/frequency/properties/max_runs_per_user/type", keyword: "type", params: { type: "integer" } };
+            const err39 = { instancePath: instancePath + "/frequency/max_runs_per_user", schemaPath: "#/properties/frequency/properties/max_runs_per_user/type", keyword: "type", params: { type: "integer" } };
             if (vErrors === null) {
-              vErrors = [err41];
+              vErrors = [err39];
             } else {
-              vErrors.push(err41);
+              vErrors.push(err39);
             }
             errors++;
           }
           if (typeof data12 == "number" && isFinite(data12)) {
             if (data12 > 1e3 || isNaN(data12)) {
-              const err42 = { instancePath: instancePath + "/frequency/max_runs_per_user", schemaPath: "#/properties/frequency/properties/max_runs_per_user/maximum", keyword: "maximum", params: { comparison: "<=", limit: 1e3 } };
+              const err40 = { instancePath: instancePath + "/frequency/max_runs_per_user", schemaPath: "#/properties/frequency/properties/max_runs_per_user/maximum", keyword: "maximum", params: { comparison: "<=", limit: 1e3 } };
               if (vErrors === null) {
-                vErrors = [err42];
+                vErrors = [err40];
               } else {
-                vErrors.push(err42);
+                vErrors.push(err40);
               }
               errors++;
             }
             if (data12 < 1 || isNaN(data12)) {
-              const err43 = { instancePath: instancePath + "/frequency/max_runs_per_user", schemaPath: "#/properties/frequency/properties/max_runs_per_user/minimum", keyword: "minimum", params: { comparison: ">=", limit: 1 } };
+              const err41 = { instancePath: instancePath + "/frequency/max_runs_per_user", schemaPath: "#/properties/frequency/properties/max_runs_per_user/minimum", keyword: "minimum", params: { comparison: ">=", limit: 1 } };
               if (vErrors === null) {
-                vErrors = [err43];
+                vErrors = [err41];
               } else {
-                vErrors.push(err43);
+                vErrors.push(err41);
               }
               errors++;
             }
@@ -39607,49 +39590,49 @@ function validate280(data, { instancePath = "", parentData, parentDataProperty, 
         if (data11.per !== void 0) {
           let data13 = data11.per;
           if (typeof data13 !== "string") {
-            const err44 = { instancePath: instancePath + "/frequency/per", schemaPath: "#/properties/frequency/properties/per/type", keyword: "type", params: { type: "string" } };
+            const err42 = { instancePath: instancePath + "/frequency/per", schemaPath: "#/properties/frequency/properties/per/type", keyword: "type", params: { type: "string" } };
             if (vErrors === null) {
-              vErrors = [err44];
+              vErrors = [err42];
             } else {
-              vErrors.push(err44);
+              vErrors.push(err42);
             }
             errors++;
           }
           if (!(data13 === "hour" || data13 === "day" || data13 === "week" || data13 === "month" || data13 === "lifetime")) {
-            const err45 = { instancePath: instancePath + "/frequency/per", schemaPath: "#/properties/frequency/properties/per/enum", keyword: "enum", params: { allowedValues: schema465.properties.frequency.properties.per.enum } };
+            const err43 = { instancePath: instancePath + "/frequency/per", schemaPath: "#/properties/frequency/properties/per/enum", keyword: "enum", params: { allowedValues: schema465.properties.frequency.properties.per.enum } };
             if (vErrors === null) {
-              vErrors = [err45];
+              vErrors = [err43];
             } else {
-              vErrors.push(err45);
+              vErrors.push(err43);
             }
             errors++;
           }
         }
       } else {
-        const err46 = { instancePath: instancePath + "/frequency", schemaPath: "#/properties/frequency/type", keyword: "type", params: { type: "object" } };
+        const err44 = { instancePath: instancePath + "/frequency", schemaPath: "#/properties/frequency/type", keyword: "type", params: { type: "object" } };
         if (vErrors === null) {
-          vErrors = [err46];
+          vErrors = [err44];
         } else {
-          vErrors.push(err46);
+          vErrors.push(err44);
         }
         errors++;
       }
     }
     if (typeof data.reentry !== "boolean") {
-      const err47 = { instancePath: instancePath + "/reentry", schemaPath: "#/properties/reentry/type", keyword: "type", params: { type: "boolean" } };
+      const err45 = { instancePath: instancePath + "/reentry", schemaPath: "#/properties/reentry/type", keyword: "type", params: { type: "boolean" } };
       if (vErrors === null) {
-        vErrors = [err47];
+        vErrors = [err45];
       } else {
-        vErrors.push(err47);
+        vErrors.push(err45);
       }
       errors++;
     }
   } else {
-    const err48 = { instancePath, schemaPath: "#/type", keyword: "type", params: { type: "object" } };
+    const err46 = { instancePath, schemaPath: "#/type", keyword: "type", params: { type: "object" } };
     if (vErrors === null) {
-      vErrors = [err48];
+      vErrors = [err46];
     } else {
-      vErrors.push(err48);
+      vErrors.push(err46);
     }
     errors++;
   }

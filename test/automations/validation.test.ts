@@ -17,10 +17,50 @@ const nested = (levels: number): object[] => [
 ]
 const delays = (count: number) => Array.from({ length: count }, (_, n) => ({ id: `d${n}`, type: 'delay', duration: 'PT1S' }))
 
+describe('an automation without initiators', () => {
+  const empty = { type: 'event', platform: null, initiators: [], actions: {}, segments: null, reentry: true }
+
+  test.each<[string, object, object]>([
+    ['data: {}', {}, empty],
+    ['an empty list', { initiators: [] }, empty],
+    ['actions and none', { actions: { event: 1 }, platform: 'iOS' }, { ...empty, platform: 'iOS' }],
+    ['steps only', { steps: LONG, reentry: false }, { ...empty, steps: LONG, reentry: false }],
+  ])('is taken in every status and starts nothing: %s', async (_name, data, shown) => {
+    const ids: string[] = []
+    for (const status of ['active', 'inactive', 'paused']) {
+      const made = await fixture.call('POST', '/v4/automations', { body: { name: 'A', status, data } })
+      expect([made.status, made.body.data, made.body.status]).toEqual([201, shown, status])
+      const put = await fixture.call('PUT', made.body.url, { body: { name: 'B', status, data: made.body.data } })
+      expect([put.status, put.body.data, put.body.version]).toEqual([200, shown, 1])
+      ids.push(made.body.id)
+    }
+    await fixture.post([{ event_name: 'go' }, { event_name: 'trial_started' }])
+    await fixture.read()
+    for (const id of ids) expect(await fixture.runs(id)).toEqual([])
+  })
+
+  test('stops what started before, takes initiators later, and is backtested', async () => {
+    const made = await fixture.automation({ initiators: on('first') })
+    const put = (data: object) => fixture.call('PUT', made.url, { body: { name: 'A', status: 'active', data } })
+    expect((await put({})).body).toMatchObject({ version: 2, data: { initiators: [] } })
+    const window = { from: '2026-01-01T00:00:00Z', to: '2026-12-01T00:00:00Z' }
+    const tested = await fixture.call('POST', `${made.url}/backtest`, { body: window })
+    expect([tested.status, tested.body]).toMatchObject([200, { events: 0, runs_started: 0 }])
+    await fixture.post([{ event_name: 'first' }])
+    await put({ initiators: on('first'), steps: LONG })
+    await fixture.read()
+    expect(await fixture.runs(made.id)).toEqual([])
+    await fixture.post([{ event_name: 'first' }])
+    await fixture.read()
+    expect(await fixture.runs(made.id)).toHaveLength(1)
+  })
+})
+
 describe('invalid data is refused', () => {
   test.each<[field: string, data: object]>([
     ['data.colour', { initiators: on('go'), steps: LONG, colour: 1 }],
-    ['data.initiators', { initiators: [], steps: LONG }],
+    ['data.initiators', { initiators: on(...Array.from({ length: 21 }, (_, n) => `go-${n}`)), steps: LONG }],
+    ['data.initiators', { initiators: null, steps: LONG }],
     ['data.initiators[1].uid', { initiators: on('go', '21'), steps: LONG }],
     ['data.initiators[0].uid', { initiators: on('Go'), steps: LONG }],
     ['data.initiators[0].type', { initiators: [{ uid: 'go', type: 'page' }], steps: LONG }],

@@ -241,7 +241,7 @@ export type AutomationStep = ({
 export type AutomationSteps = Array<AutomationStep>;
 
 /**
- * What starts a run, for whom, and what it does.
+ * What starts a run, for whom, and what it does. Without `initiators` nothing starts, in any status.
  */
 export type AutomationDataInput = {
     /**
@@ -252,9 +252,12 @@ export type AutomationDataInput = {
      * Only events of this platform; null takes all, those without platform too.
      */
     platform?: 'iOS' | 'Android' | null;
-    initiators: Array<AutomationInitiator>;
     /**
-     * At least one, unless there are `steps`.
+     * The events that start a run.
+     */
+    initiators?: Array<AutomationInitiator>;
+    /**
+     * At least one, unless there are `steps` or no `initiators`.
      */
     actions?: {
         push?: string;
