@@ -36,9 +36,12 @@ export async function dispatch(route: Route, request: ApiRequest, deps: ApiDeps,
   return httpAnswer(route.operation, answered)
 }
 
-function refuseForbidden({ auth }: OperationDescription, { kind }: KeyOwner): void {
+/** What the key alone decides, before anything of the request is read. */
+function refuseForbidden({ auth, sandboxOnly }: OperationDescription, { kind, environmentKind }: KeyOwner): void {
   if (kind !== 'secret') throw new Problem('control_forbidden', 'this needs the Secret Key; the Project Key opens v3 only')
   if (auth === 'oauth-only') throw new Problem('control_forbidden', 'this operation is open through the MCP server only')
+  if (sandboxOnly && environmentKind !== 'sandbox')
+    throw new Problem('control_forbidden', 'this operation is open in the sandbox only: use a test_ key')
 }
 
 /** The Idempotency-Key of a request, with the hash of what the request says. */

@@ -4,6 +4,7 @@ import { getSettings, type ProjectSettings, updateSettings } from '../../domain/
 import { invalidFields, Refusal } from '../../domain/refusal.ts'
 import { emptyStoreConfig, findStoreConfig, STORE_CONFIG_PARTS, type StoreConfig } from '../../domain/stores/config.ts'
 import { updateStoreConfig } from '../../domain/stores/update.ts'
+import { validateStoreChange } from '../../domain/stores/validate-credentials.ts'
 import type { AnswerBody } from '../../schemas/operation-types.ts'
 import { inTransaction, NO_STORE, onPool } from '../operation.ts'
 
@@ -73,6 +74,7 @@ export const v4GetStoreConfig = onPool('v4GetStoreConfig', async ({ path: { plat
 export const v4UpdateStoreConfig = inTransaction(
   'v4UpdateStoreConfig',
   async ({ path: { platform }, body: { enabled, ...change }, project, trail, tx, deps }) => {
+    validateStoreChange(platform, change)
     if (enabled === false && trail.actor.kind !== 'mcp')
       throw new Refusal('control_forbidden', 'a store is switched off through the MCP server only')
     const { before, after, isChanged } = await updateStoreConfig(tx, { secrets: deps.secrets, project, platform }, change, enabled)

@@ -1,26 +1,19 @@
 import { audit } from '../../domain/audit/record.ts'
 import { readClock, type TestClock } from '../../domain/clock/clock.ts'
-import type { EnvironmentKind } from '../../domain/environment.ts'
 import { advanceClock, drainedSince, finalCounts, lockClock, type Target, targetOf } from '../../domain/reconciliation/advance-clock.ts'
-import { invalidField, Refusal } from '../../domain/refusal.ts'
+import { invalidField } from '../../domain/refusal.ts'
 import { transaction } from '../../store/transaction.ts'
 import { inTransaction, onPool } from '../operation.ts'
 
-function sandboxOnly(kind: EnvironmentKind): void {
-  if (kind !== 'sandbox') throw new Refusal('control_forbidden', 'only the sandbox has a test clock')
-}
-
 const shown = (clock: TestClock) => ({ object: 'test_clock' as const, url: '/v4/test-clock' as const, ...clock })
 
-export const v4GetTestClock = onPool('v4GetTestClock', async ({ environment, environmentKind, db }) => {
-  sandboxOnly(environmentKind)
-  return { body: shown(await readClock(db, environment)) }
-})
+export const v4GetTestClock = onPool('v4GetTestClock', async ({ environment, db }) => ({
+  body: shown(await readClock(db, environment)),
+}))
 
 // The transaction keeps the lock and the Idempotency-Key. Each step of the advance commits on another connection, so it stays done even
 // if the operation fails.
-export const v4AdvanceTestClock = inTransaction('v4AdvanceTestClock', async ({ body, environment, environmentKind, trail, deps, tx }) => {
-  sandboxOnly(environmentKind)
+export const v4AdvanceTestClock = inTransaction('v4AdvanceTestClock', async ({ body, environment, trail, deps, tx }) => {
   const { by, to } = body
   if ((by === undefined) === (to === undefined)) throw invalidField('body', 'must have exactly one of by and to')
   await lockClock(tx, environment)

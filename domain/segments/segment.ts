@@ -101,9 +101,9 @@ export async function updateSegment(
   id: string,
   input: { name: string; conditions: ConditionInput[] | undefined },
 ): Promise<CountedSegment & { before: Segment | null }> {
-  refuseSystem(id)
   const present = await getSegment(tx, environment, id)
   const checked = input.conditions && (await checkConditions(tx, environment, input.conditions, 'conditions', false))
+  refuseSystem(id)
   // Counted before the lock: otherwise fifty writers of one large segment would wait for each other's counting.
   const size = await countMembers(tx, environment, checked ?? present.conditions)
   const before = await lockSegment(tx, environment, id, 'no key update')

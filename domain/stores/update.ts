@@ -9,7 +9,7 @@ import {
   type StorePlatform,
   sealStoreSecret,
 } from './config.ts'
-import { type StoreChange, validateStoreChange } from './validate-credentials.ts'
+import { refuseIncomplete, type StoreChange } from './validate-credentials.ts'
 
 type Owner = { secrets: Secrets; project: number; platform: StorePlatform }
 
@@ -31,7 +31,7 @@ function applyChange({ secrets, project, platform }: Owner, config: StoreConfig,
 }
 
 /**
- * Stores the given values. `before` is null when nothing was stored; `isChanged` is false when all given values are the stored ones.
+ * Stores the given values, which `validateStoreChange` has accepted. `before` is null when nothing was stored; `isChanged` is false when all given values are the stored ones.
  * The first stored value enables the store. Later only `enabled` switches it.
  */
 export async function updateStoreConfig(
@@ -41,7 +41,7 @@ export async function updateStoreConfig(
   enabled: boolean | undefined,
 ): Promise<{ before: StoreConfig | null; after: StoreConfig; isChanged: boolean }> {
   const { project, platform } = owner
-  validateStoreChange(platform, change)
+  refuseIncomplete(change)
   // The configuration may have no row yet. Two writers therefore wait for each other at the project's row.
   await tx.query('select 1 from projects where id = $1 for no key update', [project])
   const before = await findStoreConfig(tx, project, platform)

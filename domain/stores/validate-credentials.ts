@@ -33,13 +33,17 @@ function validateValue(platform: StorePlatform, name: string, value: string | nu
   return null
 }
 
-/** Throws `invalid_data` for an invalid value, then `incomplete_credentials` when only a part of a triplet is given. */
+/** Throws `invalid_data` for an invalid value. */
 export function validateStoreChange(platform: StorePlatform, change: StoreChange): void {
   const faults: Detail[] = Object.entries(change).flatMap(([field, value]) => {
     const message = validateValue(platform, field, value)
     return message === null ? [] : [{ field, message }]
   })
   if (faults.length > 0) throw invalidFields(faults)
+}
+
+/** Throws `incomplete_credentials` when only a part of a triplet is given. */
+export function refuseIncomplete(change: StoreChange): void {
   for (const triplet of [CONNECT_TRIPLET, IAP_TRIPLET]) {
     const kinds = new Set(triplet.map(name => (change[name] === null ? 'null' : typeof change[name])))
     if (kinds.size > 1)

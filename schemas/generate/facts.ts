@@ -9,6 +9,7 @@ export type OperationFacts = {
   tag: string
   status: number
   auth: 'secret' | 'project' | 'oauth-only'
+  sandboxOnly: boolean
   idempotent: boolean
   pagination: string
   body: null | { limit: number; required: boolean; itemsValidatedSeparately: boolean }
@@ -62,6 +63,7 @@ const factsOf = (document: Document, method: string, path: string, operation: Op
     tag: operation.tags[0]!,
     status: Number(success[0]),
     auth: authOf(document, operation),
+    sandboxOnly: operation['x-sandbox-only'] === true,
     idempotent: operation['x-idempotency-key'] === true,
     pagination: operation['x-pagination'] ?? 'none',
     body: body ? { limit: operation['x-body-limit'] ?? MEBIBYTE, required: body.required === true, itemsValidatedSeparately } : null,

@@ -29,6 +29,7 @@ export type OperationObject = {
   security?: Record<string, unknown>[]
   'x-extension'?: boolean
   'x-auth'?: string
+  'x-sandbox-only'?: boolean
   'x-idempotency-key'?: boolean
   'x-pagination'?: string
   'x-body-limit'?: number

@@ -16,6 +16,7 @@ export type OperationDescription = {
   /** Status of success. */
   status: number
   auth: 'secret' | 'project' | 'oauth-only'
+  sandboxOnly: boolean
   idempotent: boolean
   pagination: 'none' | 'cursor' | 'offset' | 'page'
   /** \`limit\` in bytes. */
@@ -50,6 +51,7 @@ const row = (operation: OperationFacts, names: ValidatorNames) => {
     tag: ${quoted(operation.tag)},
     status: ${operation.status},
     auth: '${operation.auth}',
+    sandboxOnly: ${operation.sandboxOnly},
     idempotent: ${operation.idempotent},
     pagination: '${operation.pagination}',
     body: ${body ? fields(body) : 'null'},
