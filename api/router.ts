@@ -22,7 +22,8 @@ export function router(routes: readonly Route[]): Layer {
   return async (ctx, next) => {
     const path = canonical(ctx.path)
     ctx.state.match = { is: path === null ? 'malformed' : 'none' }
-    const resource = path === null ? undefined : resources.get(prefixOf(path))
+    // A slash at the end never matches: `/v4/users/` is no user with an empty id.
+    const resource = path === null || path.endsWith('/') ? undefined : resources.get(prefixOf(path))
     if (!resource) return next()
     // @koa/router matches this path instead of `ctx.path`.
     ctx.newRouterPath = path
