@@ -32,7 +32,7 @@ const newestFirst = (path: string, from: string, seed: Seed): List => ({
 })
 
 const LISTS: List[] = [
-  customersBy('since', 'created_at desc, id desc'),
+  customersBy('since', `date_trunc('second', created_at at time zone 'UTC') desc, id desc`),
   customersBy('status', 'status collate "C" desc, id desc'),
   customersBy('net_payments_usd', 'net_payments_usd desc, id desc'),
   customersBy('payments_count', 'payments_count desc, id desc'),

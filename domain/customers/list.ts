@@ -37,8 +37,8 @@ export async function listCustomers(
 async function readCursor(listing: Db, environment: Environment, sort: SortBy, id: string): Promise<CustomerCursor | undefined> {
   const { rows } = await listing.query<CustomerCursor>({
     name: `customer-cursor-${sort}`,
-    text: `select id, (${SORTS[sort].key})::text as value from users
-           where environment = $1 and id >= $2 and id <= $2 order by id limit 1`,
+    text: `select u.id, (${SORTS[sort].value})::text as value from users u
+           where u.environment = $1 and u.id >= $2 and u.id <= $2 order by u.id limit 1`,
     values: [environment, id],
   })
   return rows[0]

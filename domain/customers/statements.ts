@@ -14,8 +14,7 @@ const COLUMNS = sql.raw(CUSTOMER_ROW_COLUMNS)
 
 const beyond = (direction: Direction) => sql.raw(direction === 'asc' ? '>' : '<')
 
-// The key is named with its table: a bare name would be the column of the output, whose amount is rounded.
-const ordered = ({ key }: Sort, direction: Direction): Sql => sql.raw(`order by u.${key} ${direction} nulls last, u.id ${direction}`)
+const ordered = ({ value }: Sort, direction: Direction): Sql => sql.raw(`order by ${value} ${direction} nulls last, u.id ${direction}`)
 
 /** The customers that a search finds, sorted; their number bounds the work. */
 export function searchStatement(
@@ -25,7 +24,7 @@ export function searchStatement(
   cursor: CustomerCursor | undefined,
 ): Statement {
   const sort = SORTS[sortBy]
-  const key = sql.raw(`u.${sort.key}`)
+  const key = sql.raw(sort.value)
   const sign = beyond(direction)
   const after = ({ id, value }: CustomerCursor): Predicate =>
     value === null
@@ -50,29 +49,32 @@ export function walkStatement(
   const key = sql.raw(sort.key)
   const [sign, way] = [beyond(direction), sql.raw(direction)]
   const after = ({ id, value }: CustomerCursor, isConstant: boolean): Predicate =>
-    isConstant ? sql`id ${sign} ${id}` : sql`(${key}, id) ${sign} (${value}::${sql.raw(sort.type)}, ${id})`
+    isConstant ? sql`u.id ${sign} ${id}` : sql`(${key}, u.id) ${sign} (${value}::${sql.raw(sort.type)}, ${id})`
+  const most = limit + 1 + offset
   const branch = (conditions: Predicate[], isConstant: boolean): Sql =>
-    sql`(select * from users where ${and([sql`environment = ${environment}`, ...conditions])}
-      order by ${isConstant ? sql`` : sql`${key} ${way}, `}id ${way} limit ${limit + 1 + offset})`
+    sql`(select * from users u where ${and([sql`u.environment = ${environment}`, ...conditions])}
+      order by ${isConstant ? sql`` : sql`${key} ${way}, `}u.id ${way} limit ${most})`
 
   let branches: Sql[]
   let merge: Sql = sql``
   if (sortBy === 'since' && selection.statuses && !selection.statuses.includes('none')) {
     // Each status has an index by creation; one row in a thousand may be active.
-    const rest = [...filters({ ...selection, statuses: undefined }, sql`status`), ...(cursor ? [after(cursor, false)] : [])]
-    branches = [...new Set(selection.statuses)].map(status => branch([sql`status = ${status}`, sql`status <> 'none'`, ...rest], false))
-    merge = sql`order by ${key} ${way}, id ${way}`
+    const rest = [...filters({ ...selection, statuses: undefined }, sql`u.status`), ...(cursor ? [after(cursor, false)] : [])]
+    branches = [...new Set(selection.statuses)].map(status => branch([sql`u.status = ${status}`, sql`u.status <> 'none'`, ...rest], false))
+    merge = sql`order by ${key} ${way}, u.id ${way}`
   } else {
-    const conditions = filters(selection, sortBy === 'status' ? key : sql`status`)
+    const conditions = filters(selection, sortBy === 'status' ? key : sql`u.status`)
     const ranges = sort.ranges(direction)
     const first = cursor ? ranges.findIndex(range => range.contains(cursor.value)) : 0
     branches = ranges.slice(first).map(({ where, isConstant }, i) => {
       const begin = cursor && i === 0 ? [after(cursor, isConstant)] : []
-      return branch([sql.raw(where), ...conditions, ...begin], isConstant)
+      const parts = where.map(part => branch([sql.raw(part), ...conditions, ...begin], isConstant))
+      if (parts.length === 1) return parts[0]!
+      return sql`(select * from (${sql.join(parts, sql` union all `)}) u order by u.id ${way} limit ${most})`
     })
   }
   return compile(sql`select ${COLUMNS}
-    from (select * from (${sql.join(branches, sql` union all `)}) branches ${merge} limit ${limit + 1} offset ${offset}) u
+    from (select * from (${sql.join(branches, sql` union all `)}) u ${merge} limit ${limit + 1} offset ${offset}) u
     ${ordered(sort, direction)}`)
 }
 

@@ -147,7 +147,10 @@ create table users (
 create unique index users_by_identity on users (environment, identity_id) where identity_id is not null;
 create index users_by_creation on users (environment, created_at, id);
 create index users_by_status on users (environment, status collate "C", id);
-create index users_by_status_and_creation on users (environment, status, created_at, id) where status <> 'none';
+-- A list of customers sorts by the second of their creation, an export by the exact time.
+create index users_by_since on users (environment, date_trunc('second', created_at at time zone 'UTC'), id);
+create index users_by_status_and_since on users (environment, status, date_trunc('second', created_at at time zone 'UTC'), id)
+  where status <> 'none';
 create index users_by_net_payments on users (environment, net_payments_usd, id) where net_payments_usd <> 0;
 create index users_without_net_payments on users (environment, id) where net_payments_usd = 0;
 create index users_by_payments_count on users (environment, payments_count, id) where payments_count > 0;
