@@ -12,8 +12,11 @@ const unauthorized = () =>
     headers: { 'WWW-Authenticate': 'Bearer' },
   })
 
-/** Header -> owner of the key, or 401. The cache has known keys only: the number of refused keys has no bound. */
-export function authenticator(pool: Pool): (header: string | undefined) => Promise<KeyOwner> {
+/**
+ * Header -> owner of the key, or 401. The cache has known keys only: the number of refused keys has no bound. `isFresh`: the key is looked
+ * up now, because a rotation may have replaced it since.
+ */
+export function authenticator(pool: Pool): (header: string | undefined, isFresh?: boolean) => Promise<KeyOwner> {
   const cache = new Map<string, { owner: KeyOwner; until: number }>()
   const lookups = new Map<string, Promise<KeyOwner | null>>()
 
@@ -26,13 +29,14 @@ export function authenticator(pool: Pool): (header: string | undefined) => Promi
     return lookup
   }
 
-  return async header => {
+  return async (header, isFresh = false) => {
     const token = header === undefined ? undefined : BEARER.exec(header)?.[1]
     if (token === undefined) throw unauthorized()
-    const hit = cache.get(token)
+    const hit = isFresh ? undefined : cache.get(token)
     const now = performance.now()
     if (hit && hit.until > now) return hit.owner
-    const owner = await lookUp(token)
+    // Not a lookup that is under way: it may have begun before the rotation.
+    const owner = await (isFresh ? findKey(pool, token) : lookUp(token))
     cache.delete(token)
     if (!owner) throw unauthorized()
     if (cache.size >= CACHE_SIZE) cache.delete(cache.keys().next().value!)

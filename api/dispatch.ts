@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http'
 import { isLogConflict } from '../domain/events/write.ts'
 import { findAnswer } from '../domain/idempotent-answers.ts'
-import type { KeyOwner } from '../domain/projects/keys.ts'
+import { type KeyOwner, REPLACED_KEY } from '../domain/projects/keys.ts'
 import { isTransactionConflict } from '../domain/purchases/create.ts'
 import type { Detail } from '../domain/refusal.ts'
 import { details } from '../schemas/details.ts'
@@ -37,11 +37,12 @@ export async function dispatch(route: Route, request: ApiRequest, deps: ApiDeps,
 }
 
 /** What the key alone decides, before anything of the request is read. */
-function refuseForbidden({ auth, sandboxOnly }: OperationDescription, { kind, environmentKind }: KeyOwner): void {
+function refuseForbidden({ auth, sandboxOnly, currentKey }: OperationDescription, { kind, environmentKind, isCurrent }: KeyOwner): void {
   if (kind !== 'secret') throw new Problem('control_forbidden', 'this needs the Secret Key; the Project Key opens v3 only')
   if (auth === 'oauth-only') throw new Problem('control_forbidden', 'this operation is open through the MCP server only')
   if (sandboxOnly && environmentKind !== 'sandbox')
     throw new Problem('control_forbidden', 'this operation is open in the sandbox only: use a test_ key')
+  if (currentKey && !isCurrent) throw new Problem('control_forbidden', REPLACED_KEY)
 }
 
 /** The Idempotency-Key of a request, with the hash of what the request says. */
@@ -81,10 +82,10 @@ function validate({ validate }: OperationDescription, { parameters, query, body,
 
 /** What the handler gets, except for its connection. */
 function callOf({ description }: Route, { requestId, owner }: ApiRequest, { parameters, query, body }: RequestInput, deps: ApiDeps) {
-  const { project, environment, environmentKind, lastFour } = owner
+  const { keyId, project, environment, environmentKind, lastFour } = owner
   const actor = { kind: 'secret_key' as const, id: lastFour }
   const trail = { project, environment, actor, operation: description.id, requestId }
-  return { path: parameters, query, body, project, environment, environmentKind, trail, deps }
+  return { path: parameters, query, body, keyId, project, environment, environmentKind, trail, deps }
 }
 
 type Execution = {

@@ -33,7 +33,7 @@ export const NO_STORE = { 'Cache-Control': 'no-store' }
 
 export type Reply<Id extends OperationId> = { body: AnswerBody<Id>; headers?: Record<string, string> }
 /** `trail`: what the audit entry of this request says about the actor, the project and the operation. */
-type Caller = Pick<KeyOwner, 'project' | 'environment' | 'environmentKind'> & { trail: Trail & { environment: number } }
+type Caller = Pick<KeyOwner, 'keyId' | 'project' | 'environment' | 'environmentKind'> & { trail: Trail & { environment: number } }
 type Call<Id extends OperationId> = Input<Id> & Caller & { deps: ApiDeps }
 type Handler<Id extends OperationId, Db> = (call: Call<Id> & Db) => Promise<Reply<Id>>
 

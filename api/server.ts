@@ -74,7 +74,8 @@ const apiOnly: Layer = async (ctx, next) => {
 function authenticate({ pool }: ServerDeps): Layer {
   const ownerOf = authenticator(pool)
   return async (ctx, next) => {
-    ctx.state.owner = await ownerOf(ctx.req.headers.authorization)
+    const { match } = ctx.state
+    ctx.state.owner = await ownerOf(ctx.req.headers.authorization, match.is === 'found' && match.route.description.currentKey)
     await next()
   }
 }

@@ -64,11 +64,16 @@ const list: Verb = async ({ args, config, out }) => {
 }
 
 const rotate: Verb = async ({ args, config, out, trailOf }) => {
-  const [given] = positionals(args, 'ID')
+  const {
+    values,
+    positionals: [given, ...rest],
+  } = parseArgs({ args, allowPositionals: true, options: { now: { type: 'boolean' } } })
+  if (rest.length > 0) throw new UsageError(`too many arguments: ${rest.join(' ')}`)
+  const now = values.now ?? false
   const id = idOf(given)
   const key = await withDatabase(config, (pool, secrets) =>
     transaction(pool, async tx => {
-      const made = await rotateSecretKey(tx, secrets, id)
+      const made = await rotateSecretKey(tx, secrets, id, { now })
       await audit(tx, trailOf(id), { resource: 'project', id: String(id) })
       return made
     }),
@@ -76,7 +81,11 @@ const rotate: Verb = async ({ args, config, out, trailOf }) => {
   out(`Project ${id}`)
   out(`  Secret Key   ${key}`)
   out(`  Sandbox key  test_${key}`)
-  out('The old key works for at most 10 s more.')
+  out(
+    now
+      ? 'The old key is refused: for project settings and keys at once, for the rest within 4 s.'
+      : 'The old key works for at most 10 s more, and no more for project settings and keys.',
+  )
 }
 
 const rawData: Verb = async ({ args, config, out, trailOf }) => {

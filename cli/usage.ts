@@ -2,7 +2,7 @@ export const USAGE = `Usage: npm run cli -- COMMAND
 
   project create --name NAME      create a project; prints its id and keys
   project list                    all projects
-  project rotate ID               a new Secret Key for a project
+  project rotate ID [--now]       a new Secret Key for a project; --now: without the 10 s in which the old one still works
   project raw-data on|off ID      allow or forbid exports of raw data
   project set ID --transfer-policy keep|transfer|share
                                   what becomes of a purchase that another user claims

@@ -1,5 +1,5 @@
 import { audit } from '../../domain/audit/record.ts'
-import { rotateSecretKey } from '../../domain/projects/keys.ts'
+import { assertCurrent, rotateSecretKey } from '../../domain/projects/keys.ts'
 import { getSettings, type ProjectSettings, updateSettings } from '../../domain/projects/settings.ts'
 import { invalidFields, Refusal } from '../../domain/refusal.ts'
 import { emptyStoreConfig, findStoreConfig, STORE_CONFIG_PARTS, type StoreConfig } from '../../domain/stores/config.ts'
@@ -24,19 +24,21 @@ const settings = ({ keys, project_name, proxy_url, rtdn_proxy_url }: Settings) =
 
 const withoutKeys = (shown: ProjectSettings) => ({ ...HEAD, ...shown, has_access_token: true, has_api_key: true, has_secret_key: true })
 
-export const v4GetProjectSettings = onPool('v4GetProjectSettings', async ({ project, db, deps }) => ({
-  body: settings(await getSettings(db, deps.secrets, project)),
-  headers: NO_STORE,
-}))
+export const v4GetProjectSettings = onPool('v4GetProjectSettings', async ({ keyId, project, db, deps }) => {
+  const body = settings(await getSettings(db, deps.secrets, project))
+  await assertCurrent(db, keyId)
+  return { body, headers: NO_STORE }
+})
 
 const notHttps = (value: string | null | undefined) => typeof value === 'string' && !URL.canParse(value)
 
 export const v4UpdateProjectSettings = inTransaction(
   'v4UpdateProjectSettings',
-  async ({ body, project, trail, tx, deps }) => {
+  async ({ body, keyId, project, trail, tx, deps }) => {
     const faulty = (['proxy_url', 'rtdn_proxy_url'] as const).filter(field => notHttps(body[field]))
     if (faulty.length > 0) throw invalidFields(faulty.map(field => ({ field, message: 'must be an https address' })))
     const { before, after, isChanged } = await updateSettings(tx, project, body)
+    await assertCurrent(tx, keyId)
     if (isChanged) {
       const entry = { resource: 'project_settings', id: null, before: withoutKeys(before), after: withoutKeys(after) }
       await audit(tx, { ...trail, environment: null }, entry)
@@ -48,8 +50,8 @@ export const v4UpdateProjectSettings = inTransaction(
 
 export const v4RegenerateProjectSecret = inTransaction(
   'v4RegenerateProjectSecret',
-  async ({ project, trail, tx, deps }) => {
-    const secret_key = await rotateSecretKey(tx, deps.secrets, project)
+  async ({ keyId, project, trail, tx, deps }) => {
+    const secret_key = await rotateSecretKey(tx, deps.secrets, project, { by: keyId })
     await audit(tx, { ...trail, environment: null }, { resource: 'project_settings', id: null })
     return { body: { ...HEAD, secret_key } }
   },
@@ -66,18 +68,20 @@ const storeConfig = ({ platform, enabled, fields, secrets }: StoreConfig) =>
     ...Object.fromEntries(STORE_CONFIG_PARTS[platform].fields.map(name => [name, fields[name] ?? null])),
   }) as AnswerBody<'v4GetStoreConfig'>
 
-export const v4GetStoreConfig = onPool('v4GetStoreConfig', async ({ path: { platform }, project, db }) => ({
-  body: storeConfig((await findStoreConfig(db, project, platform)) ?? emptyStoreConfig(platform)),
-  headers: NO_STORE,
-}))
+export const v4GetStoreConfig = onPool('v4GetStoreConfig', async ({ path: { platform }, keyId, project, db }) => {
+  const body = storeConfig((await findStoreConfig(db, project, platform)) ?? emptyStoreConfig(platform))
+  await assertCurrent(db, keyId)
+  return { body, headers: NO_STORE }
+})
 
 export const v4UpdateStoreConfig = inTransaction(
   'v4UpdateStoreConfig',
-  async ({ path: { platform }, body: { enabled, ...change }, project, trail, tx, deps }) => {
+  async ({ path: { platform }, body: { enabled, ...change }, keyId, project, trail, tx, deps }) => {
     validateStoreChange(platform, change)
     if (enabled === false && trail.actor.kind !== 'mcp')
       throw new Refusal('control_forbidden', 'a store is switched off through the MCP server only')
     const { before, after, isChanged } = await updateStoreConfig(tx, { secrets: deps.secrets, project, platform }, change, enabled)
+    await assertCurrent(tx, keyId)
     const shown = storeConfig(after)
     if (isChanged) {
       const entry = { resource: 'store_config', id: platform, before: before && storeConfig(before), after: shown }

@@ -2,7 +2,7 @@ import { timingSafeEqual } from 'node:crypto'
 import type { Db, Tx } from '../../store/connect.ts'
 import { secretKey } from '../../store/ids.ts'
 import type { Environment, EnvironmentKind } from '../environment.ts'
-import { notFound } from '../refusal.ts'
+import { notFound, Refusal } from '../refusal.ts'
 import { hashKey, type Secrets } from './secrets.ts'
 
 export type KeyKind = 'secret' | 'project' | 'api'
@@ -15,6 +15,8 @@ export type KeyOwner = {
   project: number
   environment: Environment
   environmentKind: EnvironmentKind
+  /** False while a rotated key is in its grace period. */
+  isCurrent: boolean
   /** The key's last four characters. The audit log shows nothing else of the key. */
   lastFour: string
 }
@@ -31,16 +33,18 @@ export async function findKey(db: Db, token: string): Promise<KeyOwner | null> {
   if (!KEY_FORMS.secret.test(key) && !KEY_FORMS.project.test(key)) return null
   const hash = hashKey(key)
   const environmentKind: EnvironmentKind = sandbox ? 'sandbox' : 'production'
-  const { rows } = await db.query<{ id: number; kind: string; project: number; hash: Buffer; environment: number }>({
+  type Row = { id: number; kind: string; project: number; hash: Buffer; is_current: boolean; environment: number }
+  const { rows } = await db.query<Row>({
     name: 'find-key',
-    text: `select k.id, k.kind, k.project, k.hash, e.id as environment
+    text: `select k.id, k.kind, k.project, k.hash, k.expires_at is null as is_current, e.id as environment
            from keys k join environments e on e.project = k.project and e.kind = $2
            where k.hash = $1 and (k.expires_at is null or k.expires_at > clock_timestamp())`,
     values: [hash, environmentKind],
   })
   const row = rows[0]
   if (!row || !timingSafeEqual(row.hash, hash) || (row.kind !== 'secret' && row.kind !== 'project')) return null
-  return { keyId: row.id, kind: row.kind, project: row.project, environment: row.environment, environmentKind, lastFour: key.slice(-4) }
+  const { id: keyId, kind, project, environment, is_current: isCurrent } = row
+  return { keyId, kind, project, environment, environmentKind, isCurrent, lastFour: key.slice(-4) }
 }
 
 /** Binds a sealed key to its project and kind. */
@@ -58,14 +62,29 @@ export async function storeKey(tx: Tx, secrets: Secrets, project: number, kind: 
 /** An API process caches a key for 4 s. Cache and grace period together: the old key works for at most 10 s after the rotation. */
 const ROTATION_GRACE_SECONDS = 5
 
+export const REPLACED_KEY = 'this Secret Key was replaced: project settings and keys need the new one'
+
+/**
+ * Throws `control_forbidden` for a rotated key. A key is never current again, so a caller whose key is current here was entitled to what it
+ * has read before. With the project's row locked, the key stays current until the end of the transaction.
+ */
+export async function assertCurrent(db: Db, keyId: number): Promise<void> {
+  const { rowCount } = await db.query('select 1 from keys where id = $1 and expires_at is null', [keyId])
+  if (rowCount === 0) throw new Refusal('control_forbidden', REPLACED_KEY)
+}
+
+/** `by`: the key of the caller, which must be current. `now`: the former keys have no grace period, and one that they have ends. */
+type Rotation = { by?: number; now?: boolean }
+
 /** Creates a Secret Key and returns it in clear. The old key works until the end of its grace period. */
-export async function rotateSecretKey(tx: Tx, secrets: Secrets, project: number): Promise<string> {
+export async function rotateSecretKey(tx: Tx, secrets: Secrets, project: number, { by, now = false }: Rotation = {}): Promise<string> {
   const locked = await tx.query('select 1 from projects where id = $1 for no key update', [project])
   if (locked.rowCount === 0) throw notFound(`project ${project}`)
+  if (by !== undefined) await assertCurrent(tx, by)
   await tx.query(
-    `update keys set expires_at = clock_timestamp() + make_interval(secs => $2)
-     where project = $1 and kind = 'secret' and expires_at is null`,
-    [project, ROTATION_GRACE_SECONDS],
+    `update keys set expires_at = least(expires_at, clock_timestamp() + make_interval(secs => $2)) where project = $1 and kind = 'secret'
+       and (expires_at is null or expires_at > clock_timestamp())`,
+    [project, now ? 0 : ROTATION_GRACE_SECONDS],
   )
   const key = secretKey()
   await storeKey(tx, secrets, project, 'secret', key)

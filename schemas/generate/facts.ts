@@ -10,6 +10,7 @@ export type OperationFacts = {
   status: number
   auth: 'secret' | 'project' | 'oauth-only'
   sandboxOnly: boolean
+  currentKey: boolean
   idempotent: boolean
   pagination: string
   body: null | { limit: number; required: boolean; itemsValidatedSeparately: boolean }
@@ -64,6 +65,7 @@ const factsOf = (document: Document, method: string, path: string, operation: Op
     status: Number(success[0]),
     auth: authOf(document, operation),
     sandboxOnly: operation['x-sandbox-only'] === true,
+    currentKey: operation['x-current-key'] === true,
     idempotent: operation['x-idempotency-key'] === true,
     pagination: operation['x-pagination'] ?? 'none',
     body: body ? { limit: operation['x-body-limit'] ?? MEBIBYTE, required: body.required === true, itemsValidatedSeparately } : null,

@@ -30,6 +30,7 @@ export type OperationObject = {
   'x-extension'?: boolean
   'x-auth'?: string
   'x-sandbox-only'?: boolean
+  'x-current-key'?: boolean
   'x-idempotency-key'?: boolean
   'x-pagination'?: string
   'x-body-limit'?: number

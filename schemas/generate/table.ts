@@ -17,6 +17,8 @@ export type OperationDescription = {
   status: number
   auth: 'secret' | 'project' | 'oauth-only'
   sandboxOnly: boolean
+  /** A Secret Key in the grace period after its rotation is refused. */
+  currentKey: boolean
   idempotent: boolean
   pagination: 'none' | 'cursor' | 'offset' | 'page'
   /** \`limit\` in bytes. */
@@ -52,6 +54,7 @@ const row = (operation: OperationFacts, names: ValidatorNames) => {
     status: ${operation.status},
     auth: '${operation.auth}',
     sandboxOnly: ${operation.sandboxOnly},
+    currentKey: ${operation.currentKey},
     idempotent: ${operation.idempotent},
     pagination: '${operation.pagination}',
     body: ${body ? fields(body) : 'null'},

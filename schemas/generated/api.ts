@@ -2427,7 +2427,7 @@ export interface paths {
         };
         /**
          * Get the project settings
-         * @description Name, keys and proxies of the project, the same under both of its keys. The three keys are shown in clear and without the prefix `test_`; the answer carries `Cache-Control: no-store`.
+         * @description Name, keys and proxies of the project, the same under both of its keys. The three keys are shown in clear and without the prefix `test_`; the answer carries `Cache-Control: no-store`. 403 `control_forbidden` for a Secret Key that was replaced, as for every operation of this group: in its last seconds it opens all other operations only.
          */
         get: operations["v4GetProjectSettings"];
         put?: never;
@@ -2459,7 +2459,7 @@ export interface paths {
         put?: never;
         /**
          * Regenerate the Secret Key
-         * @description Creates a new Secret Key. The old one, with and without `test_`, works for at most 10 seconds more, so hand the new one to your servers at once. Every call creates a new key: `Idempotency-Key` is ignored. The Project Key of your apps stays as it is.
+         * @description Creates a new Secret Key. The old one, with and without `test_`, works for at most 10 seconds more, and no more for project settings and keys, so hand the new one to your servers at once. Every call creates a new key: `Idempotency-Key` is ignored. The Project Key of your apps stays as it is.
          */
         post: operations["v4RegenerateProjectSecret"];
         delete?: never;
@@ -13308,6 +13308,7 @@ export interface operations {
             };
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
             429: components["responses"]["TooManyRequests"];
             502: components["responses"]["BadGateway"];
             504: components["responses"]["GatewayTimeout"];
@@ -13349,6 +13350,7 @@ export interface operations {
             };
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
             429: components["responses"]["TooManyRequests"];
             502: components["responses"]["BadGateway"];
             504: components["responses"]["GatewayTimeout"];
@@ -13386,6 +13388,7 @@ export interface operations {
             };
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
             429: components["responses"]["TooManyRequests"];
             502: components["responses"]["BadGateway"];
             504: components["responses"]["GatewayTimeout"];
@@ -13429,6 +13432,7 @@ export interface operations {
             };
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
             429: components["responses"]["TooManyRequests"];
             502: components["responses"]["BadGateway"];

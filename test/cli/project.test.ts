@@ -43,6 +43,13 @@ test('a rotation gives a new key, and the old one still works for a moment', asy
   expect(rows).toHaveLength(1)
 })
 
+test('a rotation with --now leaves no moment to the old key', async () => {
+  const { secret, id } = await api.newProject()
+  const { code, out } = await call(project, ['rotate', String(id), '--now'], env)
+  expect([code, out]).toEqual([0, expect.stringContaining('The old key is refused')])
+  expect([await status(keyIn(out, 'Secret Key')), await status(secret)]).toEqual([200, 401])
+})
+
 test('where raw data is off, new exports are forbidden', async () => {
   const { secret, id } = await api.newProject()
   const create = () =>

@@ -37,7 +37,8 @@ export async function homeOf(api: TestApi, operation: Described) {
   const inSandbox = isInSandbox(operation)
   const home = operationRequests(api, inSandbox ? keys.sandbox : keys.secret)
   const request = await home.example(operation)
-  await home.send(operation, await home.example(operation))
+  // After a new key the caller of the home could do nothing.
+  if (!ENDS_KEY.includes(operation.id)) await home.send(operation, await home.example(operation))
   return { ...(await snapshotOf(api, keys, home, inSandbox ? keys.sandboxEnvironment : keys.production)), request }
 }
 

@@ -1547,7 +1547,7 @@ export const v4UpdatePush = <ThrowOnError extends boolean = true>(options: Optio
 /**
  * Get the project settings
  *
- * Name, keys and proxies of the project, the same under both of its keys. The three keys are shown in clear and without the prefix `test_`; the answer carries `Cache-Control: no-store`.
+ * Name, keys and proxies of the project, the same under both of its keys. The three keys are shown in clear and without the prefix `test_`; the answer carries `Cache-Control: no-store`. 403 `control_forbidden` for a Secret Key that was replaced, as for every operation of this group: in its last seconds it opens all other operations only.
  */
 export const v4GetProjectSettings = <ThrowOnError extends boolean = true>(options?: Options<V4GetProjectSettingsData, ThrowOnError>) => (options?.client ?? client).get<V4GetProjectSettingsResponses, V4GetProjectSettingsErrors, ThrowOnError>({
     security: [{ scheme: 'bearer', type: 'http' }],
@@ -1573,7 +1573,7 @@ export const v4UpdateProjectSettings = <ThrowOnError extends boolean = true>(opt
 /**
  * Regenerate the Secret Key
  *
- * Creates a new Secret Key. The old one, with and without `test_`, works for at most 10 seconds more, so hand the new one to your servers at once. Every call creates a new key: `Idempotency-Key` is ignored. The Project Key of your apps stays as it is.
+ * Creates a new Secret Key. The old one, with and without `test_`, works for at most 10 seconds more, and no more for project settings and keys, so hand the new one to your servers at once. Every call creates a new key: `Idempotency-Key` is ignored. The Project Key of your apps stays as it is.
  */
 export const v4RegenerateProjectSecret = <ThrowOnError extends boolean = true>(options?: Options<V4RegenerateProjectSecretData, ThrowOnError>) => (options?.client ?? client).post<V4RegenerateProjectSecretResponses, V4RegenerateProjectSecretErrors, ThrowOnError>({
     security: [{ scheme: 'bearer', type: 'http' }],

@@ -10782,6 +10782,10 @@ export type V4GetProjectSettingsErrors = {
      */
     401: Error;
     /**
+     * The token is valid, but not for this operation.
+     */
+    403: Error;
+    /**
      * The bucket of the key is empty, or a limit of this operation is reached.
      */
     429: Error;
@@ -10833,6 +10837,10 @@ export type V4UpdateProjectSettingsErrors = {
      */
     401: Error;
     /**
+     * The token is valid, but not for this operation.
+     */
+    403: Error;
+    /**
      * The bucket of the key is empty, or a limit of this operation is reached.
      */
     429: Error;
@@ -10883,6 +10891,10 @@ export type V4RegenerateProjectSecretErrors = {
      * No token, or one that opens nothing here.
      */
     401: Error;
+    /**
+     * The token is valid, but not for this operation.
+     */
+    403: Error;
     /**
      * The bucket of the key is empty, or a limit of this operation is reached.
      */
@@ -10939,6 +10951,10 @@ export type V4GetStoreConfigErrors = {
      * No token, or one that opens nothing here.
      */
     401: Error;
+    /**
+     * The token is valid, but not for this operation.
+     */
+    403: Error;
     /**
      * An id that names nothing in this environment.
      */
