@@ -3,6 +3,7 @@ import type { Tx } from '../../store/connect.ts'
 import { signingSecret } from '../../store/ids.ts'
 import type { Environment } from '../environment.ts'
 import { type IntegrationConfig, openSecret, openSettings, type Sealing, SIGNING_SECRET, sealSecret } from './config.ts'
+import { movesOrigin } from './origins.ts'
 import { providerOf } from './providers.ts'
 import type { ConfigInput } from './validate-config.ts'
 
@@ -13,6 +14,8 @@ export type ConfigChange = {
   generated: string | null
   /** The signing secret that this change replaces, sealed. */
   former: string | null
+  /** Requests go to another origin, which must get no signature under a former signing secret. */
+  isMoved: boolean
   isChanged: boolean
 }
 
@@ -40,12 +43,17 @@ export function changeConfig(sealing: Sealing, old: IntegrationConfig, input: Co
   if (generated !== null) secrets[SIGNING_SECRET] = sealSecret(sealing, SIGNING_SECRET, generated)
   const plain = provider.settings.filter(({ name, secret }) => !secret && (input.settings[name] ?? null) !== null)
   const settings = Object.fromEntries(plain.map(({ name }) => [name, input.settings[name]]))
-  const resealingd = old.secrets[SIGNING_SECRET]
-  const former = resealingd !== undefined && resealingd !== secrets[SIGNING_SECRET] ? resealingd : null
+  const isMoved = movesOrigin(old, input.settings, {
+    before: openSettings(sealing, old),
+    after: openSettings(sealing, { ...old, settings, secrets }),
+  })
+  const replaced = old.secrets[SIGNING_SECRET]
+  const former = !isMoved && replaced !== undefined && replaced !== secrets[SIGNING_SECRET] ? replaced : null
   const { events, event_mapping, revenue } = input
-  const after = { ...old, settings, secrets, events, event_mapping, revenue, former_signing_secret: former ?? old.former_signing_secret }
+  const former_signing_secret = isMoved ? null : (former ?? old.former_signing_secret)
+  const after = { ...old, settings, secrets, events, event_mapping, revenue, former_signing_secret }
   const isChanged = old.configured_at === null || !isDeepStrictEqual(after, old)
-  return { after, opened: openSettings(sealing, after), generated, former, isChanged }
+  return { after, opened: openSettings(sealing, after), generated, former, isMoved, isChanged }
 }
 
 /** Equal for two configurations that call the same address: a probe of one then counts for the other. */
@@ -53,10 +61,10 @@ export const probedAddress = ({ url, sandbox_url, authorization_token }: Record<
   JSON.stringify([url, sandbox_url, authorization_token])
 
 /** Stores the change and returns the configuration with its time. The caller has locked the row. */
-export async function writeConfig(tx: Tx, environment: Environment, { after, former }: ConfigChange): Promise<IntegrationConfig> {
+export async function writeConfig(tx: Tx, environment: Environment, { after, former, isMoved }: ConfigChange): Promise<IntegrationConfig> {
   const { rows } = await tx.query<{ configured_at: string }>(
     `update integrations set settings = $3, secrets = $4, events = $5, event_mapping = $6, revenue = $7,
-       configured_at = date_trunc('second', environment_now($1)), former_signing_secret = coalesce($8, former_signing_secret),
+       configured_at = date_trunc('second', environment_now($1)), former_signing_secret = case when $9 then null else coalesce($8, former_signing_secret) end,
        signing_secret_changed_at = case when $8::text is null then signing_secret_changed_at else clock_timestamp() end
      where environment = $1 and id = $2 returning configured_at`,
     [
@@ -68,6 +76,7 @@ export async function writeConfig(tx: Tx, environment: Environment, { after, for
       JSON.stringify(after.event_mapping),
       after.revenue,
       former,
+      isMoved,
     ],
   )
   return { ...after, configured_at: rows[0]!.configured_at }

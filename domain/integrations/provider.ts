@@ -9,6 +9,8 @@ export type Setting = {
   choice?: string
   /** Write-only: the API answers `has_{name}` in its stead. */
   secret: boolean
+  /** A part of the address that requests go to, where that is not a setting of the kind `url`. */
+  isHost?: boolean
   default?: string | boolean
 }
 

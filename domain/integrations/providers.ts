@@ -62,7 +62,7 @@ const SERVER: Row[] = [
     'R',
     [
       need('bucket'),
-      need('region'),
+      set('region', { required: true, isHost: true }),
       need('access_key_id'),
       needSecret('secret_access_key'),
       set('prefix'),
@@ -93,7 +93,7 @@ const SERVER: Row[] = [
 
 const MESSAGES: Row[] = [
   ['braze', 'Braze', ALL, 'E', [need('rest_endpoint', 'url'), needSecret('api_key'), set('app_id'), BASE_URL]],
-  ['clevertap', 'CleverTap', APPS, 'E', [need('account_id'), needSecret('passcode'), set('region'), BASE_URL]],
+  ['clevertap', 'CleverTap', APPS, 'E', [need('account_id'), needSecret('passcode'), set('region', { isHost: true }), BASE_URL]],
   ['mailchimp', 'Mailchimp', ALL, 'E', [need('audience_id'), needSecret('api_key'), BASE_URL]],
   ['onesignal', 'OneSignal', APPS, 'EA', [need('app_id'), needSecret('rest_api_key'), BASE_URL]],
   ['pushwoosh', 'Pushwoosh', APPS, 'E', [need('application_code'), needSecret('api_token'), BASE_URL]],
@@ -103,10 +103,10 @@ const MESSAGES: Row[] = [
     ALL,
     'RA',
     [
-      need('host'),
-      need('port', 'port'),
+      set('host', { required: true, isHost: true }),
+      set('port', { kind: 'port', required: true, isHost: true }),
       need('from'),
-      set('secure', { kind: 'boolean', default: true }),
+      set('secure', { kind: 'boolean', default: true, isHost: true }),
       set('username'),
       secret('password'),
       set('recipients', { kind: 'emails' }),

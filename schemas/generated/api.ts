@@ -1963,7 +1963,7 @@ export interface paths {
         get: operations["v4GetIntegrationConfig"];
         /**
          * Replace the configuration
-         * @description Replaces everything that is not a secret: what is left out is unset or returns to its default. A secret that is left out stays, null removes it. When webhooks have no signing secret and none is sent, one is created and shown in this answer only. While the integration is active, a change with which it could not be started is 422 and changes nothing.
+         * @description Replaces everything that is not a secret: what is left out is unset or returns to its default. A secret that is left out stays, null removes it. When the settings name an address of another origin (scheme, host and port; also the region of a vendor), every stored secret must be given again or be null: 400 names those that are not. When webhooks have no signing secret and none is sent, one is created and shown in this answer only. While the integration is active, a change with which it could not be started is 422 and changes nothing.
          */
         put: operations["v4UpdateIntegrationConfig"];
         post?: never;

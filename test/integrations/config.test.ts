@@ -74,6 +74,7 @@ describe('settings', () => {
     await create('amplitude')
     await put({ api_key: 'very-secret' })
     expect(await get()).toEqual({ has_api_key: true, base_url: null })
+    await put({ api_key: 'very-secret', base_url: 'https://proxy.example.org' })
     const answer = await put({ base_url: 'https://proxy.example.org' })
     expect(answer.body.settings).toEqual({ has_api_key: true, base_url: 'https://proxy.example.org' })
     expect(answer.headers.get('cache-control')).toBe('no-store')
@@ -134,10 +135,10 @@ describe('activation', () => {
     await put({ sandbox_url: hook.url })
     expect((await start()).body.error).toMatchObject({ code: 'integration_test_failed', message: expect.stringContaining('no_url') })
     const strict = await receiver({ probes: { status: 204 } })
-    await put({ url: strict.url })
+    await put({ url: strict.url, signing_secret: null })
     expect((await start()).body.error.code).toBe('integration_test_failed')
     expect(await active()).toBe(0)
-    await put({ url: hook.url })
+    await put({ url: hook.url, signing_secret: null })
     expect((await start()).status).toBe(200)
     expect(hook.received).toMatchObject([{ body: { test: true, event_name: 'trial_started', environment: 'production' } }])
     await strict.close()
@@ -156,9 +157,9 @@ describe('activation', () => {
     const before = await get()
     expect((await put({})).body.error.code).toBe('integration_not_configured')
     const dead = await receiver({ probes: { status: 500 } })
-    expect((await put({ url: dead.url })).body.error.code).toBe('integration_test_failed')
+    expect((await put({ url: dead.url, signing_secret: null })).body.error.code).toBe('integration_test_failed')
     await dead.close()
-    expect((await put({ url: dead.url })).body.error.code).toBe('integration_test_failed')
+    expect((await put({ url: dead.url, signing_secret: null })).body.error.code).toBe('integration_test_failed')
     expect(await get()).toEqual(before)
     const asked = hook.received.length
     expect((await put({ url: hook.url }, { events: ['trial_started'] })).status).toBe(200)
@@ -202,7 +203,7 @@ test('tests: a failed one is 200 and moves nothing; ten a minute', async () => {
     test: true,
     revenue: { is_proceed: 1, value: 6.99, proceeds_rate: 70 },
   })
-  await put({ url: 'http://127.0.0.1:9/' })
+  await put({ url: 'http://127.0.0.1:9/', signing_secret: null })
   for (let n = 1; n < 10; n++) {
     const answer = await call('POST', `${path}/test`)
     expect(answer.body).toMatchObject({ ok: false, http_status: null, error: 'connection_failed' })

@@ -1276,7 +1276,7 @@ export const v4GetIntegrationConfig = <ThrowOnError extends boolean = true>(opti
 /**
  * Replace the configuration
  *
- * Replaces everything that is not a secret: what is left out is unset or returns to its default. A secret that is left out stays, null removes it. When webhooks have no signing secret and none is sent, one is created and shown in this answer only. While the integration is active, a change with which it could not be started is 422 and changes nothing.
+ * Replaces everything that is not a secret: what is left out is unset or returns to its default. A secret that is left out stays, null removes it. When the settings name an address of another origin (scheme, host and port; also the region of a vendor), every stored secret must be given again or be null: 400 names those that are not. When webhooks have no signing secret and none is sent, one is created and shown in this answer only. While the integration is active, a change with which it could not be started is 422 and changes nothing.
  */
 export const v4UpdateIntegrationConfig = <ThrowOnError extends boolean = true>(options: Options<V4UpdateIntegrationConfigData, ThrowOnError>) => (options.client ?? client).put<V4UpdateIntegrationConfigResponses, V4UpdateIntegrationConfigErrors, ThrowOnError>({
     security: [{ scheme: 'bearer', type: 'http' }],
