@@ -1,5 +1,6 @@
 import type { Db } from '../../store/connect.ts'
 import type { Environment } from '../environment.ts'
+import { publicEventId } from '../events/entry.ts'
 
 /** Fields of an event that conditions and texts may name. Amounts are decimal strings. */
 const FIELDS = [
@@ -65,8 +66,8 @@ type Row = Omit<RunOccurrence['event'], 'properties'> & {
 export async function loadTriggers(db: Db, keys: readonly TriggerKey[]): Promise<(RunOccurrence | null)[]> {
   const { rows } = await db.query<Row>({
     name: 'load-triggers',
-    text: `select k.i::int as i, e.id, e.event_id, e.name as event_name, e.happened_at, e.received_at, ${FIELDS.map(f => `e.${f}`).join(', ')},
-             e.properties, u.id as "user", u.identity_id, u.properties as user_properties, u.created_at as user_created_at
+    text: `select k.i::int as i, e.id, ${publicEventId('e')} as event_id, e.name as event_name, e.happened_at, e.received_at,
+             ${FIELDS.map(f => `e.${f}`).join(', ')}, e.properties, u.id as "user", u.identity_id, u.properties as user_properties, u.created_at as user_created_at
            from unnest($1::int[], $2::smallint[], $3::bigint[], $4::text[]) with ordinality k(environment, partition, log_offset, user_id, i)
            cross join lateral (select * from events
              where environment = k.environment and partition = k.partition and log_offset = k.log_offset limit 1) e

@@ -1,3 +1,4 @@
+import { publicEventId } from '../events/entry.ts'
 import { outgoingNames } from '../integrations/config.ts'
 import type { OutgoingEvent } from '../integrations/outgoing-event.ts'
 
@@ -7,7 +8,8 @@ const known = (column: string) => `coalesce(e.${column}, u.${column}) as ${colum
 
 /** Columns of an event `e` and of its user `u`, which may be null. Amounts as text. */
 export const OCCURRENCE_COLUMNS = `
-  e.id as log_id, e.event_id as own_id, e.name, ${epoch('e.happened_at', 'happened_at')}, ${epoch('e.received_at', 'received_at')}, e.platform,
+  e.id as log_id, ${publicEventId('e')} as public_id, e.name, ${epoch('e.happened_at', 'happened_at')},
+  ${epoch('e.received_at', 'received_at')}, e.platform,
   e.product_id, e.old_product_id, e.new_product_id, e.subscription_group, e.screen_id, e.transaction_id, e.original_transaction_id,
   ${epoch('e.transaction_date', 'transaction_date')}, ${epoch('e.transaction_expires_at', 'transaction_expires_at')},
   ${epoch('e.grace_period_expires_at', 'grace_period_expires_at')}, e.price, e.currency, e.proceeds, e.price_usd, e.proceeds_usd,
@@ -18,7 +20,7 @@ export const OCCURRENCE_COLUMNS = `
 type Text = string | null
 export type OccurrenceRow = {
   log_id: string
-  own_id: string
+  public_id: string
   name: string
   happened_at: number
   received_at: number
@@ -91,7 +93,7 @@ export function toOccurrence(row: OccurrenceRow, { environment, event_mapping, r
   return {
     environment,
     id: row.log_id,
-    event_id: row.own_id,
+    event_id: row.public_id,
     name,
     outgoing_name: outgoingNames(event_mapping).get(name) ?? name,
     happened_at,

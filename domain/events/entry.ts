@@ -28,6 +28,9 @@ export type Entry = {
   purchase?: number
 }
 
+/** In SQL: the caller's id of an event, else the event's public id. Within the log an emitted event has a key of its purchase instead. */
+export const publicEventId = (event: string): string => `case when ${event}.purchase is null then ${event}.event_id else ${event}.id end`
+
 const NO_MONEY: Money = { price: null, currency: null, proceeds: null, priceUsd: null, proceedsUsd: null }
 
 /** Amounts that went back are stored negative, whichever sign the item has. */

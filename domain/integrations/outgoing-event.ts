@@ -3,7 +3,7 @@ import type { Platform } from '../platform.ts'
 /** An event and its user, as integrations receive them. Times are epoch seconds, amounts decimal strings; null: unknown. */
 export type OutgoingEvent = {
   environment: 'production' | 'sandbox'
-  /** The log's id (`evt_…`); `event_id` is the id that the caller sent. */
+  /** The log's id (`evt_…`); `event_id` is the id that the caller sent, else the log's id. */
   id: string
   event_id: string
   /** `name` is the slug; `outgoing_name` is its name in the integration's mapping, else the slug. */

@@ -66,7 +66,7 @@ export function webhookBody(occurrence: OutgoingEvent): Record<string, unknown> 
     ip: device.ip ?? '',
     environment: occurrence.environment,
     platform: occurrence.platform ?? '',
-    event_id: occurrence.event_id || occurrence.id,
+    event_id: occurrence.event_id,
     ...withoutNull({
       country: device.country,
       locale: device.locale,
