@@ -22,6 +22,7 @@ export type RefusalCode =
   | 'integration_not_available'
   | 'integration_not_supported'
   | 'integration_test_failed'
+  | 'replay_limit_exceeded'
   | 'network_error'
   | 'upstream_timeout'
   | 'not_available'

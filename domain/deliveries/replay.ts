@@ -4,7 +4,7 @@ import type { Environment } from '../environment.ts'
 import { type EventSelection, eventFilter } from '../integrations/event-filter.ts'
 import { takesEvents } from '../integrations/providers.ts'
 import { insertJobs, notifyWorkers } from '../jobs/sql.ts'
-import { conflict, invalidField, notFound } from '../refusal.ts'
+import { conflict, notFound, Refusal } from '../refusal.ts'
 import { DELIVERY_DUE } from './delivery.ts'
 import { idleOrderingKeys, insertOrderingKeys, type OrderingKey, scheduleNext } from './ordering-key.ts'
 
@@ -16,7 +16,10 @@ const MAX_DELIVERIES = 100_000
 /** Events that one fetch reads. */
 const PAGE = 10_000
 
-const tooMany = (most: number) => invalidField('to', `must be earlier: more than ${most} deliveries would be sent`)
+const tooMany = (most: number) => {
+  const why = `more than ${most} deliveries would be sent`
+  return new Refusal('replay_limit_exceeded', why, [{ field: 'to', message: `must be earlier: ${why}` }])
+}
 
 type Integration = EventSelection & { number: number; active: number }
 /** A delivery that is open again, or new. `user_id`: the user of its ordering key; null: it has none. */
@@ -45,13 +48,16 @@ async function findEnded(tx: Tx, environment: Environment, integration: number, 
 }
 
 // At most 30 days back, and no further than the integration's first activation: the log has earlier events, but the integration never took
-// them. Within a partition the times of receipt never decrease, so the window is a range of offsets.
+// them. Within a partition the times of receipt never decrease, so the window is a range of offsets. It ends before the consumer's offset:
+// what the consumer has not read is not missing, and sent now it would overtake earlier events of the same user.
 const MISSING = `declare missing no scroll cursor for
   select e.* from generate_series(0, 63) p(partition)
+  cross join lateral (select next_offset from log_consumers
+    where consumer = 'integrations' and environment = $1 and partition = p.partition limit 1) c
   cross join lateral (select
     greatest(($2::bigint[])[p.partition + 1],
       offset_at($1, p.partition::smallint, greatest(date_trunc('second', $3::timestamptz), environment_now($1) - interval '30 days'))) as first,
-    offset_at($1, p.partition::smallint, date_trunc('second', $4::timestamptz)) as until) w
+    least(c.next_offset, offset_at($1, p.partition::smallint, date_trunc('second', $4::timestamptz))) as until) w
   cross join lateral (
     select partition, log_offset, id, name, user_id, platform from events
     where environment = $1 and partition = p.partition and log_offset >= w.first and log_offset < w.until
@@ -122,7 +128,7 @@ const INSERT_JOBS = `
 
 /**
  * Opens ended deliveries again and creates the missing ones; gives how many. Throws `conflict` unless the integration is active,
- * `invalid_data` for more than `most`.
+ * `replay_limit_exceeded` for more than `most`.
  */
 export async function replayDeliveries(
   tx: Tx,

@@ -2060,7 +2060,7 @@ export interface paths {
         put?: never;
         /**
          * Replay deliveries
-         * @description Sends the deliveries of the window again: delivered and failed deliveries under their own id and with new attempts; `missing` creates deliveries of events of the last 30 days that never had one. The order of each user's events is kept. 409 `conflict` unless the integration is active.
+         * @description Sends the deliveries of the window again: delivered and failed deliveries under their own id and with new attempts; `missing` creates deliveries of events of the last 30 days that never had one (an event that the integration has still to read is not missing). The order of each user's events is kept. At most 100,000 deliveries: 422 `replay_limit_exceeded` for a window with more, and nothing is sent. 409 `conflict` unless the integration is active.
          */
         post: operations["v4ReplayIntegrationDeliveries"];
         delete?: never;
@@ -3376,7 +3376,7 @@ export interface components {
              *     | 422 | `paid_entitlement` `purchase_fraud` `cannot_demote_main` `cannot_delete_main` |
              *     | 422 | `cannot_patch_experiment_variant` `cannot_delete_experiment_variant` `cannot_setmain_experiment_variant` |
              *     | 422 | `incomplete_credentials` `integration_not_configured` `integration_not_available` `integration_not_supported` |
-             *     | 422 | `integration_test_failed` `raise_limit_exceeded` |
+             *     | 422 | `integration_test_failed` `replay_limit_exceeded` `raise_limit_exceeded` |
              *     | 429 | `rate_limit_exceeded` |
              *     | 500 | `unknown_error` |
              *     | 502 | `storage_error` `network_error` |
@@ -12472,6 +12472,7 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             404: components["responses"]["NotFound"];
             409: components["responses"]["Conflict"];
+            422: components["responses"]["Unprocessable"];
             429: components["responses"]["TooManyRequests"];
             502: components["responses"]["BadGateway"];
             504: components["responses"]["GatewayTimeout"];

@@ -2126,7 +2126,7 @@ export const descriptions: readonly OperationDescription[] = [
       path: v.v4UpdateIntegrationStatusPath,
       query: v.noQuery,
       body: v.v4ReplayIntegrationDeliveriesBody,
-      answer: { 202: v.answerIntegrationReplay, 400: v.answerError, 401: v.answerError, 404: v.answerError, 409: v.answerError, 429: v.answerError, 502: v.answerError, 504: v.answerError },
+      answer: { 202: v.answerIntegrationReplay, 400: v.answerError, 401: v.answerError, 404: v.answerError, 409: v.answerError, 422: v.answerError, 429: v.answerError, 502: v.answerError, 504: v.answerError },
     },
   },
   {

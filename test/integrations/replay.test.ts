@@ -1,4 +1,5 @@
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
+import { problemOf } from '../../api/errors.ts'
 import { replayDeliveries } from '../../domain/deliveries/replay.ts'
 import { transaction } from '../../store/transaction.ts'
 import { startApi, type TestApi } from '../harness/api.ts'
@@ -47,7 +48,7 @@ test('failed and delivered ones go out again under their ids, with fresh attempt
   expect((await made.deliveries()).map(({ attempt_count }) => attempt_count)).toEqual([2, 1, 2])
 })
 
-test('a window with more than can be sent by one request is refused, and nothing of it is sent', async () => {
+test('a window with more than one request sends is refused with 422, and nothing of it is sent', async () => {
   await advance(call, 'P2D')
   made = await hook({ call, config: { events: ['b'] } })
   await post(call, { event_name: 'a' }, { event_name: 'b' }, { event_name: 'b' }, { event_name: 'a' })
@@ -59,8 +60,9 @@ test('a window with more than can be sent by one request is refused, and nothing
   const from = new Date(Date.parse(to) - 24 * 3_600_000).toISOString()
   const most = (count: number, ...statuses: ('delivered' | 'missing')[]) =>
     transaction(api.pool, tx => replayDeliveries(tx, rows[0].environment, made.id, { from, to, events: null, statuses }, count))
-  const refused = { code: 'invalid_data', details: [{ field: 'to' }] }
+  const refused = { code: 'replay_limit_exceeded', details: [{ field: 'to' }] }
   await expect(most(1, 'delivered')).rejects.toMatchObject(refused)
+  expect(problemOf(await most(1, 'delivered').catch(error => error)).status).toBe(422)
   await expect(most(1, 'missing')).rejects.toMatchObject(refused)
   await expect(most(3, 'missing', 'delivered')).rejects.toMatchObject(refused)
   expect((await made.deliveries()).map(({ status }) => status)).toEqual(['delivered', 'delivered'])

@@ -1317,7 +1317,7 @@ export const v4ListIntegrationDeliveries = <ThrowOnError extends boolean = true>
 /**
  * Replay deliveries
  *
- * Sends the deliveries of the window again: delivered and failed deliveries under their own id and with new attempts; `missing` creates deliveries of events of the last 30 days that never had one. The order of each user's events is kept. 409 `conflict` unless the integration is active.
+ * Sends the deliveries of the window again: delivered and failed deliveries under their own id and with new attempts; `missing` creates deliveries of events of the last 30 days that never had one (an event that the integration has still to read is not missing). The order of each user's events is kept. At most 100,000 deliveries: 422 `replay_limit_exceeded` for a window with more, and nothing is sent. 409 `conflict` unless the integration is active.
  */
 export const v4ReplayIntegrationDeliveries = <ThrowOnError extends boolean = true>(options: Options<V4ReplayIntegrationDeliveriesData, ThrowOnError>) => (options.client ?? client).post<V4ReplayIntegrationDeliveriesResponses, V4ReplayIntegrationDeliveriesErrors, ThrowOnError>({
     security: [{ scheme: 'bearer', type: 'http' }],

@@ -549,7 +549,7 @@ export type ErrorBody = {
      * | 422 | `paid_entitlement` `purchase_fraud` `cannot_demote_main` `cannot_delete_main` |
      * | 422 | `cannot_patch_experiment_variant` `cannot_delete_experiment_variant` `cannot_setmain_experiment_variant` |
      * | 422 | `incomplete_credentials` `integration_not_configured` `integration_not_available` `integration_not_supported` |
-     * | 422 | `integration_test_failed` `raise_limit_exceeded` |
+     * | 422 | `integration_test_failed` `replay_limit_exceeded` `raise_limit_exceeded` |
      * | 429 | `rate_limit_exceeded` |
      * | 500 | `unknown_error` |
      * | 502 | `storage_error` `network_error` |
@@ -9703,6 +9703,10 @@ export type V4ReplayIntegrationDeliveriesErrors = {
      * The object exists already or its state forbids the change (`already_exists`, `conflict`), or the `Idempotency-Key` was used for another request (`idempotency_conflict`) or is in use at this moment (`idempotency_in_progress`, with `Retry-After`).
      */
     409: Error;
+    /**
+     * Well-formed, but a rule of the domain forbids it; `code` says which.
+     */
+    422: Error;
     /**
      * The bucket of the key is empty, or a limit of this operation is reached.
      */
