@@ -2,10 +2,11 @@ import { type Environment, type EnvironmentKind, now } from '../../domain/enviro
 import { probedAddress } from '../../domain/integrations/change-config.ts'
 import { getConfig, type IntegrationConfig, openSettings, outgoingNames } from '../../domain/integrations/config.ts'
 import type { ProbeRequest } from '../../domain/integrations/probe.ts'
-import { assertProbeSucceeds, assertUsable, isProbedBeforeStart } from '../../domain/integrations/probe.ts'
+import { assertProbeSucceeds, assertUsable, countTest, isProbedBeforeStart } from '../../domain/integrations/probe.ts'
 import { sampleEvent } from '../../domain/integrations/sample-event.ts'
 import { conflict } from '../../domain/refusal.ts'
 import type { Db, Tx } from '../../store/connect.ts'
+import { Problem } from '../errors.ts'
 import type { ApiDeps } from '../operation.ts'
 
 export type ProbeCall = { environment: Environment; environmentKind: EnvironmentKind; deps: ApiDeps; db: Db }
@@ -23,11 +24,20 @@ export async function sampleOf(
   return { id: config.id, slug: config.slug, settings: opened, occurrence } satisfies ProbeRequest
 }
 
+/** Counts a request to the receiver. Throws 429 when that was one too many: whoever starts or changes an integration calls foreign servers, too. */
+export async function assertMayTest({ db, environment }: Pick<ProbeCall, 'db' | 'environment'>, id: string): Promise<void> {
+  const wait = await countTest(db, environment, id)
+  if (wait !== null)
+    throw new Problem('rate_limit_exceeded', `ten tests a minute; try again in ${wait} s`, { headers: { 'Retry-After': String(wait) } })
+}
+
 /** Throws the refusals of activation unless an integration with these settings may be active. */
 export async function assertCanStart(call: ProbeCall, config: IntegrationConfig, opened: Record<string, unknown>): Promise<void> {
   const { probe } = call.deps
   assertUsable(probe, config.slug, opened)
-  if (isProbedBeforeStart(config.slug)) await assertProbeSucceeds(probe, await sampleOf(call, config, opened, 'trial_started'))
+  if (!isProbedBeforeStart(config.slug)) return
+  await assertMayTest(call, config.id)
+  await assertProbeSucceeds(probe, await sampleOf(call, config, opened, 'trial_started'))
 }
 
 export const open = (call: Pick<ProbeCall, 'deps' | 'environment'>, config: IntegrationConfig) =>

@@ -4,14 +4,13 @@ import { activateIntegration, pauseIntegration } from '../../domain/deliveries/i
 import { slugOf } from '../../domain/events/catalogue.ts'
 import { getConfig } from '../../domain/integrations/config.ts'
 import { createIntegration, type IntegrationRow, listIntegrations } from '../../domain/integrations/integration.ts'
-import { assertUsable, countTest } from '../../domain/integrations/probe.ts'
+import { assertUsable } from '../../domain/integrations/probe.ts'
 import { categories, providerOf } from '../../domain/integrations/providers.ts'
 import { invalidField } from '../../domain/refusal.ts'
 import type { AnswerBody } from '../../schemas/operation-types.ts'
-import { Problem } from '../errors.ts'
 import { inTransaction, onPool, preparedTransaction } from '../operation.ts'
 import { fullList } from '../pagination.ts'
-import { assertProbed, open, probeBeforeStart, sampleOf } from './integration-start.ts'
+import { assertMayTest, assertProbed, open, probeBeforeStart, sampleOf } from './integration-start.ts'
 
 const integration = (row: IntegrationRow) => ({
   object: 'integration' as const,
@@ -79,9 +78,7 @@ export const v4TestIntegration = preparedTransaction(
     const config = await getConfig(db, environment, path.integration_id)
     const opened = open(call, config)
     assertUsable(deps.probe, config.slug, opened)
-    const wait = await countTest(db, environment, config.id)
-    if (wait !== null)
-      throw new Problem('rate_limit_exceeded', `ten tests a minute; try again in ${wait} s`, { headers: { 'Retry-After': String(wait) } })
+    await assertMayTest(call, config.id)
     return deps.probe.tryIntegration(await sampleOf(call, config, opened, name))
   },
   async ({ path, trail, tx, prepared }) => {

@@ -1896,7 +1896,7 @@ export interface paths {
         put?: never;
         /**
          * Start or pause an integration
-         * @description 1 starts it, 0 pauses it; from 2 (error) both are possible. Starting is 422 `integration_not_configured` without the required settings, 422 `integration_not_available` for a provider that this installation cannot deliver to, and for webhooks 422 `integration_test_failed` unless the address of the environment answers a probe with 200 within 10 seconds; the status then stays. The held deliveries are sent, in order, when it is started again.
+         * @description 1 starts it, 0 pauses it; from 2 (error) both are possible. Starting is 422 `integration_not_configured` without the required settings, 422 `integration_not_available` for a provider that this installation cannot deliver to, and for webhooks 422 `integration_test_failed` unless the address of the environment answers a probe with 200 within 10 seconds; the status then stays. A probe counts as a test: ten a minute, then 429. The held deliveries are sent, in order, when it is started again.
          */
         post: operations["v4UpdateIntegrationStatus"];
         delete?: never;
@@ -1963,7 +1963,7 @@ export interface paths {
         get: operations["v4GetIntegrationConfig"];
         /**
          * Replace the configuration
-         * @description Replaces everything that is not a secret: what is left out is unset or returns to its default. A secret that is left out stays, null removes it. When the settings name an address of another origin (scheme, host and port; also the region of a vendor), every stored secret must be given again or be null: 400 names those that are not. When webhooks have no signing secret and none is sent, one is created and shown in this answer only. While the integration is active, a change with which it could not be started is 422 and changes nothing.
+         * @description Replaces everything that is not a secret: what is left out is unset or returns to its default. A secret that is left out stays, null removes it. When the settings name an address of another origin (scheme, host and port; also the region of a vendor), every stored secret must be given again or be null: 400 names those that are not. When webhooks have no signing secret and none is sent, one is created and shown in this answer only. While the integration is active, a change with which it could not be started is 422 and changes nothing; a new address of webhooks is tested, ten times a minute, then 429.
          */
         put: operations["v4UpdateIntegrationConfig"];
         post?: never;

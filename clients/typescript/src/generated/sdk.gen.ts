@@ -1239,7 +1239,7 @@ export const v4GetIntegrationsMeta = <ThrowOnError extends boolean = true>(optio
 /**
  * Start or pause an integration
  *
- * 1 starts it, 0 pauses it; from 2 (error) both are possible. Starting is 422 `integration_not_configured` without the required settings, 422 `integration_not_available` for a provider that this installation cannot deliver to, and for webhooks 422 `integration_test_failed` unless the address of the environment answers a probe with 200 within 10 seconds; the status then stays. The held deliveries are sent, in order, when it is started again.
+ * 1 starts it, 0 pauses it; from 2 (error) both are possible. Starting is 422 `integration_not_configured` without the required settings, 422 `integration_not_available` for a provider that this installation cannot deliver to, and for webhooks 422 `integration_test_failed` unless the address of the environment answers a probe with 200 within 10 seconds; the status then stays. A probe counts as a test: ten a minute, then 429. The held deliveries are sent, in order, when it is started again.
  */
 export const v4UpdateIntegrationStatus = <ThrowOnError extends boolean = true>(options: Options<V4UpdateIntegrationStatusData, ThrowOnError>) => (options.client ?? client).post<V4UpdateIntegrationStatusResponses, V4UpdateIntegrationStatusErrors, ThrowOnError>({
     security: [{ scheme: 'bearer', type: 'http' }],
@@ -1276,7 +1276,7 @@ export const v4GetIntegrationConfig = <ThrowOnError extends boolean = true>(opti
 /**
  * Replace the configuration
  *
- * Replaces everything that is not a secret: what is left out is unset or returns to its default. A secret that is left out stays, null removes it. When the settings name an address of another origin (scheme, host and port; also the region of a vendor), every stored secret must be given again or be null: 400 names those that are not. When webhooks have no signing secret and none is sent, one is created and shown in this answer only. While the integration is active, a change with which it could not be started is 422 and changes nothing.
+ * Replaces everything that is not a secret: what is left out is unset or returns to its default. A secret that is left out stays, null removes it. When the settings name an address of another origin (scheme, host and port; also the region of a vendor), every stored secret must be given again or be null: 400 names those that are not. When webhooks have no signing secret and none is sent, one is created and shown in this answer only. While the integration is active, a change with which it could not be started is 422 and changes nothing; a new address of webhooks is tested, ten times a minute, then 429.
  */
 export const v4UpdateIntegrationConfig = <ThrowOnError extends boolean = true>(options: Options<V4UpdateIntegrationConfigData, ThrowOnError>) => (options.client ?? client).put<V4UpdateIntegrationConfigResponses, V4UpdateIntegrationConfigErrors, ThrowOnError>({
     security: [{ scheme: 'bearer', type: 'http' }],
