@@ -1,9 +1,9 @@
-import type { Db, Pool } from '../../store/connect.ts'
+import type { Db, Pool, Tx } from '../../store/connect.ts'
 import { transaction } from '../../store/transaction.ts'
 import type { Environment } from '../environment.ts'
-import { announceJobs, deleteJob, lockIfDue } from '../jobs/job.ts'
+import { announceJobs, deleteJob, hasJob, lockIfDue } from '../jobs/job.ts'
 import { insertJobs, rescheduleJobs, suspendJobs } from '../jobs/sql.ts'
-import { DELIVERY_DUE } from './delivery.ts'
+import { DELIVERY_DUE, expiry } from './delivery.ts'
 
 /** Kind of the job that probes an integration in error. Its id is the integration's number. */
 export const PROBE_DUE = 'integration-probe'
@@ -31,30 +31,64 @@ export const scheduleProbe = (db: Db, environment: Environment, integrations: nu
 
 export const endProbes = (db: Db, integration: number): Promise<unknown> => deleteJob(db, PROBE_DUE, integration)
 
+/** So many failed probes of one delivery say that the fault may be its own. */
+const PROBES_OF_ONE = 3
+
+// The first held job of the integration behind the delivery $3, in the order in which they were held; without that delivery, the first of
+// all. Of an ordering key only the first delivery has a job, so what waits behind that one is not read.
+const NEXT_HELD = `
+  with behind as (
+    select v.priority, ${expiry('v.created_at')} as due_at, v.number from deliveries v join integrations i on i.number = v.integration where v.number = $3
+  )
+  select h.id from (values (0), (1)) p(priority) cross join lateral (
+    select id, due_at from due
+    where kind = '${DELIVERY_DUE}' and priority = p.priority and environment = $2 and coalesce(destination, 0) = $1
+      and (due_at, id) > (
+        coalesce((select due_at from behind where priority = p.priority), '-infinity'), coalesce((select number from behind where priority = p.priority), 0))
+    order by due_at, id limit 1) h
+  where p.priority >= coalesce((select priority from behind), 0) order by p.priority limit 1`
+
+type Probed = { environment: Environment; failed_probe: number | null; failed_probes: number }
+
+/** The delivery to probe: the one that was probed last, at most three times; then the next one, and after the last one the first. */
+async function deliveryToProbe(
+  tx: Tx,
+  integration: number,
+  { environment, failed_probe, failed_probes }: Probed,
+): Promise<number | undefined> {
+  if (failed_probe !== null && failed_probes < PROBES_OF_ONE && (await hasJob(tx, DELIVERY_DUE, failed_probe))) return failed_probe
+  for (const behind of failed_probe === null ? [null] : [failed_probe, null]) {
+    const { rows } = await tx.query<{ id: number }>({
+      name: 'next-held-delivery',
+      text: NEXT_HELD,
+      values: [integration, environment, behind],
+    })
+    if (rows[0]) return rows[0].id
+  }
+  return undefined
+}
+
 /**
- * Makes the oldest open delivery due as a probe and schedules the next probe. The delivery is sent through its own job, so no second worker
- * can send it. Without an open delivery the probes end: the next delivery that is created schedules one.
+ * Makes a held delivery due as a probe and schedules the next probe. The delivery is sent through its own job, so no second worker can send
+ * it. Without an open delivery the probes end: the next delivery that is created schedules one.
  */
-export const probeOldest = (pool: Pool, integration: number): Promise<unknown> =>
+export const probeHeld = (pool: Pool, integration: number): Promise<unknown> =>
   transaction(pool, async tx => {
-    const locked = await tx.query<{ environment: Environment }>(
-      'select environment from integrations where number = $1 and active = 2 and is_probed and deleted_at is null for no key update',
+    const { rows } = await tx.query<Probed>(
+      `select environment, failed_probe, failed_probes from integrations
+       where number = $1 and active = 2 and is_probed and deleted_at is null for no key update`,
       [integration],
     )
-    const environment = locked.rows[0]?.environment
-    if (environment === undefined) return endProbes(tx, integration)
+    const [probed] = rows
+    if (!probed) return endProbes(tx, integration)
     // A batch may arrive late, after another worker has probed.
     if (!(await lockIfDue(tx, PROBE_DUE, integration))) return
-    const { rows } = await tx.query<{ number: number }>(
-      `select v.number from deliveries v join due d on d.kind = '${DELIVERY_DUE}' and d.id = v.number
-       where v.integration = $1 and v.status in ('pending', 'retrying') order by v.number limit 1`,
-      [integration],
-    )
-    const oldest = rows[0]?.number
-    if (oldest === undefined) return endProbes(tx, integration)
-    await tx.query('update integrations set probing = $2 where number = $1', [integration, oldest])
+    const { environment } = probed
+    const delivery = await deliveryToProbe(tx, integration, probed)
+    if (delivery === undefined) return endProbes(tx, integration)
+    await tx.query('update integrations set probing = $2 where number = $1', [integration, delivery])
     const isDueLater = 'd.id = $1 and d.due_at > environment_now($2)'
-    await tx.query(rescheduleJobs({ kind: DELIVERY_DUE, dueAt: 'environment_now($2)', where: isDueLater }), [oldest, environment])
+    await tx.query(rescheduleJobs({ kind: DELIVERY_DUE, dueAt: 'environment_now($2)', where: isDueLater }), [delivery, environment])
     await tx.query(suspendJobs({ kind: PROBE_DUE, dueAt: `environment_now($2) + ${PROBE_INTERVAL}`, where: 'd.id = $1' }), [
       integration,
       environment,

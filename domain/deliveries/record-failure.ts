@@ -25,14 +25,21 @@ type RecordedFailure = { is: 'failed'; why: string } | { is: 'waits'; seconds: n
 
 type Integration = { active: 0 | 1 | 2; is_probed: boolean; failures_in_row: number }
 
+/** Whether the attempt was a probe that leaves both the integration and the delivery as they were. */
+const isFailedProbe = ({ delivery, outcome }: FailedAttempt, active: Integration['active'] | undefined): boolean =>
+  delivery.isProbe && outcome === 'retry' && active !== 1
+
 const COUNT_FAILURE = `
   update integrations set delivery_error_count = delivery_error_count + 1, failures_in_row = $2, last_error_at = t, last_error_message = $3,
     probing = nullif(probing, $4::bigint), active = $5, is_probed = $6, held_since = case when $7 then t else held_since end,
+    failed_probes = case when not $9 then failed_probes when failed_probe = $4 then failed_probes + 1 else 1 end,
+    failed_probe = case when $9 then $4 else failed_probe end,
     updated_at = case when $7 then date_trunc('second', t) else updated_at end
   from environment_now($8) t where number = $1`
 
 /** Counts the attempt; gives the integration after it, null when the integration is deleted. */
-async function countFailure(tx: Tx, { delivery, attempt, outcome }: FailedAttempt): Promise<Integration | null> {
+async function countFailure(tx: Tx, failed: FailedAttempt): Promise<Integration | null> {
+  const { delivery, attempt, outcome } = failed
   const { integration: number, environment } = delivery
   const { rows } = await tx.query<Integration>({
     name: 'lock-failing-integration',
@@ -53,7 +60,17 @@ async function countFailure(tx: Tx, { delivery, attempt, outcome }: FailedAttemp
   await tx.query({
     name: 'count-failure',
     text: COUNT_FAILURE,
-    values: [number, failures_in_row, attempt.error ?? 'failed', delivery.number, after.active, after.is_probed, entersError, environment],
+    values: [
+      number,
+      failures_in_row,
+      attempt.error ?? 'failed',
+      delivery.number,
+      after.active,
+      after.is_probed,
+      entersError,
+      environment,
+      isFailedProbe(failed, after.active),
+    ],
   })
   return after
 }
@@ -123,7 +140,7 @@ export const recordFailure = (pool: Pool, failed: FailedAttempt): Promise<Record
     if (outcome !== 'retry') return end(outcome === 'gone' ? 'gone' : 'rejected')
     const isActive = integration?.active === 1
     // A probe does not count as an attempt of the delivery.
-    if (delivery.isProbe && !isActive) {
+    if (isFailedProbe(failed, integration?.active)) {
       await suspendUntilExpiry(tx, delivery.number)
       return { is: 'held' }
     }

@@ -1,7 +1,7 @@
 import type { Pool } from '../../store/connect.ts'
 import { CANCEL_DUE, cancelMore } from '../automation-runs/cancel.ts'
 import { continueFailPending, DELETION_DUE } from '../deliveries/fail-pending.ts'
-import { PROBE_DUE, probeOldest } from '../deliveries/probe.ts'
+import { PROBE_DUE, probeHeld } from '../deliveries/probe.ts'
 import { continueRelease, RELEASE_DUE } from '../deliveries/release.ts'
 import { passTime } from '../purchases/pass-time.ts'
 import { REPORT_SLOT } from '../reports/report.ts'
@@ -22,7 +22,7 @@ type DomainTimer = {
 export const TIMERS: DomainTimer[] = [
   { kind: CANCEL_DUE, fire: cancelMore },
   { kind: REPORT_SLOT, fire: takeSlot, fireTogether: takeSlots },
-  { kind: PROBE_DUE, fire: probeOldest },
+  { kind: PROBE_DUE, fire: probeHeld },
   { kind: RELEASE_DUE, fire: continueRelease },
   { kind: DELETION_DUE, fire: continueFailPending },
   { kind: SUBSCRIPTION_DUE, fire: passTime },

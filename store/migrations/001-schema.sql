@@ -730,10 +730,14 @@ create table integrations (
   active smallint not null default 0 check (active in (0, 1, 2)),
   -- The time since which the open deliveries are held. null: the integration is active.
   held_since timestamptz,
-  -- In the error state: whether the oldest open delivery is tried every five minutes (not after a 410), and the number of the delivery
-  -- that is being tried.
+  -- In the error state: whether an open delivery is tried every five minutes (not after a 410), and the number of the delivery that is
+  -- being tried.
   is_probed boolean not null default false,
   probing bigint,
+  -- The number of the delivery whose probe failed last, and how many of its probes have failed in a row. After three the next delivery is
+  -- tried. Both outlast the error state: the next one does not begin with the same deliveries.
+  failed_probe bigint,
+  failed_probes int not null default 0,
   -- After an activation: open deliveries up to this number are due again. A job of the kind 'integration-release' releases the rest.
   released_to bigint,
   -- The next offset of each partition at the first activation; null before it.
