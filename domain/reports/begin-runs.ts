@@ -3,11 +3,11 @@ import { opaqueId, orderedId } from '../../store/ids.ts'
 import type { Environment } from '../environment.ts'
 import { isRawDataOn, recordExport, recordExports } from '../exports/create.ts'
 import { createRun, createRuns } from '../jobs/workflow-run.ts'
-import type { ReportRow } from './report.ts'
+import { nextWindow, type ReportRow } from './report.ts'
 import { DELIVERY_WORKFLOW, deliverySubject, FILE_WORKFLOW, lockReportRun, pending } from './run.ts'
 import { settleAllDestinations, writeDestinations } from './settle.ts'
 import { isoOf, moveSlots } from './slot-job.ts'
-import { type Slot, windowOf } from './slots.ts'
+import type { Slot } from './slots.ts'
 
 /** Starts a run: fixes its window in the log, records the export of its file and schedules the workflow that writes the file. */
 export async function startReportRun(tx: Tx, environment: Environment, id: string): Promise<void> {
@@ -67,7 +67,7 @@ export async function startDueSlots(tx: Tx, environment: Environment, slots: Due
     tx,
     environment,
     slots.map(due => {
-      const { from, to } = windowOf(due.report, due.report.included_range_days, due.slot)
+      const { from, to } = nextWindow(due.report, due.slot)
       return { ...due, run: orderedId('rrn'), file: opaqueId(), from: isoOf(from), to: isoOf(to) }
     }),
   )

@@ -5,8 +5,8 @@ import { type Detail, invalidFields } from '../refusal.ts'
 import { isZone } from '../time/local-time.ts'
 import { lockDestinations } from './destinations.ts'
 import { inputValues, REPORT_COLUMNS, type ReportRequest, type ReportRow } from './report.ts'
-import { isoOf, scheduleSlot } from './slot-job.ts'
-import { nextSlot } from './slots.ts'
+import { firstPosition } from './schedule-change.ts'
+import { scheduleSlot } from './slot-job.ts'
 
 /** Validates what a schema cannot express. Throws `invalid_data` with all faults. */
 export function validateReport({ input, destinationIds, faults: known }: ReportRequest): void {
@@ -30,20 +30,21 @@ export async function createReport(tx: Tx, environment: Environment, request: Re
   const { input, destinationIds } = request
   const destinations = await lockDestinations(tx, environment, destinationIds)
   const createdAt = await now(tx, environment)
-  const next = input.status === 'active' ? nextSlot(input, Date.parse(createdAt)).at : null
+  const first = input.status === 'active' ? firstPosition(input, createdAt) : null
   const { rows } = await tx.query<ReportRow>(
     `insert into scheduled_reports (environment, id, report_name, send_at, included_range_days, status, destinations, timezone, cadence,
-       weekday, day_of_month, missed, on_dst_gap, on_dst_overlap, format, next_slot, last_slot, created_at, updated_at)
-     values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $18) returning ${REPORT_COLUMNS}`,
+       weekday, day_of_month, missed, on_dst_gap, on_dst_overlap, format, next_slot, last_slot, next_from, created_at, updated_at)
+     values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $19) returning ${REPORT_COLUMNS}`,
     [
       environment,
       orderedId('rep'),
       ...inputValues(input, destinations),
-      next === null ? null : isoOf(next),
-      next === null ? null : createdAt,
+      first?.next_slot ?? null,
+      first?.last_slot ?? null,
+      first?.next_from ?? null,
       createdAt,
     ],
   )
-  if (next !== null) await scheduleSlot(tx, environment, rows[0]!.number, next)
+  if (first) await scheduleSlot(tx, environment, rows[0]!.number, Date.parse(first.next_slot))
   return rows[0]!
 }

@@ -40,12 +40,13 @@ export async function endReport(tx: Tx, environment: Environment, report: Report
 /** Records the due slots that no worker has taken as withheld, or as skipped where the clocks were put forward. */
 async function withholdDue(tx: Tx, environment: Environment, report: ReportRow, reason: Reason, at: number): Promise<void> {
   let withheld = 0
-  let last = report.last_slot
+  let { last_slot: last, next_from } = report
   for (const slot of slotsAfter(report, Date.parse(report.last_slot!))) {
     if (slot.at > at) break
     const ended = slot.isSkipped ? { outcome: 'skipped' as const, reason: 'dst_gap' } : { outcome: 'withheld' as const, reason }
-    const run = await recordSlot(tx, environment, report, slot, ended)
+    const run = await recordSlot(tx, environment, { ...report, next_from }, slot, ended)
     if (run !== null && !slot.isSkipped) withheld++
+    if (!slot.isSkipped) next_from = null
     last = new Date(slot.at).toISOString()
   }
   if (last !== report.last_slot)

@@ -1,14 +1,14 @@
 import type { Tx } from '../../store/connect.ts'
 import { orderedId } from '../../store/ids.ts'
 import type { Environment } from '../environment.ts'
-import type { ReportRow } from './report.ts'
+import { nextWindow, type ReportRow } from './report.ts'
 import { pending, type ReportRunRow, type RunDestination } from './run.ts'
 import { isoOf } from './slot-job.ts'
-import { type Slot, windowOf } from './slots.ts'
+import type { Slot } from './slots.ts'
 
 type Ended = Pick<ReportRunRow, 'outcome' | 'reason'>
 
-/** Records the run of a slot, as pending or as ended. Null: the slot has a run already. */
+/** Records the run of the report's next slot, as pending or as ended. Null: the slot has a run already. */
 export async function recordSlot(
   tx: Tx,
   environment: Environment,
@@ -17,7 +17,7 @@ export async function recordSlot(
   ended: Ended | null,
 ): Promise<string | null> {
   const isSkipped = ended?.outcome === 'skipped'
-  const window = isSkipped ? null : windowOf(report, report.included_range_days, slot)
+  const window = isSkipped ? null : nextWindow(report, slot)
   const destinations: RunDestination[] = isSkipped ? [] : report.destinations.map(pending)
   const { rows } = await tx.query<{ id: string }>({
     name: 'record-slot',

@@ -3,7 +3,7 @@ import type { Environment } from '../environment.ts'
 import type { ExportFormat } from '../exports/export.ts'
 import { type Detail, notFound } from '../refusal.ts'
 import type { MissedPolicy } from './missed-policy.ts'
-import type { Schedule } from './slots.ts'
+import { type Schedule, type Slot, windowOf } from './slots.ts'
 
 /** Kind of the jobs of slots. A job's id is the report's number. */
 export const REPORT_SLOT = 'report-slot'
@@ -11,7 +11,7 @@ export const REPORT_SLOT = 'report-slot'
 export type Destination = { type: 'target_integration'; id: string; label: string }
 
 /** The fields of a report that a request gives. */
-type ReportInput = Schedule & {
+export type ReportInput = Schedule & {
   report_name: string
   included_range_days: 1 | 3 | 7
   status: 'draft' | 'active'
@@ -22,7 +22,10 @@ type ReportInput = Schedule & {
 /** `faults`: those that the caller has found already. */
 export type ReportRequest = { input: ReportInput; destinationIds: string[]; faults: Detail[] }
 
-/** The report's slots follow after `last_slot`. `next_slot` null: a draft. `last_slot` null: never active. */
+/**
+ * The report's slots follow after `last_slot`. `next_slot` null: a draft. `last_slot` null: never active. `next_from`: where the window of the
+ * next slot begins at the latest; null: nothing but the schedule decides that.
+ */
 export type ReportRow = ReportInput & {
   id: string
   number: number
@@ -30,12 +33,19 @@ export type ReportRow = ReportInput & {
   runs: number
   next_slot: string | null
   last_slot: string | null
+  next_from: string | null
   created_at: string
   updated_at: string
 }
 
 export const REPORT_COLUMNS = `id, number, report_name, send_at, included_range_days, status, destinations, timezone, cadence, weekday, day_of_month,
-  missed, on_dst_gap, on_dst_overlap, format, runs, next_slot, last_slot, created_at, updated_at`
+  missed, on_dst_gap, on_dst_overlap, format, runs, next_slot, last_slot, next_from, created_at, updated_at`
+
+/** The window of the report's next slot. */
+export function nextWindow(report: ReportRow, slot: Slot): { from: number; to: number } {
+  const { from, to } = windowOf(report, report.included_range_days, slot)
+  return { from: report.next_from === null ? from : Math.min(from, Date.parse(report.next_from)), to }
+}
 
 export async function getReport(db: Db, environment: Environment, id: string): Promise<ReportRow> {
   const { rows } = await db.query<ReportRow>(

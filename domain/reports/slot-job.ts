@@ -26,14 +26,16 @@ export async function scheduleSlot(tx: Tx, environment: Environment, number: num
   })
 }
 
-type Move = { next: number; last?: number; runs?: number }
+/** `last`: the slot that was taken, with so many new runs, and where the window of the next slot begins at the latest. */
+type Move = { next: number; last?: { at: number; next_from: string | null; runs: 0 | 1 } }
 
-/** Moves a report on to its slot `next`. `last`: the slot that was taken, with a new run or none. */
-export async function moveSlot(tx: Tx, environment: Environment, number: number, { next, last, runs = 0 }: Move): Promise<void> {
+/** Moves a report on to its slot `next`. */
+export async function moveSlot(tx: Tx, environment: Environment, number: number, { next, last }: Move): Promise<void> {
   await tx.query({
     name: 'move-slot',
-    text: 'update scheduled_reports set next_slot = $2, last_slot = coalesce($3, last_slot), runs = runs + $4 where number = $1',
-    values: [number, isoOf(next), last === undefined ? null : isoOf(last), runs],
+    text: `update scheduled_reports set next_slot = $2, last_slot = coalesce($3, last_slot),
+             next_from = case when $3::timestamptz is null then next_from else $4::timestamptz end, runs = runs + $5 where number = $1`,
+    values: [number, isoOf(next), last ? isoOf(last.at) : null, last?.next_from ?? null, last?.runs ?? 0],
   })
   await scheduleSlot(tx, environment, number, next)
 }
@@ -43,7 +45,7 @@ export async function moveSlots(tx: Tx, environment: Environment, moves: { numbe
   await tx.query({
     name: 'move-slots',
     text: `with moved as (
-             update scheduled_reports r set next_slot = m.next, last_slot = m.last, runs = runs + 1
+             update scheduled_reports r set next_slot = m.next, last_slot = m.last, next_from = null, runs = runs + 1
              from jsonb_to_recordset($2) m(number bigint, last timestamptz, next timestamptz) where r.number = m.number
              returning r.number, r.next_slot
            ), jobs as (

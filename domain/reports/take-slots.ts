@@ -3,12 +3,10 @@ import { transaction } from '../../store/transaction.ts'
 import { type Environment, now } from '../environment.ts'
 import { isRawDataOn } from '../exports/create.ts'
 import { deleteJob } from '../jobs/job.ts'
-import { createRun } from '../jobs/workflow-run.ts'
 import { type DueSlot, startDueSlots } from './begin-runs.ts'
+import { takeDueSlot } from './due-slot.ts'
 import { applyMissedPolicy } from './missed-policy.ts'
-import { recordSlot } from './record-run.ts'
 import { REPORT_COLUMNS, REPORT_SLOT, type ReportRow } from './report.ts'
-import { REPORT_WORKFLOW } from './run.ts'
 import { moveSlot } from './slot-job.ts'
 import { nextSlot } from './slots.ts'
 
@@ -39,11 +37,7 @@ async function take(tx: Tx, number: number): Promise<boolean> {
     if (slot.at !== Date.parse(report.next_slot!)) await moveSlot(tx, environment, number, { next: slot.at })
     return false
   }
-  const decision = applyMissedPolicy(report, report.missed, slot, at)
-  const run = await recordSlot(tx, environment, report, slot, decision === 'run' ? null : { outcome: 'skipped', reason: decision })
-  const isNew = decision === 'run' && run !== null
-  if (isNew) await createRun(tx, environment, { ...REPORT_WORKFLOW, subject: run })
-  await moveSlot(tx, environment, number, { next: nextSlot(report, slot.at).at, last: slot.at, runs: isNew ? 1 : 0 })
+  await takeDueSlot(tx, environment, report, slot, at)
   return true
 }
 

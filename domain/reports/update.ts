@@ -4,17 +4,17 @@ import { type Environment, now } from '../environment.ts'
 import { validateReport } from './create.ts'
 import { lockDestinations } from './destinations.ts'
 import { endReport } from './end-runs.ts'
-import { inputValues, lockReport, REPORT_COLUMNS, type ReportRequest, type ReportRow } from './report.ts'
-import { isoOf, scheduleSlot } from './slot-job.ts'
-import { nextSlot } from './slots.ts'
+import { inputValues, lockReport, REPORT_COLUMNS, type ReportInput, type ReportRequest, type ReportRow } from './report.ts'
+import { firstPosition, positionAfterChange, type SlotPosition } from './schedule-change.ts'
+import { scheduleSlot } from './slot-job.ts'
 
 /** `before` is null when the request changes nothing. */
 type ReportChange = { before: ReportRow | null; after: ReportRow }
 
 /**
- * Replaces the fields of a report that a request gives. A changed schedule continues after the last slot that was taken, so that no time
- * is left out. The first slot of a report that becomes active is after now. A report that becomes a draft withholds its due slots and its
- * unfinished runs.
+ * Replaces the fields of a report that a request gives. The first slot of a report that becomes active, and of a changed schedule, is after
+ * now; what was due before a change of the schedule is taken first. A report that becomes a draft withholds its due slots and its unfinished
+ * runs.
  */
 export async function updateReport(tx: Tx, environment: Environment, id: string, request: ReportRequest): Promise<ReportChange> {
   const before = await lockReport(tx, environment, id)
@@ -25,20 +25,34 @@ export async function updateReport(tx: Tx, environment: Environment, id: string,
   if (isDeepStrictEqual(requested, before)) return { before: null, after: before }
   const at = await now(tx, environment)
   if (before.status === 'active' && input.status === 'draft') await endReport(tx, environment, before, 'report_paused', at)
-  const last = before.status === 'active' ? before.last_slot : laterOf(before.last_slot, at)
-  const next = input.status === 'active' ? nextSlot(input, Date.parse(last!)).at : null
+  const position = input.status === 'active' ? await activePosition(tx, environment, before, input, at) : null
   const { rows } = await tx.query<ReportRow>(
     `update scheduled_reports set report_name = $3, send_at = $4, included_range_days = $5, status = $6, destinations = $7, timezone = $8,
        cadence = $9, weekday = $10, day_of_month = $11, missed = $12, on_dst_gap = $13, on_dst_overlap = $14, format = $15, next_slot = $16,
-       last_slot = coalesce($17, last_slot), updated_at = $18
+       last_slot = coalesce($17, last_slot), next_from = $18, updated_at = $19
      where environment = $1 and id = $2 returning ${REPORT_COLUMNS}`,
-    [environment, id, ...inputValues(input, destinations), next === null ? null : isoOf(next), next === null ? null : last, at],
+    [
+      environment,
+      id,
+      ...inputValues(input, destinations),
+      position?.next_slot ?? null,
+      position?.last_slot ?? null,
+      position?.next_from ?? null,
+      at,
+    ],
   )
-  await scheduleSlot(tx, environment, before.number, next)
+  await scheduleSlot(tx, environment, before.number, position && Date.parse(position.next_slot!))
   return { before, after: rows[0]! }
 }
 
-const laterOf = (slot: string | null, at: string): string => (slot !== null && slot > at ? slot : at)
+const activePosition = async (
+  tx: Tx,
+  environment: Environment,
+  before: ReportRow,
+  input: ReportInput,
+  at: string,
+): Promise<SlotPosition> =>
+  before.status === 'active' ? positionAfterChange(tx, environment, before, input, at) : firstPosition(input, at, before.last_slot)
 
 /** Deletes softly: ends the report, its due slots and its unfinished runs. The row stays, because runs and the ledger name the report. */
 export async function deleteReport(tx: Tx, environment: Environment, id: string): Promise<ReportRow> {

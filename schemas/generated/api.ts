@@ -1707,7 +1707,7 @@ export interface paths {
         get: operations["v4GetScheduledReport"];
         /**
          * Replace a scheduled report
-         * @description Full replacement: fields that are left out return to their defaults. A changed schedule begins after the last slot that was taken. An active report set to draft has no further slots, and its unfinished runs end as withheld, `report_paused`. 404 when the report or a destination does not exist.
+         * @description Full replacement: fields that are left out return to their defaults. The first slot of a changed schedule is after the change; what was due before is taken by the former schedule. An active report set to draft has no further slots, and its unfinished runs end as withheld, `report_paused`. 404 when the report or a destination does not exist.
          */
         put: operations["v4UpdateScheduledReport"];
         post?: never;

@@ -1050,6 +1050,8 @@ create table scheduled_reports (
   next_slot timestamptz,
   -- The last slot that was taken, or the time of the activation when that is later: the next slot is after this time.
   last_slot timestamptz,
+  -- The window of the next slot begins here at the latest. null: nothing but the schedule decides that.
+  next_from timestamptz,
   runs int not null default 0,
   -- Real time: the limit is one test a minute.
   tested_at timestamptz,

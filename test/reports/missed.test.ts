@@ -186,19 +186,4 @@ describe('a report that is', () => {
     await at.box.good('PUT', at.report.url, reportTo([at.target], { status: 'draft' }))
     expect((await at.box.runsOf(at.report.id))[0]).toMatchObject({ kind: 'test', status: 'pending' })
   })
-
-  test('given another schedule begins after the last slot taken, and leaves nothing out', async () => {
-    const at = await stage({ send_at: '09:00', missed: 'all' })
-    await at.sleepTo(7)
-    await at.takeAll()
-    // 16:00 now. A slot at noon lies after the one of 09:00.
-    await at.box.good('PUT', at.report.url, reportTo([at.target], { send_at: '12:00', missed: 'all' }))
-    expect(await at.takeAll()).toBe(1)
-    const [first, second] = await at.runs()
-    expect([first.slot.slice(11), second.slot.slice(11)]).toEqual(['09:00:00Z', '12:00:00Z'])
-    expect(second.slot.slice(0, 10)).toBe(first.slot.slice(0, 10))
-    await at.box.good('PUT', at.report.url, reportTo([at.target], { send_at: '08:00' }))
-    expect((await at.due()).slice(11)).toBe('08:00:00Z')
-    expect((await at.due()) > (await at.box.now())).toBe(true)
-  })
 })

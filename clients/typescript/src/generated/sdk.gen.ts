@@ -1150,7 +1150,7 @@ export const v4GetScheduledReport = <ThrowOnError extends boolean = true>(option
 /**
  * Replace a scheduled report
  *
- * Full replacement: fields that are left out return to their defaults. A changed schedule begins after the last slot that was taken. An active report set to draft has no further slots, and its unfinished runs end as withheld, `report_paused`. 404 when the report or a destination does not exist.
+ * Full replacement: fields that are left out return to their defaults. The first slot of a changed schedule is after the change; what was due before is taken by the former schedule. An active report set to draft has no further slots, and its unfinished runs end as withheld, `report_paused`. 404 when the report or a destination does not exist.
  */
 export const v4UpdateScheduledReport = <ThrowOnError extends boolean = true>(options: Options<V4UpdateScheduledReportData, ThrowOnError>) => (options.client ?? client).put<V4UpdateScheduledReportResponses, V4UpdateScheduledReportErrors, ThrowOnError>({
     security: [{ scheme: 'bearer', type: 'http' }],
