@@ -15,7 +15,7 @@ export type Link<P extends Period> = {
 const never = (time: number | null) => time ?? Number.POSITIVE_INFINITY
 
 /** The store charges only with auto-renew on: billing retry ends when auto-renew is switched off. A grace period that the store granted lasts to its end. */
-export function retryEnd(period: Omit<Period, 'begins' | 'trial' | 'paid'>, ends: number): number | null {
+export function retryEnd(period: Omit<Period, 'begins' | 'trial' | 'paid' | 'endStated'>, ends: number): number | null {
   if (period.retryAt === null || period.refundedAt !== null) return null
   if (period.autoRenewing) return Math.min(period.retryAt + RETRY_MS, LAST_MS)
   return Math.max(period.autoRenewOffAt ?? period.retryAt, ends, period.graceUntil ?? ends)
@@ -49,6 +49,15 @@ export function runsOf<P extends Period>(links: Link<P>[]): Link<P>[][] {
     else runs.push([link])
   }
   return runs
+}
+
+/**
+ * Until when the state of the subscription stays after the period: while auto-renew is on and nothing else is stated, a renewal may be
+ * reported up to 24 h late. Access ends with the period nevertheless.
+ */
+export function stateUntil<P extends Period>({ period, ends, retryUntil }: Link<P>): number {
+  const isOpen = period.autoRenewing && !period.endStated && period.refundedAt === null && retryUntil === null
+  return isOpen ? ends + JOIN_MS : ends
 }
 
 /** A run ends with the billing retry of its last period, else with that period. */

@@ -13,6 +13,8 @@ export type Period = {
   graceUntil: number | null
   /** Time of a full refund. A partial refund does not change the period. */
   refundedAt: number | null
+  /** Whether the end of the run was stated. Otherwise the end of a period alone does not tell whether a renewal follows. */
+  endStated: boolean
 }
 
 export const DAY_MS = 86_400_000

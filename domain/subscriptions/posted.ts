@@ -100,6 +100,7 @@ function applyFact(period: PostedPeriod, { name, at, grace, amount }: PostedFact
     case 'subscription_expired':
       period.expires = Math.min(period.expires ?? at, at)
       period.retryAt = null
+      period.endStated = true
       break
     default:
       if (amount === null || period.amount === null || Math.abs(amount) >= period.amount) period.refundedAt = at
@@ -123,6 +124,7 @@ export function postedPeriods(facts: PostedFact[]): Period[] {
       retryAt: null,
       graceUntil: null,
       refundedAt: null,
+      endStated: false,
       transaction,
       amount,
     }))

@@ -35,5 +35,6 @@ export const periodOf = (purchase: PurchaseRow): RecordedPeriod => ({
   retryAt: parseTime(purchase.billing_retry_at),
   graceUntil: parseTime(purchase.grace_period_expires_at),
   refundedAt: isFullRefund(purchase) ? parseTime(purchase.refunded_at) : null,
+  endStated: false,
   purchase,
 })

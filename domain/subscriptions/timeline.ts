@@ -1,4 +1,4 @@
-import type { Link } from './access-periods.ts'
+import { type Link, stateUntil } from './access-periods.ts'
 import type { Period } from './period.ts'
 
 export type TimelineState = 'trial' | 'paid' | 'grace' | 'retry' | 'ended'
@@ -7,11 +7,12 @@ export type Timeline = { at: number; state: TimelineState }[]
 
 /**
  * The state of a subscription at every instant. In a period: `trial` or `paid`, also in the gap before a joined period when there is no
- * billing retry. In billing retry: `grace`, then `retry`. Otherwise: `ended`.
+ * billing retry, and as long as a renewal may still be reported. In billing retry: `grace`, then `retry`. Otherwise: `ended`.
  */
 export function subscriptionTimeline<P extends Period>(links: Link<P>[]): Timeline {
   const timeline: Timeline = []
-  for (const [i, { period, ends, retryUntil }] of links.entries()) {
+  for (const [i, link] of links.entries()) {
+    const { period, ends, retryUntil } = link
     const next = links[i + 1]
     const until = next?.period.begins ?? Number.POSITIVE_INFINITY
     const add = (at: number, state: TimelineState) => {
@@ -21,7 +22,7 @@ export function subscriptionTimeline<P extends Period>(links: Link<P>[]): Timeli
     const joined = next?.joined ?? false
     const failed = Math.max(ends, period.retryAt ?? ends)
     if (retryUntil === null || retryUntil <= failed) {
-      if (!joined) add(ends, 'ended')
+      if (!joined) add(stateUntil(link), 'ended')
       continue
     }
     const grace = period.graceUntil ?? failed

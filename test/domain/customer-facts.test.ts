@@ -83,6 +83,26 @@ test('posted facts give the same figures in any batches as a recount of all of t
   )
 })
 
+test('a posted end takes the status at once; without it the status stays for 24 h', async () => {
+  const posted = async (names: string[]) => {
+    const user = await userOf(api)
+    const ago = (h: number) => new Date(Date.now() - h * 3_600_000).toISOString()
+    const events = names.map(event_name => ({
+      event_id: `${user}-${event_name}`,
+      event_name,
+      customer_uid: user,
+      happened_at: event_name === 'subscription_expired' ? ago(1) : ago(700),
+      platform: 'iOS',
+      transaction: { transaction_id: `${user}-1`, expires_at: ago(1) },
+      ...(priced(event_name) && { price: '5', currency: 'USD' }),
+    }))
+    expect((await api.call('POST', '/v4/events', { body: { events } })).body.created).toBe(names.length)
+    return (await stored(user)).status
+  }
+  expect(await posted(['subscription_started'])).toBe('active')
+  expect(await posted(['subscription_started', 'subscription_expired'])).toBe('churned')
+})
+
 test('a purchase replaces the posted event of its transaction', async () => {
   const user = await userOf(api)
   const transaction = { transaction_id: 'T9', original_transaction_id: 'T9', expires_at: hours(20_000) }

@@ -17,6 +17,7 @@ const period = (begins: number, expires: number, rest: Partial<Period> = {}): Pe
   retryAt: null,
   graceUntil: null,
   refundedAt: null,
+  endStated: false,
   ...rest,
 })
 const states = (periods: Period[], ...days: number[]) => {
@@ -26,7 +27,8 @@ const states = (periods: Period[], ...days: number[]) => {
 
 describe('a subscription over time', () => {
   test('it has no state before it begins, the state of its period during it, and has ended afterwards', () => {
-    expect(states([period(0, 7, { trial: true, paid: false }), period(7, 37)], -1, 0, 6.9, 7, 36.9, 37)).toEqual([
+    const off = { autoRenewing: false, autoRenewOffAt: 8 * DAY_MS }
+    expect(states([period(0, 7, { trial: true, paid: false }), period(7, 37, off)], -1, 0, 6.9, 7, 36.9, 37)).toEqual([
       null,
       'trial',
       'trial',
@@ -34,6 +36,17 @@ describe('a subscription over time', () => {
       'paid',
       'ended',
     ])
+  })
+
+  test('it keeps its state for 24 h after its period while auto-renew is on and nothing else is stated, without access', () => {
+    const trial = { trial: true, paid: false }
+    expect(states([period(0, 30)], 30, 30.9, 31)).toEqual(['paid', 'paid', 'ended'])
+    expect(states([period(0, 7, trial)], 7, 7.9, 8)).toEqual(['trial', 'trial', 'ended'])
+    expect(chain([period(0, 30)])[0]!.accessUntil).toBe(30 * DAY_MS)
+    const off = { autoRenewing: false, autoRenewOffAt: DAY_MS }
+    for (const stated of [off, { endStated: true }, { refundedAt: 30 * DAY_MS }])
+      expect(states([period(0, 30, stated)], 29.9, 30)).toEqual(['paid', 'ended'])
+    expect(states([period(0, 30, { retryAt: 30 * DAY_MS })], 30, 30.9, 31)).toEqual(['retry', 'retry', 'retry'])
   })
 
   test('a renewal within 24 h joins, and the gap before it is not an end', () => {

