@@ -68,7 +68,8 @@ export async function claimLineage(tx: Tx, environment: Environment, { id }: Lin
     case 'transfer':
       await tx.query('update lineages set user_id = $2 where id = $1', [id, user])
       await tx.query('update purchases set user_id = $2 where lineage = $1', [id, user])
-      await tx.query('delete from lineage_shares where environment = $1 and lineage = $2 and user_id = $3', [environment, id, user])
+      // The shares came from the former owner. Events stay with the former owner: an offset of the log never changes its user.
+      await tx.query('delete from lineage_shares where lineage = $1', [id])
       return
     default:
       by satisfies never

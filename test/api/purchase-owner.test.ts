@@ -43,6 +43,20 @@ test.each([
   expect(rows).toEqual([{ n: 0 }])
 })
 
+test('a transfer ends the shares of the lineage, and the former owner keeps the events that were told', async () => {
+  const [ann, ben, cat] = [await userOf(api), await userOf(api), await userOf(api)]
+  await policy('share')
+  expect((await purchaseOf(api, ann, apple('moved-1'))).status).toBe(201)
+  expect((await purchaseOf(api, ben, apple('moved-1'))).status).toBe(201)
+  expect([await accessOf(ann), await accessOf(ben)]).toEqual([[true], [true]])
+  await policy('transfer')
+  expect((await purchaseOf(api, cat, apple('moved-1'))).status).toBe(201)
+  expect([await accessOf(ann), await accessOf(ben), await accessOf(cat)]).toEqual([[], [], [true]])
+  expect((await api.call('GET', `/v4/users/${ben}/purchases`)).body.data).toEqual([])
+  const { rows } = await api.pool.query('select user_id, name from events where user_id = any($1)', [[ann, ben, cat]])
+  expect(rows).toEqual([{ user_id: ann, name: 'subscription_started' }])
+})
+
 test('a transaction that is recorded in two lineages at once is one purchase of one user', async () => {
   await policy('keep')
   const users = await Promise.all([userOf(api), userOf(api)])
