@@ -34,11 +34,15 @@ const COLUMNS: [name: string, type: string, value: (change: UserChange) => strin
 const names = COLUMNS.map(([name]) => name)
 const isLater = `c.last_at >= coalesce(u.last_payment_at, '-infinity')`
 
+// The traits were read before the lock. Writes of properties and evaluations may have moved `last_seen_at` since then.
+const NEW_TRAIT = (name: string) =>
+  name === 'last_seen_at' ? `greatest(u.${name}, c.${name})` : `case when c.has_traits then c.${name} else u.${name} end`
+
 // One new version of a row per batch, because each version costs an entry in each index of the figures. The rows are locked, so their ctid
 // does not change. They are found one by one and as an ordered range, because without statistics a join may read the whole environment.
 const WRITE = `
 update users u set
-  ${TRAIT_FIELDS.map(name => `${name} = case when c.has_traits then c.${name} else u.${name} end`).join(', ')},
+  ${TRAIT_FIELDS.map(name => `${name} = ${NEW_TRAIT(name)}`).join(', ')},
   first_transaction_at = least(u.first_transaction_at, c.first_at),
   payments_count = u.payments_count + c.payments,
   converted_payments = u.converted_payments + c.converted,

@@ -14,17 +14,24 @@ const LATEST = [
 const FIRST = ['media_source', 'campaign', 'ad_set', 'ad'] as const
 type Field = (typeof LATEST)[number] | (typeof FIRST)[number]
 
-/** What events say about a user: the last known device, app and platform, the first known attribution, and the times of both (µs). */
-export type UserTraits = { [field in Field]: string | null } & { known_at: number | null; attributed_at: number | null }
+/**
+ * What events say about a user: the last known device, app and platform, the first known attribution, the times of both, and when the user
+ * was last seen (µs).
+ */
+export type UserTraits = { [field in Field]: string | null } & {
+  known_at: number | null
+  attributed_at: number | null
+  last_seen_at: number | null
+}
 
 /** The columns of `users` that the traits fill. */
-export const TRAIT_FIELDS = [...LATEST, ...FIRST, 'known_at', 'attributed_at'] as const
+export const TRAIT_FIELDS = [...LATEST, ...FIRST, 'known_at', 'attributed_at', 'last_seen_at'] as const
 
 /** Of `users u`. */
 export const TRAIT_COLUMNS = [
   ...LATEST,
   ...FIRST,
-  ...['known_at', 'attributed_at'].map(at => `(extract(epoch from ${at}) * 1000000)::bigint as ${at}`),
+  ...['known_at', 'attributed_at', 'last_seen_at'].map(at => `(extract(epoch from ${at}) * 1000000)::bigint as ${at}`),
 ]
   .map(column => (column.startsWith('(') ? column : `u.${column}`))
   .join(', ')
@@ -69,4 +76,12 @@ export function updateTraits(
     changed = true
   }
   return changed
+}
+
+/** Moves the time at which the user was last seen to that of an event, never beyond `now` (µs); true when the time moved. */
+export function updateLastSeen(traits: UserTraits, at: number, now: number): boolean {
+  const seen = Math.min(at, now)
+  if (traits.last_seen_at !== null && seen <= traits.last_seen_at) return false
+  traits.last_seen_at = seen
+  return true
 }

@@ -8,7 +8,7 @@ import type { Environment } from '../environment.ts'
 import { type Entry, toEntry } from '../events/entry.ts'
 import type { EventInput, ItemError, ItemResult } from '../events/item.ts'
 import { findTransactions, findUsers, lookUp } from '../events/look-up.ts'
-import { type UserTraits, updateTraits } from '../events/traits.ts'
+import { type UserTraits, updateLastSeen, updateTraits } from '../events/traits.ts'
 import { appendEntries } from '../events/write.ts'
 import { createIdentifiedUsers, lockUsers } from '../users/user.ts'
 import { type NewItem, validateItems } from './validate-items.ts'
@@ -35,12 +35,16 @@ async function append(tx: Tx, environment: Environment, items: (EventInput | Ite
   )
   const { results, repeats, newItems } = validateItems(items, found)
   const fresh = await dropKnownTransactions(tx, environment, newItems, results, repeats)
-  await createNewUsers(tx, environment, fresh)
+  await createNewUsers(tx, environment, fresh, found.now)
 
   const changed = new Map<string, UserTraits>()
   const entries: Entry[] = []
   for (const { index, item, at, user, platform, transactionKey } of fresh) {
-    if (user && updateTraits(user, item, at)) changed.set(user.id, user)
+    if (user) {
+      const isKnownBetter = updateTraits(user, item, at)
+      const isSeenLater = updateLastSeen(user, at, found.now)
+      if (isKnownBetter || isSeenLater) changed.set(user.id, user)
+    }
     const entry = toEntry(environment, { item, at, user: user?.id ?? null, platform, transactionKey })
     entries.push(entry)
     results[index] = { status: 'created', id: entry.id }
@@ -78,14 +82,14 @@ async function dropKnownTransactions(
 }
 
 /** Creates the users that do not exist yet, or finds those that a concurrent writer created first, and sets their ids. */
-async function createNewUsers(tx: Tx, environment: Environment, newItems: NewItem[]): Promise<void> {
+async function createNewUsers(tx: Tx, environment: Environment, newItems: NewItem[], now: number): Promise<void> {
   const users = [...new Set(newItems.flatMap(({ user }) => (user && user.id === '' ? [user] : [])))]
   if (users.length === 0) return
   const identities = users.map(user => user.identity_id!)
   const created = await createIdentifiedUsers(tx, environment, identities)
   const existing = identities.filter(identity => !created.has(identity))
   const found = await findUsers(tx, environment, 'identity_id', existing)
-  for (const user of users) Object.assign(user, found.get(user.identity_id!) ?? { id: created.get(user.identity_id!) })
+  for (const user of users) Object.assign(user, found.get(user.identity_id!) ?? { id: created.get(user.identity_id!), last_seen_at: now })
 }
 
 /** Updates the users by the entries; returns the users that must be recounted when the entries are stored. */

@@ -37,6 +37,7 @@ const newUser = (identity: string): FoundUser => ({
   ad_set: null,
   ad: null,
   attributed_at: null,
+  last_seen_at: null,
 })
 
 const CONFLICT = 'exists already with another event_name, user or happened_at'

@@ -14,6 +14,29 @@ const stored = async (environment = api.project.production) =>
   (await api.pool.query<Record<string, unknown>>('select * from events where environment = $1', [environment])).rows
 const find = async (eventId: string) => (await stored()).find(row => row.event_id === eventId)
 
+test('last_seen moves to the latest happened_at of the posted events, never back and never beyond now', async () => {
+  const user = (await api.call('POST', '/v4/users', { body: { environment: 'prod' } })).body.id
+  await api.pool.query(`update users set created_at = '2026-01-01', last_seen_at = '2026-01-01' where id = $1`, [user])
+  const seen = async () => (await api.call('GET', `/v4/customers/${user}`)).body.data.customer.last_seen
+  const opened = (happened_at: string) => ({
+    ...item({ customer_uid: user, event_name: 'app_opened', happened_at }),
+    price: undefined,
+    currency: undefined,
+  })
+  await post([opened('2026-02-03T10:00:00Z'), opened('2026-02-01T10:00:00Z')])
+  expect(await seen()).toBe('2026-02-03T10:00:00Z')
+  await post([opened('2026-02-02T10:00:00Z')], { trigger: false })
+  expect(await seen()).toBe('2026-02-03T10:00:00Z')
+  const before = Date.now()
+  await post([opened(new Date(before + 200_000).toISOString())])
+  expect(Date.parse(await seen())).toBeGreaterThanOrEqual(Math.floor(before / 1000) * 1000)
+  expect(Date.parse(await seen())).toBeLessThanOrEqual(Date.now())
+  const repeated = await post([{ ...opened('2026-02-04T10:00:00Z'), customer_uid: undefined, identity_id: 'seen-now' }])
+  expect(repeated.body.created).toBe(1)
+  const { rows } = await api.pool.query(`select last_seen_at >= created_at as ok from users where identity_id = 'seen-now'`)
+  expect(rows).toEqual([{ ok: true }])
+})
+
 describe('a batch', () => {
   test('valid items are stored, invalid ones are returned with the reason, and the counts add up', async () => {
     const [good, late] = [item(), item({ happened_at: '9999-01-01T00:00:00Z' })]
