@@ -43,15 +43,17 @@ const beginnings = ({ links }: Subscription): Emission[] =>
     }),
   )
 
-function productChanges({ links }: Subscription): Emission[] {
-  const purchases = links.flatMap(({ period: { purchase } }) => purchase ?? [])
-  return purchases.flatMap((purchase, i) => {
-    const before = purchases[i - 1]
-    if (before === undefined || shownProduct(before) === shownProduct(purchase)) return []
-    const oldProduct = shownProduct(before)
-    return [{ purchase, slug: 'subscription_product_changed', at: purchase.purchased_at, once: 'changed' as const, oldProduct }]
+/** Only within a run: a purchase after its end is a start, whichever product it has. */
+const productChanges = ({ links }: Subscription): Emission[] =>
+  runsOf(links).flatMap(run => {
+    const purchases = run.flatMap(({ period: { purchase } }) => purchase ?? [])
+    return purchases.flatMap((purchase, i): Emission[] => {
+      const before = purchases[i - 1]
+      if (before === undefined || shownProduct(before) === shownProduct(purchase)) return []
+      const oldProduct = shownProduct(before)
+      return [{ purchase, slug: 'subscription_product_changed', at: purchase.purchased_at, once: 'changed', oldProduct }]
+    })
   })
-}
 
 const timedEvents = ({ links }: Subscription, now: number): Emission[] =>
   timedEventsOf(links).flatMap(({ slug, period: { purchase }, due, at }): Emission[] => {

@@ -208,6 +208,14 @@ describe('the events of a subscription', () => {
     expect(await names(user)).toEqual(['subscription_started', 'subscription_renewed', 'subscription_product_changed'])
   })
 
+  test('another product after the end of the run is a start and no change of product', async () => {
+    const user = await userOf(api)
+    const made = await purchaseOf(api, user, { purchased_at: day(-25), ...apple('com.x.monthly', 'ended-then') })
+    await api.call('PATCH', made.body.url, { body: { is_auto_renewing: false, expires_at: day(-0.2) } })
+    await purchaseOf(api, user, { purchased_at: day(-0.1), ...apple('com.x.annual', 'ended-then') })
+    expect(await names(user)).toEqual(['subscription_started', 'subscription_expired', 'subscription_started', 'subscription_canceled'])
+  })
+
   test('a start that was posted before is not recorded again', async () => {
     const user = await userOf(api)
     const transaction = { transaction_id: 'told', original_transaction_id: 'told' }
