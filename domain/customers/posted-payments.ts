@@ -10,7 +10,7 @@ export const TRANSACTION_FACTS = [
   'subscription_renewed',
   'in_app_purchase',
 ] as const
-export const REFUND_FACTS = ['subscription_refunded', 'in_app_refunded'] as const
+export const REFUND_FACTS = ['subscription_refunded', 'in_app_refunded', 'refund_reversed'] as const
 
 const transactions = new Set<string>(TRANSACTION_FACTS)
 

@@ -5,7 +5,8 @@ import { SUPERSEDED } from '../subscriptions/posted.ts'
 import type { CustomerStatus } from '../subscriptions/status.ts'
 import { REFUND_FACTS, TRANSACTION_FACTS } from './posted-payments.ts'
 
-// A refund without an amount refunds the whole transaction; the refunds of one transaction never exceed its amount.
+// A refund without an amount refunds the whole transaction; the refunds of one transaction never exceed its amount. What is taken back of
+// them never exceeds the refunds.
 const FACTS = `
   select p.purchased_at as at, p.amount, p.currency, p.store_product_id as product, p.amount * r.rate as usd,
     least(coalesce(p.refunded_amount, case when p.refunded_at is null then 0 else p.amount end), p.amount) * r.rate as refund_usd, p.id::text as id
@@ -16,8 +17,9 @@ const FACTS = `
   from events e where e.environment = $1 and e.user_id = k.user_id and e.purchase is null and e.name in (${slugsSql(TRANSACTION_FACTS)}) and not ${SUPERSEDED}`
 
 const POSTED_REFUNDS = `
-  select coalesce(sum(least(refund, coalesce(paid, refund))), 0) as usd from (
-    select sum(coalesce(-e.price_usd, t.price_usd, 0)) as refund, max(t.price_usd) as paid
+  select coalesce(sum(greatest(least(refund, coalesce(paid, refund)) - reversed, 0)), 0) as usd from (
+    select coalesce(sum(coalesce(-e.price_usd, t.price_usd, 0)) filter (where e.name <> 'refund_reversed'), 0) as refund,
+      coalesce(sum(coalesce(e.price_usd, t.price_usd, 0)) filter (where e.name = 'refund_reversed'), 0) as reversed, max(t.price_usd) as paid
     from events e left join lateral (
       select b.price_usd from events b where b.environment = $1 and b.transaction_key = coalesce(e.platform, '') || ':' || e.transaction_id
         and b.purchase is null limit 1) t on true

@@ -24,10 +24,11 @@ const ROWS: Row[] = [
   ['refund_consumption', 'Refund Consumption', 'none'],
   ['refund_declined', 'Refund Declined', 'none'],
   ['unmapped_product', 'Unmapped Product', 'none'],
+  ['refund_reversed', 'Refund Reversed', 'in'],
 ]
 
 /**
- * The twenty event types of the service. `uid` is the position in this list, from "1". `begins`: the log has one such event per (platform,
+ * The event types of the service. `uid` is the position in this list, from "1". `begins`: the log has one such event per (platform,
  * transaction id). `recurring`: the event is about a subscription, whose proceeds rate differs.
  */
 export const CATALOGUE: readonly EventType[] = ROWS.map(([slug, title, value, kind], i) => ({

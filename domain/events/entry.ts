@@ -46,7 +46,7 @@ function moneyOf(item: EventInput, platform: string | null): Money {
   const out = type?.value === 'out'
   const price = signed(item.price, out)!
   const currency = item.currency?.toUpperCase() ?? null
-  const proceeds = signed(item.proceeds, out) ?? defaultProceeds(price, platform, type)
+  const proceeds = signed(item.proceeds, out) ?? defaultProceeds(price, platform, type?.recurring ?? false)
   const inUsd = currency === 'USD'
   return {
     price,

@@ -1,6 +1,5 @@
 import { placesOf, scaled } from '../decimal.ts'
 import type { Platform } from '../platform.ts'
-import type { EventType } from './catalogue.ts'
 
 /** After so many paid days of one subscription, the App Store takes a smaller share. */
 export const LOYAL_DAYS = 365
@@ -14,9 +13,9 @@ export const RATES: Record<Platform, (recurring: boolean, loyal: boolean) => str
   Paddle: () => '0.95',
 }
 
-/** The amount × the platform's rate, in the amount's currency. */
-export const defaultProceeds = (price: string, platform: string | null, type: EventType | undefined, loyal = false): string =>
-  times(price, platform && platform in RATES ? RATES[platform as Platform](type?.recurring ?? false, loyal) : '1')
+/** The amount × the platform's rate, in the amount's currency. `recurring`: the amount is that of a subscription. */
+export const defaultProceeds = (price: string, platform: string | null, recurring: boolean, loyal = false): string =>
+  times(price, platform && platform in RATES ? RATES[platform as Platform](recurring, loyal) : '1')
 
 const CURRENCIES = new Set(Intl.supportedValuesOf('currency'))
 

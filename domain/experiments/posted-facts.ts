@@ -33,7 +33,7 @@ const RECORDED = `(select 1 from purchases sp where sp.environment = $1 and sp.p
 /**
  * The facts that are posted as catalogue events, with the columns of `FACTS` and for the same lateral join. A transaction that is recorded as a
  * purchase is left out here. Each refund of a transaction counts with at most the amount of the transaction, at the rate of the
- * transaction's day. The user's events are read once.
+ * transaction's day; what is taken back of refunds counts as negative. The user's events are read once.
  */
 export const POSTED_FACTS = `
   (with mine as materialized (
@@ -59,7 +59,8 @@ export const POSTED_FACTS = `
     and t.platform is not distinct from e.platform limit 1) t on true
   cross join lateral (select coalesce(t.price, abs(e.price)) as price, coalesce(t.price_usd, abs(e.price_usd)) as price_usd,
     coalesce(t.proceeds, abs(e.proceeds)) as proceeds, coalesce(t.currency, e.currency) as currency, coalesce(t.at, e.happened_at) as at) b
-  cross join lateral (select least(abs(coalesce(e.price, b.price)), b.price) as amount) back
+  cross join lateral (
+    select case e.name when 'refund_reversed' then -1 else 1 end * least(abs(coalesce(e.price, b.price)), b.price) as amount) back
   cross join lateral (select ${money('b', 'back.amount')} as money) value
-  where e.name in (${slugsSql(REFUND_FACTS)}) and e.happened_at >= m.starts and e.happened_at < m.ends and back.amount > 0
+  where e.name in (${slugsSql(REFUND_FACTS)}) and e.happened_at >= m.starts and e.happened_at < m.ends and back.amount <> 0
     and ${RECORDED} is null)`

@@ -121,6 +121,7 @@ function itemFaults(item: EventInput, at: number, now: number): Detail[] {
   if (item.price !== undefined) {
     if (value === 'none') fault('price', `is not allowed for ${item.event_name}`)
     else if (value !== 'out' && item.price.startsWith('-') && /[1-9]/.test(item.price)) fault('price', 'must be >= 0')
+    else if (item.event_name === 'refund_reversed' && !/[1-9]/.test(item.price)) fault('price', 'must be > 0')
     if (item.currency === undefined) fault('currency', 'is required with price')
     else if (!isCurrency(item.currency.toUpperCase())) fault('currency', 'is no ISO 4217 code')
   } else {

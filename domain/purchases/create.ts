@@ -1,11 +1,10 @@
 import type { Tx } from '../../store/connect.ts'
 import { isUniqueViolation } from '../../store/failures.ts'
 import { updateTraitsByPurchase } from '../customers/write-users.ts'
-import { type Environment, now as nowOf } from '../environment.ts'
+import type { Environment } from '../environment.ts'
 import { alreadyExists, Refusal } from '../refusal.ts'
 import { type PurchaseRow, TARGET_PLATFORM } from '../subscriptions/purchase.ts'
 import { lockUsers, requireUser } from '../users/user.ts'
-import { newPurchaseEvents, updateEvents } from './changes.ts'
 import type { PurchaseInput } from './claim.ts'
 import { claimLineage, hasShare, type Lineage, resolveOwner } from './lineage.ts'
 import { findRecorded, lockClaimedLineage, postedUsersOf } from './locate.ts'
@@ -14,11 +13,6 @@ import { confirmPurchase, insertPurchase } from './record.ts'
 import { refold } from './refold.ts'
 import { type Claim, validatePurchase } from './validate.ts'
 import { acceptedPeriods, type Evidence, type StorePeriod } from './verification.ts'
-
-const NO_FACTS = { billing_retry_at: null, grace_period_expires_at: null, refunded_at: null, refunded_amount: null }
-
-/** A recorded purchase. `before` is null for a new row. */
-type Written = { id: string; before: PurchaseRow | null }
 
 /** A concurrent request has recorded the transaction in a lineage of another name. The repeated request finds it there. */
 export const isTransactionConflict = (error: unknown): boolean => isUniqueViolation(error, 'purchases_by_transaction')
@@ -39,7 +33,7 @@ const asConfirmed = (claim: Claim, period: StorePeriod): Claim => ({
   autoRenewing: period.autoRenewing,
 })
 
-/** Null: the transaction is recorded in another lineage than the claimed one. */
+/** Gives the id of the purchase. Null: the transaction is recorded in another lineage than the claimed one. */
 async function writeConfirmed(
   tx: Tx,
   environment: Environment,
@@ -47,20 +41,13 @@ async function writeConfirmed(
   lineage: Lineage,
   owner: string,
   period: StorePeriod,
-): Promise<Written | null> {
+): Promise<string | null> {
   const confirmed = asConfirmed(claim, period)
   const known = await findRecorded(tx, environment, confirmed, lineage)
-  if (!known) return { id: await insertPurchase(tx, environment, confirmed, lineage, owner, period), before: null }
-  return known.lineage === lineage.id ? { id: known.id, before: await confirmPurchase(tx, environment, known.id, period) } : null
-}
-
-/** The events of the facts that were written. The events of the lifecycle follow from all facts (`refold`). */
-function factEvents(purchases: PurchaseRow[], written: Written[], now: string) {
-  return written.flatMap(({ id, before }) => {
-    const after = purchases.find(purchase => String(purchase.id) === id)
-    if (before) return updateEvents(before, after, now)
-    return after ? [...newPurchaseEvents(purchases, id), ...updateEvents({ ...after, ...NO_FACTS }, after, now)] : []
-  })
+  if (!known) return insertPurchase(tx, environment, confirmed, lineage, owner, period)
+  if (known.lineage !== lineage.id) return null
+  await confirmPurchase(tx, environment, known.id, period)
+  return known.id
 }
 
 /**
@@ -90,18 +77,17 @@ export async function createPurchase(
   // Lock the claiming user too, even if a share changes no facts of this user: a concurrent erasure would otherwise miss the share.
   await lockUsers(tx, environment, [user, ...owners], posted)
   await claimLineage(tx, environment, lineage, user, by)
-  const written: Written[] = []
+  const written: string[] = []
   for (const period of periods ?? []) {
     const recorded = await writeConfirmed(tx, environment, claim, lineage, owner, period)
     if (recorded) written.push(recorded)
   }
-  if (periods === null && !known) written.push({ id: await insertPurchase(tx, environment, claim, lineage, owner, null), before: null })
+  if (periods === null && !known) written.push(await insertPurchase(tx, environment, claim, lineage, owner, null))
   await updateTraitsByPurchase(tx, environment, owner, {
     platform: TARGET_PLATFORM[claim.platform],
     country: claim.country,
     at: claim.purchasedAt,
   })
-  const now = await nowOf(tx, environment)
-  await refold(tx, environment, [...new Set([...owners, ...posted])].sort(), purchases => factEvents(purchases, written, now))
-  return getPurchase(tx, environment, user, known?.id ?? written[0]!.id)
+  await refold(tx, environment, [...new Set([...owners, ...posted])].sort())
+  return getPurchase(tx, environment, user, known?.id ?? written[0]!)
 }

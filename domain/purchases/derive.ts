@@ -27,23 +27,28 @@ function deriveLineage(purchases: PurchaseRow[]): Derived[] {
   ]
 }
 
-/** Writes the derived columns of each purchase: the end of its access, the start of its run, whether it is the last; and its emitted events. */
+/** Writes the derived columns of each purchase: the end of its access, the start of its run, whether it is the last; and what its events tell. */
 export async function storeDerived(tx: Tx, purchases: PurchaseRow[], emissions: Emission[]): Promise<void> {
   const all = [...Map.groupBy(purchases, ({ lineage }) => lineage).values()].flatMap(deriveLineage)
   if (all.length === 0) return
-  const emitted = (id: number) => `{${emissions.flatMap(e => (e.purchase.id === id && e.once ? [e.once] : [])).join(',')}}`
+  const of = Map.groupBy(emissions, ({ purchase }) => purchase.id)
+  const emitted = (id: number) => `{${(of.get(id) ?? []).flatMap(({ once, mark }) => once ?? mark ?? []).join(',')}}`
+  const refundTold = (id: number) => of.get(id)?.findLast(e => e.refundTold !== undefined)?.refundTold ?? null
   await tx.query({
     name: 'derive-purchases',
     text: `update purchases p set access_until = d.access_until, run_started_at = d.run_started_at, is_last = d.is_last,
-             emitted = p.emitted || d.emitted::text[]
-           from unnest($1::bigint[], $2::timestamptz[], $3::timestamptz[], $4::boolean[], $5::text[]) d(id, access_until, run_started_at, is_last, emitted)
-           where p.id = d.id and (p.access_until, p.run_started_at, p.is_last, d.emitted) is distinct from (d.access_until, d.run_started_at, d.is_last, '{}')`,
+             emitted = p.emitted || d.emitted::text[], refund_told = coalesce(d.refund_told, p.refund_told)
+           from unnest($1::bigint[], $2::timestamptz[], $3::timestamptz[], $4::boolean[], $5::text[], $6::numeric[])
+             d(id, access_until, run_started_at, is_last, emitted, refund_told)
+           where p.id = d.id and (p.access_until, p.run_started_at, p.is_last, d.emitted, d.refund_told)
+             is distinct from (d.access_until, d.run_started_at, d.is_last, '{}', null)`,
     values: [
       all.map(d => d.id),
       all.map(d => d.access_until),
       all.map(d => d.run_started_at),
       all.map(d => d.is_last),
       all.map(d => emitted(d.id)),
+      all.map(d => refundTold(d.id)),
     ],
   })
 }

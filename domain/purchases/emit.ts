@@ -11,14 +11,17 @@ import { type PurchaseRow, shownProduct, TARGET_PLATFORM } from '../subscription
 import { micros } from '../time/instant.ts'
 
 /**
- * A catalogue event of a purchase. `once`: a key among the events that a purchase emits at most once. The other events (auto-renew
- * switched off, billing retry, refund) are emitted with each change of the fact. `amount`: the value, without sign.
+ * A catalogue event of a purchase. `once`: a key among the events that a purchase emits at most once. The others are emitted with each
+ * change of the fact: `mark` says until the next change that auto-renew off was told, `refundTold` what was told of refunds in sum.
+ * `amount`: the value, without sign.
  */
 export type Emission = {
   purchase: PurchaseRow
   slug: string
   at: string
-  once?: 'begin' | 'changed' | 'still_active' | 'expired'
+  once?: 'begin' | 'changed' | 'retry' | 'refunded' | 'still_active' | 'expired'
+  mark?: 'canceled'
+  refundTold?: string
   amount?: string
   oldProduct?: string
   /** Whether the purchase begins after 365 paid days of its subscription. */
@@ -57,7 +60,7 @@ function moneyOf({ purchase, slug, amount, loyal }: Emission): Entry['money'] {
   if (amount === undefined) return { price: null, currency: null, proceeds: null, priceUsd: null, proceedsUsd: null }
   const type = eventType(slug)
   const price = type?.value === 'out' ? negated(decimal(amount)) : decimal(amount)
-  const proceeds = defaultProceeds(price, TARGET_PLATFORM[purchase.platform], type, loyal)
+  const proceeds = defaultProceeds(price, TARGET_PLATFORM[purchase.platform], purchase.is_subscription, loyal)
   const { currency, rate } = purchase
   const usd = (value: string) => (rate === null ? null : times(value, rate))
   return { price, currency, proceeds, priceUsd: usd(price), proceedsUsd: usd(proceeds) }
@@ -77,7 +80,7 @@ function entryOf(environment: Environment, emission: Emission): Entry {
 }
 
 /** Order of events at the same instant: begins first, then changes of facts, then the ends that follow from them. */
-const RANK = { begin: 0, changed: 1, still_active: 3, expired: 4 }
+const RANK = { begin: 0, changed: 1, retry: 2, refunded: 2, still_active: 3, expired: 4 }
 const rank = ({ once }: Emission) => (once ? RANK[once] : 2)
 
 /**

@@ -61,7 +61,7 @@ const timedEvents = ({ links }: Subscription, now: number): Emission[] =>
     return [{ purchase, slug, at: iso(at ?? now), once: slug === 'trial_still_active' ? 'still_active' : 'expired' }]
   })
 
-/** The events that a purchase emits at most once, that are due by `now` (ms) and that are not emitted yet. */
+/** The begins, changes of product and timed events of all purchases that are due by `now` (ms), also those that were told before. */
 export function lifecycleEvents(purchases: PurchaseRow[], subscriptions: Subscription[], now: number): Emission[] {
   const oneTime: Emission[] = purchases
     .filter(purchase => !purchase.is_subscription && !purchase.is_family_shared)
@@ -71,5 +71,5 @@ export function lifecycleEvents(purchases: PurchaseRow[], subscriptions: Subscri
     ...productChanges(subscription),
     ...timedEvents(subscription, now),
   ])
-  return [...oneTime, ...recurring].filter(({ purchase, once }) => once === undefined || !purchase.emitted.includes(once))
+  return [...oneTime, ...recurring]
 }

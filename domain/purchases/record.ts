@@ -67,18 +67,17 @@ export async function lockPurchase(tx: Tx, environment: Environment, id: string)
   return rows[0]
 }
 
-/** Overwrites the purchase with the period that the store reports. Returns the row as it was before. */
-export async function confirmPurchase(tx: Tx, environment: Environment, id: string, period: StorePeriod): Promise<PurchaseRow> {
-  const before = (await lockPurchase(tx, environment, id))!
+/** Overwrites the purchase with the period that the store reports. The caller has locked the lineage. */
+export async function confirmPurchase(tx: Tx, environment: Environment, id: string, period: StorePeriod): Promise<void> {
   await tx.query({
     name: 'confirm-purchase',
     text: `update purchases set currency = $2, price = $3::text, amount = $3::text::numeric, purchased_at = $4, expires_at = $5, period_type = $6,
              auto_renewing = $7, auto_renew_off_at = case when $7 then null else coalesce(auto_renew_off_at, environment_now($8)) end,
              never_renews = $9, billing_retry_at = $10, grace_period_expires_at = $11, refunded_at = $12, refunded_amount = $13,
-             verified_at = environment_now($8)
+             verified_at = environment_now($8), updated_at = environment_now($8), emitted = case when $7 then array_remove(emitted, 'canceled') else emitted end
            where id = $1`,
     values: [
-      before.id,
+      id,
       period.currency,
       period.price,
       period.purchasedAt,
@@ -93,5 +92,4 @@ export async function confirmPurchase(tx: Tx, environment: Environment, id: stri
       period.refundedAmount,
     ],
   })
-  return before
 }

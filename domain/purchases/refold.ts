@@ -3,31 +3,27 @@ import { recount } from '../customers/recount.ts'
 import type { Environment } from '../environment.ts'
 import { subscriptionsOf } from '../subscriptions/lineages.ts'
 import { postedFacts } from '../subscriptions/posted.ts'
-import type { PurchaseRow } from '../subscriptions/purchase.ts'
 import { recordedPurchases } from '../subscriptions/recorded.ts'
 import { storeSubscriptions } from '../subscriptions/store.ts'
 import { storeDerived } from './derive.ts'
-import { type Emission, emit } from './emit.ts'
+import { emit } from './emit.ts'
+import { factEvents } from './fact-events.ts'
 import { lifecycleEvents, loyalOf } from './lifecycle.ts'
-
-/** The events of the change itself, in addition to the lifecycle events that follow from all facts. */
-type Changes = (purchases: PurchaseRow[]) => Emission[]
 
 /**
  * Computes and writes everything that follows from the users' facts: the access of each purchase, subscriptions, status, sums, the next
  * change that time causes; and appends the due events to the log. The caller has locked the users' rows. The append is the transaction's
  * last statement.
  */
-export async function refold(tx: Tx, environment: Environment, users: string[], changes: Changes = () => []): Promise<void> {
+export async function refold(tx: Tx, environment: Environment, users: string[]): Promise<void> {
   const { rows } = await tx.query<{ now: number }>('select (extract(epoch from environment_now($1)) * 1000)::float8 as now', [environment])
   const now = Math.floor(rows[0]!.now)
   const purchases = await recordedPurchases(tx, environment, users)
   const subscriptions = subscriptionsOf(purchases, await postedFacts(tx, environment, users))
   const loyal = loyalOf(subscriptions)
-  const emissions = [...lifecycleEvents(purchases, subscriptions, now), ...changes(purchases)].map(e => ({
-    ...e,
-    loyal: loyal.has(e.purchase),
-  }))
+  const emissions = [...lifecycleEvents(purchases, subscriptions, now), ...factEvents(purchases)]
+    .filter(({ purchase, once }) => once === undefined || !purchase.emitted.includes(once))
+    .map(emission => ({ ...emission, loyal: loyal.has(emission.purchase) }))
   await storeDerived(tx, purchases, emissions)
   const statuses = await storeSubscriptions(tx, environment, users, subscriptions, now)
   await recount(tx, environment, users, statuses)

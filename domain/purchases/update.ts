@@ -6,7 +6,6 @@ import { conflict, type Detail, invalidField, invalidFields, notFound } from '..
 import type { PurchaseRow } from '../subscriptions/purchase.ts'
 import { STILL_ACTIVE_MS } from '../subscriptions/timed-events.ts'
 import { lockUsers, requireUser } from '../users/user.ts'
-import { updateEvents } from './changes.ts'
 import { lockLineageOf } from './lineage.ts'
 import { getPurchase } from './read.ts'
 import { lockPurchase } from './record.ts'
@@ -36,7 +35,10 @@ function merge(row: PurchaseRow, change: PurchaseChange, now: string): PurchaseR
   if (change.is_auto_renewing !== undefined && change.is_auto_renewing !== row.auto_renewing) {
     merged.auto_renewing = change.is_auto_renewing
     merged.auto_renew_off_at = change.is_auto_renewing ? null : now
-    if (change.is_auto_renewing && missedStillActive(row, now)) merged.emitted = [...row.emitted, 'still_active']
+    if (change.is_auto_renewing) {
+      merged.emitted = row.emitted.filter(event => event !== 'canceled')
+      if (missedStillActive(row, now)) merged.emitted.push('still_active')
+    }
   }
   if (change.expires_at !== undefined) merged.expires_at = wholeSecond(change.expires_at)
   if (change.billing_retry_at !== undefined) merged.billing_retry_at = givenTime(change.billing_retry_at)!
@@ -99,7 +101,7 @@ const FACTS = [
 async function writeFacts(tx: Tx, row: PurchaseRow): Promise<void> {
   await tx.query({
     name: 'update-purchase',
-    text: `update purchases set ${FACTS.map((name, i) => `${name} = $${i + 2}`).join(', ')} where id = $1`,
+    text: `update purchases set ${FACTS.map((name, i) => `${name} = $${i + 2}`).join(', ')}, updated_at = environment_now(environment) where id = $1`,
     values: [row.id, ...FACTS.map(name => row[name])],
   })
 }
@@ -133,12 +135,6 @@ export async function updatePurchase(
   if (FACTS.every(name => merged[name] === before[name])) return { before, after: before }
   if (merged.refunded_at === null && merged.refunded_amount !== null) throw invalidField('refunded_amount', 'needs refunded_at')
   await writeFacts(tx, merged)
-  await refold(tx, environment, [user], purchases =>
-    updateEvents(
-      before,
-      purchases.find(purchase => purchase.id === before.id),
-      now,
-    ),
-  )
+  await refold(tx, environment, [user])
   return { before, after: await getPurchase(tx, environment, user, id) }
 }

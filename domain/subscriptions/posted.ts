@@ -30,6 +30,7 @@ const SUBSCRIPTION_FACTS = [
   'subscription_billing_retry_entered',
   'subscription_expired',
   'subscription_refunded',
+  'refund_reversed',
 ] as const
 const factNames = new Set<string>(SUBSCRIPTION_FACTS)
 export const isSubscriptionFact = (name: string): boolean => factNames.has(name)
@@ -101,6 +102,9 @@ function applyFact(period: PostedPeriod, { name, at, grace, amount }: PostedFact
       period.expires = Math.min(period.expires ?? at, at)
       period.retryAt = null
       period.endStated = true
+      break
+    case 'refund_reversed':
+      period.refundedAt = null
       break
     default:
       if (amount === null || period.amount === null || Math.abs(amount) >= period.amount) period.refundedAt = at

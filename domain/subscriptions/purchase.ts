@@ -36,10 +36,12 @@ export type PurchaseRow = {
   verified_at: string | null
   never_renews: boolean
   created_at: string
+  updated_at: string | null
   access_until: string | null
   run_started_at: string | null
   is_last: boolean
   emitted: string[]
+  refund_told: string
   rate: string | null
 }
 
@@ -75,9 +77,11 @@ const STORED = [
   'verified_at',
   'never_renews',
   'created_at',
+  'updated_at',
   'run_started_at',
   'is_last',
   'emitted',
+  'refund_told',
 ] as const
 
 /** Of `purchases p join lineages l`. */
@@ -91,3 +95,6 @@ export const PURCHASE_COLUMNS = [
 /** The product id as the API shows it: with the base plan of Google Play, if there is one. */
 export const shownProduct = ({ store_product_id, base_plan_id }: Pick<PurchaseRow, 'store_product_id' | 'base_plan_id'>): string =>
   base_plan_id === null ? store_product_id : `${store_product_id}:${base_plan_id}`
+
+/** When a fact of the purchase was recorded last. */
+export const recordedAt = ({ created_at, updated_at }: Pick<PurchaseRow, 'created_at' | 'updated_at'>): string => updated_at ?? created_at

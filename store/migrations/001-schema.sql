@@ -239,7 +239,7 @@ create index events_by_user on events (environment, user_id, happened_at) where 
 create index events_posted_facts on events (environment, user_id, happened_at) where purchase is null and user_id is not null and name in (
   'trial_started', 'trial_converted', 'trial_canceled', 'trial_billing_retry_entered', 'trial_expired', 'subscription_started',
   'subscription_renewed', 'subscription_canceled', 'subscription_billing_retry_entered', 'subscription_expired', 'subscription_refunded',
-  'in_app_purchase', 'in_app_refunded');
+  'in_app_purchase', 'in_app_refunded', 'refund_reversed');
 
 -- The first offset of a partition whose received_at is not before `edge`. received_at never decreases within a partition, so this is a
 -- binary search in the primary key; the search steps over the offsets of events that an erasure deleted.
@@ -553,13 +553,18 @@ create table purchases (
   -- The store says that the subscription never renews (prepaid).
   never_renews boolean not null default false,
   created_at timestamptz not null,
+  -- When a fact was recorded after the purchase itself.
+  updated_at timestamptz,
   -- Each fact of the lineage refreshes the next three columns, from facts alone: the end of what the purchase contributes to access
   -- ('infinity': never), the start of the first period of its run of periods, whether it is the last period.
   access_until timestamptz not null default 'infinity',
   run_started_at timestamptz,
   is_last boolean not null default true,
-  -- The once-only events of the purchase that are in the log already, or whose time has passed.
-  emitted text[] not null default '{}'
+  -- The once-only events of the purchase that are in the log already, or whose time has passed; `canceled` while auto-renew is off and the
+  -- log says so.
+  emitted text[] not null default '{}',
+  -- What the events of the log say in sum about the refunded amount.
+  refund_told numeric not null default 0
 );
 create index purchases_by_user on purchases (environment, user_id, purchased_at, id);
 create index purchases_by_lineage on purchases (lineage, purchased_at, id);

@@ -120,7 +120,8 @@ describe('the summary of experiments', () => {
         posted(one, 'trial_converted', 8, of('a', 2), pounds('10')),
         posted(one, 'subscription_renewed', 38, of('a', 3), pounds('10')),
         posted(one, 'subscription_canceled', 40, of('a', 3)),
-        posted(one, 'subscription_refunded', 41, of('a', 3), pounds('4')),
+        posted(one, 'subscription_refunded', 41, of('a', 3), pounds('5')),
+        posted(one, 'refund_reversed', 42, of('a', 3), pounds('1')),
         posted(two, 'trial_started', 2, of('b', 1)),
         posted(two, 'trial_canceled', 3, of('b', 1)),
         posted(other, 'in_app_purchase', 4, { transaction_id: 'c' }, pounds('1')),
@@ -128,7 +129,7 @@ describe('the summary of experiments', () => {
         posted(other, 'in_app_purchase', -1, { transaction_id: 'e' }, pounds('1')),
       ],
     })
-    expect(body).toMatchObject({ created: 10 })
+    expect(body).toMatchObject({ created: 11 })
     const [a, b] = (await summary([id])).body.data[0].groups
     expect(a).toMatchObject({
       ...{ users: 2, paying_users: 1, trials: 2, trial_conversions: 1, subscriptions: 1, in_app_purchases: 0, primary_metric_value: 50 },

@@ -95,7 +95,7 @@ describe('settings', () => {
       'settings.url',
       'settings.signing_secret',
     ])
-    expect(faults(await put({}, { events: ['trial_started', '*', '21'], event_mapping: { '99': 'x' } }))).toEqual([
+    expect(faults(await put({}, { events: ['trial_started', '*', '22'], event_mapping: { '99': 'x' } }))).toEqual([
       'events[2]',
       'event_mapping.99',
     ])
