@@ -14,6 +14,8 @@ export function driftGauges(pool: Pool, registers: Registry[]) {
   const lag = gauge('perennial_consumer_lag', 'Events that a consumer of the log has not read yet', ['consumer'])
   const lagSeconds = gauge('perennial_consumer_lag_seconds', 'How long the oldest unread event has waited', ['consumer'])
   const setAside = gauge('perennial_set_aside', 'Events that a consumer of the log could not handle, not replayed yet', ['consumer'])
+  const unremoved = gauge('perennial_unremoved_files', 'Files of exports that the storage fails to remove, or to rewrite after an erasure')
+  const unremovedSeconds = gauge('perennial_unremoved_files_seconds', 'For how long the storage has failed to remove the oldest of them')
   return {
     async read(): Promise<void> {
       const drift = await readDrift(pool).catch(() => null)
@@ -30,6 +32,8 @@ export function driftGauges(pool: Pool, registers: Registry[]) {
         lagSeconds.set({ consumer }, seconds)
       }
       for (const { consumer, events } of drift.setAside) setAside.set({ consumer }, events)
+      unremoved.set(drift.unremoved.files)
+      unremovedSeconds.set(drift.unremoved.seconds)
       orphans.set(drift.orphans)
       repaired.set(drift.repaired)
     },

@@ -34,7 +34,7 @@ const POLICY = "default-src 'self'; style-src 'self' 'unsafe-inline'; img-src 's
 type Handler = (ctx: Koa.Context) => Promise<void>
 
 /** The figures of `/readyz`: sums, and their parts by kind of job and by consumer. */
-function figures({ late, lag, setAside, orphans }: Drift) {
+function figures({ late, lag, setAside, unremoved, orphans }: Drift) {
   const kinds = late.filter(({ overdue }) => overdue > 0)
   return {
     overdue: kinds.reduce((sum, { overdue }) => sum + overdue, 0),
@@ -44,6 +44,7 @@ function figures({ late, lag, setAside, orphans }: Drift) {
     orphans,
     consumer_lag_seconds: Object.fromEntries(lag.map(({ consumer, seconds }) => [consumer, Math.round(seconds)])),
     set_aside: setAside.reduce((sum, { events }) => sum + events, 0),
+    unremoved_files: unremoved.files,
   }
 }
 

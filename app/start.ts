@@ -5,7 +5,7 @@ import type { ProjectKeys } from '../domain/projects/create.ts'
 import { opensKeys, WRONG_SECRET } from '../domain/projects/keys.ts'
 import { secretsFrom } from '../domain/projects/secrets.ts'
 import { connect, IDLE_IN_TRANSACTION_MS } from '../store/connect.ts'
-import { diskStorage } from '../store/files/disk.ts'
+import { openDiskStorage } from '../store/files/open-disk.ts'
 import type { S3Options } from '../store/files/s3-client.ts'
 import type { FileStorage } from '../store/files/storage.ts'
 import { openDatabase } from '../store/open.ts'
@@ -25,6 +25,7 @@ type Closing = (() => Promise<unknown>)[]
 /** The start succeeds even if the bucket does not answer. The warning tells the operator before the first export fails. */
 async function bucket(s3: S3Options, folder: string, log: Logger, closing: Closing): Promise<FileStorage> {
   const { s3Storage } = await import('../store/files/s3.ts')
+  await mkdir(folder, { recursive: true, mode: 0o700 })
   const storage = s3Storage({ ...s3, folder })
   closing.push(async () => storage.close())
   storage
@@ -54,8 +55,7 @@ export async function startPerennial(config: Config, log: Logger, at?: AtCrashPo
     if (!(await opensKeys(pool, secrets))) throw new ConfigError(WRONG_SECRET)
     const keys = await bootstrap(pool, secrets, config.bootstrap)
     const files = join(config.dataDir, 'exports')
-    await mkdir(files, { recursive: true, mode: 0o700 })
-    const storage = config.s3 ? await bucket(config.s3, files, log, closing) : diskStorage(files)
+    const storage = config.s3 ? await bucket(config.s3, files, log, closing) : await openDiskStorage(pool, files, line => log.error(line))
     const resources: Resources = { url: opened.url, pool, secrets, storage }
 
     const served = config.role === 'worker' ? undefined : await (await import('./api.ts')).serve(config, log, resources)

@@ -6,6 +6,7 @@ import { loadExports } from '../store/dump/export-files.ts'
 import { loadDump, refuseUnknownSchema } from '../store/dump/load.ts'
 import { type Manifest, readManifest, SECRET_FILE, verifyFiles } from '../store/dump/manifest.ts'
 import { openUnmigrated } from '../store/dump/open.ts'
+import { restoreDiskMark } from '../store/files/open-disk.ts'
 import { keepSecret } from '../store/open.ts'
 import { folderOf } from './backup.ts'
 import type { CliCommand } from './command.ts'
@@ -26,9 +27,10 @@ export const restore: CliCommand = async (args, { env, signal, out }) => {
   try {
     await loadDump(target.url, dir, manifest, {
       signal,
-      place: async () => {
+      place: async db => {
         await mkdir(config.dataDir, { recursive: true, mode: 0o700 })
         undo = await loadExports(join(dir, 'exports'), join(config.dataDir, 'exports'), manifest.files, signal)
+        await restoreDiskMark(db, join(config.dataDir, 'exports'))
         if (secret !== undefined) await keepSecret(config.dataDir, secret)
       },
     })

@@ -13,7 +13,7 @@ const LOGGED_IDS = 20
 export type WatchdogOptions = { pool: Pool; log: Logger; periodMs?: number }
 
 /** What is wrong, in sentences that stay the same as long as the same is wrong. */
-function complaints({ late, lag, setAside }: Drift): string[] {
+function complaints({ late, lag, setAside, unremoved }: Drift): string[] {
   return [
     ...late.filter(({ overdue }) => overdue > 0).map(({ kind }) => `jobs of kind ${kind} are overdue`),
     ...late
@@ -21,6 +21,7 @@ function complaints({ late, lag, setAside }: Drift): string[] {
       .map(({ kind }) => `jobs of kind ${kind} have an expired lease and no worker has claimed them`),
     ...lag.filter(({ seconds }) => seconds > OVERDUE_SECONDS).map(({ consumer }) => `${consumer} lags behind the log`),
     ...setAside.map(({ consumer }) => `events were set aside by ${consumer}`),
+    ...(unremoved.files > 0 ? ['the storage fails to remove files of exports'] : []),
   ]
 }
 

@@ -78,15 +78,14 @@ async function eraseEdges(tx: Tx, environment: Environment, user: string): Promi
   await revokeClaims(tx, EXPORT_WORKFLOW.workflow, runs)
 }
 
-// Bisection of the user's sorted offsets counts those below an edge: a user with a million events costs no more than another. The files of an
-// export that has expired within the last day, and the parts of a failed export, may still exist.
+// Bisection of the user's sorted offsets counts those below an edge: a user with a million events costs no more than another. What the
+// storage may still have decides, and no date: the file of an expired export and the parts of a failed one stay until they are removed.
 const AFFECTED = `
   with user_offsets as materialized (
     select partition, array_agg(log_offset order by log_offset) as offsets from events where environment = $1 and user_id = $2 group by partition
   )
   select x.id from exports x join users u on u.environment = x.environment and u.id = $2
-  where x.environment = $1
-    and (x.status in ('new', 'processing', 'failed') or x.expires_at > (select environment_now($1)) - interval '1 day')
+  where x.environment = $1 and x.file_removed_at is null
     and case when x.type = 'customers' then u.created_at >= x.window_from and u.created_at < x.window_to
       else exists (select 1 from user_offsets t where width_bucket(x.to_offsets[t.partition + 1] - 1, t.offsets)
         > width_bucket(x.from_offsets[t.partition + 1] - 1, t.offsets)) end

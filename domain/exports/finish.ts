@@ -1,6 +1,6 @@
 import type { Tx } from '../../store/connect.ts'
 import type { Environment } from '../environment.ts'
-import { createRun } from '../jobs/workflow-run.ts'
+import { createRun, type NewRun } from '../jobs/workflow-run.ts'
 import { addToLedgerHistory } from '../ledger-history/history.ts'
 import { EXPORT_WORKFLOW } from './create.ts'
 import type { ExportFailure, Part } from './export.ts'
@@ -37,8 +37,39 @@ export async function failExport(tx: Tx, environment: Environment, id: string, e
   await scheduleRetention(tx, environment, id)
 }
 
-/** Seconds between the deletion of a file and the deletion of its record. */
-export const RECORD_AFTER_FILE_SECONDS = (RECORD_DAYS - FILE_DAYS) * DAY_SECONDS
+/**
+ * Records that the storage has nothing of the export any more. Gives the seconds until its record goes, counted from the first such record:
+ * a run in place of a failed one does not begin to count anew.
+ */
+export async function recordFileRemoved(tx: Tx, environment: Environment, id: string): Promise<number> {
+  const { rows } = await tx.query<{ seconds: number }>(
+    `update exports x set file_removed_at = coalesce(x.file_removed_at, t.now), overdue_since = null, to_erase = '{}'
+     from environment_now($1) t(now)
+     where x.environment = $1 and x.id = $2
+     returning greatest(0, extract(epoch from x.file_removed_at - t.now) + $3)::float8 as seconds`,
+    [environment, id, (RECORD_DAYS - FILE_DAYS) * DAY_SECONDS],
+  )
+  return rows[0]?.seconds ?? 0
+}
+
+/** What was overdue has been removed. */
+export const recordRemoved = (tx: Tx, environment: Environment, id: string): Promise<unknown> =>
+  tx.query('update exports set overdue_since = null where environment = $1 and id = $2 and overdue_since is not null', [environment, id])
+
+/** Until the attempts to remove a file, or the rows of a user, begin again: as often as it takes, because a caller relies on it. */
+const AFTER_FAILURE_SECONDS = 3_600
+
+/**
+ * All attempts to remove something from the storage have failed: the export counts as overdue, and the same work begins again an hour later.
+ * Part of the transaction that ends the run.
+ */
+export async function removeLater(tx: Tx, environment: Environment, id: string, run: Omit<NewRun, 'afterSeconds'>): Promise<void> {
+  await tx.query('update exports set overdue_since = coalesce(overdue_since, clock_timestamp()) where environment = $1 and id = $2', [
+    environment,
+    id,
+  ])
+  await createRun(tx, environment, { ...run, afterSeconds: AFTER_FAILURE_SECONDS })
+}
 
 // The ledger counts a report's slot by its run, and not by the export of its file.
 const DELETE_RECORD = `

@@ -6,8 +6,10 @@ export type Late = { kind: string; overdue: number; oldest_seconds: number; aban
 /** How far a consumer of the log is behind: the unread events, and how long the oldest of them has waited. */
 export type Lag = { consumer: string; events: number; seconds: number }
 export type SetAside = { consumer: string; events: number }
+/** Exports whose file, or an erased user's rows in it, the storage fails to remove; and for how long already. */
+type Unremoved = { files: number; seconds: number }
 /** `orphans`: those of the watchdog's last look that are not repaired. `repaired`: all that it has repaired so far. */
-export type Drift = { late: Late[]; lag: Lag[]; setAside: SetAside[]; orphans: number; repaired: number }
+export type Drift = { late: Late[]; lag: Lag[]; setAside: SetAside[]; unremoved: Unremoved; orphans: number; repaired: number }
 
 /** Of one group. To count more would take time while the database is busiest. */
 const MOST_COUNTED = 10_000
@@ -49,16 +51,25 @@ export async function readDrift(db: Db): Promise<Drift> {
     name: 'count-set-aside',
     text: 'select consumer, count(*)::int as events from set_aside_events where replayed_at is null group by consumer order by consumer',
   })
+  const unremoved = await db.query<Unremoved>({
+    name: 'count-unremoved',
+    text: `select count(*)::int as files, coalesce(extract(epoch from clock_timestamp() - min(overdue_since)), 0)::float8 as seconds
+           from exports where overdue_since is not null`,
+  })
   const watchdog = await db.query<{ orphans: number; repaired: number }>('select orphans, repaired from watchdog')
   const { orphans, repaired } = watchdog.rows[0] ?? { orphans: 0, repaired: 0 }
-  return { late: late.rows, lag: lag.rows, setAside: setAside.rows, orphans, repaired }
+  return { late: late.rows, lag: lag.rows, setAside: setAside.rows, unremoved: unremoved.rows[0]!, orphans, repaired }
 }
 
-/** Whether an operator should look: a job or event waits for more than a minute, an event was set aside, or orphans were found. */
-export const isDegraded = ({ late, lag, setAside, orphans }: Drift): boolean =>
+/**
+ * Whether an operator should look: a job or event waits for more than a minute, an event was set aside, a file
+ * could not be removed, or orphans were found.
+ */
+export const isDegraded = ({ late, lag, setAside, unremoved, orphans }: Drift): boolean =>
   late.some(({ overdue, abandoned }) => overdue + abandoned > 0) ||
   lag.some(({ seconds }) => seconds > OVERDUE_SECONDS) ||
   setAside.length > 0 ||
+  unremoved.files > 0 ||
   orphans > 0
 
 /** Stores the result of the watchdog's look, for every process that reports readiness and metrics. */

@@ -984,6 +984,14 @@ create table pushes (
 );
 create index pushes_by_creation on pushes (environment, created_at, id);
 
+-- Files ---------------------------------------------------------------------------------------------------------------------------
+
+-- One row as soon as a service has marked its folder of export files: a folder without this mark is not mounted. A bucket has no mark.
+create table file_folder (
+  one boolean primary key default true check (one),
+  mark text not null
+);
+
 -- Exports -------------------------------------------------------------------------------------------------------------------------
 
 create table exports (
@@ -1010,14 +1018,20 @@ create table exports (
   error jsonb,
   created_at timestamptz not null,
   expires_at timestamptz,
-  -- SHA-256 of erased users whose rows may still be in the file.
+  -- Pseudonyms of erased users whose rows may still be in the file.
   to_erase text[] not null default '{}',
+  -- When retention removed the file and all parts. null: the storage may have some of them, also those of a failed export.
+  file_removed_at timestamptz,
+  -- Real time: since when the storage has failed, at every attempt, to remove the file or the rows of an erased user.
+  overdue_since timestamptz,
   -- The report run that the export belongs to. The ledger counts the run and not the export.
   report_run text collate "C",
   primary key (environment, id)
 );
 create index exports_by_creation on exports (environment, created_at, id);
 create unique index exports_by_id on exports (id);
+create index exports_with_files on exports (environment, id) where file_removed_at is null;
+create index exports_overdue on exports (overdue_since) where overdue_since is not null;
 create index exports_unfinished on exports (environment, id) where status in ('new', 'processing');
 
 -- The members of the segment of an export, as of the start of its processing. The transaction that ends the export deletes them. No

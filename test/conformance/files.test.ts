@@ -1,8 +1,9 @@
-import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { mkdtemp, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { diskStorage } from '../../store/files/disk.ts'
+import { DISK_MARK, writeDiskMark } from '../../store/files/disk-mark.ts'
 import { s3Storage } from '../../store/files/s3.ts'
 import type { ByteRange, FileStorage } from '../../store/files/storage.ts'
 import { startS3, type TestS3 } from '../harness/s3.ts'
@@ -13,9 +14,10 @@ beforeAll(async () => {
 })
 afterAll(() => s3.end())
 
+const MARK = 'mark'
 /** Every driver of the seam. */
 const DRIVERS: [name: string, make: (folder: string) => FileStorage][] = [
-  ['disk', folder => diskStorage(folder)],
+  ['disk', folder => diskStorage(folder, MARK)],
   ['S3', folder => s3Storage({ ...s3.options, folder })],
 ]
 const never = new AbortController().signal
@@ -31,6 +33,7 @@ describe.each(DRIVERS)('%s', (_name, make) => {
   let made = 0
   beforeAll(async () => {
     folder = await mkdtemp(join(tmpdir(), 'perennial-seam-'))
+    await writeDiskMark(folder, MARK, rename)
     storage = make(folder)
   })
   afterAll(() => rm(folder, { recursive: true, force: true }))
@@ -194,7 +197,7 @@ describe.each(DRIVERS)('%s', (_name, make) => {
     })
     expect(bytes).toBe(5)
     expect(await read([['whole.1', 5]])).toBe('cd+ab')
-    expect((await readdir(folder, { recursive: true })).filter(name => /(^|\/)\./.test(name))).toEqual([])
+    expect((await readdir(folder, { recursive: true })).filter(name => /(^|\/)\./.test(name))).toEqual([DISK_MARK])
   })
 
   test('a failed build leaves no part and nothing on the local disk', async () => {
@@ -206,7 +209,7 @@ describe.each(DRIVERS)('%s', (_name, make) => {
     })
     await expect(failing).rejects.toThrow('no memory')
     expect(await names()).toEqual(['1.1'])
-    expect((await readdir(folder, { recursive: true })).filter(name => /(^|\/)\./.test(name))).toEqual([])
+    expect((await readdir(folder, { recursive: true })).filter(name => /(^|\/)\./.test(name))).toEqual([DISK_MARK])
   })
 
   test.each(['', '.', '..', '../x', 'a/b', '.hidden', 'a..b', 'a b'])('%j is not a valid name of a file or part', async name => {

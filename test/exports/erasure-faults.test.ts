@@ -1,10 +1,9 @@
-import { readdir } from 'node:fs/promises'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { eraseFromExports } from '../../domain/exports/erasure.ts'
 import type { TestApi } from '../harness/api.ts'
 import { type Erasing, PEOPLE, startErasing, usersIn } from '../harness/erasing.ts'
 import { eraseUser, erasuresEnded } from '../harness/erasure.ts'
-import { exportAll, finished, WHOLE_YEAR } from '../harness/exports.ts'
+import { exportAll, finished, storedFiles, WHOLE_YEAR } from '../harness/exports.ts'
 import { until } from '../harness/until.ts'
 
 let erasing: Erasing
@@ -146,11 +145,11 @@ test('the parts of a failed export and a file that is expired but not deleted ye
         : api.storage.writePart(file, name, ...rest),
   })
   expect((await finished(api.call, body.id)).status).toBe('failed')
-  expect(await readdir(api.files)).toHaveLength(2)
+  expect(await storedFiles(api.files)).toHaveLength(2)
   await api.pool.query(`update exports set expires_at = clock_timestamp() - interval '1 minute' where id = $1`, [expired.object.id])
   await eraseUser(api.pool, environment, ids.anna!)
   await erasuresEnded(api.pool)
-  expect(await readdir(api.files)).toEqual([])
+  expect(await storedFiles(api.files)).toEqual([])
 })
 
 test('a file that expires and is removed during its rewrite does not come back', async () => {
@@ -170,5 +169,5 @@ test('a file that expires and is removed during its rewrite does not come back',
   })
   await erasuresEnded(api.pool)
   expect(writes).toBeGreaterThan(0)
-  expect(await readdir(api.files)).toEqual([])
+  expect(await storedFiles(api.files)).toEqual([])
 })

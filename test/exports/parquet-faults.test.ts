@@ -11,7 +11,7 @@ import { exportRetention } from '../../workflows/export/retention.ts'
 import { startApi, type TestApi } from '../harness/api.ts'
 import { QUICK } from '../harness/engine-fixture.ts'
 import { item } from '../harness/events.ts'
-import { finished, WHOLE_YEAR } from '../harness/exports.ts'
+import { finished, storedFiles, WHOLE_YEAR } from '../harness/exports.ts'
 import { readParquet } from '../harness/parquet.ts'
 import { until } from '../harness/until.ts'
 
@@ -102,5 +102,5 @@ test('a disk that is full for the file but not for its parts: the export fails, 
   expect(failed.error.message).not.toContain('/')
   expect((await readdir(join(api.files, id))).sort()).toEqual(['1.1', '2.1', '3.1', '4.1', '5.1'])
   await api.pool.query(`update environments set clock_offset = interval '8 days'`)
-  await until('the parts are removed', async () => ((await readdir(api.files)).length === 0 ? true : undefined))
+  await until('the parts are removed', async () => ((await storedFiles(api.files)).length === 0 ? true : undefined))
 })

@@ -12,7 +12,7 @@ import { createProject } from '../../domain/projects/create.ts'
 import { type Secrets, secretsFrom } from '../../domain/projects/secrets.ts'
 import type { UnverifiedPurchases, Verifiers } from '../../domain/purchases/verification.ts'
 import { connect, type Pool } from '../../store/connect.ts'
-import { diskStorage } from '../../store/files/disk.ts'
+import { openDiskStorage } from '../../store/files/open-disk.ts'
 import { s3Storage } from '../../store/files/s3.ts'
 import type { FileStorage } from '../../store/files/storage.ts'
 import { transaction } from '../../store/transaction.ts'
@@ -92,7 +92,7 @@ export async function startApi(options: TestApiOptions = {}): Promise<TestApi> {
   const { pool } = database
   await options.beforeConnecting?.(pool)
   const files = await mkdtemp(join(tmpdir(), 'perennial-files-'))
-  const storage = options.s3 ? s3Storage({ ...options.s3.options, folder: files }) : diskStorage(files)
+  const storage = options.s3 ? s3Storage({ ...options.s3.options, folder: files }) : await openDiskStorage(pool, files, () => {})
   const secrets = secretsFrom(APP_SECRET)
   const log = pino({ level: process.env.TEST_LOG ?? 'silent' })
   const off = { perSecond: 0, burst: 1 }

@@ -8,6 +8,7 @@ import { startWorker, type Worker } from '../../workers/worker.ts'
 import { workflowHandlers } from '../../workflows/engine/execute.ts'
 import { eraseExport } from '../../workflows/export/erase.ts'
 import { exportWorkflow } from '../../workflows/export/export.ts'
+import { exportRetention } from '../../workflows/export/retention.ts'
 import { clearAway, rewriteFile } from '../../workflows/export/rewrite-file.ts'
 import { startApi } from './api.ts'
 import { QUICK } from './engine-fixture.ts'
@@ -23,7 +24,7 @@ export const usersIn = async (url: string, column = 'User ID'): Promise<string[]
 
 export type Erasing = Awaited<ReturnType<typeof startErasing>>
 
-/** An API whose project has ten events of each of four people. `work` starts a worker of exports and erasures, `rest` stops it. */
+/** An API whose project has ten events of each of four people. `work` starts a worker of exports, their retention and erasures, `rest` stops it. */
 export async function startErasing() {
   const api = await startApi()
   const environment = api.project.production
@@ -66,10 +67,13 @@ export async function startErasing() {
         pool,
         url: api.databaseUrl,
         queue: await pgBossQueue({ url: api.databaseUrl, onError: () => {} }),
-        handlers: workflowHandlers([exportWorkflow({ pool, storage, partRows }), eraseExport({ pool, storage })], {
-          pool,
-          policies: QUICK,
-        }),
+        handlers: workflowHandlers(
+          [exportWorkflow({ pool, storage, partRows }), exportRetention({ storage }), eraseExport({ pool, storage })],
+          {
+            pool,
+            policies: QUICK,
+          },
+        ),
         leaseMs: 1000,
         log: pino({ level: 'silent' }),
       })

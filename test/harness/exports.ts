@@ -1,4 +1,6 @@
 import { createHash } from 'node:crypto'
+import { readdir } from 'node:fs/promises'
+import { DISK_MARK } from '../../store/files/disk-mark.ts'
 import type { TestApi } from './api.ts'
 import type { Answer, Client } from './client.ts'
 import { until } from './until.ts'
@@ -15,6 +17,9 @@ export const finished = (call: Client, id: string, key?: string, ms = 20_000): P
     },
     ms,
   )
+
+/** The files in the storage folder, without its mark. */
+export const storedFiles = async (folder: string): Promise<string[]> => (await readdir(folder)).filter(name => name !== DISK_MARK)
 
 export type Exported = { object: Answer['body']; bytes: Buffer; sha256: string; text: string }
 

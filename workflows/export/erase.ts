@@ -1,7 +1,7 @@
 import { ERASE_WORKFLOW, exportToErase } from '../../domain/exports/erasure.ts'
+import { recordRemoved, removeLater } from '../../domain/exports/finish.ts'
 import { erasureState, replaceFile } from '../../domain/exports/rewrite.ts'
-import { createRun } from '../../domain/jobs/workflow-run.ts'
-import type { Pool } from '../../store/connect.ts'
+import type { Pool, Tx } from '../../store/connect.ts'
 import type { FileStorage } from '../../store/files/storage.ts'
 import type { Workflow } from '../engine/workflow.ts'
 import { clearAway, rewriteFile } from './rewrite-file.ts'
@@ -12,7 +12,6 @@ const LOOK_AGAIN_SECONDS = 5
 const LONGEST_WAIT_SECONDS = 60
 /** Text is read and rewritten at about 50 MB/s: time for 180 GB. */
 const REWRITE_LIMIT_MS = 3_600_000
-const AFTER_FAILURE_SECONDS = 3_600
 
 /**
  * Removes the rows of an erased user from a finished file, and the rows of all other users whose erasure from it is waiting at that moment.
@@ -28,6 +27,7 @@ export const eraseExport = ({ pool, storage }: { pool: Pool; storage: FileStorag
     const { environment, run } = context
     const { exportId: file, sha256 } = exportToErase(context.subject)
     const replaced: string[] = []
+    const record = async (tx: Tx) => void (await recordRemoved(tx, environment, file))
     for (let n = 1; ; n++) {
       const state = await context.transact(`look-${n}`, tx => erasureState(tx, environment, file, sha256))
       if (state === 'over') break
@@ -37,7 +37,7 @@ export const eraseExport = ({ pool, storage }: { pool: Pool; storage: FileStorag
         continue
       }
       if (state === 'useless') {
-        await context.step('remove-file', () => storage.remove(file))
+        await context.step('remove-file', () => storage.remove(file), { record })
         return
       }
       const made = await context.step(
@@ -49,12 +49,9 @@ export const eraseExport = ({ pool, storage }: { pool: Pool; storage: FileStorag
       replaced.push(...made.replaced)
       await context.transact(`replace-${n}`, tx => replaceFile(tx, environment, file, made))
     }
-    await context.step('clear-away', () => clearAway({ pool, storage, environment, file, run, replaced }))
+    await context.step('clear-away', () => clearAway({ pool, storage, environment, file, run, replaced }), { record })
   },
 
-  // The erasure of the rows was confirmed to the caller: the attempts begin again until the file itself is gone. Each failure is logged and
-  // counted.
-  failed: async (tx, environment, subject) => {
-    await createRun(tx, environment, { ...ERASE_WORKFLOW, subject, afterSeconds: AFTER_FAILURE_SECONDS })
-  },
+  // The erasure of the rows was confirmed to the caller.
+  failed: (tx, environment, subject) => removeLater(tx, environment, exportToErase(subject).exportId, { ...ERASE_WORKFLOW, subject }),
 })

@@ -1,4 +1,4 @@
-import { deleteExport, RECORD_AFTER_FILE_SECONDS, RETENTION_WORKFLOW } from '../../domain/exports/finish.ts'
+import { deleteExport, RETENTION_WORKFLOW, recordFileRemoved, removeLater } from '../../domain/exports/finish.ts'
 import type { FileStorage } from '../../store/files/storage.ts'
 import type { Workflow } from '../engine/workflow.ts'
 
@@ -9,11 +9,12 @@ export const exportRetention = ({ storage }: { storage: FileStorage }): Workflow
   concurrency: 4,
 
   async run(context) {
-    await context.step('remove-file', () => storage.remove(context.subject))
-    await context.sleep('keep-record', RECORD_AFTER_FILE_SECONDS)
-    await context.transact('remove-record', tx => deleteExport(tx, context.environment, context.subject))
+    const { environment, subject } = context
+    await context.step('remove-file', () => storage.remove(subject))
+    const seconds = await context.transact('file-removed', tx => recordFileRemoved(tx, environment, subject))
+    await context.sleep('keep-record', seconds)
+    await context.transact('remove-record', tx => deleteExport(tx, environment, subject))
   },
 
-  // A file that cannot be removed blocks no other work; the run's failure is counted and logged.
-  failed: async () => {},
+  failed: (tx, environment, subject) => removeLater(tx, environment, subject, { ...RETENTION_WORKFLOW, subject }),
 })
