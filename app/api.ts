@@ -19,9 +19,9 @@ export async function serve(config: Config, log: Logger, resources: Resources): 
   const { url: databaseUrl, pool, secrets, storage } = resources
   const measurements = metrics(pool)
   const checkAnswer = answerCheck({ share: config.answerCheckShare, onMismatch: 'log', log })
-  const { rateLimit, projectRateLimit, allowPrivateNetwork } = config
-  const listing = connect({ url: databaseUrl, name: 'perennial-listing', planOnce: true })
-  const stepping = connect({ url: databaseUrl, name: 'perennial-stepping', max: 2 })
+  const { rateLimit, projectRateLimit, allowPrivateNetwork, leaseMs } = config
+  const listing = connect({ url: databaseUrl, name: 'perennial-listing', leaseMs, planOnce: true })
+  const stepping = connect({ url: databaseUrl, name: 'perennial-stepping', leaseMs, max: 2 })
   const requests = outgoing({ allowPrivateNetwork })
   const board = operatorBoard(config, log, resources)
   const closeAll = () => Promise.all([listing.end(), stepping.end(), requests.close(), board?.close()])

@@ -4,7 +4,7 @@ import type { Logger } from 'pino'
 import type { ProjectKeys } from '../domain/projects/create.ts'
 import { opensKeys, WRONG_SECRET } from '../domain/projects/keys.ts'
 import { secretsFrom } from '../domain/projects/secrets.ts'
-import { connect, IDLE_IN_TRANSACTION_MS } from '../store/connect.ts'
+import { connect } from '../store/connect.ts'
 import { openDiskStorage } from '../store/files/open-disk.ts'
 import type { S3Options } from '../store/files/s3-client.ts'
 import type { FileStorage } from '../store/files/storage.ts'
@@ -13,9 +13,6 @@ import type { AtCrashPoint } from '../workflows/engine/crash-point.ts'
 import { bootstrap } from './bootstrap.ts'
 import { type Config, ConfigError } from './config.ts'
 import type { Resources } from './resources.ts'
-
-/** On a busy machine some time may pass between two statements. */
-const SHORTEST_IDLE_MS = 5_000
 
 /** `keys`: the keys of the first project, when this start has created it. `url`: the address of the API; null for a worker. */
 export type Perennial = { url: string | null; keys: ProjectKeys | null; stop(): Promise<void> }
@@ -46,10 +43,7 @@ export async function startPerennial(config: Config, log: Logger, at?: AtCrashPo
   try {
     const opened = await openDatabase({ ...config, log: message => log.info(message) })
     closing.push(() => opened.close())
-    // A worker that freezes inside a transaction blocks the rows that its successor must lock. This limit ends the transaction soon after the
-    // lease.
-    const idleInTransactionMs = Math.min(IDLE_IN_TRANSACTION_MS, Math.max(SHORTEST_IDLE_MS, config.leaseMs))
-    const pool = connect({ url: opened.url, name: `perennial-${config.role}`, idleInTransactionMs })
+    const pool = connect({ url: opened.url, name: `perennial-${config.role}`, leaseMs: config.leaseMs })
     closing.push(() => pool.end())
     const secrets = secretsFrom(opened.appSecret)
     if (!(await opensKeys(pool, secrets))) throw new ConfigError(WRONG_SECRET)

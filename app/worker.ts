@@ -27,11 +27,11 @@ export async function work(
   { publicUrl, countOutcome, at }: WorkOptions,
 ): Promise<() => Promise<void>> {
   const { url, pool, secrets, storage } = resources
-  const { allowPrivateNetwork, mail, exportPartRows: partRows } = config
+  const { allowPrivateNetwork, mail, exportPartRows: partRows, leaseMs } = config
   const queue = await openQueue(config, log, resources)
-  const planned = connect({ url, name: 'perennial-execution', planOnce: true, pipelined: true })
+  const planned = connect({ url, name: 'perennial-execution', leaseMs, planOnce: true, pipelined: true })
   // Records of steps, suspensions and ends, with at most two flushes of each in flight: six connections.
-  const recording = connect({ url, name: 'perennial-recording', max: 6, planOnce: true, hashJoins: true })
+  const recording = connect({ url, name: 'perennial-recording', leaseMs, max: 6, planOnce: true, hashJoins: true })
   const requests = outgoing({ allowPrivateNetwork })
   const network = { outgoing: requests, allowPrivateNetwork, mail, publicUrl }
   const worker = await startWorker({
@@ -40,7 +40,7 @@ export async function work(
     queue,
     ...jobs({ pool, planned, recording, secrets, storage, ...network, partRows, policies: POLICIES, ...(at && { at }) }),
     ...(at && { at }),
-    leaseMs: config.leaseMs,
+    leaseMs,
     log,
     ...(countOutcome && { onOutcome: countOutcome }),
   })

@@ -9,7 +9,7 @@ import { CliError } from './failure.ts'
 export async function withDatabase<T>(config: Config, work: (pool: Pool, secrets: Secrets) => Promise<T>): Promise<T> {
   const opened = await openDatabase({ ...config, log: () => {} })
   try {
-    const pool = connect({ url: opened.url, max: 2, name: 'perennial-cli' })
+    const pool = connect({ url: opened.url, max: 2, name: 'perennial-cli', leaseMs: config.leaseMs })
     try {
       const secrets = secretsFrom(opened.appSecret)
       // The service could not open a key that is sealed with another secret.

@@ -31,7 +31,9 @@ const types: pg.CustomTypesConfig = {
 export const STATEMENT_TIMEOUT_MS = 30_000
 
 /** A process that hangs in a transaction keeps its locks, an idempotency key among them, no longer than this. */
-export const IDLE_IN_TRANSACTION_MS = 60_000
+const IDLE_IN_TRANSACTION_MS = 60_000
+/** On a busy machine some time may pass between two statements. */
+const SHORTEST_IDLE_MS = 5_000
 
 /** The answer of the server after its own limits arrives within this. */
 const SILENCE_MARGIN_MS = 15_000
@@ -43,6 +45,11 @@ export type PoolOptions = {
   max?: number
   name?: string
   statementTimeoutMs?: number
+  /**
+   * The lease of jobs. Whatever the pool is for: a process that freezes inside a transaction blocks rows that the successor of a worker must
+   * lock, so the server ends the transaction soon after the lease.
+   */
+  leaseMs?: number
   /** The server ends a transaction in which no statement comes for this long, and releases its locks. */
   idleInTransactionMs?: number
   /** A connection in use is closed when nothing arrives on it for this long. 0: never (statements without a time-out). */
@@ -67,7 +74,8 @@ export function connect({
   max = 10,
   name = 'perennial',
   statementTimeoutMs = STATEMENT_TIMEOUT_MS,
-  idleInTransactionMs = IDLE_IN_TRANSACTION_MS,
+  leaseMs = IDLE_IN_TRANSACTION_MS,
+  idleInTransactionMs = Math.min(IDLE_IN_TRANSACTION_MS, Math.max(SHORTEST_IDLE_MS, leaseMs)),
   silenceMs = statementTimeoutMs && Math.max(statementTimeoutMs, idleInTransactionMs) + SILENCE_MARGIN_MS,
   planOnce: plansOnce = false,
   pipelined = false,

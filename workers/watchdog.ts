@@ -7,6 +7,8 @@ import type { Pool, Tx } from '../store/connect.ts'
 const PERIOD_MS = 15_000
 /** Unfinished rows of each kind that one look reads: some 50 ms. */
 const SCANNED = 20_000
+/** The server ends a watchdog that says nothing for so long: a process that is frozen must not keep the lock from the others. */
+const SILENT_MS = 60_000
 /** The most ids in a line of the log. */
 const LOGGED_IDS = 20
 
@@ -41,7 +43,7 @@ export function startWatchdog({ pool, log, periodMs = PERIOD_MS }: WatchdogOptio
       return true
     }
     const client = await pool.connect()
-    if (await tryWatch(client, LOCK.watchdog).catch(() => false)) {
+    if (await tryWatch(client, LOCK.watchdog, SILENT_MS).catch(() => false)) {
       // The lock ends with the connection: another process may have it by then.
       client.on('error', () => {})
       connection = client

@@ -49,7 +49,7 @@ export async function startWorker({
   // A pool of its own: a heartbeat must not wait behind the many statements of a busy worker. A heartbeat without an answer within a lease is
   // useless and only delays the next one.
   const silenceMs = Math.max(leaseMs, SHORTEST_SILENCE_MS)
-  const heartbeatPool = connect({ url, name: 'perennial-leases', max: 2, statementTimeoutMs: silenceMs, silenceMs })
+  const heartbeatPool = connect({ url, name: 'perennial-leases', leaseMs, max: 2, statementTimeoutMs: silenceMs, silenceMs })
   const jobs = executor({
     pool,
     heartbeatPool,

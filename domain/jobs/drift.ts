@@ -80,8 +80,10 @@ export const recordWatch = (db: Db, { orphans, repaired }: { orphans: number; re
     [orphans, repaired],
   )
 
-/** Tries to take the watchdog's lock, which lasts as long as this connection. */
-export async function tryWatch(db: Db, lock: number): Promise<boolean> {
+/** Tries to take the watchdog's lock, which lasts as long as this connection: at most `silentMs` after its last statement. */
+export async function tryWatch(db: Db, lock: number, silentMs: number): Promise<boolean> {
   const { rows } = await db.query<{ locked: boolean }>('select pg_try_advisory_lock($1, 0) as locked', [lock])
-  return rows[0]!.locked
+  const { locked } = rows[0]!
+  if (locked) await db.query(`select set_config('idle_session_timeout', $1, false)`, [String(Math.ceil(silentMs))])
+  return locked
 }

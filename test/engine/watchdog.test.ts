@@ -1,8 +1,10 @@
 import { type LogFn, pino } from 'pino'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { createExport } from '../../domain/exports/create.ts'
+import { tryWatch } from '../../domain/jobs/drift.ts'
 import { lockConsumer } from '../../domain/log/consumer.ts'
 import { repairOrphans, type ScanCursors } from '../../domain/reconciliation/orphans.ts'
+import { LOCK } from '../../store/advisory-locks.ts'
 import { transaction } from '../../store/transaction.ts'
 import { startWatchdog } from '../../workers/watchdog.ts'
 import { startApi, type TestApi } from '../harness/api.ts'
@@ -123,6 +125,20 @@ test('a look continues where the last one ended, and starts again at the end', a
   expect(found).toEqual([[2], [2], [1]])
   await api.pool.query('delete from due')
   expect((await mend(cursors, 2))[0]!.ids).toEqual([runs[0]!.number, runs[1]!.number])
+})
+
+test('a watchdog that is frozen loses its lock to another process', async () => {
+  const [frozen, other] = [await api.pool.connect(), await api.pool.connect()]
+  try {
+    // A frozen process sends nothing, and the server does not wait for it.
+    frozen.on('error', () => {})
+    expect(await tryWatch(frozen, LOCK.watchdog, 200)).toBe(true)
+    expect(await tryWatch(other, LOCK.watchdog, 60_000)).toBe(false)
+    await until('the lock', async () => (await tryWatch(other, LOCK.watchdog, 60_000)) || undefined)
+  } finally {
+    frozen.release(true)
+    other.release(true)
+  }
 })
 
 test('readiness and metrics count the overdue jobs of each kind, abandoned jobs, unread events and events set aside; a job for later does not count', async () => {
