@@ -1,17 +1,24 @@
 import type { Tx } from '../../store/connect.ts'
-import type { Environment } from '../environment.ts'
+import { lockFence } from '../jobs/job.ts'
+import { AUTOMATION_RUN_DUE } from '../jobs/wake-runs.ts'
+import type { AutomationRun } from './load.ts'
 
 export type StepDelivery = { id: string; status: 'pending' | 'retrying' | 'delivered' | 'failed'; http_status: number | null }
 
 /**
- * The delivery that a run's step created, locked until the transaction ends: the delivery's end, which wakes the run, comes either before
- * this read or after the run is suspended again. Null: it is no longer stored.
+ * The delivery that a claimed run's step created, read under the lock of the run's job: the delivery's end, which locks that job and wakes
+ * the run, comes either before this read or after the run is suspended again. Null: it is no longer stored. Throws `LeaseLost`.
  */
-export async function deliveryOfStep(tx: Tx, environment: Environment, run: string, step: string): Promise<StepDelivery | null> {
+export async function deliveryOfStep(
+  tx: Tx,
+  { environment, id, number, fence }: AutomationRun,
+  step: string,
+): Promise<StepDelivery | null> {
+  await lockFence(tx, { kind: AUTOMATION_RUN_DUE, id: number, fence })
   const { rows } = await tx.query<StepDelivery>(
     `select id, status, (attempts -> -1 ->> 'http_status')::int as http_status from deliveries
-     where environment = $1 and run_id = $2 and step_id = $3 and source = 'automation' for share`,
-    [environment, run, step],
+     where environment = $1 and run_id = $2 and step_id = $3 and source = 'automation'`,
+    [environment, id, step],
   )
   return rows[0] ?? null
 }

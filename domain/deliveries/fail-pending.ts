@@ -4,7 +4,7 @@ import { continueLater, continueWork } from '../jobs/bounded-work.ts'
 import { deleteJobs, lockJobs } from '../jobs/sql.ts'
 import { DELIVERY_DUE } from './delivery.ts'
 import { lockOrderingKeys } from './ordering-key.ts'
-import { wakeWaitingRuns } from './waiting-runs.ts'
+import { lockWaitingRuns, wakeWaitingRuns } from './waiting-runs.ts'
 
 /** Kind of the job that fails the open deliveries of a deleted integration. Its id is the integration's number. */
 export const DELETION_DUE = 'integration-deletion'
@@ -14,29 +14,20 @@ const AT_ONCE = 5_000
 /** Ordering keys that one transaction deletes, once no delivery of theirs is open. */
 const ORDERING_KEYS_AT_ONCE = 20_000
 
-type Open = { number: number; user: string | null }
+type Open = { number: number; user: string | null; run_id: string | null }
 
 /**
  * Fails the first open deliveries, in the order of their numbers; false when no delivery and no ordering key is left. No worker sends any
  * of them: a delivery to a deleted integration cannot be loaded. The locks are taken in the order in which recording takes them: ordering
- * key, job, delivery.
+ * key, the run's job, the delivery's job, delivery.
  */
 async function failSome(tx: Tx, environment: Environment, integration: number): Promise<boolean> {
   const { rows } = await tx.query<Open>(
-    `select number, case when source = 'event' then user_id end as "user" from deliveries
+    `select number, case when source = 'event' then user_id end as "user", run_id from deliveries
      where integration = $1 and status in ('pending', 'retrying') order by number limit ${AT_ONCE}`,
     [integration],
   )
-  await lockOrderingKeys(
-    tx,
-    rows.flatMap(({ user }) => (user === null ? [] : [{ environment, integration, user }])),
-  )
-  if (rows.length > 0)
-    await failThese(
-      tx,
-      environment,
-      rows.map(({ number }) => number),
-    )
+  if (rows.length > 0) await failThese(tx, environment, integration, rows)
   if (rows.length === AT_ONCE) return true
   const orderingKeys = await tx.query(
     `delete from ordering_keys where ctid = any (array(
@@ -46,7 +37,16 @@ async function failSome(tx: Tx, environment: Environment, integration: number): 
   return orderingKeys.rowCount === ORDERING_KEYS_AT_ONCE
 }
 
-async function failThese(tx: Tx, environment: Environment, numbers: number[]): Promise<void> {
+async function failThese(tx: Tx, environment: Environment, integration: number, open: Open[]): Promise<void> {
+  await lockOrderingKeys(
+    tx,
+    open.flatMap(({ user }) => (user === null ? [] : [{ environment, integration, user }])),
+  )
+  await lockWaitingRuns(
+    tx,
+    open.map(({ run_id }) => ({ environment, run_id })),
+  )
+  const numbers = open.map(({ number }) => number)
   await tx.query(lockJobs(DELIVERY_DUE, 'any ($1::bigint[])', 'update'), [numbers])
   const failed = await tx.query<{ environment: number; run_id: string | null }>(
     `update deliveries set status = 'failed', reason = 'integration_deleted', next_attempt_at = null, ended_at = date_trunc('second', environment_now($2))

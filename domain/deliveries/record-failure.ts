@@ -6,7 +6,7 @@ import { DELIVERY_DUE, type DeliveryAttempt, expiry, withAttempt } from './deliv
 import type { OpenDelivery } from './load.ts'
 import { lockOrderingKeys, orderingKeysOf, scheduleNext } from './ordering-key.ts'
 import { scheduleProbe } from './probe.ts'
-import { wakeWaitingRuns } from './waiting-runs.ts'
+import { lockWaitingRuns, wakeWaitingRuns } from './waiting-runs.ts'
 
 /** After so many failed attempts in a row the integration is in error. */
 const FAILURES_TO_ERROR = 10
@@ -77,7 +77,7 @@ async function countFailure(tx: Tx, failed: FailedAttempt): Promise<Integration 
 
 /**
  * Ends a delivery as failed: the next delivery of its ordering key is due, and the run that waits for it is woken. `added`: how many attempts
- * are new. The ordering key and the fence are locked.
+ * are new. The ordering key, the run and the fence are locked.
  */
 export async function failDelivery(
   tx: Tx,
@@ -130,6 +130,7 @@ export const recordFailure = (pool: Pool, failed: FailedAttempt): Promise<Record
     const { claimed, delivery, attempt, outcome } = failed
     const integration = await countFailure(tx, failed)
     await lockOrderingKeys(tx, orderingKeysOf([delivery]))
+    await lockWaitingRuns(tx, [delivery])
     await lockFence(tx, claimed)
     const attempts = withAttempt(delivery, attempt)
     if (integration?.is_probed) await scheduleProbe(tx, delivery.environment, [delivery.integration])

@@ -7,7 +7,7 @@ import type { OpenDelivery } from './load.ts'
 import { lockOrderingKeys, orderingKeysOf, scheduleNext } from './ordering-key.ts'
 import { endProbes } from './probe.ts'
 import { releaseDeliveries } from './release.ts'
-import { wakeWaitingRuns } from './waiting-runs.ts'
+import { lockWaitingRuns, wakeWaitingRuns } from './waiting-runs.ts'
 
 export type Delivered = { claimed: ClaimedJob; delivery: OpenDelivery; attempt: Omit<DeliveryAttempt, 'number'> }
 
@@ -45,6 +45,10 @@ async function record(tx: Tx, items: readonly Delivered[]): Promise<boolean[]> {
     values: [integrations],
   })
   await lockOrderingKeys(tx, orderingKeysOf(items.map(({ delivery }) => delivery)))
+  await lockWaitingRuns(
+    tx,
+    items.map(({ delivery }) => delivery),
+  )
   const locked = await lockFences(
     tx,
     DELIVERY_DUE,

@@ -6,6 +6,7 @@ import { DELIVERY_DUE, expiry } from './delivery.ts'
 import type { OpenDelivery } from './load.ts'
 import { lockOrderingKeys, orderingKeysOf } from './ordering-key.ts'
 import { failDelivery } from './record-failure.ts'
+import { lockWaitingRuns } from './waiting-runs.ts'
 
 /**
  * Suspends deliveries that fell due while their integration is not active, until they expire. A delivery whose integration was activated
@@ -50,6 +51,7 @@ export const expireDelivery = (pool: Pool, claimed: ClaimedJob, delivery: OpenDe
     )
     if (expired.rowCount === 0) return false
     await lockOrderingKeys(tx, orderingKeysOf([delivery]))
+    await lockWaitingRuns(tx, [delivery])
     await lockFence(tx, claimed)
     await failDelivery(tx, delivery, 'expired', delivery.attempts, 0)
     return true

@@ -1,17 +1,39 @@
 import type { Tx } from '../../store/connect.ts'
-import { wakeRuns } from '../jobs/wake-runs.ts'
+import { lockJobs } from '../jobs/sql.ts'
+import { AUTOMATION_RUN_DUE, wakeRuns } from '../jobs/wake-runs.ts'
 
-type EndedDelivery = { environment: number; run_id: string | null }
+type EndingDelivery = { environment: number; run_id: string | null }
 
-/** Wakes the automation runs that wait for these deliveries. */
-export async function wakeWaitingRuns(tx: Tx, ended: readonly EndedDelivery[]): Promise<void> {
-  const waiting = ended.filter((delivery): delivery is { environment: number; run_id: string } => delivery.run_id !== null)
+const ofRuns = (deliveries: readonly EndingDelivery[]) =>
+  deliveries.filter((delivery): delivery is { environment: number; run_id: string } => delivery.run_id !== null)
+const columns = (waiting: ReturnType<typeof ofRuns>) => [waiting.map(({ environment }) => environment), waiting.map(({ run_id }) => run_id)]
+
+const RUNS = `unnest($1::int[], $2::text[]) w(environment, id)
+  cross join lateral (select environment, number from automation_runs where environment = w.environment and id = w.id limit 1) r`
+
+/**
+ * Locks the jobs of the runs that may wait for these deliveries. Everybody locks a run's job before the jobs and rows of its deliveries: an
+ * end of the run or its erasure, which end its deliveries, the run when it looks at its delivery, and the end of a delivery, which wakes
+ * the run.
+ */
+export async function lockWaitingRuns(tx: Tx, deliveries: readonly EndingDelivery[]): Promise<void> {
+  const waiting = ofRuns(deliveries)
+  if (waiting.length === 0) return
+  await tx.query({
+    name: 'lock-waiting-runs',
+    text: lockJobs(AUTOMATION_RUN_DUE, `any (array(select r.number from ${RUNS}))`),
+    values: columns(waiting),
+  })
+}
+
+/** Wakes the automation runs that wait for these deliveries. The runs' jobs are locked. */
+export async function wakeWaitingRuns(tx: Tx, ended: readonly EndingDelivery[]): Promise<void> {
+  const waiting = ofRuns(ended)
   if (waiting.length === 0) return
   const { rows } = await tx.query<{ environment: number; number: number }>({
     name: 'runs-of-deliveries',
-    text: `select r.environment, r.number from unnest($1::int[], $2::text[]) w(environment, id)
-           cross join lateral (select environment, number from automation_runs where environment = w.environment and id = w.id limit 1) r`,
-    values: [waiting.map(({ environment }) => environment), waiting.map(({ run_id }) => run_id)],
+    text: `select r.environment, r.number from ${RUNS}`,
+    values: columns(waiting),
   })
   for (const [environment, runs] of Map.groupBy(rows, row => row.environment)) {
     await wakeRuns(

@@ -19,15 +19,14 @@ const lockRows = (table: string) => `select 1 from ${table} where environment = 
 // - A worker that executes a run or delivery records before this transaction locks the job, or finds no job.
 // - A transaction that creates a run or delivery from another one locks that one's row.
 //
-// The order is that in which the end of a delivery wakes its run: ordering key, delivery, run. The deliveries' jobs are locked a second time,
-// because a run may create a delivery until its job is locked.
+// The order is that of the end of a delivery: ordering key, the run's job, the delivery's job, the rows. A run may create a delivery until
+// its job is locked: the deliveries are read after that.
 const LOCK = [
   `select 1 from log_consumers where consumer in ('automations', 'integrations') and environment = $1 and partition = $3 and $2::text is not null
    order by consumer for no key update`,
   'select 1 from integrations where environment = $1 and $2::text is not null order by number for no key update',
   `select 1 from integrations i join ordering_keys l on l.environment = $1 and l.integration = i.number and l.user_id = $2
    where i.environment = $1 order by i.number for update of l`,
-  lockJobsOf(DELIVERY_DUE, 'deliveries', OPEN_DELIVERY),
   lockJobsOf(AUTOMATION_RUN_DUE, 'automation_runs', UNFINISHED_RUN),
   lockJobsOf(DELIVERY_DUE, 'deliveries', OPEN_DELIVERY),
   lockRows('deliveries'),

@@ -52,7 +52,7 @@ export const webhookStep: StepKinds['webhook'] = {
       }
       return { is: 'waiting', until: deadlineAfter(now, LOOK_AFTER), insertJobs }
     }
-    const delivery = await deliveryOfStep(tx, run.environment, run.id, step.id)
+    const delivery = await deliveryOfStep(tx, run, step.id)
     if (!delivery) return failed('webhook_failed')
     const result = { delivery_id: delivery.id, http_status: delivery.http_status }
     if (delivery.status === 'delivered') return succeeded(result)
