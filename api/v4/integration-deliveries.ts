@@ -36,7 +36,8 @@ export const v4ListIntegrationDeliveries = onPool('v4ListIntegrationDeliveries',
   const id = path.integration_id
   const filter = {
     statuses: query['filter[status][]'],
-    names: query['filter[event_name][]'],
+    // A name that is no event type stays: it matches nothing.
+    names: query['filter[event_name][]']?.map(type => slugOf(type) ?? type),
     user: query['filter[user_id]'],
     from,
     to,

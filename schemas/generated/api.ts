@@ -12358,7 +12358,7 @@ export interface operations {
                  */
                 "filter[status][]"?: components["schemas"]["IntegrationDeliveryStatus"][];
                 /**
-                 * @description Only deliveries of this event, by slug; repeat it for several.
+                 * @description Only deliveries of this event, by uid or slug of the catalogue or by custom slug; repeat it for several.
                  * @example [
                  *       "trial_started"
                  *     ]

@@ -77,3 +77,15 @@ test('pages go on where the one before ended', async () => {
   expect([answer.body.data, answer.headers.get('x-qon-pagination-restarted')]).toEqual([[], 'true'])
   await other.receiver.close()
 })
+
+test('the filter by event takes a uid, a slug and a custom slug; what names no event type matches nothing', async () => {
+  const trials = await hook({ call, config: { events: ['16', '*'] } })
+  await post(call, { event_name: 'in_app_purchase' }, { event_name: 'c' })
+  await trials.become('delivered', 'delivered')
+  const names = async (query: string): Promise<string[]> => (await trials.deliveries(query)).map(({ event_name }) => event_name).sort()
+  expect(await names('&filter[event_name][]=16')).toEqual(['in_app_purchase'])
+  expect(await names('&filter[event_name][]=in_app_purchase')).toEqual(['in_app_purchase'])
+  expect(await names('&filter[event_name][]=16&filter[event_name][]=c')).toEqual(['c', 'in_app_purchase'])
+  for (const none of ['2', '99', '01', 'Trial Started']) expect(await names(`&filter[event_name][]=${none}`)).toEqual([])
+  await trials.receiver.close()
+})

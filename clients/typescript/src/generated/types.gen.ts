@@ -9603,7 +9603,7 @@ export type V4ListIntegrationDeliveriesData = {
          */
         'filter[status][]'?: Array<IntegrationDeliveryStatus>;
         /**
-         * Only deliveries of this event, by slug; repeat it for several.
+         * Only deliveries of this event, by uid or slug of the catalogue or by custom slug; repeat it for several.
          */
         'filter[event_name][]'?: Array<string>;
         /**
