@@ -49,7 +49,7 @@ const message = ({ keyword, params }: ErrorObject, part: InputPart): string => {
     case 'maxProperties':
       return `must have at most ${counted(params.limit, 'key')}`
     case 'uniqueItems':
-      return `must have no duplicates: items ${params.j} and ${params.i} are equal`
+      return `must not repeat item ${Math.min(params.i, params.j)}`
     case 'pattern':
       return `must be ${params.hint}`
     case 'format':
@@ -85,6 +85,7 @@ const named = ({ keyword, params, propertyName }: ErrorObject) => {
   if (keyword === 'required') return [params.missingProperty as string]
   if (keyword === 'additionalProperties') return [params.additionalProperty as string]
   if (keyword === 'discriminator') return [params.tag as string]
+  if (keyword === 'uniqueItems') return [String(Math.max(params.i, params.j))]
   return propertyName === undefined ? [] : [propertyName]
 }
 

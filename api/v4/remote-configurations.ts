@@ -160,10 +160,18 @@ export const v4DetachUserFromRemoteConfiguration = inTransaction(
   },
 )
 
+/** Both name the requests without a key. The validators compare the two as different values. */
+function refuseSameKey(keys: readonly (string | null)[]): void {
+  const [none, empty] = [keys.indexOf(null), keys.indexOf('')]
+  if (none >= 0 && empty >= 0)
+    throw invalidField(`context_keys[${Math.max(none, empty)}]`, 'must not repeat a key: null and "" are the same')
+}
+
 export const v4EvaluateUserRemoteConfigurations = onPool(
   'v4EvaluateUserRemoteConfigurations',
   async ({ path: { user_id }, body, environment, deps }) => {
     const { context_keys: keys, attributes: overrides = {}, dry_run: dryRun } = body ?? {}
+    refuseSameKey(keys ?? [])
     // `listing` plans once: planning these two statements takes twice as long as running them.
     const served = await evaluate(deps.listing, environment, user_id, { keys, overrides, dryRun: dryRun ?? false })
     return {

@@ -6023,7 +6023,7 @@ export interface components {
          */
         EvaluationInput: {
             /**
-             * @description The keys to answer; null is a request without key. Left out: every key of an active remote configuration or of an active or paused experiment, null first.
+             * @description The keys to answer; null, or an empty text, is a request without key. Left out: every key of an active remote configuration or of an active or paused experiment, null first.
              * @example [
              *       null,
              *       "main_paywall"

@@ -61,12 +61,16 @@ describe('targeting', () => {
     await own.configuration({ n: 1 }, { context_key: 'b' })
     await own.configuration({ n: 2 }, { context_key: 'B' })
     const user = await own.user()
-    const asked = await own.evaluate(user, { context_keys: ['b', null, 'zzz', ''] })
-    expect(asked.map((i: Fields) => [i.context_key, i.payload])).toEqual([
+    const asked = async (keys: (string | null)[]) =>
+      (await own.evaluate(user, { context_keys: keys })).map((i: Fields) => [i.context_key, i.payload])
+    expect(await asked(['b', null, 'zzz'])).toEqual([
       ['b', { n: 1 }],
       [null, { n: 0 }],
       ['zzz', {}],
+    ])
+    expect(await asked(['', 'b'])).toEqual([
       ['', { n: 0 }],
+      ['b', { n: 1 }],
     ])
     await own.running({ context_key: 'only-experiment' }, [{}, {}], 'active')
     await own.running({ context_key: 'draft-experiment' }, [{}, {}], 'draft')
@@ -77,7 +81,9 @@ describe('targeting', () => {
 
   test.each([
     [{ context_keys: [] }, 'context_keys'],
-    [{ context_keys: ['a', 'a'] }, 'context_keys'],
+    [{ context_keys: ['a', 'b', 'a'] }, 'context_keys[2]'],
+    [{ context_keys: [null, 'a', ''] }, 'context_keys[2]'],
+    [{ context_keys: ['', null] }, 'context_keys[1]'],
     [{ context_keys: Array.from({ length: 51 }, (_, i) => `k${i}`) }, 'context_keys'],
     [{ attributes: { country: 'DEU' } }, 'attributes.country'],
     [{ attributes: { target_platform: 'ios' } }, 'attributes.target_platform'],

@@ -28,6 +28,7 @@ const RULES: Record<string, string> = {
   v4GetCustomerMetrics: 'environment',
   v4CreateRemoteConfiguration: CONDITIONS,
   v4UpdateRemoteConfiguration: CONDITIONS,
+  v4EvaluateUserRemoteConfigurations: 'context_keys\\[\\d+\\]',
   v4CreateSegment: CONDITIONS,
   v4UpdateSegment: CONDITIONS,
   v4CreateExperiment: CONDITIONS,

@@ -26,6 +26,13 @@ test.each<[string, OperationId, InputPart, unknown, FieldFault[]]>([
   ['missing', 'v4CreateUser', 'body', {}, [{ field: 'environment', message: 'is required' }]],
   ['unknown field', 'v4CreateUser', 'body', { environment: 'prod', url: 1 }, [{ field: 'url', message: 'unknown field' }]],
   ['nullable', 'v4CreateIdentity', 'body', { identity_id: 'a', user_id: 1 }, [{ field: 'user_id', message: 'must be string or null' }]],
+  [
+    'twice, with other items between',
+    'v4UpdateOffering',
+    'body',
+    { product_ids: ['a', 'b', 'a'] },
+    [{ field: 'product_ids[2]', message: 'must not repeat item 0' }],
+  ],
   ['count', 'v4CreateEvents', 'body', { events: [] }, [{ field: 'events', message: 'must have at least 1 item' }]],
   ['items', 'v4CreateEvents', 'body', { events: [{}, 1] }, [{ field: 'events[1]', message: 'must be object' }]],
   [

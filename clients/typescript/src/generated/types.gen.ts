@@ -2490,7 +2490,7 @@ export type RemoteConfigurationPayloadMapping = {
 
 export type EvaluationInput = {
     /**
-     * The keys to answer; null is a request without key. Left out: every key of an active remote configuration or of an active or paused experiment, null first.
+     * The keys to answer; null, or an empty text, is a request without key. Left out: every key of an active remote configuration or of an active or paused experiment, null first.
      */
     context_keys?: Array<string | null>;
     attributes?: EvaluationAttributes;
