@@ -65,6 +65,22 @@ describe('a file', () => {
     })
   })
 
+  test('of which Google keeps one byte a request ends with the time that a file of its size may take', async () => {
+    let puts = 0
+    cloud.next.reply = asked => {
+      if (asked.method === 'PUT') puts++
+      return asked.method === 'PUT' ? { status: 308, headers: { range: `bytes=0-${puts - 1}` } } : undefined
+    }
+    const bytes: number[] = []
+    const limitOf = (file: { bytes: number }) => {
+      bytes.push(file.bytes)
+      return 200
+    }
+    const sent = googleCloudStorage(out, googleTokens(out), limitOf).deliver(reportOf({ content: randomBytes(9 * MB) }), scope())
+    expect(await sent).toMatchObject({ outcome: 'retry', httpStatus: null, error: 'timeout' })
+    expect([bytes, puts > 0, [...cloud.objects.keys()]]).toEqual([[9 * MB], true, []])
+  })
+
   test('overwrites that of an earlier attempt', async () => {
     await destination().deliver(reportOf({ content: Buffer.from('old') }), scope())
     await destination().deliver(reportOf({ content: Buffer.from('new') }), scope())

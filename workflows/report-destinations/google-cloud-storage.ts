@@ -1,12 +1,13 @@
 import { classifyResponse, isFinalStatus, notSent } from '../destinations/classify-response.ts'
 import type { Sent } from '../destinations/destination.ts'
 import { vendorUrl } from '../destinations/vendor-request.ts'
+import { runEffect } from '../engine/attempt.ts'
 import { type GoogleTokens, requestWithToken, serviceAccount } from '../outgoing/google-token.ts'
 import type { Outgoing, OutgoingRequest, OutgoingResponse } from '../outgoing/outgoing.ts'
 import { excerpt } from '../outgoing/response.ts'
 import { manifestNameOf, objectOf, testObject } from './object-name.ts'
 import type { ReportDelivery, ReportDestination, ReportScope } from './report-destination.ts'
-import { readWholeFile, slicesOf } from './report-file.ts'
+import { readWholeFile, slicesOf, uploadLimitMs } from './report-file.ts'
 
 const SCOPE = 'https://www.googleapis.com/auth/devstorage.read_write'
 /** A multiple of 256 KiB, as Google requires; one slice is in memory. */
@@ -117,15 +118,20 @@ async function upload(bucket: Bucket, object: StoredObject, file: ReportDelivery
 
 type BucketRequest = (bucket: Bucket) => Promise<OutgoingResponse>
 
-export const googleCloudStorage = (outgoing: Outgoing, tokens: GoogleTokens): ReportDestination => {
+/** `limitOf`: milliseconds for an upload of so many bytes. Each slice may make progress and the whole still take for ever. */
+export const googleCloudStorage = (outgoing: Outgoing, tokens: GoogleTokens, limitOf = uploadLimitMs): ReportDestination => {
   /** Both requests of an attempt. The second one follows only a successful first one. */
-  async function attempt(scope: ReportScope, first: BucketRequest, second: BucketRequest): Promise<Sent> {
-    const bucket = bucketOf(outgoing, tokens, scope)
-    if (!bucket) return notSent('retry', 'service_account_key_invalid')
-    const began = performance.now()
-    const response = await first(bucket)
-    const last = isDone(response) ? await second(bucket) : response
-    return { ...classifyBucketResponse(last), durationMs: Math.round(performance.now() - began) }
+  async function attempt(scope: ReportScope, bytes: number, first: BucketRequest, second: BucketRequest): Promise<Sent> {
+    const ran = await runEffect(limitOf({ bytes }), [scope.signal], async end => {
+      const bucket = bucketOf(outgoing, tokens, { ...scope, signal: end })
+      if (!bucket) return notSent('retry', 'service_account_key_invalid')
+      const response = await first(bucket)
+      return classifyBucketResponse(isDone(response) ? await second(bucket) : response)
+    })
+    if (ran.is === 'done') return { ...ran.result, durationMs: ran.durationMs }
+    scope.signal.throwIfAborted()
+    if (!ran.isOvertime) throw ran.error
+    return { ...notSent('retry', 'timeout'), durationMs: ran.durationMs }
   }
   return {
     deliver(delivery, scope) {
@@ -133,6 +139,7 @@ export const googleCloudStorage = (outgoing: Outgoing, tokens: GoogleTokens): Re
       const manifest = { name: manifestNameOf(object.name), contentType: 'application/json' } as const
       return attempt(
         scope,
+        delivery.export.bytes,
         bucket => upload(bucket, object, delivery.export),
         bucket => put(bucket, manifest, JSON.stringify(delivery.export.manifest)),
       )
@@ -141,6 +148,7 @@ export const googleCloudStorage = (outgoing: Outgoing, tokens: GoogleTokens): Re
       const { name, content } = testObject(scope.settings.prefix)
       return attempt(
         scope,
+        content.length,
         bucket => put(bucket, { name, contentType: 'text/plain' }, content),
         ({ send, objects }) => send({ method: 'DELETE', url: `${objects}/${encodeURIComponent(name)}` }),
       )
