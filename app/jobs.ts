@@ -20,7 +20,7 @@ import { deliveryHandler } from '../workflows/integration-push/deliver.ts'
 import { googleTokens } from '../workflows/outgoing/google-token.ts'
 import type { Outgoing } from '../workflows/outgoing/outgoing.ts'
 import { reportDestinations } from '../workflows/report-destinations/registry.ts'
-import { reportDelivery } from '../workflows/scheduled-report/delivery.ts'
+import { reportDeliveries } from '../workflows/scheduled-report/delivery.ts'
 import { reportFile, scheduledReport } from '../workflows/scheduled-report/report.ts'
 import { startGate } from '../workflows/scheduled-report/start-gate.ts'
 
@@ -30,6 +30,8 @@ export type JobsDeps = {
   planned: Pool
   /** Connections that plan once and join by hashing (`hashes`), for records of many runs. */
   recording: Pool
+  /** Connections of the runs that write files: each part is one long statement, and the others must not wait for its connection. */
+  copying: Pool
   secrets: Secrets
   storage: FileStorage
   outgoing: Outgoing
@@ -47,18 +49,18 @@ type Jobs = { handlers: JobHandler[]; timers: Timer[]; consumers: Consumer[] }
 
 /** The registry of jobs: every kind of job with its handler, every timer and every consumer of the log. A worker process executes them. */
 export function jobs(deps: JobsDeps): Jobs {
-  const { pool, planned, recording, secrets, storage, outgoing, mail, publicUrl, partRows, policies, at = NOWHERE } = deps
+  const { pool, planned, recording, copying, secrets, storage, outgoing, mail, publicUrl, partRows, policies, at = NOWHERE } = deps
   const guard = { allowPrivateNetwork: deps.allowPrivateNetwork }
   const tokens = googleTokens(outgoing)
   const destinations = reportDestinations({ outgoing, guard, tokens })
   const gate = startGate()
   const workflows = [
-    exportWorkflow({ pool, storage, partRows }),
+    exportWorkflow({ pool: copying, storage, partRows }),
     exportRetention({ storage }),
-    eraseExport({ pool, storage }),
+    eraseExport({ pool: copying, storage }),
     scheduledReport,
-    reportFile({ pool, storage, partRows }, gate),
-    reportDelivery({ pool, storage, secrets, publicUrl, destinations }),
+    reportFile({ pool: copying, storage, partRows }, gate),
+    ...reportDeliveries({ pool, storage, secrets, publicUrl, destinations }),
   ]
   const effects = {
     sendEmail: emailSender({ pool, secrets, guard, installation: mail }),

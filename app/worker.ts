@@ -32,13 +32,14 @@ export async function work(
   const planned = connect({ url, name: 'perennial-execution', leaseMs, planOnce: true, pipelined: true })
   // Records of steps, suspensions and ends, with at most two flushes of each in flight: six connections.
   const recording = connect({ url, name: 'perennial-recording', leaseMs, max: 6, planOnce: true, hashJoins: true })
+  const copying = connect({ url, name: 'perennial-files', leaseMs })
   const requests = outgoing({ allowPrivateNetwork })
   const network = { outgoing: requests, allowPrivateNetwork, mail, publicUrl }
   const worker = await startWorker({
     pool: planned,
     url,
     queue,
-    ...jobs({ pool, planned, recording, secrets, storage, ...network, partRows, policies: POLICIES, ...(at && { at }) }),
+    ...jobs({ pool, planned, recording, copying, secrets, storage, ...network, partRows, policies: POLICIES, ...(at && { at }) }),
     ...(at && { at }),
     leaseMs,
     log,
@@ -53,6 +54,7 @@ export async function work(
     await housekeeping.stop()
     await worker.stop()
     await requests.close()
+    await copying.end()
     await recording.end()
     await planned.end()
   }

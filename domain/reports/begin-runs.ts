@@ -3,8 +3,9 @@ import { opaqueId, orderedId } from '../../store/ids.ts'
 import type { Environment } from '../environment.ts'
 import { isRawDataOn, recordExport, recordExports } from '../exports/create.ts'
 import { createRun, createRuns } from '../jobs/workflow-run.ts'
+import { createDeliveries } from './delivery-runs.ts'
 import { nextWindow, type ReportRow } from './report.ts'
-import { DELIVERY_WORKFLOW, deliverySubject, FILE_WORKFLOW, lockReportRun, pending } from './run.ts'
+import { FILE_WORKFLOW, lockReportRun, pending } from './run.ts'
 import { settleAllDestinations, writeDestinations } from './settle.ts'
 import { isoOf, moveSlots } from './slot-job.ts'
 import type { Slot } from './slots.ts'
@@ -38,7 +39,7 @@ export async function startReportRun(tx: Tx, environment: Environment, id: strin
   await createRun(tx, environment, { ...FILE_WORKFLOW, subject: id })
 }
 
-/** Schedules the deliveries of a run whose file is written: one job per destination, so that none waits for the attempts of another. */
+/** Schedules the deliveries of a run whose file is written. */
 export async function scheduleReportDeliveries(tx: Tx, environment: Environment, id: string): Promise<void> {
   const run = await lockReportRun(tx, environment, id)
   if (!run || run.status === 'finished') return
@@ -47,8 +48,8 @@ export async function scheduleReportDeliveries(tx: Tx, environment: Environment,
      where r.environment = $1 and r.id = $2 and x.environment = r.environment and x.id = r.export_id returning r.rows`,
     [environment, id],
   )
-  for (const { id: destination } of run.destinations.filter(({ status }) => status === 'pending'))
-    await createRun(tx, environment, { ...DELIVERY_WORKFLOW, subject: deliverySubject(id, destination) })
+  const open = run.destinations.filter(({ status }) => status === 'pending').map(destination => destination.id)
+  await createDeliveries(tx, environment, id, open)
   await writeDestinations(tx, environment, { ...run, rows: rows[0]?.rows ?? null })
 }
 

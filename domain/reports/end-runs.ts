@@ -2,9 +2,10 @@ import type { Tx } from '../../store/connect.ts'
 import type { Environment } from '../environment.ts'
 import { failExport } from '../exports/finish.ts'
 import { cancelRuns } from '../jobs/workflow-run.ts'
+import { cancelDeliveries } from './delivery-runs.ts'
 import { recordSlot } from './record-run.ts'
 import type { ReportRow } from './report.ts'
-import { DELIVERY_WORKFLOW, deliverySubject, FILE_WORKFLOW, REPORT_RUN_COLUMNS, REPORT_WORKFLOW, type ReportRunRow } from './run.ts'
+import { deliverySubject, FILE_WORKFLOW, REPORT_RUN_COLUMNS, REPORT_WORKFLOW, type ReportRunRow } from './run.ts'
 import { writeDestinations } from './settle.ts'
 import { slotsAfter } from './slots.ts'
 
@@ -25,7 +26,7 @@ export async function endReport(tx: Tx, environment: Environment, report: Report
   // In the order in which a workflow schedules the next one: a cancelled workflow schedules none.
   for (const { workflow } of [REPORT_WORKFLOW, FILE_WORKFLOW]) await cancelRuns(tx, environment, workflow, ids)
   const deliveries = open.rows.flatMap(({ id, destinations }) => destinations.map(destination => deliverySubject(id, destination.id)))
-  await cancelRuns(tx, environment, DELIVERY_WORKFLOW.workflow, deliveries)
+  await cancelDeliveries(tx, environment, deliveries)
   const ended = await tx.query<ReportRunRow>(
     `select ${REPORT_RUN_COLUMNS} from report_runs where environment = $1 and id = any ($2) and status <> 'finished' order by id for no key update`,
     [environment, ids],

@@ -1,21 +1,13 @@
 import type { Tx } from '../../store/connect.ts'
 import type { Environment } from '../environment.ts'
 import { recreateRun, unfinishedRunExists } from '../jobs/workflow-run.ts'
-import {
-  DELIVERY_WORKFLOW,
-  deliverySubject,
-  EXPORT_FAILED,
-  exportOf,
-  FILE_WORKFLOW,
-  REPORT_RUN_COLUMNS,
-  REPORT_WORKFLOW,
-  type ReportRunRow,
-} from './run.ts'
+import { recreateDeliveries, unfinishedDeliveryExists } from './delivery-runs.ts'
+import { deliverySubject, EXPORT_FAILED, exportOf, FILE_WORKFLOW, REPORT_RUN_COLUMNS, REPORT_WORKFLOW, type ReportRunRow } from './run.ts'
 import { settleAllDestinations, writeDestinations } from './settle.ts'
 
 const HAS_PENDING = `jsonb_path_exists(s.destinations, '$[*] ? (@.status == "pending")')`
 const LACKS_DELIVERY = `exists (select 1 from jsonb_array_elements(s.destinations) d
-  where d ->> 'status' = 'pending' and not ${unfinishedRunExists(DELIVERY_WORKFLOW, 's.environment', `s.id || ':' || (d ->> 'id')`)})`
+  where d ->> 'status' = 'pending' and not ${unfinishedDeliveryExists('s.environment', `s.id || ':' || (d ->> 'id')`)})`
 
 /** In SQL: whether no job will ever continue the unfinished report run `s`, or the delivery to one of its destinations. */
 export const IS_ORPHANED_REPORT_RUN = `case s.status when 'pending' then not ${unfinishedRunExists(REPORT_WORKFLOW, 's.environment', 's.id')}
@@ -62,10 +54,14 @@ async function repair(tx: Tx, run: LockedRun): Promise<void> {
   const written = run.rows ?? rows[0]?.rows_written ?? null
   await tx.query('update report_runs set rows = $3 where environment = $1 and id = $2', [environment, id, written])
   const missing = await tx.query<{ subject: string }>(
-    `select k.subject from unnest($2::text[]) k(subject) where not ${unfinishedRunExists(DELIVERY_WORKFLOW, '$1', 'k.subject')}`,
+    `select k.subject from unnest($2::text[]) k(subject) where not ${unfinishedDeliveryExists('$1', 'k.subject')}`,
     [environment, run.destinations.filter(({ status }) => status === 'pending').map(destination => deliverySubject(id, destination.id))],
   )
-  for (const { subject } of missing.rows) await recreateRun(tx, environment, { ...DELIVERY_WORKFLOW, subject })
+  await recreateDeliveries(
+    tx,
+    environment,
+    missing.rows.map(({ subject }) => subject),
+  )
   // Also ends the run if no destination is pending.
   await writeDestinations(tx, environment, { ...run, rows: written })
 }

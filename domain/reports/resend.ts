@@ -1,8 +1,8 @@
 import type { Tx } from '../../store/connect.ts'
 import type { Environment } from '../environment.ts'
-import { createRun } from '../jobs/workflow-run.ts'
 import { conflict, invalidFields, notFound } from '../refusal.ts'
-import { DELIVERY_WORKFLOW, deliverySubject, lockReportRun, pending, REPORT_RUN_COLUMNS, type ReportRunRow } from './run.ts'
+import { createDeliveries } from './delivery-runs.ts'
+import { lockReportRun, pending, REPORT_RUN_COLUMNS, type ReportRunRow } from './run.ts'
 
 type RunChange = { before: ReportRunRow; after: ReportRunRow }
 
@@ -33,7 +33,7 @@ export async function resendRun(tx: Tx, environment: Environment, id: string, de
      where environment = $1 and id = $2 returning ${REPORT_RUN_COLUMNS}`,
     [environment, id, JSON.stringify(destinations)],
   )
-  for (const destination of resent) await createRun(tx, environment, { ...DELIVERY_WORKFLOW, subject: deliverySubject(id, destination) })
+  await createDeliveries(tx, environment, id, [...resent])
   return { before: run, after: rows[0]! }
 }
 

@@ -130,6 +130,7 @@ export async function startApi(options: TestApiOptions = {}): Promise<TestApi> {
           pool,
           planned,
           recording,
+          copying: pool,
           secrets,
           storage,
           outgoing: out,

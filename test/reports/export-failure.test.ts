@@ -37,6 +37,7 @@ async function work(writePart: FileStorage['writePart']): Promise<void> {
     pool,
     planned: pool,
     recording: pool,
+    copying: pool,
     secrets,
     outgoing: out,
     mail: undefined,
@@ -63,7 +64,7 @@ async function stage() {
   await box.good('POST', '/v4/events', { events: [item()] })
   const left = async () => {
     const { rows } = await api.pool.query(
-      `select kind from due where environment = $1 and kind in ('scheduled-report', 'report-file', 'report-delivery', 'report-slot', 'export')`,
+      `select kind from due where environment = $1 and kind in ('scheduled-report', 'report-file', 'report-delivery', 'report-upload', 'report-slot', 'export')`,
       [project.sandboxEnvironment],
     )
     return rows

@@ -5,7 +5,7 @@ import { getConfig, openSettings } from '../../domain/integrations/config.ts'
 import type { Secrets } from '../../domain/projects/secrets.ts'
 import { type LoadedDelivery, loadDelivery } from '../../domain/reports/load-delivery.ts'
 import type { Withheld } from '../../domain/reports/run.ts'
-import { DELIVERY_WORKFLOW, deliveryOf } from '../../domain/reports/run.ts'
+import { DELIVERY_WORKFLOW, deliveryOf, UPLOAD_WORKFLOW } from '../../domain/reports/run.ts'
 import { settleDestination } from '../../domain/reports/settle.ts'
 import type { Pool } from '../../store/connect.ts'
 import type { FileStorage } from '../../store/files/storage.ts'
@@ -40,10 +40,14 @@ class Refused extends StopRetrying {
 type PartialDelivery = { acceptedBy: readonly string[] }
 type Ended = { status: 'delivered'; reason: null } | { status: 'withheld'; reason: Withheld }
 
+/** Tell the destinations of a report's run where its file is, and upload the file: each kind with a capacity of its own. */
+export const reportDeliveries = (deps: DeliveryDeps): Workflow[] =>
+  [DELIVERY_WORKFLOW, UPLOAD_WORKFLOW].map(kind => reportDelivery(deps, kind))
+
 /** Delivers the file of a report's run to one destination. The last delivery to end ends the report's run. */
-export const reportDelivery = (deps: DeliveryDeps): Workflow => ({
-  kind: DELIVERY_WORKFLOW.workflow,
-  version: DELIVERY_WORKFLOW.version,
+const reportDelivery = (deps: DeliveryDeps, { workflow, version }: { workflow: string; version: number }): Workflow => ({
+  kind: workflow,
+  version,
   concurrency: CONCURRENCY,
 
   async run({ environment, subject, step }) {
