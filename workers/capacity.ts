@@ -1,6 +1,7 @@
 import { BACKLOG, type SpareCapacity } from '../domain/jobs/sweep.ts'
 import type { JobGroup } from '../domain/jobs/take-batch.ts'
 import type { JobHandler } from '../workflows/engine/handler.ts'
+import type { KnownProjects } from './known-projects.ts'
 
 /** A sweep is offered capacity for one job for each 50 that are free, and at most for a quarter of the smallest limit. */
 const FREE_PER_OFFERED = 50
@@ -8,16 +9,19 @@ const QUARTER = 4
 /** The most that one statement claims on insert: a larger number of jobs is for all workers to share. */
 const MOST_ON_INSERT = BACKLOG - 1
 
-/** Counts the jobs of one kind that a process holds: in all, of each environment and for each destination, against the limits of the handler. */
-export function capacity({ concurrency, perEnvironment = concurrency, perDestination = concurrency }: JobHandler) {
+/**
+ * Counts the jobs of one kind that a process holds: in all, of each project and for each destination, against the limits of the handler. A
+ * project may hold a share of what the other projects leave: so each further project finds capacity, however long the jobs of the others take.
+ */
+export function capacity({ concurrency, share = 1, perDestination = concurrency }: JobHandler, projects: KnownProjects) {
   let used = 0
   // For claims under way: what they claim must fit.
   let reserved = 0
-  // The part of `reserved` that a sweep may use for any environment and destination that is not full.
+  // The part of `reserved` that a sweep may use for any project and destination that is not full.
   let offered = 0
-  const environments = new Map<number, number>()
-  const destinations = new Map<number, number>()
-  const smallestLimit = Math.min(perEnvironment, perDestination)
+  const ofProjects = new Map<number, number>()
+  const ofDestinations = new Map<number, number>()
+  const smallestLimit = Math.min(Math.floor(concurrency * share), perDestination)
 
   function add(counts: Map<number, number>, key: number | null, by: 1 | -1): void {
     if (key === null) return
@@ -27,29 +31,36 @@ export function capacity({ concurrency, perEnvironment = concurrency, perDestina
   }
   function count({ environment, destination }: JobGroup, by: 1 | -1): void {
     used += by
-    add(environments, environment, by)
-    add(destinations, destination, by)
+    add(ofProjects, projects.projectOf(environment), by)
+    add(ofDestinations, destination, by)
   }
 
   const free = () => concurrency - used - reserved
+  const heldBy = (project: number) => ofProjects.get(project) ?? 0
+  const limitOf = (project: number) => Math.ceil(share * (concurrency - used + heldBy(project)))
+  /** Whether `more` jobs of the project fit besides what is offered. */
+  const hasShare = (project: number, more: number) => heldBy(project) + offered + more <= limitOf(project)
   /** Whether one more job of the group fits. */
   const fits = ({ environment, destination }: JobGroup) =>
     free() > 0 &&
-    (environments.get(environment) ?? 0) + offered < perEnvironment &&
-    (destination === null || (destinations.get(destination) ?? 0) + offered < perDestination)
+    hasShare(projects.projectOf(environment), 1) &&
+    (destination === null || (ofDestinations.get(destination) ?? 0) + offered < perDestination)
 
   /** How many jobs may be given away, and which environments and destinations have too little capacity for that many. */
   function spare(): SpareCapacity {
     const most = Math.min(Math.floor(free() / FREE_PER_OFFERED), Math.ceil(smallestLimit / QUARTER))
-    const full = (counts: Map<number, number>, limit: number) =>
-      [...counts].filter(([, n]) => n + offered + most > limit).map(([key]) => key)
-    return { most, fullEnvironments: full(environments, perEnvironment), fullDestinations: full(destinations, perDestination) }
+    const full = [...ofProjects.keys()].filter(project => !hasShare(project, most))
+    return {
+      most,
+      fullEnvironments: full.flatMap(projects.environmentsOf),
+      fullDestinations: [...ofDestinations].filter(([, n]) => n + offered + most > perDestination).map(([key]) => key),
+    }
   }
 
   return {
     free,
     fits,
-    /** Whether so many jobs fit, of whatever environments and destinations they are. */
+    /** Whether so many jobs fit, of whatever projects and destinations they are. */
     certainlyFits: (jobs: number) => jobs <= smallestLimit - used - reserved,
     reserve(jobs: number): void {
       reserved += jobs
@@ -79,8 +90,10 @@ export function capacity({ concurrency, perEnvironment = concurrency, perDestina
     },
     /** Capacity that an insert of this environment may use. It is not reserved: another claim may use it meanwhile. Null: there is too little. */
     forInsert(environment: number): Pick<SpareCapacity, 'most' | 'fullDestinations'> | null {
-      const { most, fullEnvironments, fullDestinations } = spare()
-      return most <= 0 || fullEnvironments.includes(environment) ? null : { most: Math.min(most, MOST_ON_INSERT), fullDestinations }
+      const { most, fullDestinations } = spare()
+      return most <= 0 || !hasShare(projects.projectOf(environment), most)
+        ? null
+        : { most: Math.min(most, MOST_ON_INSERT), fullDestinations }
     },
   }
 }

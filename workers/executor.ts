@@ -7,6 +7,7 @@ import type { AtCrashPoint } from '../workflows/engine/crash-point.ts'
 import type { ClaimOnInsert, JobHandler, Outcome } from '../workflows/engine/handler.ts'
 import { jobExecution } from './execute-job.ts'
 import { type KindExecutor, kindExecutor } from './kind-executor.ts'
+import { knownProjects } from './known-projects.ts'
 import { leases } from './leases.ts'
 
 export type ExecutorOptions = {
@@ -37,6 +38,7 @@ export function executor({ pool, heartbeatPool, handlers, leaseMs, log, onOutcom
   const halt = new AbortController()
   const stopping = stop.signal
   const held = leases(heartbeatPool, leaseMs)
+  const projects = knownProjects(pool)
   // Sent to the database and perhaps granted; the result has not arrived.
   const claims = new Set<Promise<unknown>>()
 
@@ -52,6 +54,7 @@ export function executor({ pool, heartbeatPool, handlers, leaseMs, log, onOutcom
    */
   const claimOnInsert: ClaimOnInsert = async (kind, environment, insert) => {
     const executing = stopping.aborted ? undefined : kinds.get(kind)
+    await projects.learn([environment])
     const capacity = executing?.forInsert(environment)
     const until = performance.now() + leaseMs
     const inserted = await insert(capacity ? { ...capacity, leaseMs } : null)
@@ -65,7 +68,7 @@ export function executor({ pool, heartbeatPool, handlers, leaseMs, log, onOutcom
   const { execute, allEnded } = jobExecution({ pool, leases: held, signals, log, onOutcome, at })
   const batchMs = Math.min(BATCH_LEASE_MS, leaseMs * LEASES_OF_A_BATCH)
   const kinds = new Map<string, KindExecutor>(
-    handlers.map(handler => [handler.kind, kindExecutor({ pool, handler, execute, stopping, batchMs, log, onClaimed, track })]),
+    handlers.map(handler => [handler.kind, kindExecutor({ pool, handler, projects, execute, stopping, batchMs, log, onClaimed, track })]),
   )
   const batchSizes = new Map([...kinds].map(([kind, { batchSize }]) => [kind, batchSize]))
 
@@ -81,6 +84,7 @@ export function executor({ pool, heartbeatPool, handlers, leaseMs, log, onOutcom
     try {
       const swept = await sweep({ capacity: offers, leaseMs, batchMs, batchSizes })
       claimed = swept?.claimed ?? []
+      await projects.learn(claimed.map(({ environment }) => environment))
       return swept
     } finally {
       for (const [kind, capacity] of offers) kinds.get(kind)!.withdraw(capacity)

@@ -7,6 +7,7 @@ import type { Pool } from '../store/connect.ts'
 import type { JobHandler } from '../workflows/engine/handler.ts'
 import { capacity } from './capacity.ts'
 import type { ExecuteJob } from './execute-job.ts'
+import type { Projects } from './known-projects.ts'
 import { type Candidate, waitingJobs } from './waiting-jobs.ts'
 
 /** A quarter of a batch's lease must be left when the batch is taken, and when one of its jobs begins: enough time to renew the lease. */
@@ -17,6 +18,7 @@ const TURNS_OF_A_BATCH = 4
 export type KindExecutorOptions = {
   pool: Pool
   handler: JobHandler
+  projects: Projects
   execute: ExecuteJob
   stopping: AbortSignal
   /** The lease of a batch. */
@@ -29,9 +31,9 @@ export type KindExecutorOptions = {
 }
 
 /** Executes the jobs of one kind: takes batches as far as there is capacity, and what must wait as soon as there is. */
-export function kindExecutor({ pool, handler, execute, stopping, batchMs, log, onClaimed, track }: KindExecutorOptions) {
+export function kindExecutor({ pool, handler, projects, execute, stopping, batchMs, log, onClaimed, track }: KindExecutorOptions) {
   const { kind } = handler
-  const limits = capacity(handler)
+  const limits = capacity(handler, projects)
   const waiting = waitingJobs(limits)
   const marginMs = batchMs / MARGIN
   // Batches wait for capacity one after the other.
@@ -47,7 +49,7 @@ export function kindExecutor({ pool, handler, execute, stopping, batchMs, log, o
     capacityChanged()
   }
 
-  /** There may be capacity for the batch whose turn it is, and for what waits because of its environment or destination. */
+  /** There may be capacity for the batch whose turn it is, and for what waits because of its project or destination. */
   function capacityChanged(): void {
     wakeTurn()
     if (isAdmitting || stopping.aborted) return
@@ -83,6 +85,7 @@ export function kindExecutor({ pool, handler, execute, stopping, batchMs, log, o
     let candidates: Candidate[] = []
     try {
       const { claimed, leftMs } = await takeBatch(pool, kind, number, marginMs)
+      await projects.learn(claimed.map(({ environment }) => environment))
       if (stopping.aborted) await releaseLeases(pool, claimed)
       else candidates = claimed.map(one => ({ claimed: one, until: askedAt + leftMs }))
     } finally {
@@ -100,6 +103,7 @@ export function kindExecutor({ pool, handler, execute, stopping, batchMs, log, o
       const until = performance.now() + batchMs
       const groups = await groupsOfBatch(pool, kind, batch.number, marginMs)
       if (groups.length === 0) return
+      await projects.learn(groups.map(({ environment }) => environment))
       if (!waiting.fitsAny(groups) && !stopping.aborted) return waiting.park({ batch, groups, until })
     }
     await take(batch)

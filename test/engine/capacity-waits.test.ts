@@ -18,8 +18,8 @@ let a: number
 let b: number
 beforeAll(async () => {
   database = await freshDatabase()
-  const project = await transaction(database.pool, tx => createProject(tx, secretsFrom(APP_SECRET), { name: 'Capacity' }))
-  const { rows } = await database.pool.query('select id from environments where project = $1 order by id', [project.id])
+  for (const name of ['A', 'B']) await transaction(database.pool, tx => createProject(tx, secretsFrom(APP_SECRET), { name }))
+  const { rows } = await database.pool.query(`select id from environments where kind = 'production' order by id`)
   ;[a, b] = rows.map(row => row.id)
 })
 const stopping: (() => Promise<unknown>)[] = []
@@ -69,9 +69,9 @@ async function hanging(limits: Partial<JobHandler>, lets: (id: number) => boolea
 }
 const begins = (begun: number[], id: number) => until(`job ${id}`, () => begun.includes(id) || undefined, 5_000)
 
-test('an environment whose jobs hang leaves capacity for another one', async () => {
+test('a project whose jobs hang leaves capacity for another one', async () => {
   await insertJobs(a, 1, 500)
-  const { begun } = await hanging({ perEnvironment: 6 })
+  const { begun } = await hanging({ share: 6 / 8 })
   await until('its share is full', () => begun.length >= 6 || undefined)
   await insertJobs(b, 1000, 1000)
   await begins(begun, 1000)
@@ -98,7 +98,7 @@ test('a backlog longer than the window for one destination does not hold up anot
 })
 
 test('jobs that had to wait for capacity begin as soon as there is some: all of them, once', async () => {
-  const { begun, open } = await hanging({ perEnvironment: 4 })
+  const { begun, open } = await hanging({ share: 4 / 8 })
   await insertJobs(a, 1, 200)
   await until('its share is full', () => begun.length >= 4 || undefined)
   open()

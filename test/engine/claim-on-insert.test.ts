@@ -110,7 +110,7 @@ describe('the capacity of an executor for an insert', () => {
   }
 
   test('is used after the commit; what does not fit any more then is released', async () => {
-    const { begun, jobs, open } = executing('crowded', { perEnvironment: 1 })
+    const { begun, jobs, open } = executing('crowded', { share: 1 / 100 })
     const both = Promise.withResolvers<void>()
     let asking = 0
     const together = async () => {

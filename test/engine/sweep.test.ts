@@ -76,7 +76,8 @@ async function listeningWorker(concurrency: number, before: (statement: string) 
     pool,
     url: fixture.url,
     queue,
-    handlers: workflowHandlers([job(concurrency)], { pool: fixture.pool, policies: QUICK }),
+    // One project may use the whole capacity.
+    handlers: workflowHandlers([job(concurrency)], { pool: fixture.pool, policies: QUICK }).map(handler => ({ ...handler, share: 1 })),
     leaseMs: 1000,
     log: pino({ level: 'silent' }),
   })

@@ -24,8 +24,8 @@ export type AutomationOptions = {
   concurrency?: number
 }
 
-/** Enough runs for large statements, and few enough that a worker advances each of them within a lease. */
-const CONCURRENCY = 3_000
+/** Enough runs of one project for large statements, and few enough in all that a worker advances each of them within a lease. */
+const CONCURRENCY = 4_500
 
 /** Transactions of single steps at the same time: the other connections of the pool are for statements that record many runs. */
 const TRANSACTIONS = 8
@@ -52,8 +52,8 @@ export function automationHandler({
   return {
     kind: AUTOMATION_RUN_DUE,
     concurrency,
-    // Effects that hang (mail, push) must not use up the capacity of all other environments.
-    perEnvironment: Math.ceil(concurrency * 0.75),
+    // Effects that hang (mail, push) must not use up the capacity of the other projects.
+    share: 1 / 2,
     async handle({ id, fence }, signals) {
       const loaded = await load({ number: id, fence })
       if (!loaded) return { is: 'lost' }

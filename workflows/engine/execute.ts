@@ -16,9 +16,13 @@ export type WorkflowDeps = { pool: Pool; policies: Policies; at?: AtCrashPoint }
 export const workflowHandlers = (workflows: Workflow[], deps: WorkflowDeps): JobHandler[] =>
   workflows.map(workflow => workflowHandler(workflow, deps))
 
+/** With half of what the others leave, a project whose runs take hours leaves capacity for the next one, and that one for another. */
+const SHARE_OF_A_PROJECT = 1 / 2
+
 const workflowHandler = (workflow: Workflow, deps: WorkflowDeps): JobHandler => ({
   kind: workflow.kind,
   concurrency: workflow.concurrency,
+  share: SHARE_OF_A_PROJECT,
   async handle(claimed, signals) {
     const run = await beginRun(deps.pool, claimed)
     return run ? execute({ ...deps, workflow, run, signals }) : { is: 'lost' }

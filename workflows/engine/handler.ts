@@ -39,10 +39,11 @@ export type Signals = {
 export type JobHandler = {
   /** The kind of the `due` rows. */
   kind: string
-  /** The most jobs that one worker process executes at the same time: in all, of one environment, for one destination. */
+  /** The most jobs that one worker process executes at the same time: in all, and for one destination. */
   concurrency: number
-  perEnvironment?: number
   perDestination?: number
+  /** The part (0..1) of the capacity that the other projects leave which one project may use. All of it unless given. */
+  share?: number
   /** Executes a claimed job as far as possible now. Throws only when not even its failure could be recorded: the lease then expires. */
   handle(claimed: ClaimedJob, signals: Signals): Promise<Outcome>
 }

@@ -6,7 +6,7 @@ import type { FileStorage } from '../../store/files/storage.ts'
 import type { Workflow } from '../engine/workflow.ts'
 import { clearAway, rewriteFile } from './rewrite-file.ts'
 
-/** Each run reads a file as fast as a disk and a core allow. */
+/** Each run reads a file as fast as a disk and a core allow: one for each project. */
 const CONCURRENCY = 2
 const LOOK_AGAIN_SECONDS = 5
 const LONGEST_WAIT_SECONDS = 60

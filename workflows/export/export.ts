@@ -18,8 +18,8 @@ export type ExportDeps = {
   partRows: number
 }
 
-/** Each run uses a connection, a core of Postgres and a core of this process. */
-const CONCURRENCY = 2
+/** Each run uses a connection, a core of Postgres and a core of this process: two for a project alone. */
+const CONCURRENCY = 4
 
 /** To read back a file of 50 GB takes minutes. */
 const VERIFY_LIMIT_MS = 600_000

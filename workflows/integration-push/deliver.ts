@@ -40,9 +40,9 @@ export function deliveryHandler({ at = NOWHERE, ...deps }: DeliverDeps): JobHand
   const delivering = { ...deps, at, batched: statements(deps.pool) }
   return {
     kind: DELIVERY_DUE,
-    // Each delivery waits up to ten seconds for another server: the hanging receivers of one environment leave capacity for three more.
+    // Each delivery waits up to ten seconds for another server. The hanging receivers of a project take a quarter of what the others leave.
     concurrency: 1_024,
-    perEnvironment: 256,
+    share: 1 / 4,
     perDestination: 32,
     async handle(claimed, signals) {
       try {
