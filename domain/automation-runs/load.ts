@@ -1,4 +1,5 @@
 import type { Db } from '../../store/connect.ts'
+import { IS_CANCELLED } from '../deliveries/waiting-runs.ts'
 import type { Environment } from '../environment.ts'
 import type { Attempt } from '../jobs/record.ts'
 import type { Step } from './definition.ts'
@@ -42,9 +43,6 @@ export type AutomationRun = {
 
 export type LoadedRun = { run: AutomationRun; steps: Step[]; timeline: TimelineStep[] }
 export type ClaimedNumber = { number: number; fence: number }
-
-/** In SQL: whether the run of this number was cancelled with its automation, which is `a`, or is gone. */
-export const IS_CANCELLED = (number: string) => `coalesce(${number} <= a.cancelled_upto, true)`
 
 // A run that was never claimed before has no recorded steps, unless it is a replay, which takes some over: otherwise the statement does not
 // look for steps. It finds the rows one by one: without statistics a join may read a whole index.

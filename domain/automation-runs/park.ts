@@ -1,11 +1,10 @@
-import type { Pool, Tx } from '../../store/connect.ts'
+import type { Pool } from '../../store/connect.ts'
 import { transaction } from '../../store/transaction.ts'
-import type { Environment } from '../environment.ts'
-import { PRIORITIES } from '../jobs/groups.ts'
+import { IS_CANCELLED } from '../deliveries/waiting-runs.ts'
 import { leaseLost, tryLockFence } from '../jobs/job.ts'
-import { lockJobs, notifyWorkers, rescheduleJobs, suspendJobs } from '../jobs/sql.ts'
+import { suspendJobs } from '../jobs/sql.ts'
 import { AUTOMATION_RUN_DUE } from '../jobs/wake-runs.ts'
-import { type AutomationRun, IS_CANCELLED } from './load.ts'
+import type { AutomationRun } from './load.ts'
 
 export type Standing = Pick<AutomationRun, 'automation_status' | 'is_cancelled'>
 
@@ -36,23 +35,6 @@ export const parkRun = (pool: Pool, run: AutomationRun): Promise<boolean> =>
     await tx.query(suspendJobs({ kind: AUTOMATION_RUN_DUE, dueAt, where: 'd.id = $1' }), [run.number, run.environment])
     return true
   })
-
-/** The automation is active again: its parked runs are due at their own times. The caller has locked the automation for update. */
-export async function releaseRuns(tx: Tx, environment: Environment, automationId: string): Promise<void> {
-  await tx.query(
-    `with parked as materialized (
-       select d.id, r.due_at from due d
-         cross join lateral (select due_at from automation_runs where number = d.id and automation_id = $2 limit 1) r
-       where d.kind = '${AUTOMATION_RUN_DUE}' and d.priority in ${PRIORITIES} and d.environment = $1 and r.due_at < d.due_at
-     ), locked as materialized (
-       ${lockJobs(AUTOMATION_RUN_DUE, 'any (array(select id from parked))')}
-     ), released as (
-       ${rescheduleJobs({ kind: AUTOMATION_RUN_DUE, dueAt: 'p.due_at', from: 'parked p join locked using (id)', where: 'd.id = p.id' })} returning 1
-     )
-     select ${notifyWorkers(AUTOMATION_RUN_DUE)} where exists (select 1 from released)`,
-    [environment, automationId],
-  )
-}
 
 /** The present status of the run's automation, and whether the run was cancelled with it. */
 export async function standingOf(pool: Pool, { number, environment, automation_id }: AutomationRun): Promise<Standing> {

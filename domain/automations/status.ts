@@ -1,6 +1,6 @@
 import type { Tx } from '../../store/connect.ts'
 import { cancelRunsOf } from '../automation-runs/cancel.ts'
-import { releaseRuns } from '../automation-runs/park.ts'
+import { releaseRuns } from '../automation-runs/release.ts'
 import type { Environment } from '../environment.ts'
 import { conflict } from '../refusal.ts'
 import { AUTOMATION_COLUMNS, type Automation, type AutomationChange, automationOf, lockAutomation } from './automation.ts'

@@ -5,7 +5,7 @@ import { notFound } from '../refusal.ts'
 import type { DeliveryAttempt } from './delivery.ts'
 
 type DeliveryStatus = 'pending' | 'retrying' | 'held' | 'delivered' | 'failed'
-type DeliveryReason = 'exhausted' | 'gone' | 'rejected' | 'expired' | 'integration_deleted'
+type DeliveryReason = 'exhausted' | 'gone' | 'rejected' | 'expired' | 'integration_deleted' | 'run_cancelled'
 
 export type DeliveryRow = {
   id: string

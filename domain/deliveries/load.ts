@@ -4,6 +4,7 @@ import type { OutgoingEvent } from '../integrations/outgoing-event.ts'
 import { type DeliveryAttempt, expiry } from './delivery.ts'
 import { OCCURRENCE_COLUMNS, type OccurrenceRow, toOccurrence } from './occurrence.ts'
 import type { OrderingKey } from './ordering-key.ts'
+import { IS_CANCELLED } from './waiting-runs.ts'
 
 /** An open delivery that a worker has claimed, with all that its attempt needs. */
 export type OpenDelivery = {
@@ -23,6 +24,8 @@ export type OpenDelivery = {
   isProbe: boolean
   /** Whether the delivery was held for too long; the integration is not active. */
   isExpired: boolean
+  /** Whether the automation run that sends this delivery is cancelled with its automation. */
+  isRunCancelled: boolean
   /** Now, on the environment's clock. */
   startedAt: string
   config: IntegrationConfig
@@ -34,6 +37,7 @@ const LOAD = `
     v.attempts, v.user_id as delivery_user, i.probing, x.kind,
     environment_now(v.environment) as started_at,
     i.active <> 1 and environment_now(v.environment) >= ${expiry('v.created_at')} as expired,
+    r.number is not null and ${IS_CANCELLED('r.number')} as run_cancelled,
     ${CONFIG_COLUMNS}, ${OCCURRENCE_COLUMNS}
   from unnest($1::bigint[]) k(number)
     cross join lateral (select * from deliveries where number = k.number and status in ('pending', 'retrying') limit 1) v
@@ -41,7 +45,10 @@ const LOAD = `
     cross join lateral (select kind from environments where id = v.environment limit 1) x
     cross join lateral (
       select * from events where environment = v.environment and partition = v.partition and log_offset = v.log_offset limit 1) e
-    left join lateral (select * from users where environment = e.environment and id = e.user_id limit 1) u on true`
+    left join lateral (select * from users where environment = e.environment and id = e.user_id limit 1) u on true
+    left join lateral (select number, automation_id from automation_runs
+      where v.source = 'automation' and environment = v.environment and id = v.run_id and finished_at is null limit 1) r on true
+    left join lateral (select cancelled_upto from automations where environment = v.environment and id = r.automation_id limit 1) a on true`
 
 type Row = IntegrationConfig &
   OccurrenceRow & {
@@ -60,6 +67,7 @@ type Row = IntegrationConfig &
     kind: 'production' | 'sandbox'
     started_at: string
     expired: boolean
+    run_cancelled: boolean
   }
 
 function openDelivery(row: Row): OpenDelivery {
@@ -79,6 +87,7 @@ function openDelivery(row: Row): OpenDelivery {
     attempts,
     isProbe: active === 2 && row.probing === number,
     isExpired: row.expired,
+    isRunCancelled: row.run_cancelled,
     startedAt: row.started_at,
     config: { id, slug, active, settings, secrets, former_signing_secret, events, event_mapping, revenue, configured_at },
     occurrence: toOccurrence(row, { environment: row.kind, event_mapping, revenue, automation }),

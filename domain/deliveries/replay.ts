@@ -4,6 +4,7 @@ import type { Environment } from '../environment.ts'
 import { type EventSelection, eventFilter } from '../integrations/event-filter.ts'
 import { takesEvents } from '../integrations/providers.ts'
 import { insertJobs, notifyWorkers } from '../jobs/sql.ts'
+import { RUN_CANCELLED } from '../ledger-history/history.ts'
 import { conflict, notFound, Refusal } from '../refusal.ts'
 import { DELIVERY_DUE } from './delivery.ts'
 import { idleOrderingKeys, insertOrderingKeys, type OrderingKey, scheduleNext } from './ordering-key.ts'
@@ -34,7 +35,7 @@ const ENDED = `
     from deliveries v
     cross join lateral (select received_at from events
       where environment = v.environment and partition = v.partition and log_offset = v.log_offset limit 1) e
-    where v.environment = $1 and v.integration = $2 and v.status = any ($3)
+    where v.environment = $1 and v.integration = $2 and v.status = any ($3) and v.reason is distinct from '${RUN_CANCELLED}'
       and e.received_at >= date_trunc('second', $4::timestamptz) and e.received_at < date_trunc('second', $5::timestamptz)
       and v.created_at >= date_trunc('second', $4::timestamptz) and ($6::text[] is null or v.event_name = any ($6))
   )

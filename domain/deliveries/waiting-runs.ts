@@ -2,6 +2,9 @@ import type { Tx } from '../../store/connect.ts'
 import { lockJobs } from '../jobs/sql.ts'
 import { AUTOMATION_RUN_DUE, wakeRuns } from '../jobs/wake-runs.ts'
 
+/** In SQL: whether the run of this number was cancelled with its automation, which is `a`, or is gone. */
+export const IS_CANCELLED = (number: string) => `coalesce(${number} <= a.cancelled_upto, true)`
+
 type EndingDelivery = { environment: number; run_id: string | null }
 
 const ofRuns = (deliveries: readonly EndingDelivery[]) =>

@@ -18,6 +18,9 @@ export type LedgerKind = (typeof LEDGER_KINDS)[number]
 /** Reason of a job that was still open when its customer was erased. */
 export const USER_DELETED = 'user_deleted'
 
+/** Reason of a delivery whose automation run was cancelled before it was sent. */
+export const RUN_CANCELLED = 'run_cancelled'
+
 /** The result of an ended job in the ledger. */
 type Meaning = 'kept' | 'declined' | 'broken'
 
@@ -34,7 +37,7 @@ const DECLINED: Record<LedgerKind, string[]> = {
   exports: [],
 }
 /** Reasons of a failed delivery that follow from a request: the delivery counts as declined. */
-const REQUESTED_REASONS = ['integration_deleted', USER_DELETED]
+const REQUESTED_REASONS = ['integration_deleted', RUN_CANCELLED, USER_DELETED]
 
 /** `outcome` is the final status, for a report's slot its outcome. An outcome that is neither kept nor declined is broken. */
 export function classifyOutcome(kind: LedgerKind, outcome: string, reason: string): Meaning {

@@ -1,6 +1,7 @@
 import type { Db, Pool, Tx } from '../../store/connect.ts'
 import { transaction } from '../../store/transaction.ts'
 import { CANCEL_DUE } from '../automation-runs/cancel.ts'
+import { RUN_RELEASE_DUE } from '../automation-runs/release.ts'
 import { UNFINISHED_RUN } from '../automation-runs/run.ts'
 import { DELIVERY_DUE, firstDue, OPEN_DELIVERY } from '../deliveries/delivery.ts'
 import { DELETION_DUE } from '../deliveries/fail-pending.ts'
@@ -114,14 +115,16 @@ const DELETED_INTEGRATIONS: OrphanKind = {
            from integrations where number = any ($1) and deleted_at is not null order by number for update`,
 }
 
-/** Requests to cancel all runs of an automation; the request's row is deleted with the last run. */
-const CANCELLATIONS: OrphanKind = {
-  kind: CANCEL_DUE,
+/** What is done with all runs of an automation in steps; the row is deleted with the last step. */
+const stepsOverRuns = (kind: string, table: string): OrphanKind => ({
+  kind,
   start: [0],
-  scan: scanSql(['number'], 'automation_cancellations where number > $2::bigint', hasNoJob(`'${CANCEL_DUE}'`, 's.number'), 'number'),
-  repair: `select '${CANCEL_DUE}', number, environment, environment_now(environment), null::int
-           from automation_cancellations where number = any ($1) order by number for update`,
-}
+  scan: scanSql(['number'], `${table} where number > $2::bigint`, hasNoJob(`'${kind}'`, 's.number'), 'number'),
+  repair: `select '${kind}', number, environment, environment_now(environment), null::int
+           from ${table} where number = any ($1) order by number for update`,
+})
+const CANCELLATIONS = stepsOverRuns(CANCEL_DUE, 'automation_cancellations')
+const RUN_RELEASES = stepsOverRuns(RUN_RELEASE_DUE, 'automation_releases')
 
 /** Runs of reports have no jobs; their workflows' runs have. */
 const REPORT_RUNS: OrphanKind = {
@@ -149,7 +152,17 @@ const EXPORTS: OrphanKind = {
   repair: repairExports,
 }
 
-const KINDS = [AUTOMATION_RUNS, DELIVERIES, WORKFLOW_RUNS, REPORT_SLOTS, DELETED_INTEGRATIONS, CANCELLATIONS, REPORT_RUNS, EXPORTS]
+const KINDS = [
+  AUTOMATION_RUNS,
+  DELIVERIES,
+  WORKFLOW_RUNS,
+  REPORT_SLOTS,
+  DELETED_INTEGRATIONS,
+  CANCELLATIONS,
+  RUN_RELEASES,
+  REPORT_RUNS,
+  EXPORTS,
+]
 
 /** `ids`: the orphans that the scan has found. */
 type Orphans = { kind: string; ids: Ids; mended: number }

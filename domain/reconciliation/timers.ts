@@ -1,5 +1,6 @@
 import type { Pool } from '../../store/connect.ts'
 import { CANCEL_DUE, cancelMore } from '../automation-runs/cancel.ts'
+import { RUN_RELEASE_DUE, releaseMoreRuns } from '../automation-runs/release.ts'
 import { continueFailPending, DELETION_DUE } from '../deliveries/fail-pending.ts'
 import { PROBE_DUE, probeHeld } from '../deliveries/probe.ts'
 import { continueRelease, RELEASE_DUE } from '../deliveries/release.ts'
@@ -21,6 +22,7 @@ type DomainTimer = {
 /** All kinds, in the order in which the test clock fires the jobs of one instant. Without a test clock the workers fire them. */
 export const TIMERS: DomainTimer[] = [
   { kind: CANCEL_DUE, fire: cancelMore },
+  { kind: RUN_RELEASE_DUE, fire: releaseMoreRuns },
   { kind: REPORT_SLOT, fire: takeSlot, fireTogether: takeSlots },
   { kind: PROBE_DUE, fire: probeHeld },
   { kind: RELEASE_DUE, fire: continueRelease },

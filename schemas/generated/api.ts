@@ -4932,10 +4932,10 @@ export interface components {
             run_id: string | null;
             status: components["schemas"]["IntegrationDeliveryStatus"];
             /**
-             * @description Only when failed. `exhausted`: all attempts failed; `gone`: the address answered 410; `rejected`: the provider will not take it; `expired`: held for 30 days.
+             * @description Only when failed. `exhausted`: all attempts failed; `gone`: the address answered 410; `rejected`: the provider will not take it; `expired`: held for 30 days; `run_cancelled`: the automation run that sent it was cancelled.
              * @enum {string|null}
              */
-            reason: "exhausted" | "gone" | "rejected" | "expired" | "integration_deleted" | null;
+            reason: "exhausted" | "gone" | "rejected" | "expired" | "integration_deleted" | "run_cancelled" | null;
             attempt_count: number;
             /** @description The last 20, oldest first. */
             attempts: components["schemas"]["DeliveryAttempt"][];

@@ -835,7 +835,8 @@ create table automations (
   version int not null,
   created_at timestamptz not null,
   updated_at timestamptz not null,
-  -- Runs up to this number are cancelled, whatever their own rows say until a worker or a bounded step has ended them.
+  -- Runs up to this number are cancelled, and the deliveries of their steps, whatever their own rows say until a worker or a bounded step has
+  -- ended them.
   cancelled_upto bigint not null default 0,
   primary key (environment, id)
 );
@@ -940,15 +941,28 @@ create table forgotten_runs (
 );
 create index forgotten_runs_of_user on forgotten_runs (environment, user_id);
 
--- Jobs: kind 'automation-cancel', id = number. An automation was set inactive or deleted while it had more open runs than one transaction
--- ends. The job ends the rest in bounded steps, in the order of their ids in `due`: after `after`, up to `upto`.
+-- Jobs: kind 'automation-cancel', id = number. An automation was set inactive or deleted while it had more runs than one transaction reads.
+-- The job ends the open ones of the rest in bounded steps, from the newest to the oldest: those after the run of this creation and id whose
+-- number is `upto` at most.
 create table automation_cancellations (
   number bigint generated always as identity primary key,
   environment int not null,
   automation_id text collate "C" not null,
   reason text not null,
-  after bigint not null default 0,
+  after_created timestamptz,
+  after_id text collate "C",
   upto bigint not null
+);
+
+-- Jobs: kind 'automation-release', id = number. A paused automation with more runs than one transaction reads is active again. The job
+-- releases the parked ones of the rest in the same way.
+create table automation_releases (
+  number bigint generated always as identity primary key,
+  environment int not null,
+  automation_id text collate "C" not null,
+  after_created timestamptz,
+  after_id text collate "C",
+  unique (environment, automation_id)
 );
 
 create table pending_screens (

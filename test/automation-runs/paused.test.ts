@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { Step } from '../../domain/automation-runs/definition.ts'
-import { releaseRuns } from '../../domain/automation-runs/park.ts'
+import { releaseRuns } from '../../domain/automation-runs/release.ts'
 import { transaction } from '../../store/transaction.ts'
 import { type AutomationFixture, automationFixture } from '../harness/automation-fixture.ts'
 import { until } from '../harness/until.ts'

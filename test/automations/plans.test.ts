@@ -62,6 +62,19 @@ test('a list reads only its page, and a run is found by its id', async () => {
   expect(await cost(() => fixture.call('POST', '/v4/automation-runs/run_777/replay'))).toBeLessThan(50)
 })
 
+test('stopping and resuming an automation read only its own runs, however many runs of others wait', async () => {
+  const other = await fixture.automation()
+  await fixture.post(Array.from({ length: 3 }, () => ({ event_name: 'go', customer_uid: user })))
+  await fixture.read()
+  expect(await fixture.runs(other.id)).toHaveLength(3)
+  for (const table of ['automation_runs', 'due']) {
+    await fixture.setStatus(other.id, 'paused')
+    expect(await cost(() => fixture.setStatus(other.id, 'active'), table)).toBeLessThan(200)
+    expect(await cost(() => fixture.setStatus(other.id, 'inactive'), table)).toBeLessThan(200)
+    await fixture.setStatus(other.id, 'active')
+  }
+})
+
 test('a backtest reads only the events of its window and of their users', async () => {
   const steps = [{ id: 'w', type: 'wait_for_event', event: 'quiet', timeout: 'PT1S', on_timeout: [] }]
   const window = { from: new Date(Date.now() - 3_600_000).toISOString(), to: new Date(Date.now() + 3_600_000).toISOString() }

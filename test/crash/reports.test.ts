@@ -135,6 +135,8 @@ test('a worker that dies between any two changes of the world: every slot has on
   const told = new Map(sink.arrived.map(({ headers, body }) => [headers['webhook-id'], body.run_id]))
   expect([...told.values()].sort()).toEqual(all.map(({ id }) => id).sort())
   expect(found.sort()).toEqual(posted.sort())
-  const left = await database.pool.query(`select kind from due where kind in ('scheduled-report', 'report-file', 'report-delivery', 'report-upload')`)
+  const left = await database.pool.query(
+    `select kind from due where kind in ('scheduled-report', 'report-file', 'report-delivery', 'report-upload')`,
+  )
   expect(left.rows).toEqual([])
 }, 400_000)

@@ -2,6 +2,7 @@ import { DELIVERY_DUE } from '../../domain/deliveries/delivery.ts'
 import { loadDeliveries, type OpenDelivery } from '../../domain/deliveries/load.ts'
 import { recordFailure } from '../../domain/deliveries/record-failure.ts'
 import { type Delivered, recordDelivered } from '../../domain/deliveries/record-success.ts'
+import { failCancelledDelivery } from '../../domain/deliveries/run-cancelled.ts'
 import { expireDelivery, suspendDeliveries } from '../../domain/deliveries/suspend.ts'
 import { openSettings } from '../../domain/integrations/config.ts'
 import { type ClaimedJob, deleteClaimedJob } from '../../domain/jobs/job.ts'
@@ -65,6 +66,8 @@ async function deliver(claimed: ClaimedJob, signals: Signals, delivering: Delive
     await deleteClaimedJob(pool, claimed)
     return { is: 'succeeded' }
   }
+  if (delivery.isRunCancelled)
+    return (await failCancelledDelivery(pool, claimed, delivery)) ? { is: 'failed', why: 'run_cancelled' } : { is: 'lost' }
   if (delivery.config.active === 1 || delivery.isProbe) return attempt(claimed, delivery, signals, delivering)
   if (delivery.isExpired && (await expireDelivery(pool, claimed, delivery))) return { is: 'failed', why: 'expired' }
   await batched.park(claimed)

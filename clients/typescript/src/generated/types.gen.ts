@@ -1711,9 +1711,9 @@ export type IntegrationDelivery = {
     run_id: string | null;
     status: IntegrationDeliveryStatus;
     /**
-     * Only when failed. `exhausted`: all attempts failed; `gone`: the address answered 410; `rejected`: the provider will not take it; `expired`: held for 30 days.
+     * Only when failed. `exhausted`: all attempts failed; `gone`: the address answered 410; `rejected`: the provider will not take it; `expired`: held for 30 days; `run_cancelled`: the automation run that sent it was cancelled.
      */
-    reason: 'exhausted' | 'gone' | 'rejected' | 'expired' | 'integration_deleted' | null;
+    reason: 'exhausted' | 'gone' | 'rejected' | 'expired' | 'integration_deleted' | 'run_cancelled' | null;
     attempt_count: number;
     /**
      * The last 20, oldest first.

@@ -1,0 +1,77 @@
+import type { Pool, Tx } from '../../store/connect.ts'
+import type { Environment } from '../environment.ts'
+import { continueWork } from '../jobs/bounded-work.ts'
+import { insertJobs, lockJobs, notifyWorkers, rescheduleJobs } from '../jobs/sql.ts'
+import { AUTOMATION_RUN_DUE } from '../jobs/wake-runs.ts'
+import { NEWEST, pageOfRuns, type RunCursor } from './page-of-runs.ts'
+
+/** Kind of the job that releases the other parked runs of an automation; its id is the release's number. */
+export const RUN_RELEASE_DUE = 'automation-release'
+
+// A run that was parked is due earlier than its job.
+const RELEASE = `
+  with parked as materialized (
+    select d.id, r.due_at from unnest($1::bigint[]) k(number)
+      cross join lateral (select id, due_at from due where kind = '${AUTOMATION_RUN_DUE}' and id = k.number limit 1) d
+      cross join lateral (select due_at from automation_runs where number = k.number limit 1) r
+    where r.due_at < d.due_at
+  ), locked as materialized (
+    ${lockJobs(AUTOMATION_RUN_DUE, 'any (array(select id from parked))')}
+  ), released as (
+    ${rescheduleJobs({ kind: AUTOMATION_RUN_DUE, dueAt: 'p.due_at', from: 'parked p join locked using (id)', where: 'd.id = p.id' })} returning 1
+  )
+  select ${notifyWorkers(AUTOMATION_RUN_DUE)} where exists (select 1 from released)`
+
+/** Makes the parked runs of the next page due at their own times; gives where the next page begins. */
+async function releasePage(tx: Tx, environment: Environment, automation: string, cursor: RunCursor): Promise<RunCursor | null> {
+  const { open, next } = await pageOfRuns(tx, environment, automation, cursor)
+  if (open.length > 0) await tx.query({ name: 'release-parked-runs', text: RELEASE, values: [open] })
+  return next
+}
+
+// One release for each automation: an automation that is paused and active again begins anew.
+const LATER = `
+  with noted as (
+    insert into automation_releases (environment, automation_id, after_created, after_id) values ($1, $2, $3, $4)
+    on conflict (environment, automation_id) do update set after_created = excluded.after_created, after_id = excluded.after_id
+    returning number
+  ), jobs as (
+    ${insertJobs({ kind: RUN_RELEASE_DUE, id: 'number', environment: '$1', dueAt: 'environment_now($1)', from: 'noted', ifExists: 'keep' })} returning id
+  )
+  select ${notifyWorkers(RUN_RELEASE_DUE)} from jobs`
+
+/**
+ * The automation is active again: its parked runs are due at their own times, the newest ones with this transaction, the others in further
+ * ones. The caller has locked the automation: no run is parked any more.
+ */
+export async function releaseRuns(tx: Tx, environment: Environment, automation: string): Promise<void> {
+  const next = await releasePage(tx, environment, automation, NEWEST)
+  if (next) await tx.query(LATER, [environment, automation, next.after_created, next.after_id])
+}
+
+type Release = RunCursor & { environment: Environment; automation_id: string }
+
+/** The next step of a release. It ends when the automation is no longer active: the next activation releases all runs that are parked. */
+export const releaseMoreRuns = (pool: Pool, number: number): Promise<unknown> =>
+  continueWork(pool, RUN_RELEASE_DUE, number, async tx => {
+    // The automation is locked before its release, as a change of its status locks them.
+    const active = await tx.query(
+      `select 1 from automation_releases l join automations a on a.environment = l.environment and a.id = l.automation_id
+       where l.number = $1 and a.status = 'active' for share of a`,
+      [number],
+    )
+    const { rows } = await tx.query<Release>(
+      'select environment, automation_id, after_created::text, after_id from automation_releases where number = $1 for update',
+      [number],
+    )
+    const row = rows[0]
+    const next = row && active.rowCount === 1 ? await releasePage(tx, row.environment, row.automation_id, row) : null
+    if (next === null) await tx.query('delete from automation_releases where number = $1', [number])
+    else
+      await tx.query('update automation_releases set after_created = $2, after_id = $3 where number = $1', [
+        number,
+        next.after_created,
+        next.after_id,
+      ])
+    return next !== null
+  })
