@@ -28,6 +28,20 @@ function greet({ url, keys }: Perennial, config: Config): void {
 /** Two signals within this time are one request to stop. */
 const SAME_MS = 1_000
 
+const PARENT_MS = 500
+
+/** npm forwards SIGINT and SIGTERM. Any other signal that ends npm shows only in the loss of the parent process. */
+function onEndOfNpm(stop: () => void): void {
+  if (!/^start(:|$)/.test(process.env.npm_lifecycle_event ?? '')) return
+  const npm = process.ppid
+  const watch = setInterval(() => {
+    if (process.ppid === npm) return
+    clearInterval(watch)
+    stop()
+  }, PARENT_MS)
+  watch.unref()
+}
+
 async function main(): Promise<void> {
   const config = readConfig(process.env)
   const log = logger(config.logLevel)
@@ -44,8 +58,13 @@ async function main(): Promise<void> {
     log.info({ signal }, 'stopping')
     void perennial?.stop().then(() => finish(0))
   }
-  const finish = (code: number) => log.flush(() => process.exit(code))
-  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => stop(signal))
+  const finish = (code: number) => {
+    log.flush(() => process.exit(code))
+    // Where nobody reads the output, the flush does not end.
+    setTimeout(() => process.exit(code), SAME_MS)
+  }
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => stop(signal))
+  onEndOfNpm(() => stopped.signal.aborted || stop('npm has ended'))
   perennial = await startPerennial(config, log)
   // The signal came during the start.
   if (stopped.signal.aborted) return void perennial.stop().then(() => finish(0))

@@ -6,7 +6,19 @@ import { expect, onTestFinished, test } from 'vitest'
 import { freshDatabase } from '../harness/database.ts'
 import { until } from '../harness/until.ts'
 
-test('whoever stops `npm start` stops the service: a shell between the two would leave it running', async () => {
+const STARTS = [
+  { script: 'start', signal: 'SIGTERM' },
+  { script: 'start', signal: 'SIGINT' },
+  { script: 'start', signal: 'SIGHUP' },
+  { script: 'start', signal: 'SIGKILL' },
+  { script: 'start:deno', signal: 'SIGTERM' },
+  { script: 'start:deno', signal: 'SIGINT' },
+  { script: 'start:deno', signal: 'SIGHUP' },
+  { script: 'start:deno', signal: 'SIGKILL' },
+] as const
+
+// npm forwards only the first two signals, and a shell or a launcher between npm and the service forwards none.
+test.each(STARTS)('$signal to the npm of `npm run $script` stops the service', async ({ script, signal }) => {
   const database = await freshDatabase()
   const folder = await mkdtemp(join(tmpdir(), 'perennial-npm-'))
   const env = {
@@ -17,7 +29,7 @@ test('whoever stops `npm start` stops the service: a shell between the two would
     PORT: '0',
     ROLE: 'api',
   }
-  const npm = spawn('npm', ['start'], { env, stdio: ['ignore', 'pipe', 'pipe'] })
+  const npm = spawn('npm', ['run', script], { env, stdio: ['ignore', 'pipe', 'pipe'] })
   let output = ''
   for (const stream of [npm.stdout, npm.stderr]) stream.on('data', chunk => (output += chunk))
   // Its output is open as long as anybody is left who could write to it.
@@ -28,7 +40,7 @@ test('whoever stops `npm start` stops the service: a shell between the two would
     await rm(folder, { recursive: true, force: true })
   })
   await until('the service to be ready', async () => (/Perennial is ready/.test(output) ? true : undefined), 30_000)
-  npm.kill('SIGTERM')
+  npm.kill(signal)
   await allGone
   expect(output).toContain('"stopping"')
 }, 45_000)
