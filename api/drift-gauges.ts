@@ -9,6 +9,7 @@ export function driftGauges(pool: Pool, registers: Registry[]) {
   const overdue = gauge('perennial_overdue', 'Jobs that have been due for more than 60 s without a lease', ['kind'])
   const oldest = gauge('perennial_oldest_overdue_seconds', 'How long the oldest overdue job has been due', ['kind'])
   const abandoned = gauge('perennial_abandoned', 'Jobs whose lease has expired and that no worker has claimed again', ['kind'])
+  const unknown = gauge('perennial_unknown', 'Due jobs of a kind that no live worker executes', ['kind'])
   const orphans = gauge('perennial_orphans', 'Orphans: unfinished work without a due job, at the last check')
   const repaired = gauge('perennial_orphans_repaired', 'Orphans repaired in total')
   const lag = gauge('perennial_consumer_lag', 'Events that a consumer of the log has not read yet', ['consumer'])
@@ -21,11 +22,12 @@ export function driftGauges(pool: Pool, registers: Registry[]) {
       const drift = await readDrift(pool).catch(() => null)
       if (!drift) return
       // A kind or consumer that is missing in this reading must not keep its last figure.
-      for (const each of [overdue, oldest, abandoned, lag, lagSeconds, setAside]) each.reset()
+      for (const each of [overdue, oldest, abandoned, unknown, lag, lagSeconds, setAside]) each.reset()
       for (const { kind, ...late } of drift.late) {
         overdue.set({ kind }, late.overdue)
         oldest.set({ kind }, late.oldest_seconds)
         abandoned.set({ kind }, late.abandoned)
+        unknown.set({ kind }, late.unknown)
       }
       for (const { consumer, events, seconds } of drift.lag) {
         lag.set({ consumer }, events)

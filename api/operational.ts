@@ -41,6 +41,8 @@ function figures({ late, lag, setAside, unremoved, orphans }: Drift) {
     oldest_overdue_seconds: Math.round(Math.max(0, ...kinds.map(({ oldest_seconds }) => oldest_seconds))),
     overdue_by_kind: Object.fromEntries(kinds.map(({ kind, overdue }) => [kind, overdue])),
     abandoned: late.reduce((sum, { abandoned }) => sum + abandoned, 0),
+    unknown: late.reduce((sum, { unknown }) => sum + unknown, 0),
+    unknown_kinds: late.filter(({ unknown }) => unknown > 0).map(({ kind }) => kind),
     orphans,
     consumer_lag_seconds: Object.fromEntries(lag.map(({ consumer, seconds }) => [consumer, Math.round(seconds)])),
     set_aside: setAside.reduce((sum, { events }) => sum + events, 0),

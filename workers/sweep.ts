@@ -7,6 +7,8 @@ import type { Queue } from './queue.ts'
 export type SweepOptions = {
   pool: Pool
   queue: Queue
+  /** The kinds that this process executes: jobs of other kinds are left to the workers that know them. */
+  kinds: readonly string[]
   /** Takes a batch without the queue, when the driver is down. */
   takeBatch: (kind: string, batch: Batch) => Promise<void>
   /** Calls back with the capacity that this process can spare, and executes what the sweep claimed with it. */
@@ -28,7 +30,7 @@ const SOON_MS = 25
 const BUSY_REST_MS = 10
 
 /** Dispatches whatever is due: at once when a commit announces a job, and every second anyway. */
-export function startSweep({ pool, queue, takeBatch, claimBySweep, log }: SweepOptions) {
+export function startSweep({ pool, queue, kinds, takeBatch, claimBySweep, log }: SweepOptions) {
   let stopped = false
   let again = false
   let hasBacklog = false
@@ -43,7 +45,7 @@ export function startSweep({ pool, queue, takeBatch, claimBySweep, log }: SweepO
   /** False: a sweep of another process was under way. */
   async function sweepOnce(): Promise<boolean> {
     const began = performance.now()
-    const swept = await claimBySweep(offer => dispatchDue(pool, DISPATCH_WINDOW, offer))
+    const swept = await claimBySweep(offer => dispatchDue(pool, kinds, DISPATCH_WINDOW, offer))
     const dispatched = swept ? swept.batches.reduce((sum, { count }) => sum + count, 0) : 0
     if (swept) hasBacklog = dispatched + swept.claimed.length >= BACKLOG
     const restMs = Math.max((performance.now() - began) * REST, hasBacklog ? BACKLOG_REST_MS : 0)
@@ -65,7 +67,7 @@ export function startSweep({ pool, queue, takeBatch, claimBySweep, log }: SweepO
 
   /** A job that falls due before the next regular sweep does not wait for that sweep. */
   async function setAlarm(): Promise<void> {
-    const ms = await nextDue(pool)
+    const ms = await nextDue(pool, kinds)
     clearTimeout(alarm)
     if (ms !== null && ms < PERIOD_MS && !stopped) alarm = setTimeout(wake, Math.max(1, Math.ceil(ms)))
   }

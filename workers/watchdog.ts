@@ -21,6 +21,7 @@ function complaints({ late, lag, setAside, unremoved }: Drift): string[] {
     ...late
       .filter(({ abandoned }) => abandoned > 0)
       .map(({ kind }) => `jobs of kind ${kind} have an expired lease and no worker has claimed them`),
+    ...late.filter(({ unknown }) => unknown > 0).map(({ kind }) => `no worker knows the jobs of kind ${kind}`),
     ...lag.filter(({ seconds }) => seconds > OVERDUE_SECONDS).map(({ consumer }) => `${consumer} lags behind the log`),
     ...setAside.map(({ consumer }) => `events were set aside by ${consumer}`),
     ...(unremoved.files > 0 ? ['the storage fails to remove files of exports'] : []),

@@ -9,6 +9,7 @@ import type { JobHandler, Outcome } from '../workflows/engine/handler.ts'
 import { executor } from './executor.ts'
 import { startListener } from './listener.ts'
 import { type Consumer, startConsumers } from './log-consumers.ts'
+import { startPresence } from './presence.ts'
 import type { Queue } from './queue.ts'
 import { startSweep } from './sweep.ts'
 import { fireAll, type Timer } from './timers.ts'
@@ -78,9 +79,11 @@ export async function startWorker({
     firing.add(fired)
     await fired
   }
-  const sweep = startSweep({ pool, queue, takeBatch: take, claimBySweep: jobs.claimBySweep, log })
+  const kinds = [...jobs.kinds, ...timersByKind.keys()]
+  const sweep = startSweep({ pool, queue, kinds, takeBatch: take, claimBySweep: jobs.claimBySweep, log })
   const logConsumers = startConsumers({ pool, consumers, claimOnInsert: jobs.claimOnInsert, log, at })
-  for (const kind of [...jobs.kinds, ...timersByKind.keys()]) await queue.listen(kind, batch => take(kind, batch))
+  for (const kind of kinds) await queue.listen(kind, batch => take(kind, batch))
+  const presence = startPresence(pool, kinds)
   const listener = startListener(
     url,
     { [JOB_CHANNEL]: sweep.wake, [LOG_CHANNEL]: environment => logConsumers.wake(Number(environment)) },
@@ -95,7 +98,7 @@ export async function startWorker({
       const executed = jobs.stop()
       // What is released is for other workers to dispatch.
       const swept = sweep.stop()
-      await listener.stop()
+      await Promise.all([listener.stop(), presence.stop()])
       await Promise.all([swept, logConsumers.stop()])
       await executed
       await queue.close()

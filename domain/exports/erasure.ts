@@ -1,9 +1,7 @@
 import { createHash } from 'node:crypto'
 import type { Tx } from '../../store/connect.ts'
 import type { Environment } from '../environment.ts'
-import { revokeClaims } from '../jobs/job.ts'
-import { lockJobs } from '../jobs/sql.ts'
-import { createRun } from '../jobs/workflow-run.ts'
+import { createRun, lockJobsOfRuns, revokeClaims } from '../jobs/workflow-run.ts'
 import { EXPORT_WORKFLOW } from './create.ts'
 import { lockErasureShared } from './erasure-lock.ts'
 
@@ -43,7 +41,7 @@ async function lockExportRuns(tx: Tx, environment: Environment): Promise<void> {
   const runs = `
     select r.id from exports x join runs r on r.environment = x.environment and r.subject = x.id and r.workflow = '${workflow}'
     where x.environment = $1 and x.status in ('new', 'processing') and (x.segment_id is not null or x.type = 'customers')`
-  await tx.query(lockJobs(workflow, `any (array(${runs}))`), [environment])
+  await lockJobsOfRuns(tx, runs, [environment])
 }
 
 /**
@@ -75,7 +73,7 @@ async function eraseEdges(tx: Tx, environment: Environment, user: string): Promi
      where s.run = e.run and s.n = e.n`,
     [runs, rows.map(row => row.n), before.rows[0]?.id ?? ''],
   )
-  await revokeClaims(tx, EXPORT_WORKFLOW.workflow, runs)
+  await revokeClaims(tx, runs)
 }
 
 // Bisection of the user's sorted offsets counts those below an edge: a user with a million events costs no more than another. What the

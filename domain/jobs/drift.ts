@@ -1,8 +1,12 @@
 import type { Db } from '../../store/connect.ts'
 import { CLOCK_OF_GROUP, GROUPS, OF_GROUP } from './groups.ts'
+import { KNOWN_KINDS } from './workers.ts'
 
-/** Jobs of one kind. `overdue`: due for more than a minute and not leased. `abandoned`: the lease has expired and no worker has claimed the job. */
-export type Late = { kind: string; overdue: number; oldest_seconds: number; abandoned: number }
+/**
+ * Jobs of one kind. `overdue`: due for more than a minute and not leased. `abandoned`: the lease has expired and no worker has claimed the
+ * job. `unknown`: due, and no live worker executes the kind. They wait for a worker that does.
+ */
+export type Late = { kind: string; overdue: number; oldest_seconds: number; abandoned: number; unknown: number }
 /** How far a consumer of the log is behind: the unread events, and how long the oldest of them has waited. */
 export type Lag = { consumer: string; events: number; seconds: number }
 export type SetAside = { consumer: string; events: number }
@@ -20,17 +24,20 @@ export const OVERDUE_SECONDS = 60
 
 // A job that is paused, or that waits for a later time, has a later due time: it is not read.
 const LATE = `
-with recursive ${GROUPS}
-select g.kind, sum(d.overdue)::int as overdue, coalesce(max(d.oldest_seconds), 0)::float8 as oldest_seconds, sum(d.abandoned)::int as abandoned
+with recursive ${GROUPS}, known as materialized (${KNOWN_KINDS})
+select g.kind, sum(d.overdue)::int as overdue, coalesce(max(d.oldest_seconds), 0)::float8 as oldest_seconds, sum(d.abandoned)::int as abandoned,
+  coalesce(sum(d.free) filter (where k.is_unknown), 0)::int as unknown
 from groups g ${CLOCK_OF_GROUP} cross join lateral (
   select count(*) filter (where is_free and waited > ${OVERDUE_SECONDS}) as overdue, max(waited) filter (where is_free and waited > ${OVERDUE_SECONDS}) as oldest_seconds,
-    count(*) filter (where lease_until < clock_timestamp() - interval '${ABANDONED_SECONDS} seconds' and batched_until is null) as abandoned
+    count(*) filter (where lease_until < clock_timestamp() - interval '${ABANDONED_SECONDS} seconds' and batched_until is null) as abandoned,
+    count(*) filter (where is_free) as free
   from (
     select lease_until, batched_until, lease_until is null or lease_until < clock_timestamp() or batched_until > clock_timestamp() as is_free,
       extract(epoch from clock_timestamp() + e.clock_offset - due_at) as waited
     from due where ${OF_GROUP} and due_at <= statement_timestamp() + e.clock_offset
     order by due_at limit ${MOST_COUNTED}) w) d
-group by g.kind having sum(d.overdue) > 0 or sum(d.abandoned) > 0 order by g.kind`
+  cross join lateral (select exists (select from known) and g.kind not in (select kind from known) as is_unknown) k
+group by g.kind having sum(d.overdue) > 0 or sum(d.abandoned) > 0 or sum(d.free) filter (where k.is_unknown) > 0 order by g.kind`
 
 // The offsets of erased events have no rows. A consumer that has only such offsets before it lags by 0 seconds.
 const LAG = `

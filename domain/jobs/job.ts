@@ -71,10 +71,6 @@ export const deleteJob = (db: Db, kind: string, id: number): Promise<unknown> =>
 export const deleteClaimedJob = (db: Db, { kind, id, fence }: ClaimedJob): Promise<unknown> =>
   db.query('delete from due where kind = $1 and id = $2 and fence = $3', [kind, id, fence])
 
-/** Ends the claims of jobs: what their executors still want to record is void, and their leases run out. */
-export const revokeClaims = (tx: Tx, kind: string, ids: readonly number[]): Promise<unknown> =>
-  tx.query('update due set fence = fence + 1 where kind = $1 and id = any ($2::bigint[])', [kind, ids])
-
 /** Tells the workers that jobs of the kind may be due, when the transaction commits. A lost notice costs a second, never work. */
 export const announceJobs = (db: Db, kind: string): Promise<unknown> => db.query(`select ${notifyWorkers(kind)}`)
 

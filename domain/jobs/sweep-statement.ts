@@ -16,6 +16,8 @@ const FULL_DESTINATIONS = 'unnest($6::text[], $7::int[])'
 const LEASE = 'make_interval(secs => $8::float8 / 1000)'
 const BATCH_LEASE = 'make_interval(secs => $9::float8 / 1000)'
 const BATCH_SIZES = 'unnest($10::text[], $11::int[])'
+// The kinds that the caller executes: what it does not know it leaves to a worker that does.
+const KINDS = 'any ($12::text[])'
 
 // One sweep at a time: a second sweep would wait for the rows that the first sweep dispatches. The lock ends with the statement: a process
 // that freezes after the statement holds up no other sweep.
@@ -30,7 +32,7 @@ const COUNTED_GROUPS = `numbered_groups as (
   select *, row_number() over () as no, dense_rank() over (order by kind, priority, environment) as tenant,
     count(*) over (partition by kind, priority, environment) as destinations,
     (row_number() over (partition by kind, priority, environment order by destination) = 1)::int as is_first
-  from groups where ${GATE_IS_OURS}
+  from groups where kind = ${KINDS} and ${GATE_IS_OURS}
 ), counted_groups as (
   select *, sum(is_first) over (partition by kind, priority) as environments from numbered_groups
 )`

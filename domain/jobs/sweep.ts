@@ -36,12 +36,13 @@ function perKind(capacity: SweepOffer['capacity'], numbersOf: (one: SpareCapacit
 }
 
 /**
- * Dispatches up to `window` due jobs in batches, the most urgent batch first. No environment gets more than half of the window. Where an
- * environment has few due jobs of a kind, and the offer has capacity for them, the jobs are claimed instead. Null: another sweep is under
- * way.
+ * Dispatches up to `window` due jobs of these kinds in batches, the most urgent batch first. No environment gets more than half of the
+ * window. Where an environment has few due jobs of a kind, and the offer has capacity for them, the jobs are claimed instead. Null:
+ * another sweep is under way.
  */
 export async function dispatchDue(
   db: Db,
+  kinds: readonly string[],
   window: number,
   { capacity, leaseMs, batchMs, batchSizes }: SweepOffer = NO_CAPACITY,
 ): Promise<SweepResult | null> {
@@ -57,6 +58,7 @@ export async function dispatchDue(
       batchMs,
       [...batchSizes.keys()],
       [...batchSizes.values()],
+      kinds,
     ],
   })
   if (!rows[0]?.is_ours) return null
@@ -69,15 +71,17 @@ export async function dispatchDue(
   return swept
 }
 
-/** Milliseconds until the next job falls due; null when no job does. */
-export async function nextDue(db: Db): Promise<number | null> {
+/** Milliseconds until the next job of these kinds falls due; null when no job does. */
+export async function nextDue(db: Db, kinds: readonly string[]): Promise<number | null> {
   const { rows } = await db.query<{ ms: number | null }>({
     name: 'next-due',
     text: `with recursive ${GROUPS}
            select (min(extract(epoch from d.due_at - e.clock_offset - clock_timestamp())) * 1000)::float8 as ms
            from groups g ${CLOCK_OF_GROUP} cross join lateral (
              select due_at from due where ${OF_GROUP} and due_at > statement_timestamp() + e.clock_offset
-             order by due_at limit 1) d`,
+             order by due_at limit 1) d
+           where g.kind = any ($1)`,
+    values: [kinds],
   })
   return rows[0]?.ms ?? null
 }

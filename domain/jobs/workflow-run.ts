@@ -6,6 +6,10 @@ import { JOB_CHANNEL, RECREATED_FENCE } from './sql.ts'
 /** `afterSeconds`: when the run falls due, counted from now on the environment's clock. */
 export type NewRun = { workflow: string; version: number; subject: string; afterSeconds?: number }
 
+/** The kind of the jobs of a workflow's runs in this version, as the column `runs.job_kind` has it. */
+export const jobKindOf = ({ workflow, version }: { workflow: string; version: number }): string =>
+  version === 1 ? workflow : `${workflow}.v${version}`
+
 /** A run and its job. The workers hear of it when, and only when, the transaction commits. */
 export async function createRun(
   tx: Tx,
@@ -16,11 +20,11 @@ export async function createRun(
     name: 'create-run',
     text: `with made as (
              insert into runs (environment, workflow, version, subject, created_at)
-             select $1, $2, $3, $4, t from environment_now($1) t returning id, created_at
+             select $1, $2, $3, $4, t from environment_now($1) t returning id, job_kind, created_at
            ), jobs as (
-             insert into due (kind, id, environment, due_at) select $2, id, $1, created_at + make_interval(secs => $5) from made
+             insert into due (kind, id, environment, due_at) select job_kind, id, $1, created_at + make_interval(secs => $5) from made
            )
-           select id, pg_notify('${JOB_CHANNEL}', $2) from made`,
+           select id, pg_notify('${JOB_CHANNEL}', job_kind) from made`,
     values: [environment, workflow, version, subject, afterSeconds],
   })
   return rows[0]!.id
@@ -37,31 +41,31 @@ export async function createRuns(
     name: 'create-runs',
     text: `with made as (
              insert into runs (environment, workflow, version, subject, created_at)
-             select $1, $2, $3, s.subject, t from environment_now($1) t, unnest($4::text[]) s(subject) returning id, created_at
+             select $1, $2, $3, s.subject, t from environment_now($1) t, unnest($4::text[]) s(subject) returning id, job_kind, created_at
            ), jobs as (
-             insert into due (kind, id, environment, due_at) select $2, id, $1, created_at from made
+             insert into due (kind, id, environment, due_at) select job_kind, id, $1, created_at from made
            )
-           select pg_notify('${JOB_CHANNEL}', $2)`,
-    values: [environment, workflow, version, subjects],
+           select pg_notify('${JOB_CHANNEL}', $5)`,
+    values: [environment, workflow, version, subjects, jobKindOf({ workflow, version })],
   })
 }
 
 /** A claimed run of a workflow. */
-export type ClaimedRun = ClaimedJob & { subject: string; version: number }
+export type ClaimedRun = ClaimedJob & { subject: string }
 
 /**
  * The subject of a claimed run, which is running from here on. Null: there is no such run, or another worker has claimed it since and
  * may even have ended it.
  */
 export async function beginRun(db: Db, claimed: ClaimedJob): Promise<ClaimedRun | null> {
-  const { rows } = await db.query<{ subject: string; version: number }>({
+  const { rows } = await db.query<{ subject: string }>({
     name: 'begin-run',
     text: `with locked as materialized (select 1 from due where kind = $3 and id = $1 and fence = $4 for no key update),
            started as (
              update runs set status = 'running', started_at = coalesce(started_at, environment_now(environment))
              where id = $1 and environment = $2 and status <> 'running' and exists (select 1 from locked)
            )
-           select subject, version from runs where id = $1 and environment = $2 and exists (select 1 from locked)`,
+           select subject from runs where id = $1 and environment = $2 and exists (select 1 from locked)`,
     values: [claimed.id, claimed.environment, claimed.kind, claimed.fence],
   })
   return rows[0] ? { ...claimed, ...rows[0] } : null
@@ -77,13 +81,13 @@ export const unfinishedRunExists = ({ workflow }: { workflow: string }, environm
  */
 export async function recreateRun(tx: Tx, environment: Environment, run: NewRun): Promise<void> {
   const id = await createRun(tx, environment, run)
-  await tx.query(`update due set fence = ${RECREATED_FENCE} where kind = $1 and id = $2`, [run.workflow, id])
+  await tx.query(`update due set fence = ${RECREATED_FENCE} where kind = $1 and id = $2`, [jobKindOf(run), id])
 }
 
 /** Cancels the runs of these subjects. An executor that has claimed one can record nothing more: the job is gone. */
 export async function cancelRuns(tx: Tx, environment: Environment, workflow: string, subjects: string[]): Promise<void> {
   const { rows } = await tx.query<{ id: number }>(
-    `delete from due d using runs r where r.environment = $1 and r.subject = any ($2) and r.workflow = $3 and d.kind = r.workflow and d.id = r.id
+    `delete from due d using runs r where r.environment = $1 and r.subject = any ($2) and r.workflow = $3 and d.kind = r.job_kind and d.id = r.id
      returning d.id`,
     [environment, subjects, workflow],
   )
@@ -92,6 +96,18 @@ export async function cancelRuns(tx: Tx, environment: Environment, workflow: str
     environment,
   ])
 }
+
+/** Locks the jobs of workflow runs, in the order of their ids. `runs`: a query of the runs' ids. */
+export const lockJobsOfRuns = (tx: Tx, runs: string, values: unknown[]): Promise<unknown> =>
+  tx.query(
+    `select 1 from due d join (select id, job_kind from runs where id = any (array(${runs}))) r on d.kind = r.job_kind and d.id = r.id
+     order by d.id for no key update of d`,
+    values,
+  )
+
+/** Ends the claims of runs: what their executors still want to record is void, and their leases run out. */
+export const revokeClaims = (tx: Tx, runs: readonly number[]): Promise<unknown> =>
+  tx.query('update due d set fence = fence + 1 from runs r where r.id = any ($1::bigint[]) and d.kind = r.job_kind and d.id = r.id', [runs])
 
 const KEPT_DAYS = 90
 

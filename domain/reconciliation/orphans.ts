@@ -77,12 +77,11 @@ const DELIVERIES: OrphanKind = {
            order by v.number for update of v`,
 }
 
-/** The job of a workflow's run has the workflow as its kind. */
 const WORKFLOW_RUNS: OrphanKind = {
   kind: 'run',
   start: [0],
-  scan: scanSql(['id'], 'runs where finished_at is null and id > $2::bigint', hasNoJob('s.workflow', 's.id'), 'id'),
-  repair: `select workflow, id, environment, environment_now(environment), null::int
+  scan: scanSql(['id'], 'runs where finished_at is null and id > $2::bigint', hasNoJob('s.job_kind', 's.id'), 'id'),
+  repair: `select job_kind, id, environment, environment_now(environment), null::int
            from runs where id = any ($1) and finished_at is null order by id for update`,
 }
 

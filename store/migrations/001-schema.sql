@@ -357,6 +357,14 @@ create table watchdog (
   repaired bigint not null
 );
 
+-- The worker processes and the kinds of jobs that each executes. A worker repeats its row while it lives. Nothing depends on a row: the rows
+-- tell which due jobs no worker knows.
+create unlogged table workers (
+  id uuid primary key,
+  kinds text[] not null,
+  seen_at timestamptz not null
+);
+
 -- Runs of workflows ---------------------------------------------------------------------------------------------------------------
 
 -- One execution of a workflow (an export, a report, a retention) for one subject.
@@ -365,6 +373,9 @@ create table runs (
   environment int not null references environments,
   workflow text not null,
   version int not null,
+  -- The kind of the run's job. Workers claim jobs by kind, so the version is a part of it: a worker that knows other versions only leaves
+  -- the job to one that knows this version.
+  job_kind text not null generated always as (case when version = 1 then workflow else workflow || '.v' || version::text end) stored,
   subject text not null,
   status text not null default 'pending' check (status in ('pending', 'running', 'waiting', 'succeeded', 'failed', 'cancelled')),
   reason text,

@@ -13,7 +13,7 @@ afterEach(() => fixture.clear())
 afterAll(() => fixture.drop())
 
 /** None while another sweep is under way. */
-const dispatch = async (window: number) => (await dispatchDue(fixture.pool, window))?.batches ?? []
+const dispatch = async (window: number) => (await dispatchDue(fixture.pool, ['job'], window))?.batches ?? []
 const idsOf = (batches: readonly Batch[]) => idsOfBatches(fixture.pool, batches)
 const inOrder = (numbers: number[]) => [...numbers].sort((a, b) => a - b)
 
@@ -61,7 +61,7 @@ test('a batch has no more jobs than the batch size of its kind, and one priority
   expect(inOrder(await idsOf(batches.slice(0, 1)))).toEqual(inOrder(urgent))
   expect(inOrder(await idsOf(batches.slice(1)))).toEqual(inOrder(rest))
   await fixture.pool.query('update due set lease_until = null')
-  const small = await dispatchDue(fixture.pool, 6_000, { ...offerOf(0), capacity: new Map(), batchSizes: new Map([['job', 100]]) })
+  const small = await dispatchDue(fixture.pool, ['job'], 6_000, { ...offerOf(0), capacity: new Map(), batchSizes: new Map([['job', 100]]) })
   expect(small!.batches.map(({ count }) => count)).toEqual([3, 100, 100, 5])
 })
 
@@ -94,7 +94,7 @@ test('the sweep claims a few jobs of a kind itself; more jobs, or jobs of anothe
   const [first, second] = await beginMany(2, fixture.environment)
   const other = await fixture.begin('other', 'o')
   await fixture.pool.query(`update due set destination = 7 where id = $1`, [second])
-  const sweep = (count: number) => dispatchDue(fixture.pool, 100, offerOf(count))
+  const sweep = (count: number) => dispatchDue(fixture.pool, ['job', 'other'], 100, offerOf(count))
   const { batches, claimed } = (await sweep(2))!
   expect(batches).toMatchObject([{ kind: 'other', count: 1 }])
   expect(await idsOf(batches)).toEqual([other])
@@ -116,11 +116,11 @@ test('the sweep claims a few jobs of a kind itself; more jobs, or jobs of anothe
 test('behind the backlog of one environment the few jobs of another are claimed all the same, the fewest first', async () => {
   const many = await beginMany(BACKLOG, fixture.environment)
   const few = await beginMany(2, fixture.otherEnvironment)
-  const { batches, claimed } = (await dispatchDue(fixture.pool, 100, offerOf(5)))!
+  const { batches, claimed } = (await dispatchDue(fixture.pool, ['job'], 100, offerOf(5)))!
   expect([inOrder(await idsOf(batches)), inOrder(claimed.map(({ id }) => id))]).toEqual([inOrder(many), inOrder(few)])
   const [alone] = await beginMany(1, fixture.environment)
   const three = await beginMany(3, fixture.otherEnvironment)
-  const next = (await dispatchDue(fixture.pool, 100, offerOf(3)))!
+  const next = (await dispatchDue(fixture.pool, ['job'], 100, offerOf(3)))!
   expect([next.claimed.map(({ id }) => id), inOrder(await idsOf(next.batches))]).toEqual([[alone], inOrder(three)])
 })
 
@@ -129,7 +129,7 @@ test('nothing is claimed of an environment or for a destination that is full', a
   await fixture.pool.query('update due set destination = 7 where id = $1', [full])
   const [other] = await beginMany(1, fixture.otherEnvironment)
   const offer = offerOf(5, { fullEnvironments: [fixture.otherEnvironment], fullDestinations: [7] })
-  const { batches, claimed } = (await dispatchDue(fixture.pool, 100, offer))!
+  const { batches, claimed } = (await dispatchDue(fixture.pool, ['job'], 100, offer))!
   expect([inOrder(await idsOf(batches)), claimed.map(({ id }) => id)]).toEqual([inOrder([full!, other!]), [plain]])
 })
 
@@ -140,7 +140,7 @@ test('sweeps that claim, and several workers that take each batch, at the same t
     const ids = [...(await beginMany(12, fixture.environment)), ...(await beginMany(BACKLOG + 5, fixture.otherEnvironment))]
     const granted: { id: number; fence: number }[] = []
     const sweepAndTake = async () => {
-      const swept = await dispatchDue(fixture.pool, 100, offerOf(12))
+      const swept = await dispatchDue(fixture.pool, ['job'], 100, offerOf(12))
       granted.push(...(swept?.claimed ?? []))
       const announced = (swept?.batches ?? []).flatMap(({ number }) => [number, number])
       const taken = await Promise.all(announced.map(number => takeBatch(fixture.pool, 'job', number, 0)))

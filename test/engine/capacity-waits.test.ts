@@ -111,7 +111,7 @@ test('bulk jobs are dispatched after urgent jobs, and only into the rest of the 
   await database.pool.query('update due set priority = 1')
   await insertJobs(a, 1000, 1009)
   await insertJobs(b, 2000, 2009)
-  const ids = async (window: number) => idsOfBatches(database.pool, (await dispatchDue(database.pool, window))!.batches)
+  const ids = async (window: number) => idsOfBatches(database.pool, (await dispatchDue(database.pool, ['hanging'], window))!.batches)
   const dispatched = await ids(40)
   expect(dispatched.slice(0, 20).sort()).toEqual([...Array.from({ length: 10 }, (_, i) => [1000 + i, 2000 + i])].flat().sort())
   expect(dispatched.slice(20).every(id => id < 1000)).toBe(true)

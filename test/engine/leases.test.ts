@@ -75,7 +75,7 @@ test.each(WAYS)('a job that is being claimed %s when the process stops is releas
   const busy = await pool.connect()
   const jobs = executorOn(fixture.pool, handler, { pool, heartbeatPool: pool })
   const taken: Promise<unknown> =
-    way === 'by the sweep' ? jobs.claimBySweep(offer => dispatchDue(pool, 100, offer)) : jobs.takeBatch('stopped', batch!)
+    way === 'by the sweep' ? jobs.claimBySweep(offer => dispatchDue(pool, ['stopped'], 100, offer)) : jobs.takeBatch('stopped', batch!)
   await until('the claim waits for a connection', async () => (pool.waitingCount > 0 ? true : undefined))
   const stopped = jobs.stop()
   setTimeout(() => busy.release(), 50)

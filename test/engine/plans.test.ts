@@ -19,6 +19,7 @@ import { rowsRead } from '../harness/rows-read.ts'
 const MANY = 20_000
 const TABLES = ['due', 'automation_runs', 'automation_steps', 'deliveries', 'ordering_keys', 'events', 'environments', 'integrations']
 const LEASE = 30_000
+const KINDS = ['automation-run', 'delivery']
 
 let api: TestApi
 // One connection each, so that the plans made on empty tables are those used later.
@@ -61,8 +62,8 @@ async function turn(id: string): Promise<void> {
     batchMs: LEASE,
     batchSizes: new Map(),
   }
-  const { batches, claimed } = (await dispatchDue(planned, 4_000, offer))!
-  await nextDue(planned)
+  const { batches, claimed } = (await dispatchDue(planned, KINDS, 4_000, offer))!
+  await nextDue(planned, KINDS)
   expect([batches, claimed].map(some => some.map(({ kind }) => kind))).toEqual([['automation-run'], ['delivery']])
   const taken = await takeBatch(planned, 'automation-run', batches[0]!.number, 0)
   expect(taken.claimed).toHaveLength(1)

@@ -14,7 +14,8 @@ export const noClaims = (batchMs: number, batchSizes: ReadonlyMap<string, number
 
 /** Dispatches whatever is due, and waits for its turn while another sweep is under way. */
 export async function dispatchAll(pool: Pool, batchMs: number): Promise<SweepResult['batches']> {
-  return (await until('a turn to sweep', async () => (await dispatchDue(pool, 6_000, noClaims(batchMs))) ?? undefined)).batches
+  const kinds = (await pool.query<{ kind: string }>('select distinct kind from due')).rows.map(({ kind }) => kind)
+  return (await until('a turn to sweep', async () => (await dispatchDue(pool, kinds, 6_000, noClaims(batchMs))) ?? undefined)).batches
 }
 
 /** The jobs of batches that no worker has taken, in order. */

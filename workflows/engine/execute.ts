@@ -1,6 +1,6 @@
 import { LeaseLost, lockFence } from '../../domain/jobs/job.ts'
 import { finishRun, recordedSteps } from '../../domain/jobs/record.ts'
-import { beginRun, type ClaimedRun } from '../../domain/jobs/workflow-run.ts'
+import { beginRun, type ClaimedRun, jobKindOf } from '../../domain/jobs/workflow-run.ts'
 import type { Pool } from '../../store/connect.ts'
 import { transaction } from '../../store/transaction.ts'
 import { runContext } from './context.ts'
@@ -20,7 +20,7 @@ export const workflowHandlers = (workflows: Workflow[], deps: WorkflowDeps): Job
 const SHARE_OF_A_PROJECT = 1 / 2
 
 const workflowHandler = (workflow: Workflow, deps: WorkflowDeps): JobHandler => ({
-  kind: workflow.kind,
+  kind: jobKindOf({ workflow: workflow.kind, version: workflow.version }),
   concurrency: workflow.concurrency,
   share: SHARE_OF_A_PROJECT,
   async handle(claimed, signals) {
@@ -37,7 +37,6 @@ type Execution = WorkflowDeps & { workflow: Workflow; run: ClaimedRun; signals: 
  */
 async function execute({ pool, policies, workflow, run, signals, at = NOWHERE }: Execution): Promise<Outcome> {
   try {
-    if (run.version !== workflow.version) throw new StepFailed(`this program does not know version ${run.version} of ${workflow.kind}`)
     const context = runContext({ pool, policies, run, recorded: await recordedSteps(pool, run), signals, at })
     await workflow.run(context)
     at('before-end')

@@ -1,0 +1,22 @@
+import { randomUUID } from 'node:crypto'
+import { forgetWorker, noteWorker } from '../domain/jobs/workers.ts'
+import type { Pool } from '../store/connect.ts'
+
+const PERIOD_MS = 15_000
+
+/** Tells the other processes, while this one lives, which kinds of jobs it executes. A failure is repaired by the next repetition. */
+export function startPresence(pool: Pool, kinds: readonly string[]) {
+  const id = randomUUID()
+  const note = () => noteWorker(pool, id, kinds).catch(() => {})
+  let current = note()
+  const timer = setInterval(() => {
+    current = note()
+  }, PERIOD_MS)
+  return {
+    async stop(): Promise<void> {
+      clearInterval(timer)
+      await current
+      await forgetWorker(pool, id).catch(() => {})
+    },
+  }
+}
