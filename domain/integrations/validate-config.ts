@@ -27,7 +27,7 @@ function isSigningSecret(value: string): boolean {
 function validateUrl(value: string, allowPrivate: boolean): string | null {
   const protocols = allowPrivate ? ['https:', 'http:'] : ['https:']
   if (!URL.canParse(value) || !protocols.includes(new URL(value).protocol) || new URL(value).username !== '')
-    return `must be an address that begins with ${allowPrivate ? 'https:// or http://' : 'https://'}`
+    return `must be an address that begins with ${allowPrivate ? 'https:// or http://' : 'https://'}, such as https://example.org/hook`
   return null
 }
 
@@ -40,28 +40,36 @@ function validateSetting({ kind }: Setting, value: unknown, allowPrivate: boolea
     return Number.isInteger(value) && (value as number) >= 1 && (value as number) <= 65_535
       ? null
       : 'must be a whole number from 1 to 65535'
-  if (kind === 'emails') {
-    const isList =
-      Array.isArray(value) && value.length <= MAX_RECIPIENTS && value.every(item => typeof item === 'string' && EMAIL.test(item))
-    return isList ? null : `must be at most ${MAX_RECIPIENTS} e-mail addresses`
-  }
+  if (kind === 'emails')
+    return Array.isArray(value) && value.length <= MAX_RECIPIENTS ? null : `must be a list of at most ${MAX_RECIPIENTS} e-mail addresses`
   if (!isText(value)) return 'must be a text that is not empty'
   if (/[\0]/.test(value) || !value.isWellFormed()) return 'must not hold NUL or a lone surrogate'
   if (kind === 'long') return Buffer.byteLength(value) <= MAX_SECRET_BYTES ? null : 'must have at most 16 KiB'
   if ([...value].length > MAX_CHARACTERS) return `must have at most ${MAX_CHARACTERS} characters`
-  if (kind === 'signing_secret') return isSigningSecret(value) ? null : 'must be whsec_ and the base64 of 24 to 64 bytes'
+  if (kind === 'signing_secret')
+    return isSigningSecret(value) ? null : 'must be whsec_ and the base64 of 24 to 64 bytes, such as whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw'
   if (kind === 'url') return validateUrl(value, allowPrivate)
   // The value becomes part of an HTTP header: a line break would begin another header.
   return /[\r\n]/.test(value) ? 'must be one line' : null
+}
+
+function itemFaults(field: string, items: unknown[]): Detail[] {
+  return items.flatMap((item, i) =>
+    typeof item === 'string' && EMAIL.test(item)
+      ? []
+      : { field: `${field}[${i}]`, message: 'must be an e-mail address such as ada@example.org' },
+  )
 }
 
 function validateSettings(provider: Provider, settings: Record<string, unknown>, allowPrivate: boolean): Detail[] {
   const known = new Map(provider.settings.map(setting => [setting.name, setting]))
   return Object.entries(settings).flatMap(([name, value]) => {
     const setting = known.get(name)
-    if (!setting) return { field: `settings.${name}`, message: `is not a setting of ${provider.title}` }
+    const field = `settings.${name}`
+    if (!setting) return { field, message: `is not a setting of ${provider.title}` }
     const message = value === null ? null : validateSetting(setting, value, allowPrivate)
-    return message === null ? [] : { field: `settings.${name}`, message }
+    if (message !== null) return { field, message }
+    return Array.isArray(value) ? itemFaults(field, value) : []
   })
 }
 

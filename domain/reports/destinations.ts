@@ -1,13 +1,15 @@
 import type { Db, Tx } from '../../store/connect.ts'
 import type { Environment } from '../environment.ts'
 import { PROVIDERS, providerOf } from '../integrations/providers.ts'
-import { notFound } from '../refusal.ts'
+import { notFound, Refusal } from '../refusal.ts'
 import type { Destination } from './report.ts'
 
 /** A client may send a label back as it was shown, so a label has no more characters than a request may have. */
 const LABEL_LENGTH = 255
 
-type Target = { id: string; slug: string; title: string }
+type Target = { id: string; slug: string; title: string; is_addressed: boolean }
+
+const TARGET_COLUMNS = `id, slug, title, slug <> 'email' or coalesce(settings -> 'recipients', '[]') not in ('[]', 'null') as is_addressed`
 
 const SLUGS = PROVIDERS.filter(({ takes }) => takes.includes('R')).map(({ slug }) => slug)
 
@@ -17,29 +19,37 @@ const toDestination = ({ id, slug, title }: Target): Destination => ({
   label: [...`${providerOf(slug).title}: ${title}`].slice(0, LABEL_LENGTH).join(''),
 })
 
-/** All destinations that a report can name, in the order of their creation. */
+/** All destinations that a report can name, in the order of their creation: an e-mail integration only with recipients. */
 export async function listDestinations(db: Db, environment: Environment): Promise<Destination[]> {
   const { rows } = await db.query<Target>(
-    `select id, slug, title from integrations where environment = $1 and deleted_at is null and slug = any ($2) order by created_at, id`,
+    `select ${TARGET_COLUMNS} from integrations where environment = $1 and deleted_at is null and slug = any ($2) order by created_at, id`,
     [environment, SLUGS],
   )
-  return rows.map(toDestination)
+  return rows.filter(({ is_addressed }) => is_addressed).map(toDestination)
 }
+
+const withoutRecipients = (i: number, { id, title }: Target) =>
+  new Refusal(
+    'integration_not_configured',
+    `destinations[${i}].id names the e-mail integration ${id} (${title}), which has no recipients`,
+    [{ field: 'recipients', message: `is empty in the settings of the integration ${id}` }],
+  )
 
 /**
  * The destinations with these ids, in the given order. Until the transaction ends none of them can be deleted. Throws `not_found` for the
- * first id that cannot be a destination.
+ * first id that cannot be a destination, `integration_not_configured` for an e-mail integration without recipients.
  */
 export async function lockDestinations(tx: Tx, environment: Environment, ids: string[]): Promise<Destination[]> {
   const { rows } = await tx.query<Target>(
-    `select id, slug, title from integrations where environment = $1 and id = any ($2) and deleted_at is null and slug = any ($3)
+    `select ${TARGET_COLUMNS} from integrations where environment = $1 and id = any ($2) and deleted_at is null and slug = any ($3)
      order by id for share`,
     [environment, ids, SLUGS],
   )
-  const found = new Map(rows.map(row => [row.id, toDestination(row)]))
+  const found = new Map(rows.map(row => [row.id, row]))
   return ids.map((id, i) => {
-    const destination = found.get(id)
-    if (!destination) throw notFound(`destinations[${i}].id: destination`)
-    return destination
+    const target = found.get(id)
+    if (!target) throw notFound(`destinations[${i}].id: destination`)
+    if (!target.is_addressed) throw withoutRecipients(i, target)
+    return toDestination(target)
   })
 }

@@ -1774,7 +1774,7 @@ export const descriptions: readonly OperationDescription[] = [
       path: null,
       query: v.noQuery,
       body: v.v4CreateScheduledReportBody,
-      answer: { 201: v.answerScheduledReport, 400: v.answerError, 401: v.answerError, 404: v.answerError, 409: v.answerError, 429: v.answerError, 502: v.answerError, 504: v.answerError },
+      answer: { 201: v.answerScheduledReport, 400: v.answerError, 401: v.answerError, 404: v.answerError, 409: v.answerError, 422: v.answerError, 429: v.answerError, 502: v.answerError, 504: v.answerError },
     },
   },
   {
@@ -1834,7 +1834,7 @@ export const descriptions: readonly OperationDescription[] = [
       path: v.v4GetScheduledReportPath,
       query: v.noQuery,
       body: v.v4CreateScheduledReportBody,
-      answer: { 200: v.answerScheduledReport, 400: v.answerError, 401: v.answerError, 404: v.answerError, 429: v.answerError, 502: v.answerError, 504: v.answerError },
+      answer: { 200: v.answerScheduledReport, 400: v.answerError, 401: v.answerError, 404: v.answerError, 422: v.answerError, 429: v.answerError, 502: v.answerError, 504: v.answerError },
     },
   },
   {

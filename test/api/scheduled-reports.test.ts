@@ -107,6 +107,25 @@ describe('a report', () => {
     }
   })
 
+  test('does not take an e-mail integration without recipients', async () => {
+    const { id, url } = await box.create([webhooks])
+    const email = (settings: object) => storedIntegration(api.pool, api.project.sandboxEnvironment, { slug: 'email', settings })
+    for (const settings of [{}, { recipients: null }, { recipients: [] }]) {
+      const destinations = [webhooks, await email(settings)]
+      const answers = [
+        await box.call('POST', '/v4/scheduled-reports', reportTo(destinations, { status: 'draft' })),
+        await box.call('PUT', url, reportTo(destinations)),
+      ]
+      for (const { status, body } of answers) {
+        expect([status, body.error.code, body.error.details[0].field]).toEqual([422, 'integration_not_configured', 'recipients'])
+        expect(body.error.message).toContain(`destinations[1].id names the e-mail integration ${destinations[1]} (email)`)
+      }
+    }
+    const addressed = await email({ recipients: ['ada@example.org'] })
+    expect((await put(id)).status).toBe(200)
+    expect((await box.call('PUT', url, reportTo([addressed]))).body.destinations).toHaveLength(1)
+  })
+
   test('is replaced as a whole, and an unchanged one leaves no trace', async () => {
     const full = { cadence: 'monthly', day_of_month: 31, missed: 'all', on_dst_gap: 'skip', on_dst_overlap: 'both', format: 'parquet' }
     const { id } = await box.create([webhooks], full)
@@ -162,7 +181,7 @@ describe('a report', () => {
 test('the list is newest first, by offset, without the deleted', async () => {
   const project = await api.newProject()
   const own = sandbox(api, project.sandbox)
-  const target = await integration('email', 1, project.sandboxEnvironment)
+  const target = await integration('slack', 1, project.sandboxEnvironment)
   const ids: string[] = []
   for (let n = 0; n < 4; n++) ids.unshift((await own.create([target])).id)
   const gone = await own.create([target])
@@ -176,8 +195,10 @@ test('the list is newest first, by offset, without the deleted', async () => {
 test('destinations are the integrations that receive files, by creation, in any state', async () => {
   const project = await api.newProject()
   const made: string[] = []
-  for (const [n, slug] of ['amazon_s3', 'amplitude', 'google_cloud_storage', 'slack', 'webhooks', 'email'].entries())
+  for (const [n, slug] of ['amazon_s3', 'amplitude', 'google_cloud_storage', 'slack', 'webhooks'].entries())
     made.push(await integration(slug, (n % 3) as 0 | 1 | 2, project.sandboxEnvironment))
+  for (const settings of [{ recipients: ['ada@example.org'] }, {}, { recipients: null }, { recipients: [] }])
+    made.push(await storedIntegration(api.pool, project.sandboxEnvironment, { slug: 'email', settings }))
   await api.pool.query(`update integrations set title = $2 where id = $1`, [made[0], 'é'.repeat(255)])
   const list = await sandbox(api, project.sandbox).good('GET', '/v4/scheduled-reports/destinations')
   expect(list).toEqual({

@@ -44,7 +44,8 @@ describe('settings', () => {
   ])('an address that cannot be kept is refused: %j', async recipient => {
     await create('email')
     const answer = await put({ recipients: ['ann@example.com', recipient] })
-    expect([answer.status, faults(answer)]).toEqual([400, ['settings.recipients']])
+    expect([answer.status, faults(answer)]).toEqual([400, ['settings.recipients[1]']])
+    expect(answer.body.error.message).toBe('settings.recipients[1] must be an e-mail address such as ada@example.org')
   })
 
   test('before the first update everything is unset or default', async () => {
@@ -88,7 +89,10 @@ describe('settings', () => {
   test('each is judged by its kind, and all faults are told', async () => {
     await create('email')
     const wrong = { host: '', port: 70_000, from: 7, secure: 'yes', password: 'a\nb', recipients: ['ada'], nickname: 'x' }
-    expect(faults(await put(wrong))).toEqual(Object.keys(wrong).map(name => `settings.${name}`))
+    const named = (name: string) => (name === 'recipients' ? 'settings.recipients[0]' : `settings.${name}`)
+    expect(faults(await put(wrong))).toEqual(Object.keys(wrong).map(named))
+    for (const recipients of ['ada@example.org', { 0: 'ada@example.org' }, 7])
+      expect(faults(await put({ recipients }))).toEqual(['settings.recipients'])
     expect((await put({ host: 'h', port: 25, from: 'a@b.example', recipients: Array(51).fill('a@b.example') })).status).toBe(400)
     await create()
     expect(faults(await put({ url: 'ftp://example.org', signing_secret: 'whsec_short' }))).toEqual([

@@ -8606,6 +8606,10 @@ export type V4CreateScheduledReportErrors = {
      */
     409: Error;
     /**
+     * Well-formed, but a rule of the domain forbids it; `code` says which.
+     */
+    422: Error;
+    /**
      * The bucket of the key is empty, or a limit of this operation is reached.
      */
     429: Error;
@@ -8836,6 +8840,10 @@ export type V4UpdateScheduledReportErrors = {
      * An id that names nothing in this environment.
      */
     404: Error;
+    /**
+     * Well-formed, but a rule of the domain forbids it; `code` says which.
+     */
+    422: Error;
     /**
      * The bucket of the key is empty, or a limit of this operation is reached.
      */
