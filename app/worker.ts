@@ -45,7 +45,7 @@ export async function work(
     log,
     ...(countOutcome && { onOutcome: countOutcome }),
   })
-  const housekeeping = startHousekeeping(pool, log)
+  const housekeeping = startHousekeeping({ pool, log })
   const statistics = startStatistics(pool, log)
   const watchdog = startWatchdog({ pool, log })
   return async () => {

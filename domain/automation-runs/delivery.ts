@@ -22,3 +22,13 @@ export async function deliveryOfStep(
   )
   return rows[0] ?? null
 }
+
+/** The end of a delivery that retention has removed, as it stands in the step that still waits; null: none does. */
+export function removedDelivery(result: Record<string, unknown> | null): StepDelivery | null {
+  const { delivery_id, status, http_status } = (result ?? {}) as {
+    delivery_id?: string
+    http_status?: number | null
+  } & Partial<StepDelivery>
+  if (delivery_id === undefined || status === undefined) return null
+  return { id: delivery_id, status, http_status: http_status ?? null }
+}

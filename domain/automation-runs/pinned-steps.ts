@@ -1,4 +1,4 @@
-import type { Db } from '../../store/connect.ts'
+import type { Db, Tx } from '../../store/connect.ts'
 import type { Environment } from '../environment.ts'
 import { type AutomationData, type Step, stepsOf } from './definition.ts'
 
@@ -46,3 +46,19 @@ export async function pinnedSteps(db: Db, versions: readonly Version[]): Promise
   }
   return version => found.get(keyOf(version))
 }
+
+/** No run that starts from now on is pinned to a version of the automation that is stored so far. */
+export const supersedeVersions = (tx: Tx, environment: Environment, automation: string): Promise<unknown> =>
+  tx.query(
+    `update automation_versions set superseded_at = environment_now($1)
+     where environment = $1 and automation_id = $2 and superseded_at is null`,
+    [environment, automation],
+  )
+
+/** A replay pins a former version once more: it stays as if it had been superseded now. */
+export const pinFormerVersion = (tx: Tx, environment: Environment, automation: string, version: number): Promise<unknown> =>
+  tx.query(
+    `update automation_versions set superseded_at = environment_now($1)
+     where environment = $1 and automation_id = $2 and version = $3 and superseded_at is not null`,
+    [environment, automation, version],
+  )

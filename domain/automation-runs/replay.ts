@@ -5,6 +5,7 @@ import { insertJobs, notifyWorkers } from '../jobs/sql.ts'
 import { AUTOMATION_RUN_DUE } from '../jobs/wake-runs.ts'
 import { conflict, invalidField } from '../refusal.ts'
 import { timelineOfRun } from './list.ts'
+import { pinFormerVersion } from './pinned-steps.ts'
 import { type AutomationRunRow, findAutomationRun, lockAutomationRun } from './run.ts'
 
 // The steps that are taken over keep their numbers and times: the run's position in the log follows from its waits.
@@ -42,6 +43,7 @@ export async function replayRun(tx: Tx, environment: Environment, id: string, fr
     if (!step) throw invalidField('from_step', 'is not in the timeline of the run')
     first = step.n
   }
+  await pinFormerVersion(tx, environment, automation_id, run.version)
   const replayId = orderedId('run')
   await tx.query(REPLAY, [environment, id, replayId, run.number, first])
   return findAutomationRun(tx, environment, replayId)

@@ -1,6 +1,7 @@
 import type { Db, Tx } from '../../store/connect.ts'
 import { cancelRunsOf } from '../automation-runs/cancel.ts'
 import type { AutomationData } from '../automation-runs/definition.ts'
+import { supersedeVersions } from '../automation-runs/pinned-steps.ts'
 import type { Environment } from '../environment.ts'
 import { type Page, pageOf } from '../page.ts'
 import { notFound } from '../refusal.ts'
@@ -60,10 +61,11 @@ export async function listAutomations(
   return { rows: rows.map(automationOf), restarted }
 }
 
-/** Removes an automation for good and cancels its unfinished runs. Its runs and the versions that they are pinned to stay. Returns the former automation. */
+/** Removes an automation for good and cancels its unfinished runs. Its runs stay for their time, and the versions that they are pinned to. Returns the former automation. */
 export async function deleteAutomation(tx: Tx, environment: Environment, id: string): Promise<Automation> {
   const before = await lockAutomation(tx, environment, id, 'update')
   await cancelRunsOf(tx, environment, id, 'automation_deleted')
+  await supersedeVersions(tx, environment, id)
   await tx.query(
     `with initiators as (delete from automation_initiators where environment = $1 and automation_id = $2),
        forgotten as (delete from forgotten_runs where environment = $1 and automation_id = $2)

@@ -1,6 +1,7 @@
 import type { Tx } from '../../store/connect.ts'
 import { orderedId } from '../../store/ids.ts'
 import type { AutomationData } from '../automation-runs/definition.ts'
+import { supersedeVersions } from '../automation-runs/pinned-steps.ts'
 import type { Environment } from '../environment.ts'
 import { slugOf } from '../events/catalogue.ts'
 import { lockConsumer } from '../log/consumer.ts'
@@ -31,8 +32,9 @@ export async function createAutomation(tx: Tx, environment: Environment, input: 
   return automationOf(rows[0]!)
 }
 
-/** Stores the version that runs are pinned to that start from now on. */
+/** Stores the version that runs are pinned to that start from now on. No run that starts later is pinned to the former one. */
 export async function writeVersion(tx: Tx, environment: Environment, id: string, version: number, data: AutomationData): Promise<void> {
+  await supersedeVersions(tx, environment, id)
   await tx.query('insert into automation_versions (environment, automation_id, version, data) values ($1, $2, $3, $4)', [
     environment,
     id,

@@ -20,22 +20,50 @@ const LOCK = `
     select 1 from ordering_keys where environment = w.environment and integration = w.integration and user_id = w.user_id
     limit 1 for no key update) l`
 
-/** Locks ordering keys until the transaction ends. Their deliveries may be read in the next statement, not earlier. */
-export async function lockOrderingKeys(tx: Tx, keys: readonly OrderingKey[]): Promise<void> {
-  if (keys.length > 0) await tx.query({ name: 'lock-ordering-keys', text: LOCK, values: columns(keys) })
+/**
+ * Locks ordering keys until the transaction ends. Their deliveries may be read in the next statement, not earlier. A key of an open delivery
+ * exists. Returns how many of the keys exist.
+ */
+export async function lockOrderingKeys(tx: Tx, keys: readonly OrderingKey[]): Promise<number> {
+  if (keys.length === 0) return 0
+  const { rowCount } = await tx.query({ name: 'lock-ordering-keys', text: LOCK, values: columns(keys) })
+  return rowCount ?? 0
 }
 
-/** Locks ordering keys that may not exist yet. */
+const nameOf = ({ environment, integration, user }: OrderingKey) => `${environment} ${integration} ${user}`
+
+/** Locks ordering keys that may not exist yet. Retention may delete one between the two statements: then they are repeated. */
 export async function insertOrderingKeys(tx: Tx, keys: readonly OrderingKey[]): Promise<void> {
+  const wanted = new Set(keys.map(nameOf)).size
+  for (let locked = 0; locked < wanted; ) {
+    await tx.query({
+      name: 'insert-ordering-keys',
+      text: `insert into ordering_keys (environment, integration, user_id)
+             select distinct * from unnest($1::int[], $2::int[], $3::text[]) w(environment, integration, user_id) order by 1, 2, 3
+             on conflict do nothing`,
+      values: columns(keys),
+    })
+    locked = await lockOrderingKeys(tx, keys)
+  }
+}
+
+// In two statements: the second one sees the deliveries of every transaction that had the key before. A key that another transaction has is
+// in use. The list of a user's deliveries has an index, the list of an ordering key's open ones only.
+const LOCK_UNUSED = `
+  select k.environment, k.integration, k.user_id as "user" from unnest($1::int[], $2::int[], $3::text[]) w(environment, integration, user_id)
+  join ordering_keys k on k.environment = w.environment and k.integration = w.integration and k.user_id = w.user_id
+  order by k.environment, k.integration, k.user_id for update of k skip locked`
+const DELETE_UNUSED = `
+  delete from ordering_keys k using unnest($1::int[], $2::int[], $3::text[]) w(environment, integration, user_id)
+  where k.environment = w.environment and k.integration = w.integration and k.user_id = w.user_id
+    and (select v.number from deliveries v where v.environment = w.environment and v.user_id = w.user_id and v.integration = w.integration
+      and v.source = 'event' limit 1) is null`
+
+/** Deletes those of the keys that no delivery has. */
+export async function deleteUnusedKeys(tx: Tx, keys: readonly OrderingKey[]): Promise<void> {
   if (keys.length === 0) return
-  await tx.query({
-    name: 'insert-ordering-keys',
-    text: `insert into ordering_keys (environment, integration, user_id)
-           select distinct * from unnest($1::int[], $2::int[], $3::text[]) w(environment, integration, user_id) order by 1, 2, 3
-           on conflict do nothing`,
-    values: columns(keys),
-  })
-  await lockOrderingKeys(tx, keys)
+  const { rows } = await tx.query<OrderingKey>(LOCK_UNUSED, columns(keys))
+  if (rows.length > 0) await tx.query(DELETE_UNUSED, columns(rows))
 }
 
 /** The ordering keys without an open delivery. The keys are locked. */

@@ -111,12 +111,19 @@ export const revokeClaims = (tx: Tx, runs: readonly number[]): Promise<unknown> 
 
 const KEPT_DAYS = 90
 
+// now() and not clock_timestamp(): only a stable time can be an index condition.
+const DROP = `
+with old as materialized (
+  select r.id from environments e cross join lateral (
+    select id from runs where environment = e.id and finished_at < now() + e.clock_offset - make_interval(days => $1)
+    order by finished_at limit $2) r where $3::int is null or e.id = $3 limit $2
+), locked as materialized (
+  select r.id from runs r where r.id = any (array(select id from old)) order by r.id for update skip locked
+)
+delete from runs where id = any (array(select id from locked))`
+
 /** Removes runs, with their steps, 90 days after their end by the clock of their environment; at most `batch` at once. */
-export async function dropOldRuns(db: Db, batch: number): Promise<number> {
-  const { rowCount } = await db.query(
-    `delete from runs where id in (select r.id from runs r join environments e on e.id = r.environment
-       where r.finished_at < clock_timestamp() + e.clock_offset - make_interval(days => $1) order by r.finished_at limit $2)`,
-    [KEPT_DAYS, batch],
-  )
+export async function dropOldRuns(db: Db, batch: number, environment: Environment | null): Promise<number> {
+  const { rowCount } = await db.query(DROP, [KEPT_DAYS, batch, environment])
   return rowCount ?? 0
 }

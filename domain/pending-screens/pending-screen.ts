@@ -29,7 +29,7 @@ const DROP = `
 with expired as materialized (
   select s.environment, s.id from environments e cross join lateral (
     select environment, id from pending_screens where environment = e.id and expires_at < now() + e.clock_offset
-    order by expires_at limit $1) s limit $1
+    order by expires_at limit $1) s where $2::int is null or e.id = $2 limit $1
 ), locked as materialized (
   select s.environment, s.id from expired x join pending_screens s on s.environment = x.environment and s.id = x.id
   order by s.environment, s.id for update of s skip locked
@@ -39,7 +39,7 @@ with expired as materialized (
 select count(*)::int as dropped from dropped`
 
 /** Deletes screens that have expired by the clock of their environment, whether or not they were fetched; at most `batch` at once. */
-export async function dropExpiredScreens(db: Db, batch: number): Promise<number> {
-  const { rows } = await db.query<{ dropped: number }>(DROP, [batch])
+export async function dropExpiredScreens(db: Db, batch: number, environment: Environment | null): Promise<number> {
+  const { rows } = await db.query<{ dropped: number }>(DROP, [batch, environment])
   return rows[0]!.dropped
 }

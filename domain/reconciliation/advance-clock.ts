@@ -5,6 +5,7 @@ import { moveClock, nextDueUntil, pendingNow } from '../clock/clock.ts'
 import type { Environment } from '../environment.ts'
 import { LEDGER_KINDS, type LedgerKind } from '../ledger-history/history.ts'
 import { conflict, invalidField, Refusal } from '../refusal.ts'
+import { dropExpired } from './retention.ts'
 import { TIMERS } from './timers.ts'
 
 export type Target = { by: string } | { to: string }
@@ -51,7 +52,7 @@ const TIMER_KINDS = TIMERS.map(({ kind }) => kind)
  * Executes every due job, then moves the clock to each later due time up to `target` in turn and executes the jobs that are due there.
  * Timers are fired here, one job at a time. For the jobs of workers, and for the consumers of the log, this function waits. Throws
  * `upstream_timeout` when that takes longer than a minute: the clock then stays at the last instant reached, and a repeated request
- * continues from there.
+ * continues from there. Then everything is removed whose time is over at the target.
  */
 export async function advanceClock(
   environment: Environment,
@@ -77,6 +78,8 @@ export async function advanceClock(
   }
   await moveClock(pool, environment, target)
   await drain()
+  // What is left when the time is over, the housekeeping of the workers removes.
+  await dropExpired(pool, { environment, beat, isStopping: () => performance.now() > until })
 }
 
 type FinalCounts = Record<LedgerKind, number>

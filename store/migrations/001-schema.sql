@@ -384,7 +384,7 @@ create table runs (
   finished_at timestamptz
 );
 create index runs_by_subject on runs (environment, subject);
-create index runs_by_end on runs (finished_at) where finished_at is not null;
+create index runs_by_end on runs (environment, finished_at) where finished_at is not null;
 create index runs_unfinished on runs (id) where finished_at is null;
 
 create table steps (
@@ -784,6 +784,7 @@ create table integrations (
 );
 -- Not only of the rows that are not deleted: without statistics the planner would take a partial index for shorter than the path by number.
 create index integrations_by_creation on integrations (environment, created_at, id);
+create index integrations_deleted on integrations (environment, deleted_at) where deleted_at is not null;
 
 -- The ordering key (integration, user) of deliveries with source `event`. Of the open deliveries of one ordering key only one is a job
 -- (a row of `due` with kind 'delivery' and id = number): the first in the log. The delivery that ends inserts the job of the next one. A
@@ -853,14 +854,17 @@ create table automations (
 );
 create index automations_by_creation on automations (environment, created_at, id);
 
--- A run is pinned to a version. The versions of a deleted automation stay.
+-- A run is pinned to a version. A version stays as long as a run may be pinned to it.
 create table automation_versions (
   environment int not null,
   automation_id text collate "C" not null,
   version int not null,
   data jsonb not null,
+  -- Since when no new run is pinned to the version: a later version was stored, or the automation was deleted. A replay sets it anew.
+  superseded_at timestamptz,
   primary key (environment, automation_id, version)
 );
+create index automation_versions_superseded on automation_versions (environment, superseded_at) where superseded_at is not null;
 
 -- The events (slugs) that start an automation, and from which offset of each partition on.
 create table automation_initiators (
@@ -1105,6 +1109,7 @@ create table scheduled_reports (
   primary key (environment, id)
 );
 create index scheduled_reports_by_creation on scheduled_reports (environment, created_at, id);
+create index scheduled_reports_deleted on scheduled_reports (environment, deleted_at) where deleted_at is not null;
 
 -- A run of the workflow 'scheduled-report', subject = id.
 create table report_runs (

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { Step } from '../../domain/automation-runs/definition.ts'
 import { wakeRuns } from '../../domain/jobs/wake-runs.ts'
+import { dropExpired } from '../../domain/reconciliation/retention.ts'
 import { transaction } from '../../store/transaction.ts'
 import { type AutomationFixture, automationFixture } from '../harness/automation-fixture.ts'
 import { storedIntegration } from '../harness/stored-integration.ts'
@@ -61,6 +62,23 @@ test('a failed delivery fails the run, and an early wake-up creates no second de
     run.id,
   ])
   expect(rowCount).toBe(1)
+})
+
+test.each([
+  ['delivered', 204, 'succeeded', null],
+  ['failed', 500, 'failed', 'webhook_failed'],
+] as const)('a delivery (%s) that retention removes before the run has read its result: the step has the result', async (status, http_status, outcome, reason) => {
+  const { run, deliveries } = await waiting()
+  await fixture.pool.query(
+    `update deliveries set status = $3, ended_at = environment_now($1) - interval '31 days', attempts = $4 where environment = $1 and run_id = $2`,
+    [fixture.environment, run.id, status, JSON.stringify([{ number: 1, http_status }])],
+  )
+  expect((await dropExpired(fixture.pool)).deliveries).toBe(1)
+  const result = { delivery_id: deliveries[0]!.id, http_status }
+  expect((await fixture.timeline(run.number))[0]).toMatchObject({ status: 'waiting', result })
+  await transaction(fixture.pool, tx => wakeRuns(tx, fixture.environment, [run.number]))
+  expect(await fixture.finished(run.number)).toMatchObject({ status: outcome, reason })
+  expect((await fixture.timeline(run.number))[0]!.result).toEqual(result)
 })
 
 test('a run whose integration does not exist fails', async () => {

@@ -2,8 +2,8 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { deleteExport } from '../../domain/exports/finish.ts'
 import { readLedger } from '../../domain/ledger/read.ts'
 import { LEDGER_KINDS } from '../../domain/ledger-history/history.ts'
+import { dropExpired } from '../../domain/reconciliation/retention.ts'
 import { transaction } from '../../store/transaction.ts'
-import { dropExpired } from '../../workers/housekeeping.ts'
 import { startApi, type TestApi } from '../harness/api.ts'
 import { deliveryRow, exportRow, integrationRow, runRow, slotRow } from '../harness/job-rows.ts'
 
@@ -95,9 +95,10 @@ test('expired rows are deleted by the clock of their environment, in batches, an
   await history(environment)
   const before = await whole(environment)
   expect(before.map(entry => entry.promised)).toEqual([9, 17, 9, 0])
-  const dropped = await dropExpired(api.pool, undefined, 3)
+  const dropped = await dropExpired(api.pool, { batch: 3 })
   const own = { automationRuns: 10, deliveries: 4, reportRuns: 5, pendingScreens: 3, setAside: 2 }
-  expect(dropped).toEqual({ ...own, idempotentAnswers: 5, workflowRuns: 5, auditEntries: 0 })
+  const others = { idempotentAnswers: 5, workflowRuns: 5, auditEntries: 0, automationVersions: 0, integrations: 0, reports: 0 }
+  expect(dropped).toEqual({ ...own, ...others })
   expect(await whole(environment)).toEqual(before)
   expect(Object.values(await dropExpired(api.pool))).toEqual(Object.keys(dropped).map(() => 0))
   const kept = await Promise.all(
@@ -120,7 +121,7 @@ test('concurrent deletions by several workers delete and count each row once', a
   const environments = [await sandbox(), await sandbox()]
   for (const environment of environments) await history(environment)
   const before = await Promise.all(environments.map(whole))
-  const dropped = await Promise.all(Array.from({ length: 4 }, () => dropExpired(api.pool, undefined, 3)))
+  const dropped = await Promise.all(Array.from({ length: 4 }, () => dropExpired(api.pool, { batch: 3 })))
   const last = await dropExpired(api.pool)
   expect(await Promise.all(environments.map(whole))).toEqual(before)
   const sum = (what: string) => [...dropped, last].reduce((total, each) => total + each[what]!, 0)
@@ -139,24 +140,4 @@ test('a deleted export still counts in the ledger, and the export of a report ru
   for (const id of ids) await transaction(api.pool, tx => deleteExport(tx, environment, id))
   expect(await rowsOf('exports', environment)).toBe(0)
   expect(await whole(environment)).toEqual(before)
-})
-
-test('a delivery is retained until the run that waits for it has read its result', async () => {
-  const environment = await sandbox()
-  const integration = await integrationRow(api.pool, environment)
-  const at = ago(40)
-  const row = { at, status: 'delivered', integration, source: 'automation' as const }
-  const runs = [
-    await runRow(api.pool, environment, { at, status: 'waiting', dueAt: ago(-1) }),
-    await runRow(api.pool, environment, { at, status: 'succeeded' }),
-  ]
-  const inserted: string[] = []
-  for (const run of runs) {
-    const { id, number } = await deliveryRow(api.pool, environment, row)
-    await api.pool.query('update deliveries set run_id = $2, step_id = $3 where number = $1', [number, run.id, 'hook'])
-    inserted.push(id)
-  }
-  await dropExpired(api.pool)
-  const { rows } = await api.pool.query('select id from deliveries where environment = $1', [environment])
-  expect(rows).toEqual([{ id: inserted[0] }])
 })
