@@ -9,4 +9,5 @@ export const LOCK = {
   evaluation: 4_106,
   watchdog: 4_107,
   sweep: 4_108,
+  compaction: 4_130,
 } as const

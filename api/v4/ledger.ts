@@ -1,4 +1,4 @@
-import { ledgerWindow, readLedger } from '../../domain/ledger/read.ts'
+import { ledgerWindow, readLedgerOutward } from '../../domain/ledger/read.ts'
 import { LEDGER_KINDS } from '../../domain/ledger-history/history.ts'
 import { invalidField } from '../../domain/refusal.ts'
 import { apiTime } from '../../store/connect.ts'
@@ -6,11 +6,20 @@ import { onPool } from '../operation.ts'
 import { MAX_WINDOW_MS } from '../time.ts'
 
 export const v4GetLedger = onPool('v4GetLedger', async ({ query, environment, db }) => {
-  const window = await ledgerWindow(db, environment, query)
-  const [from, to] = [apiTime(window.from), apiTime(window.to)]
+  const asked = await ledgerWindow(db, environment, query)
+  const [from, to] = [apiTime(asked.from), apiTime(asked.to)]
   const length = Date.parse(to) - Date.parse(from)
   if (length <= 0) throw invalidField(query.to === undefined ? 'from' : 'to', 'must make a window: to later than from')
   if (length > MAX_WINDOW_MS) throw invalidField(query.from === undefined ? 'to' : 'from', 'must be at most 366 days before to')
-  const data = await readLedger(db, environment, query.kind === undefined ? LEDGER_KINDS : [query.kind], window)
-  return { body: { object: 'ledger' as const, url: '/v4/ledger' as const, from, to, generated_at: apiTime(window.now), data } }
+  const { window, entries } = await readLedgerOutward(db, environment, query.kind === undefined ? LEDGER_KINDS : [query.kind], asked)
+  return {
+    body: {
+      object: 'ledger' as const,
+      url: '/v4/ledger' as const,
+      from: apiTime(window.from),
+      to: apiTime(window.to),
+      generated_at: apiTime(window.now),
+      data: entries,
+    },
+  }
 })

@@ -46,6 +46,9 @@ with counted as (
     union all
     select kind, outcome, reason, sum(count)::bigint from ledger_history
     where environment = $1 and kind = any ($4::text[]) and due_at >= $2 and due_at < $3 group by kind, outcome, reason
+    union all
+    select kind, outcome, reason, sum(count)::bigint from ledger_compacted
+    where environment = $1 and kind = any ($4::text[]) and span in ('hour', 'day') and due_at >= $2 and due_at < $3 group by kind, outcome, reason
   ),
   overdue as (
     ${overdueSql('automation_runs', 'automation-run', 'automation_runs', 'coalesce(t.due_at, d.due_at)', UNFINISHED_RUN)}

@@ -1,6 +1,7 @@
 import { apiTime, type Db } from '../../store/connect.ts'
 import type { Environment } from '../environment.ts'
 import { OVERDUE_SECONDS } from '../jobs/drift.ts'
+import { moveOutward } from '../ledger-history/compact.ts'
 import { classifyOutcome, type LedgerKind } from '../ledger-history/history.ts'
 import { slotsAfter } from '../reports/slots.ts'
 import { countJobs, type LedgerCounts, type LedgerGroup, type LedgerWindow, type OverdueJobs, type UntakenSlots } from './counts.ts'
@@ -43,7 +44,26 @@ export async function ledgerWindow(
   return rows[0]!
 }
 
-/** The ledger of a window, one entry for each kind in the given order. */
+/**
+ * The ledger of a window, and the window that it is of: an edge inside time whose counts are compacted moves outward. The edges are read
+ * again afterwards, because the counts may be compacted between the two reads.
+ */
+export async function readLedgerOutward(
+  db: Db,
+  environment: Environment,
+  kinds: readonly LedgerKind[],
+  asked: LedgerWindow,
+): Promise<{ window: LedgerWindow; entries: LedgerEntry[] }> {
+  let window = await moveOutward(db, environment, kinds, asked)
+  for (;;) {
+    const entries = await readLedger(db, environment, kinds, window)
+    const again = await moveOutward(db, environment, kinds, asked)
+    if (again.from === window.from && again.to === window.to) return { window, entries }
+    window = again
+  }
+}
+
+/** The ledger of a window, one entry for each kind in the given order. The edges of the window lie in no compacted time. */
 export async function readLedger(
   db: Db,
   environment: Environment,

@@ -87,7 +87,9 @@ type FinalCounts = Record<LedgerKind, number>
 /** How many rows of each kind of the ledger have reached a final state so far, those that retention has deleted included. */
 export async function finalCounts(db: Db, environment: Environment): Promise<FinalCounts> {
   const { rows } = await db.query<FinalCounts>(
-    `with deleted as (select kind, sum(count) as count from ledger_history where environment = $1 group by kind)
+    `with history as (
+       select kind, count from ledger_history where environment = $1 union all select kind, count from ledger_compacted where environment = $1
+     ), deleted as (select kind, sum(count) as count from history group by kind)
      select
        (select count(*) from report_runs where environment = $1 and finished_at is not null and kind = 'scheduled')
          + coalesce((select count from deleted where kind = 'report_slots'), 0)::bigint as report_slots,

@@ -5,6 +5,7 @@ import { dropDeletedIntegrations, dropOldDeliveries } from '../deliveries/retent
 import type { Environment } from '../environment.ts'
 import { dropOldAnswers } from '../idempotent-answers.ts'
 import { dropOldRuns } from '../jobs/workflow-run.ts'
+import { compactLedger } from '../ledger-history/compact.ts'
 import { dropSetAside } from '../log/set-aside.ts'
 import { dropExpiredScreens } from '../pending-screens/pending-screen.ts'
 import { dropDeletedReports, dropOldReportRuns } from '../reports/retention.ts'
@@ -27,6 +28,7 @@ const RETENTION: readonly Retention[] = [
   { kind: 'reportRuns', drop: dropOldReportRuns },
   { kind: 'reports', drop: dropDeletedReports },
   { kind: 'pendingScreens', drop: dropExpiredScreens },
+  { kind: 'ledgerCounts', drop: compactLedger },
   { kind: 'setAside', isRealTime: true, drop: dropSetAside },
 ]
 

@@ -1151,3 +1151,16 @@ create table ledger_history (
   count int not null,
   primary key (environment, kind, due_at, outcome, reason)
 );
+
+-- The same counts after a day, by hour, and after 90 days, by day (UTC); due_at is the beginning of the span. A span takes up further
+-- counts as long as rows of its time are deleted.
+create table ledger_compacted (
+  environment int not null references environments,
+  kind text not null check (kind in ('report_slots', 'automation_runs', 'deliveries', 'exports')),
+  span text not null check (span in ('hour', 'day')),
+  due_at timestamptz not null,
+  outcome text not null,
+  reason text not null,
+  count bigint not null,
+  primary key (environment, kind, span, due_at, outcome, reason)
+);

@@ -1620,6 +1620,9 @@ export const v4UpdateStoreConfig = <ThrowOnError extends boolean = true>(options
  * job belongs to the window [`from`, `to`) in which it fell due; future jobs are not counted. Runs, deliveries and
  * exports that are no longer stored still count, and jobs that the erasure of a customer ended count as declined, `user_deleted`.
  *
+ * Their counts are kept by the second for a day, by the hour for 90 days, then by the day (UTC). An edge of the window inside an hour
+ * or day that has such a count moves outward to its end; `from` and `to` of the answer are the window that was counted.
+ *
  * | kind | a job is; it is due at | kept | declined | broken |
  * |---|---|---|---|---|
  * | `report_slots` | every slot of an active report; the slot | delivered, empty | withheld, skipped | failed |
