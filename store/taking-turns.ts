@@ -1,34 +1,75 @@
+export type TurnOptions = {
+  /** The part (0..1) of what the other keys leave which one key may use; all of it unless given. */
+  share?: number
+}
+
+/** Ends the wait for a turn, not the work. */
+type Waiting = { signal?: AbortSignal }
+
+/** `hasWaited`: time has passed since the call. */
+export type InTurn = <T>(key: number, work: (hasWaited: boolean) => Promise<T>, options?: Waiting) => Promise<T>
+
 /**
  * Runs at most `atOnce` pieces of work at a time. The others wait in one queue for each `key`, and the keys take turns: in one queue for
- * all, a piece of work behind the thousand of another key would wait for all of them.
+ * all, a piece of work behind the thousand of another key would wait for all of them. With a share, work that never ends stops no other key:
+ * of ten turns at half a share the first key gets five, the next one three, then one and one.
  */
-export function takingTurns(atOnce: number): <T>(key: number, work: () => Promise<T>) => Promise<T> {
+export function takingTurns(atOnce: number, { share = 1 }: TurnOptions = {}): InTurn {
   let running = 0
-  const waiting = new Map<number, (() => void)[]>()
+  const runningOf = new Map<number, number>()
+  const waiting = new Map<number, Set<() => void>>()
 
-  const startNext = () => {
-    const [first] = waiting
-    if (running >= atOnce || !first) return
-    const [key, starts] = first
-    // The key goes to the end of the line, unless no work of it is left.
-    waiting.delete(key)
-    const start = starts.shift()!
-    if (starts.length > 0) waiting.set(key, starts)
-    running++
-    start()
+  function hasTurn(key: number): boolean {
+    const own = runningOf.get(key) ?? 0
+    return running < atOnce && own < Math.ceil(share * (atOnce - running + own))
+  }
+  function count(key: number, by: 1 | -1): void {
+    running += by
+    const own = (runningOf.get(key) ?? 0) + by
+    if (own > 0) runningOf.set(key, own)
+    else runningOf.delete(key)
   }
 
-  return async (key, work) => {
-    await new Promise<void>(start => {
-      const starts = waiting.get(key)
-      if (starts) starts.push(start)
-      else waiting.set(key, [start])
-      startNext()
+  function startNext(): void {
+    for (const [key, starts] of waiting) {
+      if (running >= atOnce) return
+      if (!hasTurn(key)) continue
+      const [start] = starts
+      starts.delete(start!)
+      // The key goes to the end of the line, unless no work of it is left.
+      waiting.delete(key)
+      if (starts.size > 0) waiting.set(key, starts)
+      count(key, 1)
+      start!()
+    }
+  }
+
+  /** Resolves when a turn of the key is counted. */
+  const turn = (key: number, signal: AbortSignal | undefined) =>
+    new Promise<void>((resolve, reject) => {
+      signal?.throwIfAborted()
+      const starts = waiting.get(key) ?? new Set()
+      const start = () => {
+        signal?.removeEventListener('abort', giveUp)
+        resolve()
+      }
+      const giveUp = () => {
+        starts.delete(start)
+        if (starts.size === 0 && waiting.get(key) === starts) waiting.delete(key)
+        reject(signal!.reason)
+      }
+      signal?.addEventListener('abort', giveUp, { once: true })
+      waiting.set(key, starts.add(start))
     })
+
+  return async (key, work, { signal } = {}) => {
+    const hasWaited = waiting.has(key) || !hasTurn(key)
+    if (hasWaited) await turn(key, signal)
+    else count(key, 1)
     try {
-      return await work()
+      return await work(hasWaited)
     } finally {
-      running--
+      count(key, -1)
       startNext()
     }
   }

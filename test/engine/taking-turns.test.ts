@@ -29,3 +29,46 @@ test('work that fails frees its turn', async () => {
   await expect(inTurn(1, () => Promise.reject(new Error('no')))).rejects.toThrow('no')
   expect(await inTurn(1, async () => 'yes')).toBe('yes')
 })
+
+test('with a share, work of a few keys that never ends leaves turns for the next one', async () => {
+  const inTurn = takingTurns(10, { share: 1 / 2 })
+  const begun: number[] = []
+  const ends: (() => void)[] = []
+  const hang = (key: number) => () => {
+    begun.push(key)
+    return new Promise<void>(end => ends.push(end))
+  }
+  const all = [1, 2, 3, 4].flatMap(key => Array.from({ length: 20 }, () => inTurn(key, hang(key))))
+  await tick()
+  expect([1, 2, 3, 4].map(key => begun.filter(one => one === key).length)).toEqual([5, 3, 1, 1])
+  // The first turn that is freed stays for another key. The next one goes to the keys with the least.
+  for (const next of [[], [3]]) {
+    ends.shift()!()
+    await tick()
+    expect(begun.slice(10)).toEqual(next)
+  }
+  for (let open = true; open; ) {
+    open = ends.length > 0
+    for (const end of ends.splice(0)) end()
+    await tick()
+  }
+  await Promise.all(all)
+  expect(begun).toHaveLength(80)
+})
+
+test('a wait that is given up takes no turn', async () => {
+  const inTurn = takingTurns(1)
+  const first = Promise.withResolvers<void>()
+  const held = inTurn(1, () => first.promise)
+  const patience = new AbortController()
+  const waited: boolean[] = []
+  const given = inTurn(1, async () => 'never', { signal: patience.signal })
+  const next = inTurn(1, async hasWaited => void waited.push(hasWaited))
+  patience.abort(new Error('too late'))
+  await expect(given).rejects.toThrow('too late')
+  first.resolve()
+  await Promise.all([held, next])
+  expect(waited).toEqual([true])
+  await inTurn(1, async hasWaited => void waited.push(hasWaited))
+  expect(waited).toEqual([true, false])
+})

@@ -10,6 +10,8 @@ export type MailHost = {
   /** The received mails, oldest first. */
   received: Received[]
   connections: number
+  /** Mails without an answer. */
+  hanging: number
   close(): Promise<void>
 }
 
@@ -22,12 +24,23 @@ type Options = {
   login?: { user: string; pass: string }
   /** Called for every command. */
   refuse?: () => Refusals
+  /** Mails to these addresses get no answer. */
+  hangsFor?: (address: string) => boolean
+  /** The server refuses further connections. */
+  maxClients?: number
 }
 
 const refusal = (code: number | undefined) => (code ? Object.assign(new Error(`no: ${code}`), { responseCode: code }) : null)
 
 /** A real mail server on localhost. */
-export async function mailHost({ secure = false, startTls = false, login, refuse = () => ({}) }: Options = {}): Promise<MailHost> {
+export async function mailHost({
+  secure = false,
+  startTls = false,
+  login,
+  refuse = () => ({}),
+  hangsFor = () => false,
+  maxClients = Number.POSITIVE_INFINITY,
+}: Options = {}): Promise<MailHost> {
   const server = new SMTPServer({
     secure,
     key: CERTIFICATE_KEY,
@@ -37,6 +50,7 @@ export async function mailHost({ secure = false, startTls = false, login, refuse
     allowInsecureAuth: true,
     disableReverseLookup: true,
     closeTimeout: 100,
+    maxClients,
     onConnect(_session, done) {
       host.connections++
       done()
@@ -47,7 +61,10 @@ export async function mailHost({ secure = false, startTls = false, login, refuse
       else done(refusal(535))
     },
     onMailFrom: (_address, _session, done) => done(refusal(refuse().from)),
-    onRcptTo: ({ address }, _session, done) => done(refusal(refuse().to?.(address))),
+    onRcptTo({ address }, _session, done) {
+      if (hangsFor(address)) host.hanging++
+      else done(refusal(refuse().to?.(address)))
+    },
     onData(stream, { envelope, user, secure }, done) {
       const chunks: Buffer[] = []
       stream.on('data', chunk => chunks.push(chunk))
@@ -68,6 +85,7 @@ export async function mailHost({ secure = false, startTls = false, login, refuse
     port: (server.server.address() as AddressInfo).port,
     received: [],
     connections: 0,
+    hanging: 0,
     close: () => new Promise(resolve => server.close(() => resolve())),
   }
   return host

@@ -134,7 +134,7 @@ describe('whatever the other side does, one answer comes in bounded time and mem
 })
 
 describe('connections', () => {
-  test('are kept for the next request and bounded for each receiver', async () => {
+  test('are kept for the next request, and no request waits for one', async () => {
     const server = await hostile(socket => {
       socket.on('data', () => socket.write('HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n'))
       socket.write('HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n')
@@ -143,7 +143,15 @@ describe('connections', () => {
     for (let i = 0; i < 20; i++) await get()
     // The next request may start a moment before the last one has given its connection back.
     expect(server.connections).toBeLessThan(5)
-    await Promise.all(Array.from({ length: 200 }, () => get()))
-    expect(server.connections).toBeLessThanOrEqual(64)
+  })
+
+  test('to a receiver that hangs keep no other request to it from being sent', async () => {
+    const server = await hostile(() => {})
+    const patience = new AbortController()
+    const asked = Array.from({ length: 200 }, () => way.request({ method: 'GET', url: server.url, signal: patience.signal }))
+    const ended = Promise.allSettled(asked)
+    await until('all of them are sent', () => server.connections === 200 || undefined)
+    patience.abort(new Error('enough'))
+    expect((await ended).every(({ status }) => status === 'rejected')).toBe(true)
   })
 })

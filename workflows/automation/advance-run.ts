@@ -6,7 +6,7 @@ import { LeaseLost } from '../../domain/jobs/job.ts'
 import type { Pool } from '../../store/connect.ts'
 import type { Outcome, Signals } from '../engine/handler.ts'
 import { performStep, type RunDeps } from './perform-step.ts'
-import { requireLease, type StepRecorder } from './record-step.ts'
+import { type DueStep, type RunProgress, requireLease, type StepRecorder } from './record-step.ts'
 import { stepKindOf } from './steps/registry.ts'
 
 /** Cancels or parks a run whose automation is paused, or was set inactive or deleted. Null: the run may continue. */
@@ -35,20 +35,22 @@ async function failMismatched(run: AutomationRun, record: StepRecorder, { messag
 }
 
 async function performSteps({ run, steps, timeline }: LoadedRun, deps: RunDeps): Promise<Outcome> {
-  const { pool, record, at, signals } = deps
+  const { record, at } = deps
   // The automation's status was read with the run. It is read again before each later effect.
   let isStatusFresh = true
   for (let now = run.now; ; ) {
     const { next, exited } = nextStep(steps, timeline)
     if (!next) return endRun(run, record, exited ? 'exit' : null)
     const { n, step } = next
-    const isStatusNeeded = !isStatusFresh && stepKindOf(step).effect
-    const stopped = stopOf(signals) ?? (isStatusNeeded ? await applyAutomationStatus(await standingOf(pool, run), run, pool) : null)
-    if (stopped) return stopped
-    isStatusFresh = false
     const recorded = timeline[n]
-    const context = { step, run, timeline, recorded, began: recorded?.started_at ?? now, now }
-    const progress = await performStep({ n, steps, context }, deps)
+    const due = { n, steps, context: { step, run, timeline, recorded, began: recorded?.started_at ?? now, now } }
+    const kind = stepKindOf(step)
+    // An attempt begins with its turn: the wait for the turn is no part of its time, and what was not sent is no attempt.
+    const progress =
+      kind.by === 'effect'
+        ? await deps.outgoing[kind.type](run.environment, hasWaited => stepUnlessStopped(due, isStatusFresh && !hasWaited, deps))
+        : await stepUnlessStopped(due, isStatusFresh || !kind.effect, deps)
+    isStatusFresh = false
     if (progress.is === 'stops') {
       if (progress.outcome.is === 'succeeded' || progress.outcome.is === 'failed') at('ended')
       return progress.outcome
@@ -57,6 +59,14 @@ async function performSteps({ run, steps, timeline }: LoadedRun, deps: RunDeps):
     timeline[n] = progress.row
     now = progress.now
   }
+}
+
+/** Performs the step unless the run must stop before it. */
+async function stepUnlessStopped(due: DueStep, isStatusKnown: boolean, deps: RunDeps): Promise<RunProgress> {
+  const { run } = due.context
+  const stopped =
+    stopOf(deps.signals) ?? (isStatusKnown ? null : await applyAutomationStatus(await standingOf(deps.pool, run), run, deps.pool))
+  return stopped ? { is: 'stops', outcome: stopped } : performStep(due, deps)
 }
 
 /** Why no further step may begin in this process. */

@@ -30,6 +30,15 @@ const CONCURRENCY = 4_500
 /** Transactions of single steps at the same time: the other connections of the pool are for statements that record many runs. */
 const TRANSACTIONS = 8
 
+/**
+ * Effects outside of the database at the same time, by the type of their step. Each has a connection of its own and may hang for as long as
+ * its attempt may take. Mail servers accept few connections of one client: Postfix 50.
+ */
+const EFFECTS = { email: 40, push: 256 }
+
+/** What one environment may use of the turns that the others leave. */
+const SHARE = 1 / 2
+
 /** Executes automation runs. What the runs of this worker read or record at the same moment is one statement each. */
 export function automationHandler({
   pool,
@@ -43,7 +52,11 @@ export function automationHandler({
   const load = batching((claimed: readonly ClaimedNumber[]) => loadRuns(planned, claimed))
   const triggers = batching((runs: Parameters<typeof loadTriggers>[1]) => loadTriggers(planned, runs))
   const deps: StepDeps = { pool, effects, triggerOf: triggers }
-  const inTurn = takingTurns(TRANSACTIONS)
+  const transactions = takingTurns(TRANSACTIONS, { share: SHARE })
+  const outgoing = {
+    email: takingTurns(EFFECTS.email, { share: SHARE }),
+    push: takingTurns(EFFECTS.push, { share: SHARE }),
+  }
   const record = {
     step: batching((records: Parameters<typeof recordSteps>[1]) => recordSteps(recording, records)),
     suspend: batching((records: Parameters<typeof suspendRuns>[1]) => suspendRuns(recording, records)),
@@ -58,7 +71,7 @@ export function automationHandler({
       const loaded = await load({ number: id, fence })
       if (!loaded) return { is: 'lost' }
       const stopped = await applyAutomationStatus(loaded.run, loaded.run, pool)
-      return stopped ?? advanceRun(loaded, { pool, planned, deps, record, policy, at, signals, inTurn })
+      return stopped ?? advanceRun(loaded, { pool, planned, deps, record, policy, at, signals, transactions, outgoing })
     },
   }
 }

@@ -2,14 +2,14 @@ import type { InsertCapacity } from '../../domain/jobs/claim-on-insert.ts'
 import type { ClaimedJob } from '../../domain/jobs/job.ts'
 import { apiTime, type Pool } from '../../store/connect.ts'
 import { classifyFailure } from '../../store/failures.ts'
-import type { takingTurns } from '../../store/taking-turns.ts'
+import type { InTurn } from '../../store/taking-turns.ts'
 import { atOnce, transaction } from '../../store/transaction.ts'
 import { afterFailure, beginAttempt, jobLoss, runEffect } from '../engine/attempt.ts'
 import type { AtCrashPoint } from '../engine/crash-point.ts'
 import type { Signals } from '../engine/handler.ts'
 import { messageOf, type RetryPolicy } from '../engine/policy.ts'
 import { type DueStep, type RunProgress, recorderIn, recordStep, type StepRecorder } from './record-step.ts'
-import { failed, type StepDeps, type StepKind, type StepOutcome, StepSkipped, skipped } from './step-kind.ts'
+import { type EffectType, failed, type StepDeps, type StepKind, type StepOutcome, StepSkipped, skipped } from './step-kind.ts'
 import { stepKindOf } from './steps/registry.ts'
 
 export type RunDeps = {
@@ -22,7 +22,9 @@ export type RunDeps = {
   at: AtCrashPoint
   signals: Signals
   /** Limits the transactions of steps, and takes the environments in turn. */
-  inTurn: ReturnType<typeof takingTurns>
+  transactions: InTurn
+  /** The same for effects outside of the database, by the type of their step. */
+  outgoing: Record<EffectType, InTurn>
 }
 
 type KindBy<K> = Extract<StepKind, { by: K }>
@@ -67,7 +69,7 @@ async function performTransaction(kind: KindBy<'transaction'>, due: DueStep, run
   const attempts = beginStepAttempt(due)
   try {
     run.at('before-effect')
-    const { progress } = await run.inTurn(environment, () =>
+    const { progress } = await run.transactions(environment, () =>
       withCapacity(kind.inserts, environment, run.signals, capacity => transactAndRecord(kind, due, run, attempts, capacity)),
     )
     return progress

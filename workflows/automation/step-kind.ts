@@ -89,6 +89,15 @@ export type StepKind<S extends Step = Step> =
       transact(tx: Tx, context: StepContext<S>, deps: StepDeps, capacity: InsertCapacity | null): Promise<StepOutcome>
     }
   /** Has an outward effect. `failure`: the step's code once its attempts are used up. */
-  | { by: 'effect'; effect: true; failure: string; act(context: StepContext<S>, scope: EffectScope, deps: StepDeps): Promise<StepOutcome> }
+  | {
+      by: 'effect'
+      effect: true
+      type: EffectType
+      failure: string
+      act(context: StepContext<S>, scope: EffectScope, deps: StepDeps): Promise<StepOutcome>
+    }
+
+/** The types of steps with an outward effect. */
+export type EffectType = 'email' | 'push'
 
 export type StepKinds = { [T in StepType]: StepKind<Extract<Step, { type: T }>> }

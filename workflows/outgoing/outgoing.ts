@@ -3,9 +3,6 @@ import { AddressRefused, type Guard, guardedLookup, refuseLiteral } from './guar
 import { networkErrorCode, readResponseBody, retryAfterSeconds } from './response.ts'
 
 const LIMIT_MS = 10_000
-/** With more connections one slow receiver could occupy every socket of the process. */
-const CONNECTIONS_PER_ORIGIN = 64
-
 /** One HTTP request to an external address. */
 export type OutgoingRequest = {
   method: 'POST' | 'PUT' | 'GET' | 'DELETE'
@@ -76,11 +73,15 @@ export function outgoing(guard: Guard): Outgoing {
   }
 }
 
-/** Connects only to addresses that the guard allows. */
+/**
+ * Connects only to addresses that the guard allows. A request never waits for a connection: many tenants may call the same host, and a
+ * request in a queue behind the hanging requests of others would use up its own time unsent. Callers limit their requests before the time of a
+ * request begins: the capacity of the workers by project and destination, the turns of effects by environment.
+ */
 function guardedAgent(guard: Guard): Agent {
   const connect = buildConnector({ lookup: guardedLookup(guard), timeout: LIMIT_MS, allowH2: false })
   return new Agent({
-    connections: CONNECTIONS_PER_ORIGIN,
+    connections: null,
     allowH2: false,
     connect(options, callback) {
       try {

@@ -4,6 +4,8 @@ import { Refusal } from '../../refusal.ts'
 
 /** A backtest uses a connection of the pool, and a core of Postgres, for up to thirty seconds: the others are for all other requests. */
 const AT_ONCE = 2
+/** One environment leaves a turn for another one. */
+const SHARE = 1 / 2
 /** After that no caller waits for the answer any more. */
 const LONGEST_WAIT_MS = 60_000
 
@@ -11,7 +13,7 @@ export type BacktestTurns = <T>(environment: Environment, play: () => Promise<T>
 
 /** Backtests of one process: a few at a time, environment by environment. Throws `upstream_timeout` when the turn comes too late. */
 export function backtestTurns(longestWaitMs = LONGEST_WAIT_MS): BacktestTurns {
-  const inTurn = takingTurns(AT_ONCE)
+  const inTurn = takingTurns(AT_ONCE, { share: SHARE })
   return (environment, play) => {
     const asked = performance.now()
     return inTurn(environment, () => {

@@ -9,6 +9,7 @@ import { failed, requireTrigger, type StepKinds, succeeded } from '../step-kind.
 export const emailStep: StepKinds['email'] = {
   by: 'effect',
   effect: true,
+  type: 'email',
   failure: 'email_failed',
   async act({ step, run }, scope, { effects, triggerOf }) {
     const occurrence = await requireTrigger(triggerOf, run)
@@ -26,6 +27,7 @@ export const emailStep: StepKinds['email'] = {
 export const pushStep: StepKinds['push'] = {
   by: 'effect',
   effect: true,
+  type: 'push',
   failure: 'push_failed',
   async act({ step, run }, scope, { effects, triggerOf }) {
     const occurrence = await requireTrigger(triggerOf, run)
