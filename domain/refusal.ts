@@ -44,6 +44,13 @@ export class Refusal extends Error {
 export const notFound = (what: string): Refusal => new Refusal('not_found', `${what} not found`)
 export const alreadyExists = (message: string): Refusal => new Refusal('already_exists', message)
 export const conflict = (message: string): Refusal => new Refusal('conflict', message)
+
+/** What keeps an object from being deleted. `title`: as its owner knows it; null for what has no title. */
+export type Holder = { kind: string; id: string; title: string | null }
+const heldBy = ({ kind, id, title }: Holder) => `the ${kind} ${id}${title === null ? '' : ` (${title})`}`
+export const inUse = (what: string, holders: Holder | Holder[]): Refusal =>
+  conflict(`the ${what} is in use by ${[holders].flat().map(heldBy).join(', ')}`)
+
 export const invalidFields = (faults: Detail[]): Refusal =>
   new Refusal('invalid_data', faults.map(({ field, message }) => `${field} ${message}`).join('; '), faults)
 export const invalidField = (field: string, message: string): Refusal => invalidFields([{ field, message }])

@@ -3,23 +3,21 @@ import type { Environment } from '../environment.ts'
 import { type IntegrationRow, lockIntegration } from '../integrations/integration.ts'
 import { deleteJob } from '../jobs/job.ts'
 import { automationNaming } from '../references/automation-naming.ts'
-import { conflict } from '../refusal.ts'
+import { type Holder, inUse } from '../refusal.ts'
 import { failPending } from './fail-pending.ts'
 import { PROBE_DUE } from './probe.ts'
 import { RELEASE_DUE } from './release.ts'
 
 /** The first report, push or automation that names the integration; null when nothing names it. */
-async function findReference(tx: Tx, environment: Environment, id: string): Promise<string | null> {
-  const { rows } = await tx.query<{ reference: string }>(
-    `select 'the report ' || id as reference from scheduled_reports
+async function findHolder(tx: Tx, environment: Environment, id: string): Promise<Holder | null> {
+  const { rows } = await tx.query<Holder>(
+    `select 'scheduled report' as kind, id, report_name as title from scheduled_reports
      where environment = $1 and status = 'active' and deleted_at is null and destinations @> jsonb_build_array(jsonb_build_object('id', $2::text))
-     union all select 'the push ' || id from pushes where environment = $1 and integration_id = $2
+     union all select 'push', id, name from pushes where environment = $1 and integration_id = $2
      limit 1`,
     [environment, id],
   )
-  if (rows[0]) return rows[0].reference
-  const automation = await automationNaming(tx, environment, 'integration', id)
-  return automation === null ? null : `the automation ${automation}`
+  return rows[0] ?? (await automationNaming(tx, environment, 'integration', id))
 }
 
 /**
@@ -28,8 +26,8 @@ async function findReference(tx: Tx, environment: Environment, id: string): Prom
  */
 export async function deleteIntegration(tx: Tx, environment: Environment, id: string): Promise<IntegrationRow> {
   const row = await lockIntegration(tx, environment, id)
-  const reference = await findReference(tx, environment, id)
-  if (reference !== null) throw conflict(`${reference} names the integration`)
+  const holder = await findHolder(tx, environment, id)
+  if (holder) throw inUse('integration', holder)
   await tx.query(
     `update integrations set active = 0, held_since = null, is_probed = false, probing = null, secrets = '{}', former_signing_secret = null,
        deleted_at = environment_now($1) where environment = $1 and id = $2`,

@@ -1,10 +1,10 @@
 import type { Db, Tx } from '../../store/connect.ts'
 import type { Environment } from '../environment.ts'
 import { type Page, pageOf } from '../page.ts'
-import { isInUse } from '../products/delete.ts'
+import { purchaseGivingAccess } from '../products/delete.ts'
 import { lockListedProducts } from '../products/product.ts'
 import { automationNaming } from '../references/automation-naming.ts'
-import { alreadyExists, conflict, notFound } from '../refusal.ts'
+import { alreadyExists, conflict, type Holder, inUse, notFound } from '../refusal.ts'
 
 /** An access right, and the products that give it, in the caller's order. */
 export type Entitlement = { id: string; description: string | null; product_ids: string[]; created_at: string; updated_at: string }
@@ -92,13 +92,13 @@ export async function updateEntitlement(
   return { before, after: rows[0]! }
 }
 
-async function hasActiveGrant(tx: Tx, environment: Environment, id: string): Promise<boolean> {
-  const { rowCount } = await tx.query(
-    `select 1 from grants g cross join environment_now($1) t
+async function userWithGrant(tx: Tx, environment: Environment, id: string): Promise<Holder | null> {
+  const { rows } = await tx.query<Holder>(
+    `select 'user' as kind, g.user_id as id, null as title from grants g cross join environment_now($1) t
      where g.environment = $1 and g.entitlement_id = $2 and (g.expires_at is null or g.expires_at > t) limit 1`,
     [environment, id],
   )
-  return rowCount === 1
+  return rows[0] ?? null
 }
 
 /**
@@ -110,11 +110,11 @@ export async function deleteEntitlement(tx: Tx, environment: Environment, id: st
   const locked = await tx.query('select 1 from entitlements where environment = $1 and id = $2 for update', [environment, id])
   if (locked.rowCount === 0) throw notFound('entitlement')
   const before = await getEntitlement(tx, environment, id)
-  const inUse = () => conflict('at least one user has the entitlement at present')
-  if (await hasActiveGrant(tx, environment, id)) throw inUse()
-  if (await isInUse(tx, environment, before.product_ids)) throw inUse()
-  const naming = await automationNaming(tx, environment, 'entitlement', id)
-  if (naming !== null) throw conflict(`the automation ${naming} grants the entitlement`)
+  const holder =
+    (await userWithGrant(tx, environment, id)) ??
+    (await purchaseGivingAccess(tx, environment, before.product_ids)) ??
+    (await automationNaming(tx, environment, 'entitlement', id))
+  if (holder) throw inUse('entitlement', holder)
   await tx.query(`delete from grants using environment_now($1) t where environment = $1 and entitlement_id = $2 and expires_at <= t`, [
     environment,
     id,
@@ -124,6 +124,9 @@ export async function deleteEntitlement(tx: Tx, environment: Environment, id: st
      and not exists (select 1 from grants where environment = $1 and entitlement_id = $2)`,
     [environment, id],
   )
-  if (removed.rowCount === 0) throw inUse()
+  if (removed.rowCount === 0) {
+    const renewed = await userWithGrant(tx, environment, id)
+    throw renewed ? inUse('entitlement', renewed) : conflict('the entitlement was granted meanwhile: repeat the request')
+  }
   return before
 }

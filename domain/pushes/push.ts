@@ -4,7 +4,7 @@ import { orderedId } from '../../store/ids.ts'
 import type { Environment } from '../environment.ts'
 import { type Page, pageOf } from '../page.ts'
 import { automationNaming } from '../references/automation-naming.ts'
-import { conflict, invalidField, notFound } from '../refusal.ts'
+import { inUse, invalidField, notFound } from '../refusal.ts'
 
 /** A template of a push notification, as the API shows it. */
 export type Push = {
@@ -110,8 +110,8 @@ export async function updatePush(
 /** Deletes a push and returns its last state. Throws `conflict` while an active or paused automation names the push. */
 export async function deletePush(tx: Tx, environment: Environment, id: string): Promise<Push> {
   const push = await lockPush(tx, environment, id, 'update')
-  const naming = await automationNaming(tx, environment, 'push', id)
-  if (naming) throw conflict(`the push is in use by the automation ${naming}`)
+  const holder = await automationNaming(tx, environment, 'push', id)
+  if (holder) throw inUse('push', holder)
   await tx.query('delete from pushes where environment = $1 and id = $2', [environment, id])
   return push
 }

@@ -1,5 +1,6 @@
 import type { Tx } from '../../store/connect.ts'
 import type { Environment } from '../environment.ts'
+import type { Holder } from '../refusal.ts'
 
 /** A condition on the automation's data: a step of the type, at any depth, names the id $2 in the field. */
 const step = (type: string, field: string) =>
@@ -17,16 +18,16 @@ const NAMES: Record<NamedKind, string> = {
 }
 
 /**
- * The id of an active or paused automation that names the object; null when there is none. Call this function after the object's own
+ * An active or paused automation that names the object; null when there is none. Call this function after the object's own
  * row is locked for its deletion. A transaction that writes an automation locks the rows that the automation names, so after the
  * deletion's lock all such automations are committed and seen, and later ones do not find the object.
  */
-export async function automationNaming(tx: Tx, environment: Environment, kind: NamedKind, id: string): Promise<string | null> {
-  const { rows } = await tx.query<{ id: string }>(
-    `select a.id from automations a
+export async function automationNaming(tx: Tx, environment: Environment, kind: NamedKind, id: string): Promise<Holder | null> {
+  const { rows } = await tx.query<Holder>(
+    `select 'automation' as kind, a.id, a.name as title from automations a
      join automation_versions v on v.environment = a.environment and v.automation_id = a.id and v.version = a.version
      where a.environment = $1 and a.status in ('active', 'paused') and ${NAMES[kind]} limit 1`,
     [environment, id],
   )
-  return rows[0]?.id ?? null
+  return rows[0] ?? null
 }

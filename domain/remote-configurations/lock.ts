@@ -1,6 +1,6 @@
 import type { Tx } from '../../store/connect.ts'
 import type { Environment } from '../environment.ts'
-import { conflict, notFound } from '../refusal.ts'
+import { conflict, type Holder, inUse, notFound } from '../refusal.ts'
 import type { Condition } from '../segments/condition.ts'
 
 export type Configuration = {
@@ -76,10 +76,10 @@ export async function lockWithUses(tx: Tx, environment: Environment, id: string,
  * it sees the groups whose creation the lock has waited for.
  */
 export async function refuseInUse(tx: Tx, environment: Environment, id: string): Promise<void> {
-  const { rows } = await tx.query<{ id: string; status: string }>(
-    `select e.id, e.status from experiment_groups g join experiments e on e.environment = g.environment and e.id = g.experiment_id
+  const { rows } = await tx.query<Holder>(
+    `select e.status || ' experiment' as kind, e.id, e.name as title from experiment_groups g join experiments e on e.environment = g.environment and e.id = g.experiment_id
      where g.environment = $1 and g.remote_config_uid = $2 and e.status in ('active', 'paused') limit 1`,
     [environment, id],
   )
-  if (rows[0]) throw conflict(`the remote configuration is used by the ${rows[0].status} experiment ${rows[0].id}`)
+  if (rows[0]) throw inUse('remote configuration', rows[0])
 }

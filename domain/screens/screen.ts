@@ -3,7 +3,7 @@ import { orderedId } from '../../store/ids.ts'
 import type { Environment } from '../environment.ts'
 import { type Page, pageOf } from '../page.ts'
 import { automationNaming } from '../references/automation-naming.ts'
-import { conflict, notFound } from '../refusal.ts'
+import { inUse, notFound } from '../refusal.ts'
 
 /** A screen without its layout, as lists show it. */
 export type ScreenSummaryRow = {
@@ -105,8 +105,8 @@ export const publishScreen = (tx: Tx, environment: Environment, id: string): Pro
 /** Deletes a screen and returns its last state. Throws `conflict` while an active or paused automation names the screen. */
 export async function deleteScreen(tx: Tx, environment: Environment, id: string): Promise<ScreenRow> {
   const screen = await lockScreen(tx, environment, id, 'update')
-  const naming = await automationNaming(tx, environment, 'screen', id)
-  if (naming !== null) throw conflict(`the screen is shown by the automation ${naming}`)
+  const holder = await automationNaming(tx, environment, 'screen', id)
+  if (holder) throw inUse('screen', holder)
   await tx.query('delete from screens where environment = $1 and id = $2', [environment, id])
   return screen
 }

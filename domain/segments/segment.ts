@@ -2,7 +2,7 @@ import type { Db, Tx } from '../../store/connect.ts'
 import { orderedId } from '../../store/ids.ts'
 import type { Environment } from '../environment.ts'
 import { type Page, pageOf } from '../page.ts'
-import { conflict, notFound, Refusal } from '../refusal.ts'
+import { type Holder, inUse, notFound, Refusal } from '../refusal.ts'
 import { checkConditions } from './check.ts'
 import { type Condition, type ConditionInput, shownCondition } from './condition.ts'
 import { countMembers } from './size.ts'
@@ -118,27 +118,20 @@ export async function updateSegment(
   return { before, segment: ownSegment(rows[0]!), size }
 }
 
-const NAMING: [what: string, statement: string][] = [
-  [
-    'an active remote configuration',
-    `select 1 from remote_configurations where environment = $1 and status = 'active' and segmentation_conditions @> $2::jsonb limit 1`,
-  ],
-  [
-    'an active or paused experiment',
-    `select 1 from experiments where environment = $1 and status in ('active', 'paused') and segmentation_conditions @> $2::jsonb limit 1`,
-  ],
-  [
-    'an active or paused automation',
-    `select 1 from automations a
-     join automation_versions v on v.environment = a.environment and v.automation_id = a.id and v.version = a.version
-     where a.environment = $1 and a.status in ('active', 'paused') and v.data ->> 'segments' = $2::jsonb -> 0 ->> 'value' limit 1`,
-  ],
-  [
-    'an unfinished export',
-    `select 1 from exports where environment = $1 and status in ('new', 'processing') and segment_id = $2::jsonb -> 0 ->> 'value' limit 1`,
-  ],
+/** The objects in use that name a segment: of each kind the first one found. */
+const FIND_HOLDERS = [
+  `select 'remote configuration' as kind, id, name as title from remote_configurations
+   where environment = $1 and status = 'active' and segmentation_conditions @> $2::jsonb`,
+  `select 'experiment', id, name from experiments
+   where environment = $1 and status in ('active', 'paused') and segmentation_conditions @> $2::jsonb`,
+  `select 'automation', a.id, a.name from automations a
+   join automation_versions v on v.environment = a.environment and v.automation_id = a.id and v.version = a.version
+   where a.environment = $1 and a.status in ('active', 'paused') and v.data ->> 'segments' = $2::jsonb -> 0 ->> 'value'`,
+  `select 'export', id, null from exports
+   where environment = $1 and status in ('new', 'processing') and segment_id = $2::jsonb -> 0 ->> 'value'`,
 ]
-const FIND_NAMING = NAMING.map(([what, statement]) => `select '${what}' as what where exists (${statement})`).join(' union all ')
+  .map(statement => `(${statement} limit 1)`)
+  .join(' union all ')
 
 /**
  * Throws `conflict` while an object in use names the segment. Every transaction that stores the id of a segment locks the segment
@@ -148,8 +141,8 @@ export async function deleteSegment(tx: Tx, environment: Environment, id: string
   refuseSystem(id)
   const segment = await lockSegment(tx, environment, id, 'update')
   const condition = JSON.stringify([{ metric: 'segment', value: id }])
-  const { rows } = await tx.query<{ what: string }>(FIND_NAMING, [environment, condition])
-  if (rows[0]) throw conflict(`the segment is in use by ${rows.map(({ what }) => what).join(', ')}`)
+  const { rows: holders } = await tx.query<Holder>(FIND_HOLDERS, [environment, condition])
+  if (holders.length > 0) throw inUse('segment', holders)
   await tx.query('delete from segments where environment = $1 and id = $2', [environment, id])
   return segment
 }
