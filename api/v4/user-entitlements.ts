@@ -63,7 +63,12 @@ export const v4GrantUserEntitlement = inTransaction('v4GrantUserEntitlement', as
   const { user_id: user } = path
   const { entitlement_id: id, expires_at: expires = 0 } = body
   if (expires !== 0 && expires * 1000 <= Date.parse(await now(tx, environment))) throw invalidField('expires_at', 'must be later than now')
-  const { before, after } = await grantEntitlement(tx, environment, user, id, expires === 0 ? null : iso(expires * 1000))
+  const { before, after } = await grantEntitlement(tx, environment, {
+    user,
+    entitlement: id,
+    expiresAt: expires === 0 ? null : iso(expires * 1000),
+    field: 'entitlement_id',
+  })
   await audit(tx, trail, { resource: 'user_entitlement', id, user, before: shown(user, id, before), after: shown(user, id, after) })
   return { body: granted(user, id, after) }
 })
@@ -101,7 +106,12 @@ export const v4GrantCustomerPermission = inTransaction('v4GrantCustomerPermissio
   const { permission_id: id, expires_at: given = null } = body
   const expires = given === null ? null : Math.floor(Date.parse(given) / 1000) * 1000
   if (expires !== null && expires <= Date.parse(await now(tx, environment))) throw invalidField('expires_at', 'must be later than now')
-  const { before, after } = await grantEntitlement(tx, environment, user, id, expires === null ? null : iso(expires))
+  const { before, after } = await grantEntitlement(tx, environment, {
+    user,
+    entitlement: id,
+    expiresAt: expires === null ? null : iso(expires),
+    field: 'permission_id',
+  })
   const granted = permission(user, id, after.expires_at)
   await audit(tx, trail, {
     resource: 'customer_permission',

@@ -21,6 +21,6 @@ export async function extendGrant(
        and (expires_at is null or expires_at >= $4::timestamptz) and (expires_at is null or expires_at > environment_now($1))`,
     [environment, user, entitlement, expiresAt],
   )
-  const { after } = await grantEntitlement(tx, environment, user, entitlement, rows[0] ? rows[0].expires_at : expiresAt)
+  const { after } = await grantEntitlement(tx, environment, { user, entitlement, expiresAt: rows[0] ? rows[0].expires_at : expiresAt })
   return after.expires_at
 }

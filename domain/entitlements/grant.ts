@@ -7,13 +7,20 @@ import { userEntitlementsOf } from './user-entitlement.ts'
 
 export type Grant = { starts_at: string; expires_at: string | null }
 
+/** `expiresAt`: null is without end. `field`: the field of the request that names the entitlement, for the error `not_found`. */
+export type NewGrant = { user: string; entitlement: string; expiresAt: string | null; field?: string }
+
 const paid = () => new Refusal('paid_entitlement', 'the user has the entitlement through a purchase')
 
 /** Locks the user, then the entitlement. Purchases change a user's access under the same lock. Throws `not_found` for user or entitlement. */
-async function lockUserEntitlement(tx: Tx, environment: Environment, user: string, entitlement: string): Promise<UserEntitlement | null> {
+async function lockUserEntitlement(
+  tx: Tx,
+  environment: Environment,
+  { user, entitlement, field }: Pick<NewGrant, 'user' | 'entitlement' | 'field'>,
+): Promise<UserEntitlement | null> {
   await lockUsers(tx, environment, [user])
   const known = await tx.query('select 1 from entitlements where environment = $1 and id = $2 for key share', [environment, entitlement])
-  if (known.rowCount === 0) throw notFound(`entitlement ${entitlement}`)
+  if (known.rowCount === 0) throw notFound(`${field === undefined ? '' : `${field}: `}entitlement ${entitlement}`)
   return (await userEntitlementsOf(tx, environment, user)).find(one => one.entitlement === entitlement)?.hold ?? null
 }
 
@@ -27,17 +34,12 @@ const readGrant = async (tx: Tx, environment: Environment, user: string, entitle
   ).rows[0] ?? null
 
 /**
- * Grants the user the entitlement until `expiresAt` (null: without end). An active grant keeps its begin and gets the new end. Throws
+ * Grants the user the entitlement. An active grant keeps its begin and gets the new end. Throws
  * `not_found`; `paid_entitlement` while the user has the entitlement through a purchase.
  */
-export async function grantEntitlement(
-  tx: Tx,
-  environment: Environment,
-  user: string,
-  entitlement: string,
-  expiresAt: string | null,
-): Promise<{ before: Grant | null; after: Grant }> {
-  const current = await lockUserEntitlement(tx, environment, user, entitlement)
+export async function grantEntitlement(tx: Tx, environment: Environment, grant: NewGrant): Promise<{ before: Grant | null; after: Grant }> {
+  const { user, entitlement, expiresAt } = grant
+  const current = await lockUserEntitlement(tx, environment, grant)
   if (current?.throughPurchase) throw paid()
   const before = await readGrant(tx, environment, user, entitlement)
   const { rows } = await tx.query<Grant>(
@@ -52,7 +54,7 @@ export async function grantEntitlement(
 
 /** Ends the active grant. Throws `not_found` when there is none; `paid_entitlement` when the user has the entitlement only through a purchase. */
 export async function revokeEntitlement(tx: Tx, environment: Environment, user: string, entitlement: string): Promise<Grant> {
-  const current = await lockUserEntitlement(tx, environment, user, entitlement)
+  const current = await lockUserEntitlement(tx, environment, { user, entitlement })
   const before = await readGrant(tx, environment, user, entitlement)
   const now = await nowOf(tx, environment)
   if (before === null || (before.expires_at !== null && before.expires_at <= now)) {
