@@ -36,6 +36,3 @@ export const isRetryable = (error: unknown): boolean => classifyFailure(error) =
 /** Whether a unique key is taken; `constraint` limits the answer to one index. */
 export const isUniqueViolation = (error: unknown, constraint?: string): boolean =>
   code(error) === '23505' && (constraint === undefined || (error as { constraint?: string }).constraint === constraint)
-
-/** A failure of the database or of the network itself: the same work may succeed later, so it is the fault of no event and no job. */
-export const isTransient = (error: unknown): boolean => classifyFailure(error) !== 'other'

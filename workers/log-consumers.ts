@@ -2,9 +2,9 @@ import type { Logger } from 'pino'
 import type { Environment } from '../domain/environment.ts'
 import { type Consumer, consumeBatch, type ReadLimits } from '../domain/log/consume.ts'
 import { laggingEnvironments } from '../domain/log/read.ts'
-import { consumeOne, laggingPositions } from '../domain/log/set-aside.ts'
+import { consumeOne, laggingPositions, passingFailures } from '../domain/log/set-aside.ts'
 import type { Pool } from '../store/connect.ts'
-import { classifyFailure, isTransient } from '../store/failures.ts'
+import { classifyFailure } from '../store/failures.ts'
 import { type AtCrashPoint, NOWHERE } from '../workflows/engine/crash-point.ts'
 import type { ClaimOnInsert } from '../workflows/engine/handler.ts'
 
@@ -22,6 +22,7 @@ const READERS = 6
 
 /** Reads the log for its consumers, environment by environment: at once when new events are announced, and every second anyway. */
 export function startConsumers({ pool, consumers, claimOnInsert, log, at = NOWHERE }: ConsumersOptions) {
+  const isPassing = passingFailures()
   let stopped = false
   // By consumer and environment: the readers, and which of them are to read again.
   const running = new Map<string, Promise<void>>()
@@ -35,7 +36,7 @@ export function startConsumers({ pool, consumers, claimOnInsert, log, at = NOWHE
     for (const { partition } of await laggingPositions(pool, consumer, environment)) {
       try {
         for (let n = 0; n < BATCH.perPartition && !stopped; n++) {
-          const handled = await consumeOne(pool, consumer, environment, partition, isTransient)
+          const handled = await consumeOne(pool, consumer, environment, partition, isPassing)
           if (!handled) break
           count++
           if (handled.setAside !== null)

@@ -16,9 +16,9 @@ export type NewAutomationRun = { automation: string; version: number; event: Log
 const START = `
   with created as (
     insert into automation_runs (environment, id, automation_id, version, user_id, event_id, event_name, happened_at, received_at, partition,
-      log_offset, position, status, reason, due_at, created_at, finished_at)
+      log_offset, position, status, reason, is_skipped, due_at, created_at, finished_at)
     select $1, k.id, k.automation, k.version, k.user_id, k.event_id, k.event_name, k.happened_at, k.received_at, k.partition, k.log_offset,
-      k.log_offset, case when k.reason is null then 'pending' else 'skipped' end, k.reason, case when k.reason is null then t end,
+      k.log_offset, case when k.reason is null then 'pending' else 'skipped' end, k.reason, k.reason is not null, case when k.reason is null then t end,
       date_trunc('second', t), case when k.reason is not null then t end
     from environment_now($1) t, unnest($2::text[], $3::text[], $4::int[], $5::text[], $6::text[], $7::text[], $8::timestamptz[],
       $9::timestamptz[], $10::smallint[], $11::bigint[], $12::text[]) with ordinality

@@ -14,6 +14,7 @@ export type Histories = {
 
 const keyOf = (automation: string, user: string) => `${automation} ${user}`
 
+// The order names the index to a planner without statistics: the runs of the automation are those of all users.
 async function unfinished(db: Db, environment: Environment, asked: readonly Asked[]): Promise<Set<string>> {
   const some = asked.filter(({ data }) => !data.reentry)
   if (some.length === 0) return new Set()
@@ -21,7 +22,8 @@ async function unfinished(db: Db, environment: Environment, asked: readonly Aske
     name: 'unfinished-automation-runs',
     text: `select k.automation, k.user_id as "user" from unnest($2::text[], $3::text[]) k(automation, user_id) cross join lateral (
              select 1 from (select status from automation_runs
-               where environment = $1 and user_id = k.user_id and automation_id = k.automation offset 0) r
+               where environment = $1 and user_id = k.user_id and automation_id = k.automation and not is_skipped
+               order by received_at desc offset 0) r
              where status in ('pending', 'running', 'waiting') limit 1) r`,
     values: [environment, some.map(({ automation }) => automation), some.map(({ user }) => user)],
   })
@@ -36,8 +38,8 @@ const STARTED = `
     where environment = $1 and automation_id = k.automation and user_id = k.user_id limit 1) f on true
   cross join lateral (select array(
     select (extract(epoch from received_at) * 1000000)::bigint from automation_runs
-    where environment = $1 and user_id = k.user_id and automation_id = k.automation and received_at > k.since
-      and status <> 'skipped' and replay_of is null
+    where environment = $1 and user_id = k.user_id and automation_id = k.automation and not is_skipped and received_at > k.since
+      and replay_of is null
     order by received_at desc limit k.most) as at) r`
 
 async function startedIn(db: Db, environment: Environment, asked: readonly Asked[]): Promise<Map<string, Starts>> {

@@ -1,4 +1,5 @@
 import type { Db, Pool, Tx } from '../../store/connect.ts'
+import { classifyFailure } from '../../store/failures.ts'
 import { transaction } from '../../store/transaction.ts'
 import type { Environment } from '../environment.ts'
 import type { Consumer } from './consume.ts'
@@ -40,16 +41,39 @@ export const failureOf = (error: unknown): string => (error instanceof Error ? e
 /** `setAside`: the error, if the event could not be handled. Null: there is nothing to read now. */
 export type Handled = { event: LogEvent; setAside: string | null } | null
 
+/** Whether the failure of an event that was handled alone is the fault of the database or the network, and not of the event. */
+export type IsPassing = (error: unknown, event: LogEvent) => boolean
+
+/** Time-outs of one event, handled alone. At the last one the event is set aside: it would take too long at every attempt. */
+const TIMEOUTS = 3
+/** Counts that are kept. Far fewer events run into time-outs and are handled after all. */
+const COUNTED = 1_000
+
+/** Failures that pass are those of a database that is away or that chose the transaction as the victim of a deadlock, and the first time-outs. */
+export function passingFailures(): IsPassing {
+  const timeouts = new Map<string, number>()
+  return (error, { id }) => {
+    const failure = classifyFailure(error)
+    if (failure !== 'timeout') return failure !== 'other'
+    const count = (timeouts.get(id) ?? 0) + 1
+    timeouts.delete(id)
+    if (count === TIMEOUTS) return false
+    if (timeouts.size === COUNTED) timeouts.clear()
+    timeouts.set(id, count)
+    return true
+  }
+}
+
 /**
- * Handles the next event of one partition alone. When that fails, the event is set aside with the error and the partition goes on. An error of
- * the database or the network (`isPassing`) is thrown instead: the event did not cause it.
+ * Handles the next event of one partition alone. When that fails, the event is set aside with the error and the partition goes on. An error
+ * that passes is thrown instead.
  */
 export async function consumeOne(
   pool: Pool,
   { name, handle }: Consumer,
   environment: Environment,
   partition: number,
-  isPassing: (error: unknown) => boolean,
+  isPassing: IsPassing,
 ): Promise<Handled> {
   let read: LogEvent | undefined
   const next = (work: (event: LogEvent, tx: Tx) => Promise<unknown>) =>
@@ -66,7 +90,7 @@ export async function consumeOne(
     const event = await next((event, tx) => handle(tx, environment, [event], null))
     return event && { event, setAside: null }
   } catch (error) {
-    if (!read || isPassing(error)) throw error
+    if (!read || isPassing(error, read)) throw error
     const poison = read
     const reason = failureOf(error)
     // Another worker may have handled the event meanwhile: it is set aside only if it still is the next one.

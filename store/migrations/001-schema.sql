@@ -900,6 +900,8 @@ create table automation_runs (
   -- `due` has the lease.
   status text not null default 'pending' check (status in ('pending', 'running', 'waiting', 'succeeded', 'failed', 'cancelled', 'skipped')),
   reason text,
+  -- Whether a rule forbade the run to start. Like the other columns of an index it never changes.
+  is_skipped boolean not null default false,
   current_step text,
   -- The time of the next step or of the end of a wait. The due time of the job may be later (paused).
   due_at timestamptz,
@@ -911,7 +913,8 @@ create table automation_runs (
 create unique index automation_runs_by_id on automation_runs (environment, id);
 create unique index automation_runs_once on automation_runs (environment, automation_id, event_id) where replay_of is null;
 create index automation_runs_by_creation on automation_runs (environment, automation_id, created_at, id);
-create index automation_runs_of_user on automation_runs (environment, user_id, automation_id, received_at) where user_id is not null;
+-- The runs that started stand apart: `frequency` and `reentry` ask for them only, and a user may have any number of skipped ones.
+create index automation_runs_of_user on automation_runs (environment, user_id, automation_id, is_skipped, received_at) where user_id is not null;
 
 create table automation_steps (
   run bigint not null,

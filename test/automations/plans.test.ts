@@ -52,6 +52,18 @@ test('new events read only the runs of their user', async () => {
   expect(await cost(() => fixture.read(), 'due')).toBeLessThan(200)
 })
 
+test('new events do not read the skipped runs of their user', async () => {
+  await api.pool.query(
+    `insert into automation_runs (environment, id, automation_id, version, user_id, event_id, event_name, happened_at, received_at, partition,
+       log_offset, position, status, reason, is_skipped, created_at, finished_at)
+     select $1, 'run_skipped_' || n, $2, 1, $3, 'evt_skipped_' || n, 'go', now(), now(), 0, 0, 0, 'skipped', 'frequency_capped', true, now(), now()
+     from generate_series(1, ${RUNS}) n`,
+    [fixture.environment, automation.id, user],
+  )
+  await go()
+  expect(await cost(() => fixture.read())).toBeLessThan(200)
+})
+
 test('a list reads only its page, and a run is found by its id', async () => {
   expect(await cost(() => fixture.call('GET', `${automation.url}/runs`))).toBeLessThan(200)
   expect(await cost(() => fixture.call('GET', `${automation.url}/runs?starting_after=run_777`))).toBeLessThan(200)

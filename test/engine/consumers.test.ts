@@ -171,35 +171,41 @@ test('an error of the database sets no event aside: the same events are handled 
   expect(rowCount).toBe(0)
 })
 
-test('a batch that takes too long is read event by event, and an event that takes too long holds up its own partition alone', async () => {
+/** Reads 40 events. Batches take too long, and so does the first event alone, at its first `timeouts` attempts. */
+async function readWithSlowEvent(timeouts: number): Promise<{ ids: string[]; setAside: unknown[]; attempts: number }> {
   const ids = await post(40, 20)
-  const slow = ids[0]!
-  let isSlow = true
+  let attempts = 0
   const reader = startConsumers({
     pool: api.pool,
     claimOnInsert: claimNothing,
     log,
     consumers: [
       recording(async (_tx, batch) => {
-        if (batch.length > 1 || (isSlow && batch.includes(slow)))
+        if (batch.length > 1 || (batch.includes(ids[0]!) && attempts++ < timeouts))
           throw Object.assign(new Error('canceling statement due to statement timeout'), { code: '57014' })
       }),
     ],
   })
   reader.wakeAll()
-  const { rows } = await api.pool.query<{ id: string }>(
-    `select id from events where id = any ($1) and partition <> (select partition from events where id = $2)`,
-    [ids, slow],
-  )
-  await until('all others are handled', async () => {
-    const handled = new Set(await effects())
-    return rows.every(({ id }) => handled.has(id)) || undefined
-  })
-  expect(await effects()).not.toContain(slow)
-  isSlow = false
   await until('all is read', () => lookAgain(reader))
   await reader.stop()
+  const { rows } = await api.pool.query('select event_id, error from set_aside_events where environment = $1 and event_id = any ($2)', [
+    environment,
+    ids,
+  ])
+  return { ids, setAside: rows, attempts }
+}
+
+test('a batch that takes too long is read event by event, and an event that takes too long is tried again', async () => {
+  const { ids, setAside } = await readWithSlowEvent(2)
   expect((await effects()).sort()).toEqual(ids.sort())
+  expect(setAside).toEqual([])
+})
+
+test('an event that takes too long at every attempt is set aside, and its partition goes on', async () => {
+  const { ids, setAside, attempts } = await readWithSlowEvent(Number.POSITIVE_INFINITY)
+  expect((await effects()).sort()).toEqual(ids.slice(1).sort())
+  expect([setAside, attempts]).toEqual([[{ event_id: ids[0], error: 'canceling statement due to statement timeout' }], 3])
 })
 
 test('the offsets of an erased user are skipped', async () => {
