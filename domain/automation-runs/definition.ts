@@ -6,7 +6,7 @@ export type Frequency = { max_runs_per_user: number; per: 'hour' | 'day' | 'week
 export type Step = { id: string } & (
   | { type: 'delay'; duration: string }
   | { type: 'wait_until'; time: string; timezone: string }
-  | { type: 'wait_for_event'; event: string; timeout: string; on_timeout: Step[] }
+  | { type: 'wait_for_event'; event: string | string[]; timeout: string; on_timeout: Step[] }
   | { type: 'branch'; conditions: Condition[]; then: Step[]; else: Step[] }
   | { type: 'webhook'; integration_id: string }
   | { type: 'email'; to?: string; subject: string; text: string }
@@ -17,6 +17,9 @@ export type Step = { id: string } & (
   | { type: 'exit' }
 )
 export type StepType = Step['type']
+
+/** The event types of which any one ends the wait. */
+export const awaitedEvents = ({ event }: Extract<Step, { type: 'wait_for_event' }>): string[] => [event].flat()
 
 /** The definition of an automation, as it is stored and shown. */
 export type AutomationData = {

@@ -6,11 +6,13 @@ import type { AutomationRun, TimelineStep } from './load.ts'
 
 /** The name that events have, for an event type as steps name it (uid or slug). */
 const nameOf = (event: string): string => CATALOGUE.find(({ uid }) => uid === event)?.slug ?? event
+const namesOf = ({ events }: Wait): string[] => [...new Set(events.map(nameOf))]
 
-type Found = { id: string; log_offset: number }
+type Found = { id: string; name: string; log_offset: number }
 /** How a wait ended; null: it goes on. */
-export type Awaited = { outcome: 'event'; event_id: string } | { outcome: 'timeout'; event_id: null } | null
-export type Wait = { event: string; deadline: string }
+export type Awaited = { outcome: 'event'; event_id: string; event_name: string } | { outcome: 'timeout'; event_id: null } | null
+/** `events`: the types of which any one ends the wait. */
+export type Wait = { events: readonly string[]; deadline: string }
 
 /**
  * Locks the consumer's position in the run's partition until the transaction ends and returns its offset: the consumer has read the events
@@ -43,15 +45,15 @@ const lockRunJob = (tx: Tx, { number, fence }: AutomationRun): Promise<unknown> 
 
 type Range = { after: number; before: number; since: string | null }
 
-async function findFirst(tx: Tx, run: AutomationRun, { event, deadline }: Wait, { after, before, since }: Range): Promise<Found | null> {
+async function findFirst(tx: Tx, run: AutomationRun, wait: Wait, { after, before, since }: Range): Promise<Found | null> {
   if (run.user_id === null || after + 1 >= before) return null
   const { rows } = await tx.query<Found>({
     name: 'find-awaited-event',
-    text: `select id, log_offset from events
-           where environment = $1 and user_id = $2 and name = $3 and triggers and partition = $4 and log_offset > $5 and log_offset < $6
+    text: `select id, name, log_offset from events
+           where environment = $1 and user_id = $2 and name = any ($3::text[]) and triggers and partition = $4 and log_offset > $5 and log_offset < $6
              and received_at >= coalesce($7::timestamptz, '-infinity') and received_at < $8
            order by log_offset limit 1`,
-    values: [run.environment, run.user_id, nameOf(event), run.partition, after, before, since, deadline],
+    values: [run.environment, run.user_id, namesOf(wait), run.partition, after, before, since, wait.deadline],
   })
   return rows[0] ?? null
 }
@@ -72,13 +74,13 @@ async function searchStart(
   return { after: rows[0]?.log_offset ?? run.log_offset, since }
 }
 
-async function recordFound(tx: Tx, run: AutomationRun, { id, log_offset }: Found): Promise<Awaited> {
+async function recordFound(tx: Tx, run: AutomationRun, { id, name, log_offset }: Found): Promise<Awaited> {
   await tx.query('update automation_runs set position = $3 where environment = $1 and number = $2', [
     run.environment,
     run.number,
     log_offset,
   ])
-  return { outcome: 'event', event_id: id }
+  return { outcome: 'event', event_id: id, event_name: name }
 }
 
 /**
@@ -93,14 +95,15 @@ export async function beginWait(tx: Tx, run: AutomationRun, timeline: readonly T
   if (found) return recordFound(tx, run, found)
   if (run.user_id !== null) {
     await tx.query(
-      `insert into event_waits (run, environment, user_id, event_name, after_offset, since, deadline) values ($1, $2, $3, $4, $5, $6, $7)`,
-      [run.number, run.environment, run.user_id, nameOf(wait.event), Math.max(after, position - 1), since, wait.deadline],
+      `insert into event_waits (run, environment, user_id, event_name, after_offset, since, deadline)
+       select $1, $2, $3, name, $5, $6, $7 from unnest($4::text[]) name`,
+      [run.number, run.environment, run.user_id, namesOf(wait), Math.max(after, position - 1), since, wait.deadline],
     )
   }
   return null
 }
 
-type StoredWait = { event_id: string | null; event_offset: number | null; after_offset: number; since: string | null }
+type StoredWait = { event_id: string | null; event_name: string; event_offset: number | null; after_offset: number; since: string | null }
 
 /**
  * Checks a wait that has begun: the consumer may have found its event, or its deadline may have passed. After the deadline the log is
@@ -113,11 +116,13 @@ export async function checkWait(tx: Tx, run: AutomationRun, wait: Wait): Promise
   const before = overdue.rowCount === 0 ? 0 : await lockLogEnd(tx, run)
   await lockRunJob(tx, run)
   const { rows } = await tx.query<StoredWait>(
-    'select event_id, event_offset, after_offset, since::text as since from event_waits where run = $1 and environment = $2',
+    // The consumer may have found events of several types: the first one in the log ends the wait.
+    `select event_id, event_name, event_offset, after_offset, since::text as since from event_waits where run = $1 and environment = $2
+     order by event_offset nulls last limit 1`,
     [run.number, run.environment],
   )
   const stored = rows[0]
-  if (stored?.event_id) return endWait(tx, run, { id: stored.event_id, log_offset: stored.event_offset! })
+  if (stored?.event_id) return endWait(tx, run, { id: stored.event_id, name: stored.event_name, log_offset: stored.event_offset! })
   if (overdue.rowCount === 0) return null
   return endWait(tx, run, stored ? await findFirst(tx, run, wait, { after: stored.after_offset, before, since: stored.since }) : null)
 }

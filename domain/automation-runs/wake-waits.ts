@@ -15,7 +15,7 @@ export async function wakeWaits(tx: Tx, environment: Environment, events: readon
   const { rows } = await tx.query<{ run: number }>({
     name: 'wake-waits',
     text: `with found as (
-             select distinct on (w.run) w.run, e.id, e.log_offset
+             select distinct on (w.run) w.run, e.name, e.id, e.log_offset
              from unnest($2::text[], $3::bigint[], $4::text[], $5::text[], $6::timestamptz[]) e(id, log_offset, user_id, name, received_at)
              cross join lateral (
                select run from event_waits where environment = $1 and user_id = e.user_id and event_name = e.name and event_id is null
@@ -26,7 +26,7 @@ export async function wakeWaits(tx: Tx, environment: Environment, events: readon
              ${lockJobs(AUTOMATION_RUN_DUE, 'any (array(select run from found))')}
            )
            update event_waits w set event_id = t.id, event_offset = t.log_offset from found t
-           where w.run = t.run and w.event_id is null and w.run = any (array(select id from locked))
+           where w.run = t.run and w.event_name = t.name and w.event_id is null and w.run = any (array(select id from locked))
            returning w.run`,
     values: [
       environment,

@@ -1,5 +1,5 @@
 import { DateTime, Duration } from 'luxon'
-import { type AutomationData, type LocatedStep, locatedSteps, type Step } from '../automation-runs/definition.ts'
+import { type AutomationData, awaitedEvents, type LocatedStep, locatedSteps, type Step } from '../automation-runs/definition.ts'
 import { slugOf } from '../events/catalogue.ts'
 import type { Detail } from '../refusal.ts'
 import { isZone } from '../time/local-time.ts'
@@ -33,7 +33,10 @@ function stepFault(step: Step): [field: string, why: string | null][] {
       return [['timezone', isZone(step.timezone) ? null : 'must be a time zone of the IANA database']]
     case 'wait_for_event':
       return [
-        ['event', slugOf(step.event) === null ? NO_EVENT : null],
+        ...awaitedEvents(step).map((event, i): [string, string | null] => [
+          typeof step.event === 'string' ? 'event' : `event[${i}]`,
+          slugOf(event) === null ? NO_EVENT : null,
+        ]),
         ['timeout', durationFault(step.timeout, WAIT)],
       ]
     case 'grant_entitlement':

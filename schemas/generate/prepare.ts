@@ -12,10 +12,10 @@ const annotations = new Set(['description', 'title', 'example', 'deprecated', 'e
 
 export const idOf = (side: Side, ref: string) => `${side}:${ref.slice(ref.lastIndexOf('/') + 1)}`
 
-// JSON Schema applies a keyword only to its own type, so a choice between scalars can be one list of types: one pass, and one message
-// instead of one per branch.
-const scalars = (branches: Schema[]): Schema | undefined => {
-  if (!branches.every(branch => typeof branch.type === 'string' && branch.type !== 'object' && branch.type !== 'array')) return undefined
+// JSON Schema applies a keyword only to its own type, so a choice between types can be one list of types: one pass, and one message instead of
+// one per branch. Objects stay apart: their branches differ by more than their type.
+const unionOfTypes = (branches: Schema[]): Schema | undefined => {
+  if (!branches.every(branch => typeof branch.type === 'string' && branch.type !== 'object')) return undefined
   const types = branches.map(branch => branch.type as string)
   if (new Set(types).size < types.length || branches.some(branch => branch.enum)) return undefined
   return Object.assign({}, ...branches, { type: types })
@@ -54,7 +54,7 @@ export const prepare = (schema: Schema, side: Side): Schema => {
     else if (keyword === 'additionalProperties') out.additionalProperties = typeof value === 'boolean' ? value : child(value as Schema)
     else if (keyword === 'x-property-names') out.propertyNames = child({ type: 'string', ...(value as Schema) })
     else if (keyword === 'anyOf' || keyword === 'oneOf' || keyword === 'allOf') {
-      const flat = keyword === 'allOf' ? undefined : scalars(value as Schema[])
+      const flat = keyword === 'allOf' ? undefined : unionOfTypes(value as Schema[])
       if (flat) Object.assign(out, child(flat))
       else out[keyword] = (value as Schema[]).map(child)
     } else if (keyword === 'discriminator') {
@@ -65,7 +65,8 @@ export const prepare = (schema: Schema, side: Side): Schema => {
       out.type = 'object'
     } else if (!annotations.has(keyword) && !keyword.startsWith('x-')) throw new Error(`unknown keyword ${keyword}`)
   }
-  if (side === 'input' && out.maxItems !== undefined) validateItemsOnlyWhenShort(out)
+  // The items of a union of types stand behind the condition already.
+  if (side === 'input' && out.maxItems !== undefined && out.items !== undefined) validateItemsOnlyWhenShort(out)
   // Also for strings with a pattern: `^https://` accepts a NUL.
   if (side === 'input' && isString(out) && !out.enum) out.format ??= 'text'
   // AJV supports `nullable`, but its message would say only "must be string".

@@ -2770,10 +2770,10 @@ export interface components {
              */
             type: "wait_for_event";
             /**
-             * @description uid or slug of the catalogue, or the slug of a custom event.
+             * @description uid or slug of the catalogue, or the slug of a custom event; or a list of them, of which any one ends the wait. The result of the step names the one that did (`event_name`).
              * @example subscription_renewed
              */
-            event: string;
+            event: string | string[];
             timeout: components["schemas"]["AutomationDuration"];
             on_timeout?: components["schemas"]["AutomationSteps"];
         };

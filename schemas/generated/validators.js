@@ -34179,7 +34179,7 @@ function validate248(data, { instancePath = "", parentData, parentDataProperty, 
   validate248.errors = vErrors;
   return errors === 0;
 }
-var schema439 = { "type": "object", "required": ["id", "type", "event", "timeout"], "additionalProperties": false, "properties": { "id": { "$ref": "answer:AutomationStepId" }, "type": { "type": "string", "enum": ["wait_for_event"] }, "event": { "type": "string", "minLength": 1, "maxLength": 100 }, "timeout": { "$ref": "answer:AutomationDuration" }, "on_timeout": { "$ref": "answer:AutomationSteps" } }, "$id": "answer:AutomationWaitForEventStep" };
+var schema439 = { "type": "object", "required": ["id", "type", "event", "timeout"], "additionalProperties": false, "properties": { "id": { "$ref": "answer:AutomationStepId" }, "type": { "type": "string", "enum": ["wait_for_event"] }, "event": { "type": ["string", "array"], "minLength": 1, "maxLength": 100, "minItems": 1, "maxItems": 10, "uniqueItems": true, "items": { "type": "string", "minLength": 1, "maxLength": 100 } }, "timeout": { "$ref": "answer:AutomationDuration" }, "on_timeout": { "$ref": "answer:AutomationSteps" } }, "$id": "answer:AutomationWaitForEventStep" };
 var wrapper0 = { validate: validate246 };
 function validate250(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
@@ -34329,18 +34329,18 @@ function validate249(data, { instancePath = "", parentData, parentDataProperty, 
     }
     if (data.event !== void 0) {
       let data2 = data.event;
+      if (typeof data2 !== "string" && !Array.isArray(data2)) {
+        const err11 = { instancePath: instancePath + "/event", schemaPath: "#/properties/event/type", keyword: "type", params: { type: schema439.properties.event.type } };
+        if (vErrors === null) {
+          vErrors = [err11];
+        } else {
+          vErrors.push(err11);
+        }
+        errors++;
+      }
       if (typeof data2 === "string") {
         if (func2(data2) > 100) {
-          const err11 = { instancePath: instancePath + "/event", schemaPath: "#/properties/event/maxLength", keyword: "maxLength", params: { limit: 100 } };
-          if (vErrors === null) {
-            vErrors = [err11];
-          } else {
-            vErrors.push(err11);
-          }
-          errors++;
-        }
-        if (func2(data2) < 1) {
-          const err12 = { instancePath: instancePath + "/event", schemaPath: "#/properties/event/minLength", keyword: "minLength", params: { limit: 1 } };
+          const err12 = { instancePath: instancePath + "/event", schemaPath: "#/properties/event/maxLength", keyword: "maxLength", params: { limit: 100 } };
           if (vErrors === null) {
             vErrors = [err12];
           } else {
@@ -34348,21 +34348,19 @@ function validate249(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-      } else {
-        const err13 = { instancePath: instancePath + "/event", schemaPath: "#/properties/event/type", keyword: "type", params: { type: "string" } };
-        if (vErrors === null) {
-          vErrors = [err13];
-        } else {
-          vErrors.push(err13);
+        if (func2(data2) < 1) {
+          const err13 = { instancePath: instancePath + "/event", schemaPath: "#/properties/event/minLength", keyword: "minLength", params: { limit: 1 } };
+          if (vErrors === null) {
+            vErrors = [err13];
+          } else {
+            vErrors.push(err13);
+          }
+          errors++;
         }
-        errors++;
       }
-    }
-    if (data.timeout !== void 0) {
-      let data3 = data.timeout;
-      if (typeof data3 === "string") {
-        if (func2(data3) > 64) {
-          const err14 = { instancePath: instancePath + "/timeout", schemaPath: "answer:AutomationDuration/maxLength", keyword: "maxLength", params: { limit: 64 } };
+      if (Array.isArray(data2)) {
+        if (data2.length > 10) {
+          const err14 = { instancePath: instancePath + "/event", schemaPath: "#/properties/event/maxItems", keyword: "maxItems", params: { limit: 10 } };
           if (vErrors === null) {
             vErrors = [err14];
           } else {
@@ -34370,8 +34368,8 @@ function validate249(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (func2(data3) < 2) {
-          const err15 = { instancePath: instancePath + "/timeout", schemaPath: "answer:AutomationDuration/minLength", keyword: "minLength", params: { limit: 2 } };
+        if (data2.length < 1) {
+          const err15 = { instancePath: instancePath + "/event", schemaPath: "#/properties/event/minItems", keyword: "minItems", params: { limit: 1 } };
           if (vErrors === null) {
             vErrors = [err15];
           } else {
@@ -34379,21 +34377,99 @@ function validate249(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern180.test(data3)) {
-          const err16 = { instancePath: instancePath + "/timeout", schemaPath: "answer:AutomationDuration/pattern", keyword: "pattern", params: { hint: "an ISO 8601 duration such as P3D or PT12H" } };
-          if (vErrors === null) {
-            vErrors = [err16];
+        const len0 = data2.length;
+        for (let i0 = 0; i0 < len0; i0++) {
+          let data3 = data2[i0];
+          if (typeof data3 === "string") {
+            if (func2(data3) > 100) {
+              const err16 = { instancePath: instancePath + "/event/" + i0, schemaPath: "#/properties/event/items/maxLength", keyword: "maxLength", params: { limit: 100 } };
+              if (vErrors === null) {
+                vErrors = [err16];
+              } else {
+                vErrors.push(err16);
+              }
+              errors++;
+            }
+            if (func2(data3) < 1) {
+              const err17 = { instancePath: instancePath + "/event/" + i0, schemaPath: "#/properties/event/items/minLength", keyword: "minLength", params: { limit: 1 } };
+              if (vErrors === null) {
+                vErrors = [err17];
+              } else {
+                vErrors.push(err17);
+              }
+              errors++;
+            }
           } else {
-            vErrors.push(err16);
+            const err18 = { instancePath: instancePath + "/event/" + i0, schemaPath: "#/properties/event/items/type", keyword: "type", params: { type: "string" } };
+            if (vErrors === null) {
+              vErrors = [err18];
+            } else {
+              vErrors.push(err18);
+            }
+            errors++;
+          }
+        }
+        let i1 = data2.length;
+        let j0;
+        if (i1 > 1) {
+          const indices0 = {};
+          for (; i1--; ) {
+            let item0 = data2[i1];
+            if (typeof item0 !== "string") {
+              continue;
+            }
+            if (typeof indices0[item0] == "number") {
+              j0 = indices0[item0];
+              const err19 = { instancePath: instancePath + "/event", schemaPath: "#/properties/event/uniqueItems", keyword: "uniqueItems", params: { i: i1, j: j0 } };
+              if (vErrors === null) {
+                vErrors = [err19];
+              } else {
+                vErrors.push(err19);
+              }
+              errors++;
+              break;
+            }
+            indices0[item0] = i1;
+          }
+        }
+      }
+    }
+    if (data.timeout !== void 0) {
+      let data4 = data.timeout;
+      if (typeof data4 === "string") {
+        if (func2(data4) > 64) {
+          const err20 = { instancePath: instancePath + "/timeout", schemaPath: "answer:AutomationDuration/maxLength", keyword: "maxLength", params: { limit: 64 } };
+          if (vErrors === null) {
+            vErrors = [err20];
+          } else {
+            vErrors.push(err20);
+          }
+          errors++;
+        }
+        if (func2(data4) < 2) {
+          const err21 = { instancePath: instancePath + "/timeout", schemaPath: "answer:AutomationDuration/minLength", keyword: "minLength", params: { limit: 2 } };
+          if (vErrors === null) {
+            vErrors = [err21];
+          } else {
+            vErrors.push(err21);
+          }
+          errors++;
+        }
+        if (!pattern180.test(data4)) {
+          const err22 = { instancePath: instancePath + "/timeout", schemaPath: "answer:AutomationDuration/pattern", keyword: "pattern", params: { hint: "an ISO 8601 duration such as P3D or PT12H" } };
+          if (vErrors === null) {
+            vErrors = [err22];
+          } else {
+            vErrors.push(err22);
           }
           errors++;
         }
       } else {
-        const err17 = { instancePath: instancePath + "/timeout", schemaPath: "answer:AutomationDuration/type", keyword: "type", params: { type: "string" } };
+        const err23 = { instancePath: instancePath + "/timeout", schemaPath: "answer:AutomationDuration/type", keyword: "type", params: { type: "string" } };
         if (vErrors === null) {
-          vErrors = [err17];
+          vErrors = [err23];
         } else {
-          vErrors.push(err17);
+          vErrors.push(err23);
         }
         errors++;
       }
@@ -34405,11 +34481,11 @@ function validate249(data, { instancePath = "", parentData, parentDataProperty, 
       }
     }
   } else {
-    const err18 = { instancePath, schemaPath: "#/type", keyword: "type", params: { type: "object" } };
+    const err24 = { instancePath, schemaPath: "#/type", keyword: "type", params: { type: "object" } };
     if (vErrors === null) {
-      vErrors = [err18];
+      vErrors = [err24];
     } else {
-      vErrors.push(err18);
+      vErrors.push(err24);
     }
     errors++;
   }
@@ -37191,7 +37267,7 @@ function validate283(data, { instancePath = "", parentData, parentDataProperty, 
   validate283.errors = vErrors;
   return errors === 0;
 }
-var schema473 = { "type": "object", "required": ["id", "type", "event", "timeout"], "additionalProperties": false, "properties": { "id": { "$ref": "input:AutomationStepId" }, "type": { "type": "string", "enum": ["wait_for_event"] }, "event": { "type": "string", "minLength": 1, "maxLength": 100, "format": "text" }, "timeout": { "$ref": "input:AutomationDuration" }, "on_timeout": { "$ref": "input:AutomationSteps" } }, "$id": "input:AutomationWaitForEventStep" };
+var schema473 = { "type": "object", "required": ["id", "type", "event", "timeout"], "additionalProperties": false, "properties": { "id": { "$ref": "input:AutomationStepId" }, "type": { "type": "string", "enum": ["wait_for_event"] }, "event": { "type": ["string", "array"], "minLength": 1, "maxLength": 100, "minItems": 1, "maxItems": 10, "if": { "maxItems": 10 }, "then": { "items": { "type": "string", "minLength": 1, "maxLength": 100, "format": "text" }, "uniqueItems": true }, "format": "text" }, "timeout": { "$ref": "input:AutomationDuration" }, "on_timeout": { "$ref": "input:AutomationSteps" } }, "$id": "input:AutomationWaitForEventStep" };
 var wrapper1 = { validate: validate281 };
 function validate285(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
@@ -37389,18 +37465,21 @@ function validate284(data, { instancePath = "", parentData, parentDataProperty, 
     }
     if (data.event !== void 0) {
       let data2 = data.event;
-      if (typeof data2 === "string") {
-        if (func2(data2) > 100) {
-          const err12 = { instancePath: instancePath + "/event", schemaPath: "#/properties/event/maxLength", keyword: "maxLength", params: { limit: 100 } };
-          if (vErrors === null) {
-            vErrors = [err12];
-          } else {
-            vErrors.push(err12);
-          }
-          errors++;
+      if (typeof data2 !== "string" && !Array.isArray(data2)) {
+        const err12 = { instancePath: instancePath + "/event", schemaPath: "#/properties/event/type", keyword: "type", params: { type: schema473.properties.event.type } };
+        if (vErrors === null) {
+          vErrors = [err12];
+        } else {
+          vErrors.push(err12);
         }
-        if (func2(data2) < 1) {
-          const err13 = { instancePath: instancePath + "/event", schemaPath: "#/properties/event/minLength", keyword: "minLength", params: { limit: 1 } };
+        errors++;
+      }
+      const _errs9 = errors;
+      let valid2 = true;
+      const _errs10 = errors;
+      if (Array.isArray(data2)) {
+        if (data2.length > 10) {
+          const err13 = {};
           if (vErrors === null) {
             vErrors = [err13];
           } else {
@@ -37408,70 +37487,191 @@ function validate284(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!formats2(data2)) {
-          const err14 = { instancePath: instancePath + "/event", schemaPath: "#/properties/event/format", keyword: "format", params: { format: "text" } };
-          if (vErrors === null) {
-            vErrors = [err14];
-          } else {
-            vErrors.push(err14);
-          }
-          errors++;
-        }
-      } else {
-        const err15 = { instancePath: instancePath + "/event", schemaPath: "#/properties/event/type", keyword: "type", params: { type: "string" } };
-        if (vErrors === null) {
-          vErrors = [err15];
+      }
+      var _valid0 = _errs10 === errors;
+      errors = _errs9;
+      if (vErrors !== null) {
+        if (_errs9) {
+          vErrors.length = _errs9;
         } else {
-          vErrors.push(err15);
+          vErrors = null;
+        }
+      }
+      if (_valid0) {
+        const _errs11 = errors;
+        if (Array.isArray(data2)) {
+          const len0 = data2.length;
+          for (let i0 = 0; i0 < len0; i0++) {
+            let data3 = data2[i0];
+            if (typeof data3 === "string") {
+              if (func2(data3) > 100) {
+                const err14 = { instancePath: instancePath + "/event/" + i0, schemaPath: "#/properties/event/then/items/maxLength", keyword: "maxLength", params: { limit: 100 } };
+                if (vErrors === null) {
+                  vErrors = [err14];
+                } else {
+                  vErrors.push(err14);
+                }
+                errors++;
+              }
+              if (func2(data3) < 1) {
+                const err15 = { instancePath: instancePath + "/event/" + i0, schemaPath: "#/properties/event/then/items/minLength", keyword: "minLength", params: { limit: 1 } };
+                if (vErrors === null) {
+                  vErrors = [err15];
+                } else {
+                  vErrors.push(err15);
+                }
+                errors++;
+              }
+              if (!formats2(data3)) {
+                const err16 = { instancePath: instancePath + "/event/" + i0, schemaPath: "#/properties/event/then/items/format", keyword: "format", params: { format: "text" } };
+                if (vErrors === null) {
+                  vErrors = [err16];
+                } else {
+                  vErrors.push(err16);
+                }
+                errors++;
+              }
+            } else {
+              const err17 = { instancePath: instancePath + "/event/" + i0, schemaPath: "#/properties/event/then/items/type", keyword: "type", params: { type: "string" } };
+              if (vErrors === null) {
+                vErrors = [err17];
+              } else {
+                vErrors.push(err17);
+              }
+              errors++;
+            }
+          }
+          let i1 = data2.length;
+          let j0;
+          if (i1 > 1) {
+            const indices0 = {};
+            for (; i1--; ) {
+              let item0 = data2[i1];
+              if (typeof item0 !== "string") {
+                continue;
+              }
+              if (typeof indices0[item0] == "number") {
+                j0 = indices0[item0];
+                const err18 = { instancePath: instancePath + "/event", schemaPath: "#/properties/event/then/uniqueItems", keyword: "uniqueItems", params: { i: i1, j: j0 } };
+                if (vErrors === null) {
+                  vErrors = [err18];
+                } else {
+                  vErrors.push(err18);
+                }
+                errors++;
+                break;
+              }
+              indices0[item0] = i1;
+            }
+          }
+        }
+        var _valid0 = _errs11 === errors;
+        valid2 = _valid0;
+      }
+      if (!valid2) {
+        const err19 = { instancePath: instancePath + "/event", schemaPath: "#/properties/event/if", keyword: "if", params: { failingKeyword: "then" } };
+        if (vErrors === null) {
+          vErrors = [err19];
+        } else {
+          vErrors.push(err19);
         }
         errors++;
       }
+      if (typeof data2 === "string") {
+        if (func2(data2) > 100) {
+          const err20 = { instancePath: instancePath + "/event", schemaPath: "#/properties/event/maxLength", keyword: "maxLength", params: { limit: 100 } };
+          if (vErrors === null) {
+            vErrors = [err20];
+          } else {
+            vErrors.push(err20);
+          }
+          errors++;
+        }
+        if (func2(data2) < 1) {
+          const err21 = { instancePath: instancePath + "/event", schemaPath: "#/properties/event/minLength", keyword: "minLength", params: { limit: 1 } };
+          if (vErrors === null) {
+            vErrors = [err21];
+          } else {
+            vErrors.push(err21);
+          }
+          errors++;
+        }
+        if (!formats2(data2)) {
+          const err22 = { instancePath: instancePath + "/event", schemaPath: "#/properties/event/format", keyword: "format", params: { format: "text" } };
+          if (vErrors === null) {
+            vErrors = [err22];
+          } else {
+            vErrors.push(err22);
+          }
+          errors++;
+        }
+      }
+      if (Array.isArray(data2)) {
+        if (data2.length > 10) {
+          const err23 = { instancePath: instancePath + "/event", schemaPath: "#/properties/event/maxItems", keyword: "maxItems", params: { limit: 10 } };
+          if (vErrors === null) {
+            vErrors = [err23];
+          } else {
+            vErrors.push(err23);
+          }
+          errors++;
+        }
+        if (data2.length < 1) {
+          const err24 = { instancePath: instancePath + "/event", schemaPath: "#/properties/event/minItems", keyword: "minItems", params: { limit: 1 } };
+          if (vErrors === null) {
+            vErrors = [err24];
+          } else {
+            vErrors.push(err24);
+          }
+          errors++;
+        }
+      }
     }
     if (data.timeout !== void 0) {
-      let data3 = data.timeout;
-      if (typeof data3 === "string") {
-        if (func2(data3) > 64) {
-          const err16 = { instancePath: instancePath + "/timeout", schemaPath: "input:AutomationDuration/maxLength", keyword: "maxLength", params: { limit: 64 } };
+      let data4 = data.timeout;
+      if (typeof data4 === "string") {
+        if (func2(data4) > 64) {
+          const err25 = { instancePath: instancePath + "/timeout", schemaPath: "input:AutomationDuration/maxLength", keyword: "maxLength", params: { limit: 64 } };
           if (vErrors === null) {
-            vErrors = [err16];
+            vErrors = [err25];
           } else {
-            vErrors.push(err16);
+            vErrors.push(err25);
           }
           errors++;
         }
-        if (func2(data3) < 2) {
-          const err17 = { instancePath: instancePath + "/timeout", schemaPath: "input:AutomationDuration/minLength", keyword: "minLength", params: { limit: 2 } };
+        if (func2(data4) < 2) {
+          const err26 = { instancePath: instancePath + "/timeout", schemaPath: "input:AutomationDuration/minLength", keyword: "minLength", params: { limit: 2 } };
           if (vErrors === null) {
-            vErrors = [err17];
+            vErrors = [err26];
           } else {
-            vErrors.push(err17);
+            vErrors.push(err26);
           }
           errors++;
         }
-        if (!formats2(data3)) {
-          const err18 = { instancePath: instancePath + "/timeout", schemaPath: "input:AutomationDuration/format", keyword: "format", params: { format: "text" } };
+        if (!formats2(data4)) {
+          const err27 = { instancePath: instancePath + "/timeout", schemaPath: "input:AutomationDuration/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
-            vErrors = [err18];
+            vErrors = [err27];
           } else {
-            vErrors.push(err18);
+            vErrors.push(err27);
           }
           errors++;
         }
-        if (!pattern180.test(data3)) {
-          const err19 = { instancePath: instancePath + "/timeout", schemaPath: "input:AutomationDuration/pattern", keyword: "pattern", params: { hint: "an ISO 8601 duration such as P3D or PT12H" } };
+        if (!pattern180.test(data4)) {
+          const err28 = { instancePath: instancePath + "/timeout", schemaPath: "input:AutomationDuration/pattern", keyword: "pattern", params: { hint: "an ISO 8601 duration such as P3D or PT12H" } };
           if (vErrors === null) {
-            vErrors = [err19];
+            vErrors = [err28];
           } else {
-            vErrors.push(err19);
+            vErrors.push(err28);
           }
           errors++;
         }
       } else {
-        const err20 = { instancePath: instancePath + "/timeout", schemaPath: "input:AutomationDuration/type", keyword: "type", params: { type: "string" } };
+        const err29 = { instancePath: instancePath + "/timeout", schemaPath: "input:AutomationDuration/type", keyword: "type", params: { type: "string" } };
         if (vErrors === null) {
-          vErrors = [err20];
+          vErrors = [err29];
         } else {
-          vErrors.push(err20);
+          vErrors.push(err29);
         }
         errors++;
       }
@@ -37483,11 +37683,11 @@ function validate284(data, { instancePath = "", parentData, parentDataProperty, 
       }
     }
   } else {
-    const err21 = { instancePath, schemaPath: "#/type", keyword: "type", params: { type: "object" } };
+    const err30 = { instancePath, schemaPath: "#/type", keyword: "type", params: { type: "object" } };
     if (vErrors === null) {
-      vErrors = [err21];
+      vErrors = [err30];
     } else {
-      vErrors.push(err21);
+      vErrors.push(err30);
     }
     errors++;
   }

@@ -933,9 +933,10 @@ create table automation_steps (
   primary key (run, n)
 ) with (fillfactor = 80);
 
--- A run that waits for an event of its user. The consumer of the log writes event_id and wakes the run.
+-- A run that waits for an event of its user: one row for each of the types that end the wait. The consumer of the log writes event_id and
+-- wakes the run.
 create table event_waits (
-  run bigint primary key,
+  run bigint not null,
   environment int not null,
   user_id text collate "C" not null,
   event_name text not null,
@@ -944,7 +945,8 @@ create table event_waits (
   since timestamptz,
   deadline timestamptz not null,
   event_id text collate "C",
-  event_offset bigint
+  event_offset bigint,
+  primary key (run, event_name)
 );
 -- Of all waits: an erasure deletes those of the user that have ended, too.
 create index event_waits_of_user on event_waits (environment, user_id, event_name);

@@ -32,6 +32,42 @@ test('an event wakes the run, and the steps for the timeout are not executed', a
   expect((await fixture.pool.query('select 1 from event_waits where run = $1', [number])).rowCount).toBe(0)
 })
 
+const either: Step = { id: 'wait', type: 'wait_for_event', event: ['8', 'came_back', RENEWED], timeout: 'P2D', on_timeout: [late] }
+
+test('of several types the first event in the log ends the wait, and the run says which one', async () => {
+  // Read by the consumer in one batch or one by one, or found in the log when the wait begins.
+  for (const most of [1000, 1, 0]) {
+    const user = await fixture.newUser()
+    const trigger = await fixture.append(user, 'trial_started')
+    const begin = async () => {
+      const run = await fixture.start([either], { user, event: trigger })
+      if (most > 0) await fixture.suspended(run.number)
+      return run
+    }
+    const early = most > 0 ? await begin() : null
+    await fixture.append(user, 'trial_canceled')
+    const first = await fixture.append(user, 'came_back')
+    await fixture.append(user, RENEWED)
+    while ((await fixture.consume(trigger.partition, most || 1000)) > 0);
+    const { number } = early ?? (await begin())
+    await fixture.finished(number)
+    expect((await waitOf(number)).result).toMatchObject({ outcome: 'event', event_id: first.id, event_name: 'came_back' })
+    expect(await reached(number)).toEqual(['wait'])
+    expect((await fixture.pool.query('select 1 from event_waits where run = $1', [number])).rowCount).toBe(0)
+  }
+})
+
+test('a wait for several types ends at its deadline when none of them comes', async () => {
+  const { number, user } = await fixture.start([either])
+  await fixture.suspended(number)
+  expect((await fixture.pool.query('select 1 from event_waits where run = $1', [number])).rowCount).toBe(2)
+  await fixture.append(user, 'trial_canceled')
+  await fixture.advance(2 * 86_400)
+  await fixture.finished(number)
+  expect((await waitOf(number)).result).toMatchObject({ outcome: 'timeout' })
+  expect(await reached(number)).toEqual(['wait', 'late'])
+})
+
 test('at the deadline the steps for the timeout are executed', async () => {
   const { number } = await fixture.start([wait()])
   const suspended = await fixture.suspended(number)

@@ -153,6 +153,8 @@ describe('the simulation on the log', () => {
     expect((await backtestOf(twice)).steps).toEqual({ w: 1, v: 1, late: 0 })
     const thrice = steps(wait('P2D'), wait('P2D', { id: 'v' }), wait('P2D', { id: 'u', on_timeout: [mark('late')] }))
     expect((await backtestOf(thrice)).steps).toMatchObject({ u: 1, late: 1 })
+    const either = steps(wait('P2D', { event: ['forth', 'back', '8'] }), wait('P1D', { id: 'v', event: ['8'], on_timeout: [mark('late')] }))
+    expect((await backtestOf(either)).steps).toEqual({ w: 1, v: 1, late: 1 })
     const delayed = steps({ id: 'd', type: 'delay', duration: 'PT2H' }, wait('PT2H', { on_timeout: [mark('late')] }))
     expect((await backtestOf(delayed)).steps).toEqual({ d: 1, w: 1, late: 1 })
   })

@@ -44,7 +44,7 @@ describe('an automation', () => {
       { metric: 'country', comparator: 'eq', value: 'DE' },
     ]
     const steps = [
-      { type: 'wait_for_event', timeout: 'P1Y', id: 'w', event: '8' },
+      { type: 'wait_for_event', timeout: 'P1Y', id: 'w', event: ['8', 'came_back'] },
       { id: 'b', type: 'branch', conditions, then: [{ id: 's', type: 'screen', screen }] },
       { id: 'e', type: 'email', subject: 'Hello', text: 'You' },
     ]
@@ -62,7 +62,7 @@ describe('an automation', () => {
         actions: {},
         segments: null,
         steps: [
-          { id: 'w', type: 'wait_for_event', event: '8', timeout: 'P1Y', on_timeout: [] },
+          { id: 'w', type: 'wait_for_event', event: ['8', 'came_back'], timeout: 'P1Y', on_timeout: [] },
           {
             id: 'b',
             type: 'branch',

@@ -12,12 +12,12 @@ type BranchQuestion = Extract<Question, { is: 'branch' }>
 // The user's events are read first, whatever other index there is: a partition may be long, and the event may never have come.
 const FIRST = `
   select k.i::int as i, e.log_offset, e.received_at::text as received_at
-  from unnest($2::text[], $3::smallint[], $4::text[], $5::bigint[], $6::timestamptz[], $7::timestamptz[]) with ordinality
-    k(user_id, partition, name, after, since, before, i)
+  from unnest($2::text[], $3::smallint[], $4::jsonb[], $5::bigint[], $6::timestamptz[], $7::timestamptz[]) with ordinality
+    k(user_id, partition, names, after, since, before, i)
   cross join lateral (
     select log_offset, received_at from (
       select log_offset, received_at, partition, name, triggers from events where environment = $1 and user_id = k.user_id offset 0) u
-    where name = k.name and partition = k.partition and triggers and log_offset > k.after
+    where k.names ? name and partition = k.partition and triggers and log_offset > k.after
       and received_at >= coalesce(k.since, '-infinity') and received_at < k.before
     order by log_offset limit 1) e`
 
@@ -27,7 +27,15 @@ async function firstEvents(db: Db, environment: Environment, questions: readonly
   const { rows } = await db.query<{ i: number; log_offset: number; received_at: string }>({
     name: 'backtest-first-events',
     text: FIRST,
-    values: [environment, of(w => w.user), of(w => w.partition), of(w => w.name), of(w => w.after), of(w => w.since), of(w => w.before)],
+    values: [
+      environment,
+      of(w => w.user),
+      of(w => w.partition),
+      of(w => JSON.stringify(w.names)),
+      of(w => w.after),
+      of(w => w.since),
+      of(w => w.before),
+    ],
   })
   const answers: Answer[] = questions.map(() => null)
   for (const { i, ...found } of rows) answers[i - 1] = found

@@ -1,6 +1,6 @@
 import type { Db } from '../../../store/connect.ts'
 import { deadlineAfter, nextInstantAt } from '../../automation-runs/deadline.ts'
-import type { Step } from '../../automation-runs/definition.ts'
+import { awaitedEvents, type Step } from '../../automation-runs/definition.ts'
 import { nextStep, type Passed } from '../../automation-runs/next-step.ts'
 import type { TriggerKey } from '../../automation-runs/trigger.ts'
 import type { Environment } from '../../environment.ts'
@@ -36,7 +36,7 @@ export async function* pagesOf(
 
 /** What a simulated run must know to go on: whether an event came, or which branch it takes. */
 export type Question =
-  | { is: 'event'; wait: { user: string | null; partition: number; name: string; after: number; since: string | null; before: string } }
+  | { is: 'event'; wait: { user: string | null; partition: number; names: string[]; after: number; since: string | null; before: string } }
   | { is: 'branch'; conditions: readonly Condition[]; user: string | null; trigger: TriggerKey; steps: readonly Passed[] }
 /** To 'event': the event, or null; to 'branch': whether all conditions hold. */
 export type Answer = { log_offset: number; received_at: string } | boolean | null
@@ -76,10 +76,10 @@ export function* simulateRun(
     } else if (step.type === 'wait_for_event') {
       const before = deadlineAfter(begin, step.timeout)
       const { after, since } = position
-      const found = (yield { is: 'event', wait: { user, partition, name: slug(step.event), after, since, before } }) as Exclude<
-        Answer,
-        boolean
-      >
+      const found = (yield {
+        is: 'event',
+        wait: { user, partition, names: awaitedEvents(step).map(slug), after, since, before },
+      }) as Exclude<Answer, boolean>
       if (found) {
         position.after = found.log_offset
         begin = found.received_at

@@ -1,4 +1,5 @@
 import { deadlineAfter, nextInstantAt, timeOf } from '../../../domain/automation-runs/deadline.ts'
+import { awaitedEvents } from '../../../domain/automation-runs/definition.ts'
 import { beginWait, checkWait } from '../../../domain/automation-runs/waits.ts'
 import { apiTime } from '../../../store/connect.ts'
 import { type StepContext, type StepKinds, type StepOutcome, succeeded } from '../step-kind.ts'
@@ -24,7 +25,7 @@ export const waitForEventStep: StepKinds['wait_for_event'] = {
   async transact(tx, { step, run, timeline, recorded, began }) {
     const isWaiting = recorded?.status === 'waiting'
     const deadline = isWaiting ? recorded.due_at! : deadlineAfter(began, step.timeout)
-    const wait = { event: step.event, deadline }
+    const wait = { events: awaitedEvents(step), deadline }
     const awaited = isWaiting ? await checkWait(tx, run, wait) : await beginWait(tx, run, timeline, wait)
     return awaited ? succeeded({ ...awaited, due_at: apiTime(deadline) }, deadline) : { is: 'waiting', until: deadline }
   },

@@ -121,9 +121,9 @@ export type AutomationWaitForEventStep = {
     id: AutomationStepId;
     type: 'wait_for_event';
     /**
-     * uid or slug of the catalogue, or the slug of a custom event.
+     * uid or slug of the catalogue, or the slug of a custom event; or a list of them, of which any one ends the wait. The result of the step names the one that did (`event_name`).
      */
-    event: string;
+    event: string | Array<string>;
     timeout: AutomationDuration;
     on_timeout?: AutomationSteps;
 };
