@@ -23,6 +23,7 @@ function arrays({ environment, users, batchRows, from: start }: Job, from: numbe
       user: given.customer_uid ?? null,
       platform,
       transactionKey: null,
+      triggers: true,
     })
   })
   const offsets = entries.map(({ partition }) => {
@@ -35,8 +36,8 @@ function arrays({ environment, users, batchRows, from: start }: Job, from: numbe
 }
 
 await timeBatches(arrays, async ({ database, concurrency, environment }) => {
-  const insert = `insert into peer_events (environment, received_at, triggers, ${names})
-    select $1, now(), true, ${names} from unnest(${types.map((type, i) => `$${i + 2}::${type}[]`).join(', ')}) as rows(${names})`
+  const insert = `insert into peer_events (environment, received_at, ${names})
+    select $1, now(), ${names} from unnest(${types.map((type, i) => `$${i + 2}::${type}[]`).join(', ')}) as rows(${names})`
   const pool = new pg.Pool({ connectionString: database, max: concurrency })
   return {
     async send(values) {

@@ -48,8 +48,9 @@ export async function foldPosted(tx: Tx, environment: Environment, entries: Entr
   if (changing.length === 0) return { statuses: new Map(), added, refunded }
   const users = usersOf(changing)
   const { rows } = await tx.query<{ now: number }>('select (extract(epoch from environment_now($1)) * 1000)::float8 as now', [environment])
-  const posted = [...(await postedFacts(tx, environment, users)), ...changing.map(postedFact)]
+  const { now } = rows[0]!
+  const posted = [...(await postedFacts(tx, environment, users)), ...changing.map(entry => postedFact(entry, now))]
   const subscriptions = subscriptionsOf(await recordedPurchases(tx, environment, users), posted)
-  const statuses = await storeSubscriptions(tx, environment, users, subscriptions, rows[0]!.now)
+  const statuses = await storeSubscriptions(tx, environment, users, subscriptions, now)
   return { statuses, added, refunded }
 }

@@ -23,6 +23,8 @@ export type Entry = {
   user: string | null
   platform: string | null
   transactionKey: string | null
+  /** False: the event starts no automation and no delivery. */
+  triggers: boolean
   money: Money
   /** The purchase that emits the event; absent for a posted event. */
   purchase?: number
@@ -63,7 +65,7 @@ export function transactionKey(item: EventInput, platform: string | null): strin
   return transaction !== undefined && eventType(item.event_name)?.begins ? `${platform ?? ''}:${transaction}` : null
 }
 
-type EntryInput = Pick<Entry, 'item' | 'at' | 'user' | 'platform' | 'transactionKey'>
+type EntryInput = Pick<Entry, 'item' | 'at' | 'user' | 'platform' | 'transactionKey' | 'triggers'>
 
 export const toEntry = (environment: Environment, input: EntryInput): Entry => ({
   ...input,

@@ -17,7 +17,7 @@ const text = column('text')
 const time = column('timestamptz')
 const amount = column('numeric')
 
-/** The columns of the log that an entry fills. The statement sets `environment`, `log_offset`, `received_at` and `triggers`. */
+/** The columns of the log that an entry fills. The statement sets `environment`, `log_offset` and `received_at`. */
 export const ENTRY_COLUMNS: readonly Column[] = [
   ['partition', 'smallint', e => e.partition],
   text('id', e => e.id),
@@ -57,10 +57,11 @@ export const ENTRY_COLUMNS: readonly Column[] = [
   text('campaign', e => e.item.attribution?.campaign),
   text('ad_set', e => e.item.attribution?.ad_set),
   text('ad', e => e.item.attribution?.ad),
+  ['triggers', 'boolean', e => (e.triggers ? 't' : 'f')],
   ['purchase', 'bigint', e => e.purchase ?? null],
   ['properties', 'jsonb', e => (e.item.properties ? JSON.stringify(e.item.properties) : null)],
 ]
-const FIRST = 3 // after $1 environment and $2 triggers
+const FIRST = 2 // after $1 environment
 const names = ENTRY_COLUMNS.map(([name]) => name)
 
 // The counters are locked in the order of their partitions and raised; the locks last for this statement and the commit that follows.
@@ -80,8 +81,8 @@ with input as materialized (
   from locked l where p.environment = $1 and p.partition = l.partition
   returning p.partition, p.next_offset - l.rows as base, p.last_received_at as received_at
 )
-insert into events (environment, log_offset, received_at, triggers, ${names.join(', ')})
-select $1, t.base + row_number() over (partition by i.partition order by i.n) - 1, t.received_at, $2, ${names.map(n => `i.${n}`).join(', ')}
+insert into events (environment, log_offset, received_at, ${names.join(', ')})
+select $1, t.base + row_number() over (partition by i.partition order by i.n) - 1, t.received_at, ${names.map(n => `i.${n}`).join(', ')}
 from input i join assigned t on t.partition = i.partition`
 
 const NOTIFY = `select pg_notify('${LOG_CHANNEL}', id::text) from environments where id = $1 and consumed`
@@ -90,12 +91,12 @@ const NOTIFY = `select pg_notify('${LOG_CHANNEL}', id::text) from environments w
  * Appends entries to the log, in order, as the last statement of the transaction: until the commit the counters stay locked. Throws the
  * database's unique violation when an event id or a transaction is in the log already.
  */
-export async function appendEntries(tx: Tx, environment: Environment, entries: Entry[], triggers: boolean): Promise<void> {
-  const values = [environment, triggers, ...ENTRY_COLUMNS.map(([, , value]) => arrayOf(entries, value))]
+export async function appendEntries(tx: Tx, environment: Environment, entries: Entry[]): Promise<void> {
+  const values = [environment, ...ENTRY_COLUMNS.map(([, , value]) => arrayOf(entries, value))]
   const written = await tx.query({ name: 'append-events', text: APPEND, values })
   if (written.rowCount !== entries.length)
     throw new Error(`${written.rowCount} of ${entries.length} events were appended: the environment lacks log positions`)
-  if (triggers) await tx.query({ name: 'notify-log-consumers', text: NOTIFY, values: [environment] })
+  if (entries.some(entry => entry.triggers)) await tx.query({ name: 'notify-log-consumers', text: NOTIFY, values: [environment] })
 }
 
 /** Whether a concurrent writer appended an event with the same id or transaction: a repeat of the transaction finds that event. */

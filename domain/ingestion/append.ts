@@ -45,7 +45,7 @@ async function append(tx: Tx, environment: Environment, items: (EventInput | Ite
       const isSeenLater = updateLastSeen(user, at, found.now)
       if (isKnownBetter || isSeenLater) changed.set(user.id, user)
     }
-    const entry = toEntry(environment, { item, at, user: user?.id ?? null, platform, transactionKey })
+    const entry = toEntry(environment, { item, at, user: user?.id ?? null, platform, transactionKey, triggers })
     entries.push(entry)
     results[index] = { status: 'created', id: entry.id }
   }
@@ -54,7 +54,7 @@ async function append(tx: Tx, environment: Environment, items: (EventInput | Ite
     results[index] = result && result.status !== 'rejected' ? { status: 'duplicate', id: result.id } : result
   }
   const refunded = await updateUsers(tx, environment, entries, changed)
-  if (entries.length > 0) await appendEntries(tx, environment, entries, triggers)
+  if (entries.length > 0) await appendEntries(tx, environment, entries)
   if (refunded.length > 0) await recount(tx, environment, refunded)
   return results as ItemResult[]
 }

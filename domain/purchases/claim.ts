@@ -12,6 +12,7 @@ export type PurchaseInput = {
   is_family_shared?: boolean
   country?: string | null
   screen_id?: string | null
+  trigger?: boolean
   app_store_data?: { transaction_id?: string; product_id?: string; original_transaction_id?: string; signed_transaction?: string }
   play_store_data?: { purchase_token: string; product_id: string; order_id?: string; base_plan_id?: string }
   stripe_store_data?: { subscription_id: string; product_id: string }

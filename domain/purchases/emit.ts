@@ -24,6 +24,8 @@ export type Emission = {
   refundTold?: string
   amount?: string
   oldProduct?: string
+  /** When the told fact happened and when it was recorded; by default as the purchase itself. */
+  fact?: { at: string; recorded: string }
   /** Whether the purchase begins after 365 paid days of its subscription. */
   loyal?: boolean
 }
@@ -66,6 +68,16 @@ function moneyOf({ purchase, slug, amount, loyal }: Emission): Entry['money'] {
   return { price, currency, proceeds, priceUsd: usd(price), proceedsUsd: usd(proceeds) }
 }
 
+/** A fact that is older than this when it is recorded is history: it is stored, and nobody acts on it. */
+const HISTORY_MS = 72 * 3_600_000
+
+/** Whether the event may start automations and go to integrations. The caller's word covers the purchase and the facts that precede its recording. */
+function triggers({ purchase: p, fact }: Emission): boolean {
+  const { at, recorded } = fact ?? { at: p.purchased_at, recorded: p.created_at }
+  const isCovered = fact === undefined || at <= p.created_at
+  return (p.triggers || !isCovered) && Date.parse(recorded) - Date.parse(at) <= HISTORY_MS
+}
+
 function entryOf(environment: Environment, emission: Emission): Entry {
   const item = itemOf(emission)
   const platform = TARGET_PLATFORM[emission.purchase.platform]
@@ -75,6 +87,7 @@ function entryOf(environment: Environment, emission: Emission): Entry {
     user: emission.purchase.user_id,
     platform,
     transactionKey: transactionKey(item, platform),
+    triggers: triggers(emission),
   }
   return { ...toEntry(environment, known), money: moneyOf(emission), purchase: emission.purchase.id }
 }
@@ -97,5 +110,5 @@ export async function emit(tx: Tx, environment: Environment, emissions: Emission
     entries.flatMap(({ transactionKey }) => transactionKey ?? []),
   )
   const fresh = entries.filter(({ transactionKey }) => transactionKey === null || !posted.has(transactionKey))
-  if (fresh.length > 0) await appendEntries(tx, environment, fresh, true)
+  if (fresh.length > 0) await appendEntries(tx, environment, fresh)
 }

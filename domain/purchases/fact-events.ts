@@ -11,15 +11,19 @@ const isTrial = ({ amount }: PurchaseRow) => compareAmounts(amount, '0') === 0
 function cancellation(purchase: PurchaseRow): Emission[] {
   if (!purchase.is_subscription || purchase.auto_renewing || purchase.emitted.includes('canceled')) return []
   const slug = isTrial(purchase) ? 'trial_canceled' : 'subscription_canceled'
-  const offAt = purchase.auto_renew_off_at ?? purchase.created_at
-  return [{ purchase, slug, at: offAt > purchase.created_at ? offAt : purchase.created_at, mark: 'canceled' }]
+  const { created_at, auto_renew_off_at: offAt } = purchase
+  const known = { purchase, slug, mark: 'canceled' as const }
+  // The purchase was recorded with auto-renew off: the event is as old as the purchase.
+  if (offAt === null || offAt <= created_at) return [{ ...known, at: created_at }]
+  return [{ ...known, at: offAt, fact: { at: offAt, recorded: offAt } }]
 }
 
 /** Once per period: a retry that is cleared and set again is the same failing charge. */
 function retry(purchase: PurchaseRow): Emission[] {
   if (purchase.billing_retry_at === null) return []
   const slug = isTrial(purchase) ? 'trial_billing_retry_entered' : 'subscription_billing_retry_entered'
-  return [{ purchase, slug, at: recordedAt(purchase), once: 'retry' }]
+  const recorded = recordedAt(purchase)
+  return [{ purchase, slug, at: recorded, once: 'retry', fact: { at: purchase.billing_retry_at, recorded } }]
 }
 
 /** What went back of a purchase; never more than was paid, as in the customer's figures. */
@@ -31,20 +35,27 @@ function refundedAmount({ refunded_at, refunded_amount, amount }: PurchaseRow): 
 /** The difference between what went back and what was told of it: a refund, or a refund that was taken back. */
 function refund(purchase: PurchaseRow): Emission[] {
   const { refunded_at: at, is_subscription, refund_told } = purchase
+  const recorded = recordedAt(purchase)
   const refunded = refundedAmount(purchase)
   const difference = minus(refunded, refund_told)
   const sign = compareAmounts(difference, '0')
   if (sign < 0) {
-    return [{ purchase, slug: 'refund_reversed', at: recordedAt(purchase), amount: minus(refund_told, refunded), refundTold: refunded }]
+    const [amount, fact] = [minus(refund_told, refunded), { at: recorded, recorded }]
+    return [{ purchase, slug: 'refund_reversed', at: recorded, amount, refundTold: refunded, fact }]
   }
+  if (at === null) return []
   const slug = is_subscription ? 'subscription_refunded' : 'in_app_refunded'
-  if (sign > 0) return [{ purchase, slug, at: at!, amount: difference, refundTold: refunded }]
+  const fact = { at, recorded }
+  if (sign > 0) return [{ purchase, slug, at, amount: difference, refundTold: refunded, fact }]
   // A free period that is refunded ends, but no money goes back.
-  return at !== null && isTrial(purchase) ? [{ purchase, slug, at, amount: '0', once: 'refunded' }] : []
+  return isTrial(purchase) ? [{ purchase, slug, at, amount: '0', once: 'refunded', fact }] : []
 }
 
-/** The events of stated facts that are not told yet. A family-shared purchase has none: the subscription belongs to another user. */
-export const factEvents = (purchases: PurchaseRow[]): Emission[] =>
+/**
+ * The events of stated facts that are not told yet; those of a purchase whose begin waits come after its begin. A family-shared purchase has
+ * none: the subscription belongs to another user.
+ */
+export const factEvents = (purchases: PurchaseRow[], isWaiting: (purchase: PurchaseRow) => boolean): Emission[] =>
   purchases
-    .filter(({ is_family_shared }) => !is_family_shared)
+    .filter(purchase => !purchase.is_family_shared && !isWaiting(purchase))
     .flatMap(purchase => [...cancellation(purchase), ...retry(purchase), ...refund(purchase)])

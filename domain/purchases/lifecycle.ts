@@ -2,11 +2,13 @@ import { LOYAL_DAYS } from '../events/money.ts'
 import { type Link, runsOf } from '../subscriptions/access-periods.ts'
 import type { KnownPeriod, Subscription } from '../subscriptions/lineages.ts'
 import { DAY_MS } from '../subscriptions/period.ts'
-import { type PurchaseRow, shownProduct } from '../subscriptions/purchase.ts'
+import { type PurchaseRow, recordedAt, shownProduct } from '../subscriptions/purchase.ts'
 import { timedEventsOf } from '../subscriptions/timed-events.ts'
+import type { Waiting } from '../subscriptions/waiting.ts'
 import type { Emission } from './emit.ts'
 
 type Run = Link<KnownPeriod>[]
+type Followed = { subscription: Subscription; waiting: Waiting }
 
 const LOYAL_MS = LOYAL_DAYS * DAY_MS
 const iso = (ms: number) => `${new Date(ms).toISOString().slice(0, 19)}Z`
@@ -34,42 +36,54 @@ function paidBefore(links: Run): Map<PurchaseRow, number> {
 export const loyalOf = (subscriptions: Subscription[]): Set<PurchaseRow> =>
   new Set(subscriptions.flatMap(({ links }) => [...paidBefore(links)].flatMap(([purchase, paid]) => (paid >= LOYAL_MS ? [purchase] : []))))
 
-const beginnings = ({ links }: Subscription): Emission[] =>
+const beginnings = ({ links }: Subscription, { begins }: Waiting): Emission[] =>
   runsOf(links).flatMap(run =>
     run.flatMap(({ period: { purchase, trial } }, i): Emission[] => {
-      if (!purchase) return []
+      if (!purchase || begins.has(purchase)) return []
       const base = { purchase, slug: beginning(run, i), at: purchase.purchased_at, once: 'begin' as const }
       return [trial ? base : { ...base, amount: purchase.amount }]
     }),
   )
 
 /** Only within a run: a purchase after its end is a start, whichever product it has. */
-const productChanges = ({ links }: Subscription): Emission[] =>
+const productChanges = ({ links }: Subscription, { begins }: Waiting): Emission[] =>
   runsOf(links).flatMap(run => {
     const purchases = run.flatMap(({ period: { purchase } }) => purchase ?? [])
     return purchases.flatMap((purchase, i): Emission[] => {
       const before = purchases[i - 1]
       if (before === undefined || shownProduct(before) === shownProduct(purchase)) return []
+      if (begins.has(before) || begins.has(purchase)) return []
       const oldProduct = shownProduct(before)
       return [{ purchase, slug: 'subscription_product_changed', at: purchase.purchased_at, once: 'changed', oldProduct }]
     })
   })
 
-const timedEvents = ({ links }: Subscription, now: number): Emission[] =>
+const later = (a: string, b: string) => (a > b ? a : b)
+
+/** What time causes is recorded when its time comes, or with the purchase if that is later. */
+const timedEvents = ({ links }: Subscription, { begins, ends }: Waiting, now: number): Emission[] =>
   timedEventsOf(links).flatMap(({ slug, period: { purchase }, due, at }): Emission[] => {
     if (!purchase || due > now) return []
-    return [{ purchase, slug, at: iso(at ?? now), once: slug === 'trial_still_active' ? 'still_active' : 'expired' }]
+    if (slug === 'trial_still_active') {
+      const fact = { at: iso(due), recorded: later(purchase.created_at, iso(due)) }
+      return begins.has(purchase) ? [] : [{ purchase, slug, at: iso(now), once: 'still_active', fact }]
+    }
+    const fact = { at: iso(at!), recorded: later(recordedAt(purchase), iso(at!)) }
+    return ends.has(purchase) ? [] : [{ purchase, slug, at: fact.at, once: 'expired', fact }]
   })
 
-/** The begins, changes of product and timed events of all purchases that are due by `now` (ms), also those that were told before. */
-export function lifecycleEvents(purchases: PurchaseRow[], subscriptions: Subscription[], now: number): Emission[] {
+/**
+ * The begins, changes of product and timed events of all purchases that are due by `now` (ms) and do not wait, also those that were told
+ * before.
+ */
+export function lifecycleEvents(purchases: PurchaseRow[], subscriptions: Followed[], now: number): Emission[] {
   const oneTime: Emission[] = purchases
     .filter(purchase => !purchase.is_subscription && !purchase.is_family_shared)
     .map(purchase => ({ purchase, slug: 'in_app_purchase', at: purchase.purchased_at, once: 'begin' as const, amount: purchase.amount }))
-  const recurring = subscriptions.flatMap(subscription => [
-    ...beginnings(subscription),
-    ...productChanges(subscription),
-    ...timedEvents(subscription, now),
+  const recurring = subscriptions.flatMap(({ subscription, waiting }) => [
+    ...beginnings(subscription, waiting),
+    ...productChanges(subscription, waiting),
+    ...timedEvents(subscription, waiting, now),
   ])
   return [...oneTime, ...recurring]
 }

@@ -18,6 +18,7 @@ export type Claim = StoreClaim & {
   familyShared: boolean
   country: string | null
   screen: string | null
+  triggers: boolean
 }
 
 const PRODUCT_ID = /^[a-zA-Z0-9._:\- ]{1,255}$/
@@ -113,5 +114,6 @@ export async function validatePurchase(tx: Tx, environment: Environment, input: 
     familyShared: input.is_family_shared ?? false,
     country: input.country ?? null,
     screen: input.screen_id ?? null,
+    triggers: input.trigger ?? true,
   }
 }

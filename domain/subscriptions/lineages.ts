@@ -1,7 +1,7 @@
 import { chain, type Link } from './access-periods.ts'
 import type { Period } from './period.ts'
 import { type PostedFact, postedPeriods } from './posted.ts'
-import { type PurchaseRow, TARGET_PLATFORM } from './purchase.ts'
+import { type PurchaseRow, recordedAt, TARGET_PLATFORM } from './purchase.ts'
 import { periodOf } from './recorded.ts'
 import { subscriptionTimeline, type Timeline } from './timeline.ts'
 
@@ -13,6 +13,8 @@ export type Subscription = {
   timeline: Timeline
   autoRenewing: boolean
   everPaid: boolean
+  /** When a fact of the lineage was recorded last. */
+  recordedAt: number
   links: Link<KnownPeriod>[]
 }
 
@@ -49,12 +51,14 @@ export const subscriptionsOf = (purchases: PurchaseRow[], posted: PostedFact[]):
     const last = all.at(-1)
     if (!last) return []
     const links = chain(all)
+    const recorded = [...purchases.map(purchase => Date.parse(recordedAt(purchase))), ...posted.map(fact => fact.recorded)]
     return [
       {
         ...name,
         timeline: subscriptionTimeline(links),
         autoRenewing: last.autoRenewing,
         everPaid: all.some(({ paid }) => paid),
+        recordedAt: recorded.reduce((latest, at) => Math.max(latest, at)),
         links,
       },
     ]

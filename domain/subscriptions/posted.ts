@@ -15,6 +15,8 @@ export type PostedFact = {
   grace: number | null
   transaction: string | null
   amount: number | null
+  /** When the event was stored. */
+  recorded: number
 }
 
 /** Names of the events about a subscription's periods. */
@@ -53,7 +55,7 @@ export async function postedFacts(tx: Tx, environment: Environment, users: strin
     text: `select e.user_id, e.platform, coalesce(e.original_transaction_id, e.transaction_id, '') as lineage, e.name,
              ${epoch('e.happened_at')} as at, ${epoch('coalesce(e.transaction_date, e.happened_at)')} as begins,
              ${epoch('e.transaction_expires_at')} as expires, ${epoch('e.grace_period_expires_at')} as grace,
-             e.transaction_id as transaction, e.price::float8 as amount
+             e.transaction_id as transaction, e.price::float8 as amount, ${epoch('e.received_at')} as recorded
            from unnest($2::text[]) k(user_id) cross join lateral (
              select * from events where environment = $1 and user_id = k.user_id and purchase is null
                and name in (${SUBSCRIPTION_FACTS.map(name => `'${name}'`).join(', ')}) offset 0) e
@@ -63,8 +65,8 @@ export async function postedFacts(tx: Tx, environment: Environment, users: strin
   return rows
 }
 
-/** The same fact from an event that is not stored yet. */
-export function postedFact({ item, at, user, platform }: Entry): PostedFact {
+/** The same fact from an event that is about to be stored, at `now` (ms). */
+export function postedFact({ item, at, user, platform }: Entry, now: number): PostedFact {
   const { transaction } = item
   const happenedMs = at / 1000
   return {
@@ -78,6 +80,7 @@ export function postedFact({ item, at, user, platform }: Entry): PostedFact {
     grace: parseTime(transaction?.grace_period_expires_at),
     transaction: transaction?.transaction_id ?? null,
     amount: item.price === undefined ? null : Number(item.price),
+    recorded: now,
   }
 }
 

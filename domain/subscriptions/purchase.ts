@@ -35,6 +35,7 @@ export type PurchaseRow = {
   refunded_amount: string | null
   verified_at: string | null
   never_renews: boolean
+  triggers: boolean
   created_at: string
   updated_at: string | null
   access_until: string | null
@@ -76,6 +77,7 @@ const STORED = [
   'refunded_amount',
   'verified_at',
   'never_renews',
+  'triggers',
   'created_at',
   'updated_at',
   'run_started_at',

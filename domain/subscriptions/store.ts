@@ -6,19 +6,28 @@ import { LAST_MS } from './period.ts'
 import { bestStatus, type CustomerStatus, statusOf } from './status.ts'
 import { timedEventsOf } from './timed-events.ts'
 import { nextChange, stateAt } from './timeline.ts'
+import { waitingOf } from './waiting.ts'
 
 /** Kind of the jobs that change a subscription when its time has come. A job's id is the subscription's. */
 export const SUBSCRIPTION_DUE = 'subscription'
 
 const iso = (ms: number) => new Date(Math.min(ms, LAST_MS)).toISOString()
 
-/** When time changes the subscription next: its state changes, or an event falls due. */
-function nextDueAt({ timeline, links }: Subscription, now: number): number | null {
-  const dues = timedEventsOf(links)
-    .filter(({ period, due }) => period.purchase !== null && due > now)
-    .map(({ due }) => due)
-  const change = nextChange(timeline, now)
-  const next = Math.min(...dues, change ?? Number.POSITIVE_INFINITY)
+const never = Number.POSITIVE_INFINITY
+
+/**
+ * When time changes the subscription next: its state changes, or an event falls due. An event that is due already and not told is due now:
+ * posted events move the job of the subscription without telling its events.
+ */
+function nextDueAt(subscription: Subscription, now: number): number | null {
+  const { timeline, links } = subscription
+  const { until, begins, ends } = waitingOf(subscription, now)
+  const dues = timedEventsOf(links).flatMap(({ slug, period: { purchase }, due }) => {
+    if (!purchase) return []
+    const [event, waiting] = slug === 'trial_still_active' ? ['still_active', begins] : ['expired', ends]
+    return waiting.has(purchase) || purchase.emitted.includes(event) ? [] : [Math.max(due, now)]
+  })
+  const next = Math.min(...dues, nextChange(timeline, now) ?? never, until ?? never)
   return Number.isFinite(next) ? next : null
 }
 

@@ -1,10 +1,14 @@
 import { type Link, runEnd, runsOf } from './access-periods.ts'
 import { DAY_MS, JOIN_MS, type Period } from './period.ts'
 
-/** An event that passing time causes. It is due at `due` (ms) and carries the time `at`; null: the time when a process emits it. */
+/**
+ * An event that passing time causes: of a period, and for an end of its whole run. It is due at `due` (ms) and carries the time `at`; null:
+ * the time when a process emits it.
+ */
 type TimedEvent<P extends Period> = {
   slug: 'trial_still_active' | 'trial_expired' | 'subscription_expired'
   period: P
+  run: Link<P>[]
   due: number
   at: number | null
 }
@@ -18,10 +22,11 @@ export const STILL_ACTIVE_MS = 2 * DAY_MS
  */
 export function timedEventsOf<P extends Period>(links: Link<P>[]): TimedEvent<P>[] {
   const events: TimedEvent<P>[] = []
-  for (const { period, ends } of links) {
+  for (const link of links) {
+    const { period, ends } = link
     const due = period.begins + STILL_ACTIVE_MS
     const renewing = period.autoRenewing || (period.autoRenewOffAt !== null && period.autoRenewOffAt > due)
-    if (period.trial && ends > due && renewing) events.push({ slug: 'trial_still_active', period, due, at: null })
+    if (period.trial && ends > due && renewing) events.push({ slug: 'trial_still_active', period, run: [link], due, at: null })
   }
   for (const run of runsOf(links)) {
     const last = run.at(-1)!
@@ -29,7 +34,7 @@ export function timedEventsOf<P extends Period>(links: Link<P>[]): TimedEvent<P>
     if (!Number.isFinite(at)) continue
     const isFinal = !last.period.autoRenewing || at > last.ends
     const slug = run.some(({ period }) => period.paid) ? 'subscription_expired' : 'trial_expired'
-    events.push({ slug, period: last.period, due: isFinal ? at : at + JOIN_MS, at })
+    events.push({ slug, period: last.period, run, due: isFinal ? at : at + JOIN_MS, at })
   }
   return events
 }

@@ -397,7 +397,7 @@ export interface paths {
         put?: never;
         /**
          * Record a purchase
-         * @description Records one store transaction, with exactly one of the four store objects. Access, events and the customer's figures follow in the same transaction. 409 `already_exists` when this user has the transaction; 409 `conflict` when it belongs to another user and the project keeps it there; 422 `purchase_fraud` when nothing confirms it.
+         * @description Records one store transaction, with exactly one of the four store objects. Access, events and the customer's figures follow in the same transaction; the events of a period that is over already follow when its subscription had no new fact for 10 minutes. 409 `already_exists` when this user has the transaction; 409 `conflict` when it belongs to another user and the project keeps it there; 422 `purchase_fraud` when nothing confirms it.
          */
         post: operations["v4CreatePurchase"];
         delete?: never;
@@ -5557,6 +5557,11 @@ export interface components {
              * @default null
              */
             screen_id: string | null;
+            /**
+             * @description False: the events of the purchase are stored, listed, exported and counted, but start no automation, wake no wait and go to no integration. For importing the past; it holds for every fact that is older than 72 h when it is recorded.
+             * @default true
+             */
+            trigger: boolean;
             app_store_data?: components["schemas"]["AppStoreInput"];
             play_store_data?: components["schemas"]["PlayStoreInput"];
             stripe_store_data?: components["schemas"]["StripeInput"];

@@ -6642,7 +6642,7 @@ function validate51(data, { instancePath = "", parentData, parentDataProperty, r
 }
 var answerPurchase = validate47;
 var v4CreatePurchaseBody = validate52;
-var schema95 = { "type": "object", "additionalProperties": false, "properties": { "currency": { "type": "string", "pattern": "^[A-Za-z]{3}$", "x-hint": "a currency code of three letters such as EUR", "format": "text" }, "price": { "type": "string", "pattern": "^[0-9]{1,12}(\\.[0-9]{1,6})?$", "x-hint": "a decimal number of at most 12 digits and 6 decimals, such as 9.99", "format": "text" }, "purchased_at": { "type": "string", "format": "date-time" }, "expires_at": { "type": "string", "format": "date-time" }, "is_auto_renewing": { "type": "boolean" }, "period_type": { "type": "string", "enum": ["normal", "trial", "intro"] }, "is_family_shared": { "type": "boolean", "default": false }, "country": { "type": ["string", "null"], "default": null, "pattern": "^[A-Z]{2}$", "x-hint": "a country code of two upper-case letters such as DE", "format": "text" }, "screen_id": { "type": ["string", "null"], "default": null, "minLength": 1, "maxLength": 256, "format": "text" }, "app_store_data": { "$ref": "input:AppStoreInput" }, "play_store_data": { "$ref": "input:PlayStoreInput" }, "stripe_store_data": { "$ref": "input:StripeInput" }, "paddle_store_data": { "$ref": "input:PaddleInput" } }, "$id": "input:PurchaseInput" };
+var schema95 = { "type": "object", "additionalProperties": false, "properties": { "currency": { "type": "string", "pattern": "^[A-Za-z]{3}$", "x-hint": "a currency code of three letters such as EUR", "format": "text" }, "price": { "type": "string", "pattern": "^[0-9]{1,12}(\\.[0-9]{1,6})?$", "x-hint": "a decimal number of at most 12 digits and 6 decimals, such as 9.99", "format": "text" }, "purchased_at": { "type": "string", "format": "date-time" }, "expires_at": { "type": "string", "format": "date-time" }, "is_auto_renewing": { "type": "boolean" }, "period_type": { "type": "string", "enum": ["normal", "trial", "intro"] }, "is_family_shared": { "type": "boolean", "default": false }, "country": { "type": ["string", "null"], "default": null, "pattern": "^[A-Z]{2}$", "x-hint": "a country code of two upper-case letters such as DE", "format": "text" }, "screen_id": { "type": ["string", "null"], "default": null, "minLength": 1, "maxLength": 256, "format": "text" }, "trigger": { "type": "boolean", "default": true }, "app_store_data": { "$ref": "input:AppStoreInput" }, "play_store_data": { "$ref": "input:PlayStoreInput" }, "stripe_store_data": { "$ref": "input:StripeInput" }, "paddle_store_data": { "$ref": "input:PaddleInput" } }, "$id": "input:PurchaseInput" };
 var pattern41 = new RegExp("^[A-Za-z]{3}$", "u");
 var pattern43 = new RegExp("^[A-Z]{2}$", "u");
 function validate54(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
@@ -7304,6 +7304,9 @@ function validate53(data, { instancePath = "", parentData, parentDataProperty, r
     if (data.screen_id === void 0) {
       data.screen_id = null;
     }
+    if (data.trigger === void 0) {
+      data.trigger = true;
+    }
     for (const key0 in data) {
       if (!func36.call(schema95.properties, key0)) {
         const err0 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
@@ -7531,6 +7534,15 @@ function validate53(data, { instancePath = "", parentData, parentDataProperty, r
         errors++;
       }
     }
+    if (typeof data.trigger !== "boolean") {
+      const err22 = { instancePath: instancePath + "/trigger", schemaPath: "#/properties/trigger/type", keyword: "type", params: { type: "boolean" } };
+      if (vErrors === null) {
+        vErrors = [err22];
+      } else {
+        vErrors.push(err22);
+      }
+      errors++;
+    }
     if (data.app_store_data !== void 0) {
       if (!validate54(data.app_store_data, { instancePath: instancePath + "/app_store_data", parentData: data, parentDataProperty: "app_store_data", rootData })) {
         vErrors = vErrors === null ? validate54.errors : vErrors.concat(validate54.errors);
@@ -7556,11 +7568,11 @@ function validate53(data, { instancePath = "", parentData, parentDataProperty, r
       }
     }
   } else {
-    const err22 = { instancePath, schemaPath: "#/type", keyword: "type", params: { type: "object" } };
+    const err23 = { instancePath, schemaPath: "#/type", keyword: "type", params: { type: "object" } };
     if (vErrors === null) {
-      vErrors = [err22];
+      vErrors = [err23];
     } else {
-      vErrors.push(err22);
+      vErrors.push(err23);
     }
     errors++;
   }

@@ -563,6 +563,8 @@ create table purchases (
   verified_at timestamptz,
   -- The store says that the subscription never renews (prepaid).
   never_renews boolean not null default false,
+  -- false: recorded as a backfill. The events of the purchase, and of what preceded its recording, start no automation and no delivery.
+  triggers boolean not null default true,
   created_at timestamptz not null,
   -- When a fact was recorded after the purchase itself.
   updated_at timestamptz,

@@ -278,7 +278,7 @@ export const v4ListUserPurchases = <ThrowOnError extends boolean = true>(options
 /**
  * Record a purchase
  *
- * Records one store transaction, with exactly one of the four store objects. Access, events and the customer's figures follow in the same transaction. 409 `already_exists` when this user has the transaction; 409 `conflict` when it belongs to another user and the project keeps it there; 422 `purchase_fraud` when nothing confirms it.
+ * Records one store transaction, with exactly one of the four store objects. Access, events and the customer's figures follow in the same transaction; the events of a period that is over already follow when its subscription had no new fact for 10 minutes. 409 `already_exists` when this user has the transaction; 409 `conflict` when it belongs to another user and the project keeps it there; 422 `purchase_fraud` when nothing confirms it.
  */
 export const v4CreatePurchase = <ThrowOnError extends boolean = true>(options: Options<V4CreatePurchaseData, ThrowOnError>) => (options.client ?? client).post<V4CreatePurchaseResponses, V4CreatePurchaseErrors, ThrowOnError>({
     security: [{ scheme: 'bearer', type: 'http' }],

@@ -2169,6 +2169,10 @@ export type PurchaseInput = {
      * The screen that sold it.
      */
     screen_id?: string | null;
+    /**
+     * False: the events of the purchase are stored, listed, exported and counted, but start no automation, wake no wait and go to no integration. For importing the past; it holds for every fact that is older than 72 h when it is recorded.
+     */
+    trigger?: boolean;
     app_store_data?: AppStoreInput;
     play_store_data?: PlayStoreInput;
     stripe_store_data?: StripeInput;
