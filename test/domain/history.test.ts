@@ -122,43 +122,49 @@ const period = fc.record({
 /** Events that have the time at which they were noticed. */
 const NOTICED = ['trial_canceled', 'subscription_canceled', 'trial_still_active']
 
+/** The begin of the period that is not over is told at once, as it looks then. Only its name depends on what was recorded before. */
+const isLiveBegin = ({ transaction, product, old_product, price }: Row) =>
+  transaction === '-live' && price !== null && product !== old_product
+
 test('history that is recorded in any order tells the same events', async () => {
+  const periods = fc.array(period, { minLength: 2, maxLength: 5 })
+  const shuffles = fc.array(fc.nat({ max: 1000 }), { minLength: 6, maxLength: 6 })
   await fc.assert(
-    fc.asyncProperty(
-      fc.array(period, { minLength: 2, maxLength: 5 }),
-      fc.boolean(),
-      fc.array(fc.nat({ max: 1000 }), { minLength: 5, maxLength: 5 }),
-      async (periods, isLive, shuffle) => {
-        const recordIn = async (order: number[]) => {
-          const user = await userOf(api, key)
-          const begins = periods.map((_, i) => -300 + periods.slice(0, i).reduce((sum, { length, gap }) => sum + length + gap, 0))
-          for (const i of order) {
-            const { length, trial, annual, renews, refund } = periods[i]!
-            const more = { is_auto_renewing: renews, ...(trial && TRIAL) }
-            const url = await record(user, String(i), begins[i]!, begins[i]! + length, more, annual ? 'y' : 'm')
-            if (refund !== null && !trial) {
-              const change = { refunded_at: at(begins[i]! + length / 2), refunded_amount: refund }
-              expect((await api.call('PATCH', url, { key, body: change })).status).toBe(200)
-            }
-          }
-          if (isLive) await record(user, 'live', begins.at(-1)! + periods.at(-1)!.length, 400)
-          return user
-        }
-        const tell = async (user: string) => {
-          const log = await logOf(user)
-          const { rows } = await api.pool.query('select net_payments_usd::float8 as net from users where id = $1', [user])
-          expect(log.reduce((sum, { price }) => sum + Number(price ?? 0), 0)).toBeCloseTo(rows[0].net, 6)
-          const shown = log.map(row => JSON.stringify({ ...row, ...(NOTICED.includes(row.name) && { happened_at: null }) }))
-          return { all: shown.sort(), inOrder: log.filter(({ name }) => !NOTICED.includes(name)) }
-        }
-        const order = periods.map((_, i) => i)
-        const other = [...order].sort((a, b) => shuffle[a]! - shuffle[b]!)
-        const users = [await recordIn(order), await recordIn(other)]
-        await advance('PT11M')
-        expect(await tell(users[1]!)).toEqual(await tell(users[0]!))
-      },
-    ),
-    { numRuns: 25, seed: 10 },
+    fc.asyncProperty(periods, fc.boolean(), shuffles, async (past, hasLive, shuffle) => {
+      const begins = [...past, null].map((_, i) => -300 + past.slice(0, i).reduce((sum, { length, gap }) => sum + length + gap, 0))
+      const recordOne = async (user: string, i: number) => {
+        if (i === past.length) return record(user, 'live', begins[i]!, 400)
+        const { length, trial, annual, renews, refund } = past[i]!
+        const more = { is_auto_renewing: renews, ...(trial && TRIAL) }
+        const url = await record(user, String(i), begins[i]!, begins[i]! + length, more, annual ? 'y' : 'm')
+        if (refund === null || trial) return
+        const change = { refunded_at: at(begins[i]! + length / 2), refunded_amount: refund }
+        expect((await api.call('PATCH', url, { key, body: change })).status).toBe(200)
+      }
+      const recordAll = async (order: number[]) => {
+        const user = await userOf(api, key)
+        for (const i of order) await recordOne(user, i)
+        return user
+      }
+      const shown = async (user: string) => {
+        const log = await logOf(user)
+        const { rows } = await api.pool.query('select net_payments_usd::float8 as net from users where id = $1', [user])
+        expect(log.reduce((sum, { price }) => sum + Number(price ?? 0), 0)).toBeCloseTo(rows[0].net, 6)
+        const told = log.map(row => ({
+          ...row,
+          ...(NOTICED.includes(row.name) && { happened_at: null }),
+          ...(isLiveBegin(row) && { name: 'begin' }),
+        }))
+        const inOrder = told.filter(row => !NOTICED.includes(row.name) && row.transaction !== '-live')
+        return { all: told.map(row => JSON.stringify(row)).sort(), inOrder }
+      }
+      const order = begins.map((_, i) => i).slice(0, hasLive ? undefined : -1)
+      const other = [...order].sort((a, b) => shuffle[a]! - shuffle[b]!)
+      const users = [await recordAll(order), await recordAll(other)]
+      await advance('PT11M')
+      expect(await shown(users[1]!)).toEqual(await shown(users[0]!))
+    }),
+    { numRuns: 15, seed: 10 },
   )
 })
 
