@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import pg from 'pg'
 import { startEmbedded } from '../store/embedded/start.ts'
 import { migrate } from '../store/migrate.ts'
+import { asSuperuser, TEST_GRANTS } from '../test/harness/superuser.ts'
 import { say } from './report.ts'
 import type { Resources } from './resources.ts'
 
@@ -33,6 +34,7 @@ async function privateServer(resources: Resources): Promise<string> {
   await mkdir(dataDir)
   const server = await startEmbedded({ dataDir, log: say })
   resources.undo(() => server.stop())
+  await asSuperuser(dataDir, server.url, TEST_GRANTS)
   return server.url
 }
 

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { chown, mkdir, readFile, rename, rm, stat } from 'node:fs/promises'
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 import { getuid } from 'node:process'
 import { handOver } from './account.ts'
 import type { Binaries } from './binaries.ts'
@@ -9,6 +9,9 @@ import { DRAFT_PREFIX, requireMajor, syncFolder, writeSynced } from './folder.ts
 import { pathFor } from './folder-path.ts'
 import { DataDirRefused, errno, refused } from './refusal.ts'
 import { removeAbandoned, temporaryName } from './temporary.ts'
+
+/** The files with the passwords of the service's own role and of the role `postgres`, a superuser, for the operator. */
+const [PASSWORD, SUPERUSER_PASSWORD] = ['password', 'superuser_password']
 
 /**
  * Creates the cluster `dataDir/postgres` unless it exists, and returns the password of its user "perennial".
@@ -41,15 +44,17 @@ export async function initialise(
 async function create(dataDir: string, binaries: Binaries, account: Account | undefined) {
   const draft = join(dataDir, temporaryName(DRAFT_PREFIX))
   const cluster = join(draft, 'cluster')
-  const password = join(draft, 'password')
+  const passwords = [PASSWORD, SUPERUSER_PASSWORD].map(name => join(draft, name))
   try {
     await mkdir(draft, { mode: 0o700 })
     await mkdir(cluster, { mode: 0o700 })
-    await writeSynced(password, `${randomBytes(24).toString('base64url')}\n`)
-    if (account !== undefined) for (const path of [draft, cluster, password]) await chown(path, account.uid, account.gid)
-    const failure = await fill(cluster, binaries, account)
+    const password = randomPassword()
+    await writeSynced(passwords[0]!, `${password}\n`)
+    await writeSynced(passwords[1]!, `${randomPassword()}\n`)
+    if (account !== undefined) for (const path of [draft, cluster, ...passwords]) await chown(path, account.uid, account.gid)
+    const failure = await fill(cluster, binaries, account, password)
     if (failure !== undefined) throw new DataDirRefused(`No database could be created in ${dataDir}: ${failure}.`)
-    await rename(password, join(cluster, 'password'))
+    for (const path of passwords) await rename(path, join(cluster, basename(path)))
     await syncFolder(cluster)
     await rename(cluster, join(dataDir, 'postgres')).catch(error => {
       if (!['ENOTEMPTY', 'EEXIST'].includes(errno(error))) throw error
@@ -62,11 +67,16 @@ async function create(dataDir: string, binaries: Binaries, account: Account | un
 
 // Nothing is synced until all files are written. The single-user server creates the database: so all steps take as long as initdb alone.
 // A running server would take 0.3 s more.
-async function fill(cluster: string, { initdb, postgres }: Binaries, account: Account | undefined): Promise<string | undefined> {
+async function fill(
+  cluster: string,
+  { initdb, postgres }: Binaries,
+  account: Account | undefined,
+  password: string,
+): Promise<string | undefined> {
   const path = await pathFor(account, cluster)
   const steps: [string, string[], string?][] = [
     [initdb, [`--pgdata=${path}`, ...INITDB_OPTIONS, '--no-sync', '--no-instructions']],
-    [postgres, ['--single', '-F', '-D', path, 'postgres'], 'create database perennial strategy file_copy'],
+    [postgres, ['--single', '-F', '-D', path, 'postgres'], databaseOf(password)],
     [initdb, [`--pgdata=${path}`, '--sync-only']],
   ]
   for (const [file, args, input] of steps) {
@@ -76,9 +86,19 @@ async function fill(cluster: string, { initdb, postgres }: Binaries, account: Ac
   return undefined
 }
 
+const randomPassword = () => randomBytes(24).toString('base64url')
+
+// The role owns its database and is no superuser: a statement that a fault lets through cannot read files or run programs. Joining a server
+// reads the setting `data_directory`. The single-user server takes one statement a line.
+const databaseOf = (password: string) =>
+  [
+    `create role perennial login password '${password}' in role pg_read_all_settings`,
+    'create database perennial owner perennial strategy file_copy',
+  ].join('\n')
+
 const INITDB_OPTIONS = [
-  '--username=perennial',
-  '--pwfile=../password', // the account may not be able to pass the folders above
+  '--username=postgres',
+  `--pwfile=../${SUPERUSER_PASSWORD}`, // the account may not be able to pass the folders above
   '--auth=scram-sha-256',
   '--encoding=UTF8',
   '--locale=C',
@@ -95,7 +115,7 @@ function reasonOf(output: string): string {
 }
 
 async function inspectCluster(cluster: string, binaries: Binaries): Promise<string> {
-  const parts = ['PG_VERSION', 'password'].map(name => readFile(join(cluster, name), 'utf8'))
+  const parts = ['PG_VERSION', PASSWORD].map(name => readFile(join(cluster, name), 'utf8'))
   const [version = '', password = ''] = await Promise.all(parts).catch(async error => {
     if (errno(error) === 'ENOENT')
       throw new DataDirRefused(

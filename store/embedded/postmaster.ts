@@ -31,6 +31,8 @@ const SETTINGS = {
   log_filename: 'postgres-%Y-%m-%d_%H%M%S.log',
   log_rotation_size: '10MB',
   log_rotation_age: '0',
+  // The details of an error are rows and keys: the data of customers.
+  log_error_verbosity: 'terse',
 }
 
 /** Deletes all log files of the server but the newest: Postgres starts a new file every 10 MB and deletes none. The names sort by time. */

@@ -3,6 +3,7 @@ import { chmod, chown, lstat, mkdir, readdir, realpath, rm, rmdir, stat } from '
 import { dirname, join } from 'node:path'
 import process from 'node:process'
 import { expect, onTestFinished, test } from 'vitest'
+import { asSuperuser } from '../harness/superuser.ts'
 import { installation, runtimeFor } from './installation.ts'
 import { kill, processesBelow, query, serverOf, service, temporaryFolder } from './processes.ts'
 
@@ -64,7 +65,9 @@ if (isRoot)
     })
     expect((await stat(`/proc/${server}`)).uid).not.toBe(0)
     expect(copy.startsWith(home)).toBe(false)
-    await query(first.url, 'create table kept as select 7 as n; checkpoint; insert into kept values (8)')
+    await query(first.url, 'create table kept as select 7 as n')
+    await asSuperuser(data, first.url, ['checkpoint'])
+    await query(first.url, 'insert into kept values (8)')
     first.kill('SIGKILL')
     await first.ended
     const adopting = await service(data, { script })

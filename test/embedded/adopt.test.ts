@@ -6,6 +6,7 @@ import { expect, onTestFinished, test } from 'vitest'
 import { unprivilegedAccount } from '../../store/embedded/account.ts'
 import { commandAs } from '../../store/embedded/command.ts'
 import { startEmbedded } from '../../store/embedded/start.ts'
+import { asSuperuser } from '../harness/superuser.ts'
 import { exists, keep, kept, kill, madeFolder, processesBelow, query, serverOf, service, temporaryFolder, until } from './processes.ts'
 
 const quiet = () => undefined
@@ -76,7 +77,7 @@ test('a server that another folder was copied from is not adopted', async () => 
   const [original, copy] = [await madeFolder(), await temporaryFolder()]
   const first = await startEmbedded({ dataDir: original, log: quiet })
   await keep(first.url)
-  await query(first.url, 'checkpoint')
+  await asSuperuser(original, first.url, ['checkpoint'])
   await cp(original, copy, { recursive: true })
   const second = await startEmbedded({ dataDir: copy, log: quiet })
   expect(second.url).not.toBe(first.url)

@@ -1,8 +1,11 @@
 import { mkdir, readdir, readFile, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import pg from 'pg'
 import { expect, test } from 'vitest'
 import { pruneLogs } from '../../store/embedded/postmaster.ts'
 import { startEmbedded } from '../../store/embedded/start.ts'
+import { migrate } from '../../store/migrate.ts'
+import { asSuperuser } from '../harness/superuser.ts'
 import { begin, exists, keep, kept, processesBelow, query, temporaryFolder } from './processes.ts'
 
 const quiet = () => undefined
@@ -45,6 +48,38 @@ test('a folder that counts as empty becomes a durable UTF-8 database, and is the
   const second = await startEmbedded({ dataDir, log: quiet })
   expect(await kept(second.url)).toBe(7)
   await second.stop()
+})
+
+test('the role of the service is no superuser, reads no file, and leaves no key in the log of the server', async () => {
+  const dataDir = await temporaryFolder()
+  const { url, stop } = await startEmbedded({ dataDir, log: quiet })
+  await migrate(url)
+  expect(
+    await query(url, 'select rolsuper, rolcreaterole, rolcreatedb, rolreplication, rolbypassrls from pg_roles where rolname = user'),
+  ).toEqual([{ rolsuper: false, rolcreaterole: false, rolcreatedb: false, rolreplication: false, rolbypassrls: false }])
+  const memberships = "select string_agg(roleid::regrole::text, ' ') as of from pg_auth_members where member = user::regrole"
+  expect(await query(url, memberships)).toEqual([{ of: 'pg_read_all_settings' }])
+  for (const statement of [
+    "select pg_read_file('postgresql.conf')",
+    "copy (select 1) to program 'true'",
+    'set session authorization postgres',
+    'alter system set fsync = off',
+  ])
+    await expect(query(url, statement)).rejects.toThrow(/permission denied/)
+  expect((await stat(join(dataDir, 'postgres', 'superuser_password'))).mode & 0o777).toBe(0o600)
+  await asSuperuser(dataDir, url, ['select pg_reload_conf()'])
+
+  const insert = "insert into kept_keys values ('anna@example.org')"
+  await query(url, `create table kept_keys (id text primary key); ${insert}`)
+  const client = new pg.Client(url)
+  await client.connect()
+  await client.query('insert into kept_keys values ($1)', ['anna@example.org']).catch(() => undefined)
+  await client.end()
+  await stop()
+  const folder = join(dataDir, 'postgres', 'log')
+  const logs = (await Promise.all((await readdir(folder)).map(name => readFile(join(folder, name), 'utf8')))).join('')
+  expect(logs).toContain('duplicate key')
+  expect(logs).not.toContain('anna')
 })
 
 async function nobodyEnters(dataDir: string, url: string) {

@@ -6,6 +6,7 @@ import { promisify } from 'node:util'
 import { connect, type Pool } from '../../store/connect.ts'
 import { postmasterOf } from '../../store/embedded/postmaster.ts'
 import { startEmbedded } from '../../store/embedded/start.ts'
+import { asSuperuser, TEST_GRANTS } from './superuser.ts'
 import { until } from './until.ts'
 
 export type TestPostgres = {
@@ -38,6 +39,7 @@ async function signalAll(cluster: string, signal: 'SIGSTOP' | 'SIGCONT'): Promis
 export async function startPostgres(): Promise<TestPostgres> {
   const folder = await mkdtemp(join(tmpdir(), 'perennial-postgres-'))
   const embedded = await startEmbedded({ dataDir: folder, log: () => {} })
+  await asSuperuser(folder, embedded.url, TEST_GRANTS)
   const pool = connect({ url: embedded.url, max: 5 })
   const cluster = join(folder, 'postgres')
   return {

@@ -5,6 +5,7 @@ import type { TestProject } from 'vitest/node'
 import { connect } from '../../store/connect.ts'
 import { startEmbedded } from '../../store/embedded/start.ts'
 import { migrate } from '../../store/migrate.ts'
+import { asSuperuser, TEST_GRANTS } from './superuser.ts'
 
 declare module 'vitest' {
   export interface ProvidedContext {
@@ -32,11 +33,10 @@ async function place(): Promise<string> {
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
   const folder = await mkdtemp(join(await place(), 'perennial-test-'))
   const embedded = await startEmbedded({ dataDir: folder, log: () => {} })
-  const pool = connect({ url: embedded.url, max: 1 })
   // No test ends this server without a shutdown (the tests that do have servers of their own): nothing need reach the disk. The drop of
   // a database beside a busy disk took up to 30 s, because a checkpoint syncs everything first.
-  await pool.query('alter system set fsync = off')
-  await pool.query('select pg_reload_conf()')
+  await asSuperuser(folder, embedded.url, ['alter system set fsync = off', 'select pg_reload_conf()', ...TEST_GRANTS])
+  const pool = connect({ url: embedded.url, max: 1 })
   await pool.query(`create database ${TEMPLATE}`)
   await pool.end()
   const template = new URL(embedded.url)

@@ -1,0 +1,23 @@
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { connect } from '../../store/connect.ts'
+
+/** Executes statements as the superuser of the embedded server in `dataDir`; `url`: of the service's own role. */
+export async function asSuperuser(dataDir: string, url: string, statements: string[]): Promise<void> {
+  const address = new URL(url)
+  address.username = 'postgres'
+  address.password = (await readFile(join(dataDir, 'postgres', 'superuser_password'), 'utf8')).trim()
+  const pool = connect({ url: address.href, max: 1 })
+  try {
+    for (const statement of statements) await pool.query(statement)
+  } finally {
+    await pool.end()
+  }
+}
+
+/** What tests do, and the product never does. */
+export const TEST_GRANTS = [
+  'alter role perennial createdb',
+  'grant pg_checkpoint to perennial',
+  'grant set on parameter deadlock_timeout to perennial',
+]
