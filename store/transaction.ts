@@ -1,5 +1,6 @@
 import { isPipelined, type Pool, type Tx } from './connect.ts'
 import { isRetryable } from './failures.ts'
+import { collectNotices, forgetNotices, sendNotices } from './notify.ts'
 
 const TRIES = 5
 
@@ -27,8 +28,10 @@ export async function transaction<T>(
       if (turn) await tx.query('select pg_advisory_lock($1, hashtext($2))', turn)
       // Awaited on every connection: statements sent behind a `begin` that fails would run without a transaction.
       await tx.query(isolation === 'read committed' ? 'begin' : `begin isolation level ${isolation}`)
+      collectNotices(tx)
       const result = await work(tx)
       await tx.query('commit')
+      sendNotices(pool, tx)
       return result
     } catch (error) {
       await tx.query('rollback').catch(rollbackError => {
@@ -37,6 +40,7 @@ export async function transaction<T>(
       if (attempt < TRIES && (isRetryable(error) || again(error))) continue
       throw error
     } finally {
+      forgetNotices(tx)
       if (turn && !broken)
         await tx.query('select pg_advisory_unlock_all()').catch(unlockError => {
           broken = unlockError as Error

@@ -3,8 +3,8 @@ import { transaction } from '../../store/transaction.ts'
 import { failDeliveriesOfRuns, lockDeliveriesOfRuns } from '../deliveries/run-cancelled.ts'
 import type { Environment } from '../environment.ts'
 import { continueWork } from '../jobs/bounded-work.ts'
-import { tryLockFence } from '../jobs/job.ts'
-import { deleteJobs, insertJobs, lockJobs, notifyWorkers } from '../jobs/sql.ts'
+import { announceJobs, tryLockFence } from '../jobs/job.ts'
+import { deleteJobs, insertJobs, lockJobs } from '../jobs/sql.ts'
 import { AUTOMATION_RUN_DUE } from '../jobs/wake-runs.ts'
 import { conflict } from '../refusal.ts'
 import type { AutomationRun } from './load.ts'
@@ -100,12 +100,11 @@ export async function cancelLater(
      ), noted as (
        insert into automation_cancellations (environment, automation_id, reason, after_created, after_id, upto)
        select $1, $2, $3, $4, $5, last.number from last returning number
-     ), jobs as (
-       ${insertJobs({ kind: CANCEL_DUE, id: 'number', environment: '$1', dueAt: 'environment_now($1)', from: 'noted' })} returning id
      )
-     select ${notifyWorkers(CANCEL_DUE)} from jobs`,
+     ${insertJobs({ kind: CANCEL_DUE, id: 'number', environment: '$1', dueAt: 'environment_now($1)', from: 'noted' })}`,
     [environment, automation, reason, after_created, after_id],
   )
+  announceJobs(tx, CANCEL_DUE)
 }
 
 type Cancellation = RunCursor & { environment: Environment; automation_id: string; reason: LastingReason; upto: number }

@@ -1,7 +1,8 @@
 import type { Pool, Tx } from '../../store/connect.ts'
 import type { Environment } from '../environment.ts'
 import { continueWork } from '../jobs/bounded-work.ts'
-import { insertJobs, lockJobs, notifyWorkers, rescheduleJobs } from '../jobs/sql.ts'
+import { announceJobs } from '../jobs/job.ts'
+import { insertJobs, lockJobs, rescheduleJobs } from '../jobs/sql.ts'
 import { AUTOMATION_RUN_DUE } from '../jobs/wake-runs.ts'
 import { NEWEST, pageOfRuns, type RunCursor } from './page-of-runs.ts'
 
@@ -17,15 +18,15 @@ const RELEASE = `
     where r.due_at < d.due_at
   ), locked as materialized (
     ${lockJobs(AUTOMATION_RUN_DUE, 'any (array(select id from parked))')}
-  ), released as (
-    ${rescheduleJobs({ kind: AUTOMATION_RUN_DUE, dueAt: 'p.due_at', from: 'parked p join locked using (id)', where: 'd.id = p.id' })} returning 1
   )
-  select ${notifyWorkers(AUTOMATION_RUN_DUE)} where exists (select 1 from released)`
+  ${rescheduleJobs({ kind: AUTOMATION_RUN_DUE, dueAt: 'p.due_at', from: 'parked p join locked using (id)', where: 'd.id = p.id' })}`
 
 /** Makes the parked runs of the next page due at their own times; gives where the next page begins. */
 async function releasePage(tx: Tx, environment: Environment, automation: string, cursor: RunCursor): Promise<RunCursor | null> {
   const { open, next } = await pageOfRuns(tx, environment, automation, cursor)
-  if (open.length > 0) await tx.query({ name: 'release-parked-runs', text: RELEASE, values: [open] })
+  if (open.length === 0) return next
+  const released = await tx.query({ name: 'release-parked-runs', text: RELEASE, values: [open] })
+  if (released.rowCount !== 0) announceJobs(tx, AUTOMATION_RUN_DUE)
   return next
 }
 
@@ -35,10 +36,8 @@ const LATER = `
     insert into automation_releases (environment, automation_id, after_created, after_id) values ($1, $2, $3, $4)
     on conflict (environment, automation_id) do update set after_created = excluded.after_created, after_id = excluded.after_id
     returning number
-  ), jobs as (
-    ${insertJobs({ kind: RUN_RELEASE_DUE, id: 'number', environment: '$1', dueAt: 'environment_now($1)', from: 'noted', ifExists: 'keep' })} returning id
   )
-  select ${notifyWorkers(RUN_RELEASE_DUE)} from jobs`
+  ${insertJobs({ kind: RUN_RELEASE_DUE, id: 'number', environment: '$1', dueAt: 'environment_now($1)', from: 'noted', ifExists: 'keep' })}`
 
 /**
  * The automation is active again: its parked runs are due at their own times, the newest ones with this transaction, the others in further
@@ -46,7 +45,9 @@ const LATER = `
  */
 export async function releaseRuns(tx: Tx, environment: Environment, automation: string): Promise<void> {
   const next = await releasePage(tx, environment, automation, NEWEST)
-  if (next) await tx.query(LATER, [environment, automation, next.after_created, next.after_id])
+  if (next === null) return
+  await tx.query(LATER, [environment, automation, next.after_created, next.after_id])
+  announceJobs(tx, RUN_RELEASE_DUE)
 }
 
 type Release = RunCursor & { environment: Environment; automation_id: string }

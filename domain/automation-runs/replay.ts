@@ -1,7 +1,8 @@
 import type { Tx } from '../../store/connect.ts'
 import { orderedId } from '../../store/ids.ts'
 import type { Environment } from '../environment.ts'
-import { insertJobs, notifyWorkers } from '../jobs/sql.ts'
+import { announceJobs } from '../jobs/job.ts'
+import { insertJobs } from '../jobs/sql.ts'
 import { AUTOMATION_RUN_DUE } from '../jobs/wake-runs.ts'
 import { conflict, invalidField } from '../refusal.ts'
 import { timelineOfRun } from './list.ts'
@@ -21,10 +22,8 @@ const REPLAY = `
     insert into automation_steps (run, n, step_id, type, status, reason, started_at, finished_at, due_at, reused, result, attempts)
     select replay.number, s.n, s.step_id, s.type, s.status, s.reason, s.started_at, s.finished_at, s.due_at, true, s.result, s.attempts
     from replay, automation_steps s where s.run = $4 and s.n < $5
-  ), jobs as (
-    ${insertJobs({ kind: AUTOMATION_RUN_DUE, id: 'number', environment: '$1', dueAt: 'due_at', from: 'replay' })}
   )
-  select ${notifyWorkers(AUTOMATION_RUN_DUE)} from replay`
+  ${insertJobs({ kind: AUTOMATION_RUN_DUE, id: 'number', environment: '$1', dueAt: 'due_at', from: 'replay' })}`
 
 /**
  * A new run with the event and the version of a run that has ended. `fromStep`: the steps before it are taken over with their results.
@@ -46,5 +45,6 @@ export async function replayRun(tx: Tx, environment: Environment, id: string, fr
   await pinFormerVersion(tx, environment, automation_id, run.version)
   const replayId = orderedId('run')
   await tx.query(REPLAY, [environment, id, replayId, run.number, first])
+  announceJobs(tx, AUTOMATION_RUN_DUE)
   return findAutomationRun(tx, environment, replayId)
 }

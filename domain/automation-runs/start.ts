@@ -3,8 +3,8 @@ import type { Tx } from '../../store/connect.ts'
 import { orderedId } from '../../store/ids.ts'
 import type { Environment } from '../environment.ts'
 import { capacityValues, FIRST_FENCE, type InsertCapacity, leaseIf } from '../jobs/claim-on-insert.ts'
-import type { ClaimedJob } from '../jobs/job.ts'
-import { insertJobs, notifyWorkers } from '../jobs/sql.ts'
+import { announceJobs, type ClaimedJob } from '../jobs/job.ts'
+import { insertJobs } from '../jobs/sql.ts'
 import { AUTOMATION_RUN_DUE } from '../jobs/wake-runs.ts'
 import type { LogEvent } from '../log/consumer.ts'
 import type { SkipReason } from './start-rules.ts'
@@ -39,12 +39,12 @@ const START = `
     returning id, lease_until
   )
   select array_agg(id) filter (where lease_until is not null) as claimed,
-    case when bool_or(lease_until is null) then ${notifyWorkers(AUTOMATION_RUN_DUE)} end
+    coalesce(bool_or(lease_until is null), false) as has_others
   from jobs`
 
 /**
  * Creates the runs in one statement. This process claims those that start if it has capacity for all of them; otherwise they are announced
- * to the workers when the transaction commits.
+ * to the workers once the transaction has committed.
  */
 export async function startRuns(
   tx: Tx,
@@ -55,7 +55,7 @@ export async function startRuns(
   if (runs.length === 0) return []
   const of = (value: (event: LogEvent) => Element) => arrayOf(runs, ({ event }) => value(event))
   const [most, , leaseMs] = capacityValues(capacity)
-  const { rows } = await tx.query<{ claimed: number[] | null }>({
+  const { rows } = await tx.query<{ claimed: number[] | null; has_others: boolean }>({
     name: 'start-automation-runs',
     text: START,
     values: [
@@ -75,5 +75,7 @@ export async function startRuns(
       leaseMs,
     ],
   })
-  return (rows[0]?.claimed ?? []).map(id => ({ kind: AUTOMATION_RUN_DUE, id, fence: FIRST_FENCE, environment, destination: null }))
+  const { claimed, has_others } = rows[0]!
+  if (has_others) announceJobs(tx, AUTOMATION_RUN_DUE)
+  return (claimed ?? []).map(id => ({ kind: AUTOMATION_RUN_DUE, id, fence: FIRST_FENCE, environment, destination: null }))
 }

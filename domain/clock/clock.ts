@@ -31,7 +31,7 @@ export async function moveClock(db: Tx | Db, environment: Environment, to: strin
     environment,
     to,
   ])
-  await announceJobs(db, 'clock')
+  announceJobs(db, 'clock')
 }
 
 /** `timers`: the first 100 due jobs of the kinds asked for, by time, kind and id. `hasOthers`: other jobs are due, or events are unread. */

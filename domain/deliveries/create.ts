@@ -2,8 +2,8 @@ import type { Tx } from '../../store/connect.ts'
 import { orderedId } from '../../store/ids.ts'
 import type { Environment } from '../environment.ts'
 import { capacityValues, FIRST_FENCE, type InsertCapacity, leaseIf } from '../jobs/claim-on-insert.ts'
-import type { ClaimedJob } from '../jobs/job.ts'
-import { insertJobs, notifyWorkers } from '../jobs/sql.ts'
+import { announceJobs, type ClaimedJob } from '../jobs/job.ts'
+import { insertJobs } from '../jobs/sql.ts'
 import { DELIVERY_DUE, firstDue } from './delivery.ts'
 import { scheduleProbeSql } from './probe.ts'
 
@@ -50,8 +50,7 @@ const CREATE = `
   ), probed as (
     ${scheduleProbeSql('select i.number as integration from i, created where i.is_probed', '$1')}
   )
-  select created.id, job.id as number, job.destination, job.is_claimed, case when not job.is_claimed then ${notifyWorkers(DELIVERY_DUE)} end
-  from created, job`
+  select created.id, job.id as number, job.destination, job.is_claimed from created, job`
 
 /** `claimed`: the delivery's job, if this process has claimed it on insert. */
 type CreatedDelivery = { id: string; claimed: ClaimedJob[] }
@@ -88,6 +87,7 @@ export async function createAutomationDelivery(
   })
   const [delivery] = created.rows
   if (delivery) {
+    if (!delivery.is_claimed) announceJobs(tx, DELIVERY_DUE)
     const job = { kind: DELIVERY_DUE, id: delivery.number, fence: FIRST_FENCE, environment, destination: delivery.destination }
     return { id: delivery.id, claimed: delivery.is_claimed ? [job] : [] }
   }

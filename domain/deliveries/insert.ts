@@ -2,8 +2,8 @@ import type { Tx } from '../../store/connect.ts'
 import { orderedId } from '../../store/ids.ts'
 import type { Environment } from '../environment.ts'
 import { capacityValues, FIRST_FENCE, type InsertCapacity, leaseIf } from '../jobs/claim-on-insert.ts'
-import type { ClaimedJob } from '../jobs/job.ts'
-import { insertJobs, notifyWorkers } from '../jobs/sql.ts'
+import { announceJobs, type ClaimedJob } from '../jobs/job.ts'
+import { insertJobs } from '../jobs/sql.ts'
 import { DELIVERY_DUE, firstDue } from './delivery.ts'
 import { insertOrderingKeys } from './ordering-key.ts'
 
@@ -53,7 +53,7 @@ const INSERT = `
   )
   select array_agg(id) filter (where lease_until is not null) as claimed,
     array_agg(destination) filter (where lease_until is not null) as destinations,
-    case when bool_or(lease_until is null) then ${notifyWorkers(DELIVERY_DUE)} end
+    coalesce(bool_or(lease_until is null), false) as has_others
   from jobs`
 
 /**
@@ -72,7 +72,7 @@ export async function insertDeliveries(
     tx,
     deliveries.flatMap(({ integration, user_id: user }) => (user === null ? [] : [{ environment, integration, user }])),
   )
-  const { rows } = await tx.query<{ claimed: number[] | null; destinations: number[] }>({
+  const { rows } = await tx.query<{ claimed: number[] | null; destinations: number[]; has_others: boolean }>({
     name: 'insert-deliveries',
     text: INSERT,
     values: [
@@ -87,6 +87,7 @@ export async function insertDeliveries(
       ...capacityValues(capacity),
     ],
   })
-  const { claimed, destinations } = rows[0]!
+  const { claimed, destinations, has_others } = rows[0]!
+  if (has_others) announceJobs(tx, DELIVERY_DUE)
   return (claimed ?? []).map((id, i) => ({ kind: DELIVERY_DUE, id, fence: FIRST_FENCE, environment, destination: destinations[i]! }))
 }

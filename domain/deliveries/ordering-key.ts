@@ -1,5 +1,6 @@
 import type { Tx } from '../../store/connect.ts'
-import { insertJobs, notifyWorkers } from '../jobs/sql.ts'
+import { announceJobs } from '../jobs/job.ts'
+import { insertJobs } from '../jobs/sql.ts'
 import { DELIVERY_DUE } from './delivery.ts'
 
 /** The deliveries of one user to one integration are sent one after the other. */
@@ -79,27 +80,25 @@ export async function idleOrderingKeys(tx: Tx, keys: readonly OrderingKey[]): Pr
   return rows
 }
 
-const NEXT = `
-  with jobs as (
-    ${insertJobs({
-      kind: DELIVERY_DUE,
-      id: 'n.number',
-      environment: 'w.environment',
-      dueAt: 'environment_now(w.environment)',
-      priority: 'n.priority',
-      destination: 'w.integration',
-      isRecreated: true,
-      from: `(select distinct * from unnest($1::int[], $2::int[], $3::text[]) w(environment, integration, user_id)) w
-        cross join lateral (
-          select number, priority from deliveries v
-          where v.integration = w.integration and v.user_id = w.user_id and v.status in ('pending', 'retrying') and v.source = 'event'
-          order by v.log_offset limit 1) n
-        order by n.number`,
-    })} returning 1)
-  select ${notifyWorkers(DELIVERY_DUE)} from jobs limit 1`
+const NEXT = insertJobs({
+  kind: DELIVERY_DUE,
+  id: 'n.number',
+  environment: 'w.environment',
+  dueAt: 'environment_now(w.environment)',
+  priority: 'n.priority',
+  destination: 'w.integration',
+  isRecreated: true,
+  from: `(select distinct * from unnest($1::int[], $2::int[], $3::text[]) w(environment, integration, user_id)) w
+    cross join lateral (
+      select number, priority from deliveries v
+      where v.integration = w.integration and v.user_id = w.user_id and v.status in ('pending', 'retrying') and v.source = 'event'
+      order by v.log_offset limit 1) n
+    order by n.number`,
+})
 
 /** Inserts a job, due now, for the next delivery of each ordering key. An earlier statement has ended the heads. The keys are locked. */
 export async function scheduleNext(tx: Tx, keys: readonly OrderingKey[]): Promise<void> {
   if (keys.length === 0) return
-  await tx.query({ name: 'schedule-next-deliveries', text: NEXT, values: columns(keys) })
+  const { rowCount } = await tx.query({ name: 'schedule-next-deliveries', text: NEXT, values: columns(keys) })
+  if (rowCount !== 0) announceJobs(tx, DELIVERY_DUE)
 }

@@ -93,5 +93,5 @@ export const probeHeld = (pool: Pool, integration: number): Promise<unknown> =>
       integration,
       environment,
     ])
-    await announceJobs(tx, DELIVERY_DUE)
+    announceJobs(tx, DELIVERY_DUE)
   })

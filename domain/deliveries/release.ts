@@ -1,7 +1,8 @@
 import type { Pool, Tx } from '../../store/connect.ts'
 import type { Environment } from '../environment.ts'
 import { continueLater, continueWork } from '../jobs/bounded-work.ts'
-import { notifyWorkers, rescheduleJobs } from '../jobs/sql.ts'
+import { announceJobs } from '../jobs/job.ts'
+import { rescheduleJobs } from '../jobs/sql.ts'
 import { DELIVERY_DUE } from './delivery.ts'
 
 /** Kind of the job that releases an integration's held deliveries. Its id is the integration's number. */
@@ -24,7 +25,7 @@ const RELEASE = `
       where: 'd.id in (select number from page) and d.due_at > environment_now($1)',
     })} returning 1
   )
-  select count(*)::int as read, max(number) as last, ${notifyWorkers(DELIVERY_DUE)} from page`
+  select count(*)::int as read, max(number) as last from page`
 
 /** Releases the deliveries after a number; gives the number of the last one, null when none is left. */
 async function releaseSome(tx: Tx, environment: Environment, integration: number, after: number): Promise<number | null> {
@@ -34,6 +35,7 @@ async function releaseSome(tx: Tx, environment: Environment, integration: number
     values: [environment, integration, after, AT_ONCE],
   })
   const { read, last } = rows[0]!
+  if (read > 0) announceJobs(tx, DELIVERY_DUE)
   return read === AT_ONCE ? last : null
 }
 

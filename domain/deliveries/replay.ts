@@ -3,7 +3,8 @@ import { orderedId } from '../../store/ids.ts'
 import type { Environment } from '../environment.ts'
 import { type EventSelection, eventFilter } from '../integrations/event-filter.ts'
 import { takesEvents } from '../integrations/providers.ts'
-import { insertJobs, notifyWorkers } from '../jobs/sql.ts'
+import { announceJobs } from '../jobs/job.ts'
+import { insertJobs } from '../jobs/sql.ts'
 import { RUN_CANCELLED } from '../ledger-history/history.ts'
 import { conflict, notFound, Refusal } from '../refusal.ts'
 import { DELIVERY_DUE } from './delivery.ts'
@@ -113,19 +114,16 @@ async function createMissing(tx: Tx, environment: Environment, integration: numb
 }
 
 /** Jobs of the deliveries without an ordering key. */
-const INSERT_JOBS = `
-  with jobs as (
-    ${insertJobs({
-      kind: DELIVERY_DUE,
-      id: 'n',
-      environment: '$1',
-      dueAt: 'environment_now($1)',
-      priority: '1',
-      destination: '$2',
-      isRecreated: true,
-      from: 'unnest($3::bigint[]) n',
-    })} returning 1)
-  select ${notifyWorkers(DELIVERY_DUE)} from jobs limit 1`
+const INSERT_JOBS = insertJobs({
+  kind: DELIVERY_DUE,
+  id: 'n',
+  environment: '$1',
+  dueAt: 'environment_now($1)',
+  priority: '1',
+  destination: '$2',
+  isRecreated: true,
+  from: 'unnest($3::bigint[]) n',
+})
 
 /**
  * Opens ended deliveries again and creates the missing ones; gives how many. Throws `conflict` unless the integration is active,
@@ -162,5 +160,6 @@ export async function replayDeliveries(
   await scheduleNext(tx, idle)
   const unordered = opened.filter(({ user_id }) => user_id === null).map(delivery => delivery.number)
   if (unordered.length > 0) await tx.query(INSERT_JOBS, [environment, number, unordered])
+  announceJobs(tx, DELIVERY_DUE)
   return opened.length
 }

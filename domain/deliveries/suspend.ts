@@ -35,7 +35,7 @@ export const suspendDeliveries = (pool: Pool, claimed: readonly ClaimedJob[]): P
       }),
       values: [locked],
     })
-    await announceJobs(tx, DELIVERY_DUE)
+    announceJobs(tx, DELIVERY_DUE)
     return claimed.map(() => true)
   })
 

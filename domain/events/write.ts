@@ -1,6 +1,7 @@
 import { arrayOf } from '../../store/array-literal.ts'
 import type { Tx } from '../../store/connect.ts'
 import { isUniqueViolation } from '../../store/failures.ts'
+import { notifyAfterCommit } from '../../store/notify.ts'
 import type { Environment } from '../environment.ts'
 import { LOG_CHANNEL } from '../log/consumer.ts'
 import { isoMicros } from '../time/instant.ts'
@@ -85,10 +86,10 @@ insert into events (environment, log_offset, received_at, ${names.join(', ')})
 select $1, t.base + row_number() over (partition by i.partition order by i.n) - 1, t.received_at, ${names.map(n => `i.${n}`).join(', ')}
 from input i join assigned t on t.partition = i.partition`
 
-const NOTIFY = `select pg_notify('${LOG_CHANNEL}', id::text) from environments where id = $1 and consumed`
+const IS_CONSUMED = 'select 1 from environments where id = $1 and consumed'
 
 /**
- * Appends entries to the log, in order, as the last statement of the transaction: until the commit the counters stay locked. Throws the
+ * Appends entries to the log, in order, at the end of the transaction: until the commit the counters stay locked. Throws the
  * database's unique violation when an event id or a transaction is in the log already.
  */
 export async function appendEntries(tx: Tx, environment: Environment, entries: Entry[]): Promise<void> {
@@ -96,7 +97,9 @@ export async function appendEntries(tx: Tx, environment: Environment, entries: E
   const written = await tx.query({ name: 'append-events', text: APPEND, values })
   if (written.rowCount !== entries.length)
     throw new Error(`${written.rowCount} of ${entries.length} events were appended: the environment lacks log positions`)
-  if (entries.some(entry => entry.triggers)) await tx.query({ name: 'notify-log-consumers', text: NOTIFY, values: [environment] })
+  if (!entries.some(entry => entry.triggers)) return
+  const consumed = await tx.query({ name: 'is-consumed', text: IS_CONSUMED, values: [environment] })
+  if (consumed.rowCount === 1) notifyAfterCommit(tx, LOG_CHANNEL, String(environment))
 }
 
 /** Whether a concurrent writer appended an event with the same id or transaction: a repeat of the transaction finds that event. */

@@ -1,6 +1,7 @@
 import type { Db, Tx } from '../../store/connect.ts'
+import { notifyAfterCommit } from '../../store/notify.ts'
 import type { Environment } from '../environment.ts'
-import { deleteJobs, insertJobs, lockJobs, notifyWorkers } from './sql.ts'
+import { deleteJobs, insertJobs, JOB_CHANNEL, lockJobs } from './sql.ts'
 
 /** A job that this worker process has claimed. Each record of its work must show the same fence. */
 export type ClaimedJob = { kind: string; id: number; fence: number; environment: Environment; destination: number | null }
@@ -71,15 +72,15 @@ export const deleteJob = (db: Db, kind: string, id: number): Promise<unknown> =>
 export const deleteClaimedJob = (db: Db, { kind, id, fence }: ClaimedJob): Promise<unknown> =>
   db.query('delete from due where kind = $1 and id = $2 and fence = $3', [kind, id, fence])
 
-/** Tells the workers that jobs of the kind may be due, when the transaction commits. A lost notice costs a second, never work. */
-export const announceJobs = (db: Db, kind: string): Promise<unknown> => db.query(`select ${notifyWorkers(kind)}`)
+/** Tells the workers that jobs of the kind may be due, once the transaction has committed. A lost notice costs a second, never work. */
+export const announceJobs = (db: Db, kind: string): void => notifyAfterCommit(db, JOB_CHANNEL, kind)
 
 /**
  * Gives a job to what has none, though it is unfinished: `missing` selects (kind, id, environment, due_at, destination) under row locks.
  * Returns how many.
  */
 export async function recreateJobs(tx: Tx, missing: string, values: unknown[]): Promise<number> {
-  const { rowCount } = await tx.query(
+  const { rows } = await tx.query<{ kind: string }>(
     `with missing(kind, id, environment, due_at, destination) as materialized (${missing}), recreated as (
        ${insertJobs({
          kind: 'kind',
@@ -91,8 +92,9 @@ export async function recreateJobs(tx: Tx, missing: string, values: unknown[]): 
          from: 'missing',
          ifExists: 'keep',
        })} returning kind
-     ) select ${notifyWorkers('kind')} from recreated`,
+     ) select kind from recreated`,
     values,
   )
-  return rowCount ?? 0
+  for (const { kind } of rows) announceJobs(tx, kind)
+  return rows.length
 }

@@ -1,5 +1,5 @@
 import type { Db } from '../../store/connect.ts'
-import { JOB_CHANNEL } from './sql.ts'
+import { announceJobs } from './job.ts'
 
 type HeldLease = { kind: string; id: number; fence: number }
 
@@ -42,9 +42,9 @@ export async function renewLeases(db: Db, held: HeldLease[], leaseMs: number): P
 /** Releases unfinished jobs, because the process stops or has no capacity for them: another worker may claim them at once. */
 export async function releaseLeases(db: Db, held: HeldLease[]): Promise<void> {
   if (held.length === 0) return
-  await db.query(
-    `with released as (update due d set lease_until = null, batched_until = null from ${HELD} where ${MATCHES} returning d.kind)
-    select pg_notify('${JOB_CHANNEL}', kind) from released`,
+  const { rows } = await db.query<{ kind: string }>(
+    `update due d set lease_until = null, batched_until = null from ${HELD} where ${MATCHES} returning d.kind`,
     columns(held),
   )
+  for (const { kind } of rows) announceJobs(db, kind)
 }

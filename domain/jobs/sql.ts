@@ -9,9 +9,6 @@ export const JOB_CHANNEL = 'due'
 /** A kind as SQL: its name as a text, `kind` for the column of that name. */
 const kindSql = (kind: string): string => (kind === 'kind' ? kind : `'${kind}'`)
 
-/** Announces jobs of the kind when, and only when, the transaction commits. */
-export const notifyWorkers = (kind: string): string => `pg_notify('${JOB_CHANNEL}', ${kindSql(kind)})`
-
 /**
  * The fence of a job for something that had a job before. It is higher than any fence of the former job: what its executor still wants to
  * record is void, and the new job does not look like one that was never claimed, of which nothing can be recorded yet. Seconds since

@@ -1,7 +1,7 @@
 import type { Db, Tx } from '../../store/connect.ts'
 import type { Environment } from '../environment.ts'
-import type { ClaimedJob } from './job.ts'
-import { JOB_CHANNEL, RECREATED_FENCE } from './sql.ts'
+import { announceJobs, type ClaimedJob } from './job.ts'
+import { RECREATED_FENCE } from './sql.ts'
 
 /** `afterSeconds`: when the run falls due, counted from now on the environment's clock. */
 export type NewRun = { workflow: string; version: number; subject: string; afterSeconds?: number }
@@ -10,7 +10,7 @@ export type NewRun = { workflow: string; version: number; subject: string; after
 export const jobKindOf = ({ workflow, version }: { workflow: string; version: number }): string =>
   version === 1 ? workflow : `${workflow}.v${version}`
 
-/** A run and its job. The workers hear of it when, and only when, the transaction commits. */
+/** A run and its job. The workers hear of it once the transaction has committed. */
 export async function createRun(
   tx: Tx,
   environment: Environment,
@@ -24,9 +24,10 @@ export async function createRun(
            ), jobs as (
              insert into due (kind, id, environment, due_at) select job_kind, id, $1, created_at + make_interval(secs => $5) from made
            )
-           select id, pg_notify('${JOB_CHANNEL}', job_kind) from made`,
+           select id from made`,
     values: [environment, workflow, version, subject, afterSeconds],
   })
+  announceJobs(tx, jobKindOf({ workflow, version }))
   return rows[0]!.id
 }
 
@@ -42,12 +43,11 @@ export async function createRuns(
     text: `with made as (
              insert into runs (environment, workflow, version, subject, created_at)
              select $1, $2, $3, s.subject, t from environment_now($1) t, unnest($4::text[]) s(subject) returning id, job_kind, created_at
-           ), jobs as (
-             insert into due (kind, id, environment, due_at) select job_kind, id, $1, created_at from made
            )
-           select pg_notify('${JOB_CHANNEL}', $5)`,
-    values: [environment, workflow, version, subjects, jobKindOf({ workflow, version })],
+           insert into due (kind, id, environment, due_at) select job_kind, id, $1, created_at from made`,
+    values: [environment, workflow, version, subjects],
   })
+  announceJobs(tx, jobKindOf({ workflow, version }))
 }
 
 /** A claimed run of a workflow. */

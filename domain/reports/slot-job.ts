@@ -1,11 +1,18 @@
+import type { QueryConfig } from 'pg'
 import type { Tx } from '../../store/connect.ts'
 import type { Environment } from '../environment.ts'
-import { deleteJob } from '../jobs/job.ts'
-import { insertJobs, notifyWorkers } from '../jobs/sql.ts'
+import { announceJobs, deleteJob } from '../jobs/job.ts'
+import { insertJobs } from '../jobs/sql.ts'
 import { REPORT_SLOT } from './report.ts'
 
 /** The time of a slot as Postgres reads it. */
 export const isoOf = (ms: number): string => new Date(ms).toISOString()
+
+/** Executes a statement that returns whether each of the jobs `is_due`, and announces them if one is. */
+async function announceDue(tx: Tx, statement: QueryConfig): Promise<void> {
+  const { rows } = await tx.query<{ is_due: boolean }>(statement)
+  if (rows.some(({ is_due }) => is_due)) announceJobs(tx, REPORT_SLOT)
+}
 
 /**
  * Schedules the job of the report's next slot, and announces the job if it is due already. `at` null: the report has no next slot, and its
@@ -16,12 +23,10 @@ export async function scheduleSlot(tx: Tx, environment: Environment, number: num
     await deleteJob(tx, REPORT_SLOT, number)
     return
   }
-  await tx.query({
+  await announceDue(tx, {
     name: 'schedule-slot',
-    text: `with job as (
-             ${insertJobs({ kind: REPORT_SLOT, id: '$1', environment: '$2', dueAt: '$3::timestamptz', ifExists: 'reschedule' })} returning due_at
-           )
-           select ${notifyWorkers(REPORT_SLOT)} from job where due_at <= environment_now($2)`,
+    text: `${insertJobs({ kind: REPORT_SLOT, id: '$1', environment: '$2', dueAt: '$3::timestamptz', ifExists: 'reschedule' })}
+           returning due_at <= environment_now($2) as is_due`,
     values: [number, environment, isoOf(at)],
   })
 }
@@ -42,23 +47,21 @@ export async function moveSlot(tx: Tx, environment: Environment, number: number,
 
 /** Moves reports on to their slots `next`. Their slots `last` have new runs. */
 export async function moveSlots(tx: Tx, environment: Environment, moves: { number: number; last: string; next: string }[]): Promise<void> {
-  await tx.query({
+  await announceDue(tx, {
     name: 'move-slots',
     text: `with moved as (
              update scheduled_reports r set next_slot = m.next, last_slot = m.last, next_from = null, runs = runs + 1
              from jsonb_to_recordset($2) m(number bigint, last timestamptz, next timestamptz) where r.number = m.number
              returning r.number, r.next_slot
-           ), jobs as (
-             ${insertJobs({
-               kind: REPORT_SLOT,
-               id: 'number',
-               environment: '$1',
-               dueAt: 'next_slot',
-               from: 'moved order by number',
-               ifExists: 'reschedule',
-             })} returning due_at
            )
-           select ${notifyWorkers(REPORT_SLOT)} where exists (select 1 from jobs where due_at <= environment_now($1))`,
+           ${insertJobs({
+             kind: REPORT_SLOT,
+             id: 'number',
+             environment: '$1',
+             dueAt: 'next_slot',
+             from: 'moved order by number',
+             ifExists: 'reschedule',
+           })} returning due_at <= environment_now($1) as is_due`,
     values: [environment, JSON.stringify(moves)],
   })
 }

@@ -2,7 +2,7 @@
 // service must read about as many rows without statistics as with them.
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { repairOrphans } from '../../domain/reconciliation/orphans.ts'
-import { dropExpired } from '../../workers/housekeeping.ts'
+import { dropExpired } from '../../domain/reconciliation/retention.ts'
 import { startApi, type TestApi } from '../harness/api.ts'
 import { operations } from '../harness/described.ts'
 import { type Executed, explainAll } from '../harness/explained.ts'
