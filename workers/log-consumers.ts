@@ -1,12 +1,13 @@
 import type { Logger } from 'pino'
 import type { Environment } from '../domain/environment.ts'
 import { type Consumer, consumeBatch, type ReadLimits } from '../domain/log/consume.ts'
-import { laggingEnvironments } from '../domain/log/read.ts'
 import { consumeOne, laggingPositions, passingFailures } from '../domain/log/set-aside.ts'
+import { markedLogs, unmarkRead } from '../domain/log/unread.ts'
 import type { Pool } from '../store/connect.ts'
 import { classifyFailure } from '../store/failures.ts'
 import { type AtCrashPoint, NOWHERE } from '../workflows/engine/crash-point.ts'
 import type { ClaimOnInsert } from '../workflows/engine/handler.ts'
+import { turns } from './turns.ts'
 
 export type { Consumer }
 
@@ -19,103 +20,120 @@ const BATCH: ReadLimits = { partitions: 16, perPartition: 64 }
 
 /** Environments that are read at the same time, by all consumers together. */
 const READERS = 6
+/** Reading event by event is as slow as it is: a turn of it ends after so long, behind the partition that was begun. */
+const SINGLE_EVENTS_MS = 250
+/** Environments whose marks one statement deletes: it locks all of their positions. */
+const UNMARKED_AT_ONCE = 100
 
-/** Reads the log for its consumers, environment by environment: at once when new events are announced, and every second anyway. */
+type Reader = { key: string; consumer: Consumer; environment: Environment }
+/** The partitions that are still to be read event by event, and how many events were. */
+type Singly = { partitions: number[]; handled: number }
+
+/**
+ * Reads the log for its consumers, one batch a turn, the environments in turn: at once when new events are announced, and every second
+ * anyway.
+ */
 export function startConsumers({ pool, consumers, claimOnInsert, log, at = NOWHERE }: ConsumersOptions) {
   const isPassing = passingFailures()
   let stopped = false
-  // By consumer and environment: the readers, and which of them are to read again.
-  const running = new Map<string, Promise<void>>()
-  const again = new Set<string>()
-  // Readers beyond the limit: each one keeps a connection busy.
-  const waiting = new Map<string, () => void>()
+  let looking: Promise<void> | undefined
+  // What is still to be read event by event, by key. It lasts from turn to turn.
+  const reading = new Map<string, Singly>()
 
-  /** One event at a time: so an event that cannot be handled is identified, and an event that takes too long holds up its own partition alone. */
-  async function readOneByOne(consumer: Consumer, environment: Environment): Promise<number> {
-    let count = 0
-    for (const { partition } of await laggingPositions(pool, consumer, environment)) {
+  const warn = (error: unknown, { consumer, environment }: Reader) =>
+    log.warn({ err: error, consumer: consumer.name, environment }, 'reading the log failed')
+
+  /** One batch. `again`: more is left. */
+  async function readBatch(reader: Reader): Promise<boolean> {
+    const { key, consumer, environment } = reader
+    try {
+      const { isFull } = await claimOnInsert(consumer.jobKind, environment, async capacity => {
+        const batch = await consumeBatch(pool, consumer, environment, BATCH, capacity)
+        if (batch.partitions > 0) at('consumed')
+        return batch
+      })
+      return isFull
+    } catch (error) {
+      warn(error, reader)
+      if (classifyFailure(error) === 'unavailable') return false
+      // A batch that is too large would be too large at every attempt.
+      const positions = await laggingPositions(pool, consumer, environment)
+      reading.set(key, { partitions: positions.map(({ partition }) => partition), handled: 0 })
+      return true
+    }
+  }
+
+  /**
+   * One event at a time: so an event that cannot be handled is identified, and an event that takes too long holds up its own partition
+   * alone. After all partitions the next turn tries a batch again; when not one event could be handled, the next regular look does.
+   */
+  async function readSingly(reader: Reader, singly: Singly): Promise<boolean> {
+    for (const end = performance.now() + SINGLE_EVENTS_MS; performance.now() < end && !stopped; ) {
+      const partition = singly.partitions.shift()
+      if (partition === undefined) break
       try {
-        for (let n = 0; n < BATCH.perPartition && !stopped; n++) {
-          const handled = await consumeOne(pool, consumer, environment, partition, isPassing)
-          if (!handled) break
-          count++
-          if (handled.setAside !== null)
-            log.error({ consumer: consumer.name, environment, event: handled.event.id, why: handled.setAside }, 'an event was set aside')
-        }
+        singly.handled += await readPartition(reader, partition)
       } catch (error) {
-        log.warn({ err: error, consumer: consumer.name, environment, partition }, 'reading the log failed')
-        if (classifyFailure(error) === 'unavailable') break
+        warn(error, reader)
+        if (classifyFailure(error) === 'unavailable') singly.partitions = []
       }
     }
-    return count
+    if (singly.partitions.length > 0) return true
+    reading.delete(reader.key)
+    return singly.handled > 0
   }
 
-  async function read(consumer: Consumer, environment: Environment, key: string): Promise<void> {
-    do {
-      again.delete(key)
-      try {
-        // Events that are appended meanwhile are announced: the end is not read again.
-        for (let isFull = true; isFull && !stopped; ) {
-          const consumed = await claimOnInsert(consumer.jobKind, environment, async capacity => {
-            const batch = await consumeBatch(pool, consumer, environment, BATCH, capacity)
-            if (batch.partitions > 0) at('consumed')
-            return batch
-          })
-          isFull = consumed.isFull
-        }
-      } catch (error) {
-        log.warn({ err: error, consumer: consumer.name }, 'reading the log failed')
-        if (classifyFailure(error) === 'unavailable') return
-        // A batch that is too large would be too large at every attempt. When not one event can be handled, the next regular look tries again.
-        const count = await readOneByOne(consumer, environment).catch(second => {
-          log.warn({ err: second, consumer: consumer.name }, 'reading the log failed')
-          return 0
-        })
-        if (count === 0) return
-        again.add(key)
-      }
-    } while (again.has(key) && !stopped)
+  async function readPartition({ consumer, environment }: Reader, partition: number): Promise<number> {
+    for (let count = 0; ; count++) {
+      const handled = count < BATCH.perPartition && !stopped ? await consumeOne(pool, consumer, environment, partition, isPassing) : null
+      if (!handled) return count
+      if (handled.setAside !== null)
+        log.error({ consumer: consumer.name, environment, event: handled.event.id, why: handled.setAside }, 'an event was set aside')
+    }
   }
+
+  const line = turns<Reader>(READERS, async reader => {
+    const singly = reading.get(reader.key)
+    const again = await (singly ? readSingly(reader, singly) : readBatch(reader)).catch(error => {
+      warn(error, reader)
+      return false
+    })
+    return { again }
+  })
 
   function wakeOne(consumer: Consumer, environment: Environment): void {
-    if (stopped) return
     const key = `${consumer.name}:${environment}`
-    if (running.has(key)) again.add(key)
-    else if (running.size >= READERS) waiting.set(key, () => wakeOne(consumer, environment))
-    else
-      running.set(
-        key,
-        read(consumer, environment, key).finally(() => {
-          running.delete(key)
-          const [next] = waiting
-          if (!next) return
-          waiting.delete(next[0])
-          next[1]()
-        }),
-      )
+    line.wake(key, { key, consumer, environment })
   }
 
-  const wake = (environment: Environment) => {
-    for (const consumer of consumers) wakeOne(consumer, environment)
+  async function look(): Promise<void> {
+    const marked = await markedLogs(pool)
+    for (const { environment, behind } of marked)
+      for (const consumer of consumers) if (behind.includes(consumer.name)) wakeOne(consumer, environment)
+    const read = marked.filter(({ behind, is_quiet }) => is_quiet && behind.length === 0).map(({ environment }) => environment)
+    for (let n = 0; n < read.length && !stopped; n += UNMARKED_AT_ONCE) await unmarkRead(pool, read.slice(n, n + UNMARKED_AT_ONCE))
   }
-  const wakeAll = () => {
-    for (const consumer of consumers)
-      laggingEnvironments(pool, consumer.name).then(
-        environments => {
-          for (const environment of environments) wakeOne(consumer, environment)
-        },
-        error => log.warn({ err: error, consumer: consumer.name }, 'looking for unread events failed'),
-      )
+
+  /** Looks for unread events, unless a look is under way: looks that overlapped would be slower than one, and find the same. */
+  function wakeAll(): void {
+    if (stopped) return
+    looking ??= look()
+      .catch(error => log.warn({ err: error }, 'looking for unread events failed'))
+      .finally(() => {
+        looking = undefined
+      })
   }
   const timer = setInterval(wakeAll, PERIOD_MS)
 
   return {
-    wake,
+    wake(environment: Environment): void {
+      for (const consumer of consumers) wakeOne(consumer, environment)
+    },
     wakeAll,
     async stop(): Promise<void> {
       stopped = true
       clearInterval(timer)
-      await Promise.all(running.values())
+      await Promise.all([line.stop(), looking])
     },
   }
 }

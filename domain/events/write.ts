@@ -4,6 +4,7 @@ import { isUniqueViolation } from '../../store/failures.ts'
 import { notifyAfterCommit } from '../../store/notify.ts'
 import type { Environment } from '../environment.ts'
 import { LOG_CHANNEL } from '../log/consumer.ts'
+import { markUnread } from '../log/unread.ts'
 import { isoMicros } from '../time/instant.ts'
 import type { Entry } from './entry.ts'
 
@@ -86,8 +87,6 @@ insert into events (environment, log_offset, received_at, ${names.join(', ')})
 select $1, t.base + row_number() over (partition by i.partition order by i.n) - 1, t.received_at, ${names.map(n => `i.${n}`).join(', ')}
 from input i join assigned t on t.partition = i.partition`
 
-const IS_CONSUMED = 'select 1 from environments where id = $1 and consumed'
-
 /**
  * Appends entries to the log, in order, at the end of the transaction: until the commit the counters stay locked. Throws the
  * database's unique violation when an event id or a transaction is in the log already.
@@ -97,9 +96,8 @@ export async function appendEntries(tx: Tx, environment: Environment, entries: E
   const written = await tx.query({ name: 'append-events', text: APPEND, values })
   if (written.rowCount !== entries.length)
     throw new Error(`${written.rowCount} of ${entries.length} events were appended: the environment lacks log positions`)
-  if (!entries.some(entry => entry.triggers)) return
-  const consumed = await tx.query({ name: 'is-consumed', text: IS_CONSUMED, values: [environment] })
-  if (consumed.rowCount === 1) notifyAfterCommit(tx, LOG_CHANNEL, String(environment))
+  const isConsumed = await markUnread(tx, environment)
+  if (isConsumed && entries.some(entry => entry.triggers)) notifyAfterCommit(tx, LOG_CHANNEL, String(environment))
 }
 
 /** Whether a concurrent writer appended an event with the same id or transaction: a repeat of the transaction finds that event. */

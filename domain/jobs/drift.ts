@@ -39,16 +39,17 @@ from groups g ${CLOCK_OF_GROUP} cross join lateral (
   cross join lateral (select exists (select from known) and g.kind not in (select kind from known) as is_unknown) k
 group by g.kind having sum(d.overdue) > 0 or sum(d.abandoned) > 0 or sum(d.free) filter (where k.is_unknown) > 0 order by g.kind`
 
-// The offsets of erased events have no rows. A consumer that has only such offsets before it lags by 0 seconds.
+// An environment without a mark has no unread events. The offsets of erased events have no rows. A consumer that has only such offsets before it lags by 0 seconds.
 const LAG = `
 select c.consumer, sum(l.next_offset - c.next_offset)::bigint as events,
   coalesce(max(extract(epoch from clock_timestamp() + e.clock_offset - o.received_at)), 0)::float8 as seconds
-from environments e
+from (select distinct environment from unread_logs) u
+  join environments e on e.id = u.environment
   join log_consumers c on c.environment = e.id
   join log_positions l on l.environment = c.environment and l.partition = c.partition and l.next_offset > c.next_offset
   left join lateral (select received_at from events
     where environment = c.environment and partition = c.partition and log_offset >= c.next_offset order by log_offset limit 1) o on true
-where e.consumed group by c.consumer order by c.consumer`
+group by c.consumer order by c.consumer`
 
 /** What is late or lies aside, over all environments. None of it is an error of the request that reads it. */
 export async function readDrift(db: Db): Promise<Drift> {

@@ -37,6 +37,8 @@ export async function lockConsumer(tx: Tx, consumer: ConsumerName, environment: 
     consumer,
     environment,
   ])
+  // A transaction that appends at this moment may have found no consumer and left no mark.
+  await tx.query('insert into unread_logs (environment) values ($1)', [environment])
   const { rows } = await tx.query<{ next_offset: number }>(
     'select next_offset from log_positions where environment = $1 order by partition',
     [environment],

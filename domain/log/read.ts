@@ -4,18 +4,6 @@ import type { ConsumerName, LogEvent } from './consumer.ts'
 
 export type Position = { partition: number; next_offset: number }
 
-/** Environments with events that the consumer has not read. */
-export async function laggingEnvironments(db: Db, consumer: ConsumerName): Promise<Environment[]> {
-  const { rows } = await db.query<{ id: Environment }>({
-    name: 'lagging-environments',
-    text: `select e.id from environments e where e.consumed and exists (
-             select 1 from log_consumers c join log_positions l on l.environment = c.environment and l.partition = c.partition
-             where c.consumer = $1 and c.environment = e.id and c.next_offset < l.next_offset)`,
-    values: [consumer],
-  })
-  return rows.map(({ id }) => id)
-}
-
 /** `end`: of the partition, when the position was locked. */
 export type LockedPosition = Position & { end: number }
 

@@ -3,6 +3,7 @@ import type { Step } from '../../domain/automation-runs/definition.ts'
 import { wakeWaits } from '../../domain/automation-runs/wake-waits.ts'
 import { partitionOf } from '../../domain/events/partition.ts'
 import { type LogEvent, lockConsumer } from '../../domain/log/consumer.ts'
+import { markUnread } from '../../domain/log/unread.ts'
 import { orderedId, userId } from '../../store/ids.ts'
 import { transaction } from '../../store/transaction.ts'
 import { startWorker } from '../../workers/worker.ts'
@@ -67,6 +68,7 @@ export async function automationFixture() {
          values ($1, $2, $3, $4, $4, $5, $6, $7, $7, $8, $9)`,
         [environment, partition, log_offset, id, name, user, received_at, triggers, JSON.stringify(properties)],
       )
+      await markUnread(tx, environment)
       await beforeCommit()
       return { partition, log_offset, id, name, user_id: user, platform: null, happened_at: received_at, received_at, triggers }
     })
