@@ -16,6 +16,7 @@ const BENCHES: Record<string, () => Promise<{ bench: () => Promise<Result> }>> =
   lists: () => import('./lists.ts'),
   pickup: () => import('./pickup.ts'),
   fairness: () => import('./fairness.ts'),
+  idle: () => import('./idle.ts'),
   'durable-runs': () => import('./durable-runs.ts'),
   reports: () => import('./reports.ts'),
   'scale-out': () => import('./scale-out.ts'),
