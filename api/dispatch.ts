@@ -2,13 +2,14 @@ import type { IncomingMessage } from 'node:http'
 import { isLogConflict } from '../domain/events/write.ts'
 import { findAnswer } from '../domain/idempotent-answers.ts'
 import { type KeyOwner, REPLACED_KEY } from '../domain/projects/keys.ts'
+import type { Secrets } from '../domain/projects/secrets.ts'
 import { isTransactionConflict } from '../domain/purchases/create.ts'
 import type { Detail } from '../domain/refusal.ts'
 import { details } from '../schemas/details.ts'
 import type { OperationDescription, OperationId } from '../schemas/generated/operations.ts'
 import { transaction } from '../store/transaction.ts'
 import { invalidData, Problem } from './errors.ts'
-import { type Answered, idempotencyKey, once, requestHash } from './idempotency.ts'
+import { type Answered, idempotencyKey, once, requestHash, storedHash } from './idempotency.ts'
 import type { ApiDeps, ApiOperation, Reply } from './operation.ts'
 import { parseQuery } from './query.ts'
 import { readBody } from './read-body.ts'
@@ -30,7 +31,7 @@ export type AnswerCheck = (description: OperationDescription, status: number, bo
 /** Answers the request of a known caller on a known route, in the order of the conventions. */
 export async function dispatch(route: Route, request: ApiRequest, deps: ApiDeps, check: AnswerCheck): Promise<HttpAnswer> {
   refuseForbidden(route.description, request.owner)
-  const input = await readInput(route.description, request)
+  const input = await readInput(route.description, request, deps.secrets)
   validate(route.description, input)
   const answered = await execute({ route, deps, check, repeat: input.repeat, call: callOf(route, request, input, deps) })
   return httpAnswer(route.operation, answered)
@@ -56,12 +57,16 @@ type RequestInput = {
   repeat: Repeat | undefined
 }
 
-async function readInput(description: OperationDescription, { request, path, parameters, search }: ApiRequest): Promise<RequestInput> {
+async function readInput(
+  description: OperationDescription,
+  { request, path, parameters, search }: ApiRequest,
+  secrets: Secrets,
+): Promise<RequestInput> {
   const body = description.body ? await readBody(request, description.body.limit) : undefined
   const key = description.idempotent ? idempotencyKey(request.headers['idempotency-key'] as string | undefined) : undefined
   const { values: query, faults } = parseQuery(search, description.query)
   // Validation fills in defaults, so the hash comes before it: a repeat is the same request only when the caller sends the same.
-  const repeat = key === undefined ? undefined : { key, hash: requestHash(path, query, body) }
+  const repeat = key === undefined ? undefined : { key, hash: storedHash(secrets, requestHash(path, query, body)) }
   return { parameters, query, body, faults, repeat }
 }
 

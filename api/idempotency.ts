@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import type { Environment } from '../domain/environment.ts'
 import { findAnswer, storeAnswer, tryLockKey } from '../domain/idempotent-answers.ts'
+import type { Secrets } from '../domain/projects/secrets.ts'
 import type { Tx } from '../store/connect.ts'
 import { savepoint } from '../store/transaction.ts'
 import { invalidData, Problem, problemOf } from './errors.ts'
@@ -25,6 +26,9 @@ export const requestHash = (path: string, query: unknown, body: unknown): Buffer
   createHash('sha256')
     .update(canonical([path, query, body]))
     .digest()
+
+/** A request may have little more than the id of a user, who may be erased: the hash alone would allow to try ids against it. */
+export const storedHash = (secrets: Secrets, hash: Buffer): Buffer => Buffer.from(secrets.pseudonym(hash.toString('hex')), 'hex')
 
 /** `user`: the user that the answer is about, if any. */
 export type Answered = {

@@ -57,7 +57,7 @@ export function jobs(deps: JobsDeps): Jobs {
   const workflows = [
     exportWorkflow({ pool: copying, storage, partRows }),
     exportRetention({ storage }),
-    eraseExport({ pool: copying, storage }),
+    eraseExport({ pool: copying, storage, secrets }),
     scheduledReport,
     reportFile({ pool: copying, storage, partRows }, gate),
     ...reportDeliveries({ pool, storage, secrets, publicUrl, destinations }),

@@ -135,8 +135,8 @@ export const v4SetCustomerProperties = inTransaction('v4SetCustomerProperties', 
   }
 })
 
-export const v4DeleteCustomer = inTransaction('v4DeleteCustomer', async ({ path, environment, trail, tx }) => {
-  const hash = await eraseCustomer(tx, environment, path.customer_id)
-  await audit(tx, trail, { resource: 'customer', id: hash, user: hash })
+export const v4DeleteCustomer = inTransaction('v4DeleteCustomer', async ({ path, environment, trail, tx, deps }) => {
+  const pseudonym = await eraseCustomer(tx, environment, path.customer_id, deps.secrets)
+  await audit(tx, trail, { resource: 'customer', id: pseudonym, user: pseudonym })
   return { body: undefined }
 })

@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto'
 import type { Tx } from '../../store/connect.ts'
 import type { Environment } from '../environment.ts'
 import { createRun, lockJobsOfRuns, revokeClaims } from '../jobs/workflow-run.ts'
@@ -7,21 +6,18 @@ import { lockErasureShared } from './erasure-lock.ts'
 
 export const ERASE_WORKFLOW = { workflow: 'erase-export', version: 1 } as const
 
-/** The name of an erased user where the id itself must not be stored. */
-const erasedName = (user: string): string => createHash('sha256').update(user).digest('hex')
-
-/** A run's subject: the export, and the user whose rows the run deletes from its files. */
-const erasureSubject = (exportId: string, sha256: string) => `${exportId}:${sha256}`
-export const exportToErase = (subject: string): { exportId: string; sha256: string } => {
-  const [exportId = '', sha256 = ''] = subject.split(':')
-  return { exportId, sha256 }
+/** A run's subject: the export, and the pseudonym of the user whose rows the run deletes from its files. */
+const erasureSubject = (exportId: string, pseudonym: string) => `${exportId}:${pseudonym}`
+export const exportToErase = (subject: string): { exportId: string; pseudonym: string } => {
+  const [exportId = '', pseudonym = ''] = subject.split(':')
+  return { exportId, pseudonym }
 }
 
 /**
  * Deletes a user from the records of exports, and schedules runs that rewrite the files that may have rows of the user. Part of the
  * transaction that erases the user, before it deletes the user's events and the user: these tell which files are affected.
  */
-export async function eraseFromExports(tx: Tx, environment: Environment, user: string): Promise<void> {
+export async function eraseFromExports(tx: Tx, environment: Environment, user: string, pseudonym: string): Promise<void> {
   await lockErasureShared(tx, environment)
   // The user is locked before the user with the next lower id, which `eraseEdges` may lock: two erasures of neighbours wait for each other,
   // but cannot deadlock.
@@ -29,7 +25,7 @@ export async function eraseFromExports(tx: Tx, environment: Environment, user: s
   await lockExportRuns(tx, environment)
   await tx.query('delete from export_members where environment = $1 and user_id = $2', [environment, user])
   await eraseEdges(tx, environment, user)
-  await scheduleRewriting(tx, environment, user)
+  await scheduleRewriting(tx, environment, user, pseudonym)
 }
 
 /**
@@ -89,12 +85,11 @@ const AFFECTED = `
         > width_bucket(x.from_offsets[t.partition + 1] - 1, t.offsets)) end
   order by x.id for no key update of x`
 
-async function scheduleRewriting(tx: Tx, environment: Environment, user: string): Promise<void> {
-  const sha256 = erasedName(user)
+async function scheduleRewriting(tx: Tx, environment: Environment, user: string, pseudonym: string): Promise<void> {
   const { rows } = await tx.query<{ id: string }>(
     `with affected as materialized (${AFFECTED})
      update exports x set to_erase = x.to_erase || $3::text from affected a where x.environment = $1 and x.id = a.id returning x.id`,
-    [environment, user, sha256],
+    [environment, user, pseudonym],
   )
-  for (const { id } of rows) await createRun(tx, environment, { ...ERASE_WORKFLOW, subject: erasureSubject(id, sha256) })
+  for (const { id } of rows) await createRun(tx, environment, { ...ERASE_WORKFLOW, subject: erasureSubject(id, pseudonym) })
 }

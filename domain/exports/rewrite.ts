@@ -3,7 +3,7 @@ import type { Environment } from '../environment.ts'
 import { ERASE_WORKFLOW } from './erasure.ts'
 import type { ExportFormat, ExportType, Part } from './export.ts'
 
-/** A finished file, and the users whose rows must be removed from it. `sha256` identifies the content of the file. */
+/** A finished file, and the pseudonyms of the users whose rows must be removed from it. `sha256` identifies the content of the file. */
 export type StoredFile = {
   type: ExportType
   format: ExportFormat
@@ -21,12 +21,12 @@ export type NewFile = { parts: Part[]; bytes: number; sha256: string }
  */
 type ErasureState = 'unfinished' | 'present' | 'useless' | 'over'
 
-export async function erasureState(db: Db, environment: Environment, id: string, sha256: string): Promise<ErasureState> {
+export async function erasureState(db: Db, environment: Environment, id: string, pseudonym: string): Promise<ErasureState> {
   const { rows } = await db.query<{ state: ErasureState }>(
     `select case when not to_erase @> array[$3::text] then 'over' when status in ('new', 'processing') then 'unfinished'
        when status = 'failed' or expires_at <= environment_now($1) then 'useless' else 'present' end as state
      from exports where environment = $1 and id = $2`,
-    [environment, id, sha256],
+    [environment, id, pseudonym],
   )
   return rows[0]?.state ?? 'over'
 }

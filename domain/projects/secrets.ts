@@ -8,14 +8,32 @@ export type Secrets = {
   open(sealed: Buffer, context: string): string
   /** HMAC-SHA256 in base64url, for signed URLs. */
   sign(text: string): string
+  /** HMAC-SHA256 in hexadecimal, in place of an erased id: without APP_SECRET nobody can try ids against it. */
+  pseudonym(id: string): string
+  /** The keys of `pseudonym` in hexadecimal, for a program that has SHA-256 only: sha256(outer, sha256(inner, id)). */
+  pseudonymPads: PseudonymPads
   /** Differs between two APP_SECRETs, and reveals neither. */
   fingerprint: string
+}
+
+export type PseudonymPads = { inner: string; outer: string }
+
+/** The part of the secrets that replaces erased ids. */
+export type Pseudonyms = Pick<Secrets, 'pseudonym' | 'pseudonymPads'>
+
+/** Block length of SHA-256 in bytes. */
+const BLOCK = 64
+/** A key of HMAC (RFC 2104) as the two blocks that begin its two hashes. */
+const padsOf = (key: Buffer): PseudonymPads => {
+  const block = (pad: number) => Buffer.from(Array.from({ length: BLOCK }, (_, i) => (key[i] ?? 0) ^ pad)).toString('hex')
+  return { inner: block(0x36), outer: block(0x5c) }
 }
 
 export function secretsFrom(appSecret: string): Secrets {
   const derive = (purpose: string) => Buffer.from(hkdfSync('sha256', appSecret, 'perennial', purpose, 32))
   const sealing = derive('seal')
   const signing = derive('sign')
+  const naming = derive('pseudonym')
   return {
     seal(plain, context) {
       const nonce = randomBytes(12)
@@ -29,6 +47,8 @@ export function secretsFrom(appSecret: string): Secrets {
       return Buffer.concat([decipher.update(sealed.subarray(28)), decipher.final()]).toString('utf8')
     },
     sign: text => createHmac('sha256', signing).update(text).digest('base64url'),
+    pseudonym: id => createHmac('sha256', naming).update(id).digest('hex'),
+    pseudonymPads: padsOf(naming),
     fingerprint: derive('fingerprint').toString('hex').slice(0, 16),
   }
 }

@@ -633,7 +633,7 @@ export interface paths {
         post?: never;
         /**
          * Erase a customer
-         * @description Erases the person for good: user, properties, identity, grants, purchases, events, assignments, pins and kept idempotent answers, in one transaction; then stored export files are rewritten, which is retried until it is done. Metrics lose their part. The audit log names only the SHA-256 of the id. A repeat is 404.
+         * @description Erases the person for good: user, properties, identity, grants, purchases, events, assignments, pins and kept idempotent answers, in one transaction; then stored export files are rewritten, which is retried until it is done. Metrics lose their part. The audit log names only a pseudonym of the id. A repeat is 404.
          */
         delete: operations["v4DeleteCustomer"];
         options?: never;
@@ -2675,7 +2675,7 @@ export interface components {
             operation: string;
             /** @description What the entry is about, by the `object` that it shows. */
             resource: string;
-            /** @description Id of the object; null for an object without id. For an erased customer, the SHA-256 of the id. */
+            /** @description Id of the object; null for an object without id. For an erased customer, a pseudonym of the id (64 hexadecimal digits). */
             resource_id: string | null;
             /** @description `X-Request-Id` of the request. */
             request_id: string | null;

@@ -7,19 +7,22 @@ export type ParquetFilterOptions = {
   source: string
   /** The text column that decides. */
   column: string
-  /** SHA-256, in hexadecimal, of the values whose rows are removed. */
-  sha256s: string[]
+  /** HMAC-SHA256, in hexadecimal, of the values whose rows are removed. */
+  pseudonyms: string[]
+  /** The two blocks, in hexadecimal, that the key of this HMAC puts before its two hashes: DuckDB has SHA-256 only. */
+  pads: { inner: string; outer: string }
   target: string
   spill: string
   signal: AbortSignal
 }
 
 /** Copies a Parquet file without some rows, in the same order and with the same types. Resolves to the number of rows in the copy; null: there was no row to remove, and no file was written. */
-export const filterParquet = ({ source, column, sha256s, target, spill, signal }: ParquetFilterOptions): Promise<number | null> =>
+export const filterParquet = ({ source, column, pseudonyms, pads, target, spill, signal }: ParquetFilterOptions): Promise<number | null> =>
   inDuckDb({ spill, signal }, async (connection, groupRows) => {
     const query = async (sql: string) => (await connection.runAndReadAll(sql)).getRowsJson()
     const from = `from read_parquet(${sqlPath(source)})`
-    const isRemoved = `coalesce(sha256("${column}") in (${sha256s.map(sqlText).join(', ')}), false)`
+    const inner = `from_hex(sha256(from_hex('${pads.inner}') || encode("${column}")))`
+    const isRemoved = `coalesce(sha256(from_hex('${pads.outer}') || ${inner}) in (${pseudonyms.map(sqlText).join(', ')}), false)`
     const counted = await query(`select count(*), count(*) filter (where ${isRemoved}) ${from}`)
     const [all, removed] = counted[0]!.map(Number) as [number, number]
     if (removed === 0) return null

@@ -30,6 +30,17 @@ const write = (trail: Trail, resource = 'thing', id: string | null = null) =>
   transaction(api.pool, tx => audit(tx, trail, { resource, id, after: { resource } }))
 
 describe('entries', () => {
+  test('recorded events and evaluations leave no entry', async () => {
+    const { secret: key } = await api.newProject()
+    const made = await api.call('POST', '/v4/users', { key, body: { environment: 'prod' } })
+    const before = await operations(key)
+    const event = { event_id: 'e1', event_name: 'opened', identity_id: 'new-one', happened_at: '2026-03-01T09:00:00Z' }
+    expect((await api.call('POST', '/v4/events', { key, body: { events: [event] } })).status).toBe(200)
+    const evaluated = await api.call('POST', `/v4/users/${made.body.id}/remote-configurations/evaluate`, { key, body: {} })
+    expect(evaluated.status).toBe(200)
+    expect(await operations(key)).toEqual(before)
+  })
+
   test('a mutation leaves one entry with actor, change and request id', async () => {
     const { secret } = await api.newProject()
     const made = await api.call('POST', '/v4/users', {

@@ -13,8 +13,6 @@ beforeAll(async () => {
 })
 afterAll(() => api.stop())
 
-const sha256 = (text: string) => createHash('sha256').update(text).digest('hex')
-
 /** A customer with data in every table that can have some. */
 async function person(identity: string): Promise<string> {
   const made = await api.call('POST', '/v4/users', { body: { environment: 'prod' }, headers: { 'Idempotency-Key': `make-${identity}` } })
@@ -45,14 +43,24 @@ test('no table holds the id, the identity, the e-mail or the transaction of an e
   expect((await api.call('GET', `/v4/users/${bob}/purchases`)).body.data).toHaveLength(1)
 })
 
-test('the audit log keeps its entries, with the SHA-256 of the id', async () => {
+test('no table has a hash of the erased id or identity that could be made without APP_SECRET', async () => {
+  const user = await person('zoe-1')
+  const segment = { name: 'only zoe', conditions: [{ metric: 'client_uid', comparator: 'eq', value: user }] }
+  await api.call('POST', '/v4/segments', { body: segment })
+  expect((await api.call('DELETE', `/v4/customers/${user}`)).status).toBe(204)
+  const sha256 = (text: string) => createHash('sha256').update(text).digest('hex')
+  for (const hash of [sha256(user), sha256('zoe-1')]) expect(await tracesOf(api.pool, hash)).toEqual([])
+  expect(await tracesOf(api.pool, api.secrets.pseudonym('zoe-1'))).toEqual(['public.audit_log'])
+})
+
+test('the audit log keeps its entries, with the pseudonym of the id', async () => {
   const user = await person('eve-1')
   await api.call('DELETE', `/v4/customers/${user}`, { headers: { 'X-Request-Id': 'forget-eve' } })
-  const { body } = await api.call('GET', `/v4/audit-log?limit=100&filter[resource_id]=${sha256(user)}`)
+  const { body } = await api.call('GET', `/v4/audit-log?limit=100&filter[resource_id]=${api.secrets.pseudonym(user)}`)
   expect(body.data[0]).toMatchObject({
     operation: 'v4DeleteCustomer',
     resource: 'customer',
-    resource_id: sha256(user),
+    resource_id: api.secrets.pseudonym(user),
     request_id: 'forget-eve',
     before: null,
     after: null,
@@ -68,7 +76,9 @@ test('conditions that named the customer, and their audit entries, have a hash i
   await api.call('POST', '/v4/remote-configurations', { body: { name: 'for her', segmentation_conditions: conditions } })
   await api.call('DELETE', `/v4/customers/${user}`)
   expect(await tracesOf(api.pool, user)).toEqual([])
-  expect((await api.call('GET', segment.body.url)).body.conditions).toEqual([{ ...conditions[0], value: sha256(user), negate: false }])
+  expect((await api.call('GET', segment.body.url)).body.conditions).toEqual([
+    { ...conditions[0], value: api.secrets.pseudonym(user), negate: false },
+  ])
 })
 
 test('the erased transaction can be recorded for another user, and its event is recorded again', async () => {

@@ -80,7 +80,7 @@ test('edges of parts: both parts keep their other users, also when neighbours wi
 test('the acceptance of an export waits for an erasure that would otherwise miss the export', async () => {
   const held = await api.pool.connect()
   await held.query('begin')
-  await eraseFromExports(held, environment, ids.anna!)
+  await eraseFromExports(held, environment, ids.anna!, 'pseudonym')
   let accepted = false
   const accepting = api.call('POST', '/v4/exports', { body: WHOLE_YEAR }).then(answer => {
     accepted = true

@@ -55,7 +55,7 @@ test.each([
   const [run] = await erasing.runsOf()
   const other = await erasing.rewriting(object.id, run!)
   expect(await other.replace()).toBe(true)
-  const options = { pool: api.pool, storage: api.storage, environment, file: object.id, mark: `${run}-2.1` }
+  const options = { pool: api.pool, storage: api.storage, secrets: api.secrets, environment, file: object.id, mark: `${run}-2.1` }
   expect(await rewriteFile({ ...options, signal: new AbortController().signal })).toBeNull()
   await erasing.work()
   await erasuresEnded(api.pool)
@@ -81,7 +81,8 @@ test('a file that is replaced and deleted during its rewrite is not a failure: t
       throw Object.assign(new Error('no such file'), { code: 'ENOENT' })
     }
     const storage: FileStorage = { ...api.storage, read: overtaken, composePart: overtaken }
-    const options = { pool: api.pool, storage, environment, file: object.id, mark: `${run}-9.1`, signal: new AbortController().signal }
+    const { pool, secrets } = api
+    const options = { pool, storage, secrets, environment, file: object.id, mark: `${run}-9.1`, signal: new AbortController().signal }
     await expect(rewriteFile({ ...options, storage: { ...storage, read: failing, composePart: failing } })).rejects.toThrow('the disk')
     expect(await rewriteFile(options)).toBeNull()
     await erasing.work()

@@ -44,7 +44,7 @@ export async function startErasing() {
     (await api.pool.query<{ id: number }>(`select id from runs where workflow = 'erase-export' order by id`)).rows.map(row => row.id)
 
   async function rewriting(file: string, run: number) {
-    const options = { pool: api.pool, storage: api.storage, environment, file }
+    const options = { pool: api.pool, storage: api.storage, secrets: api.secrets, environment, file }
     const made = (await rewriteFile({ ...options, mark: `${run}-1.1`, signal: new AbortController().signal }))!
     return {
       made,
@@ -68,7 +68,7 @@ export async function startErasing() {
         url: api.databaseUrl,
         queue: await pgBossQueue({ url: api.databaseUrl, onError: () => {} }),
         handlers: workflowHandlers(
-          [exportWorkflow({ pool, storage, partRows }), exportRetention({ storage }), eraseExport({ pool, storage })],
+          [exportWorkflow({ pool, storage, partRows }), exportRetention({ storage }), eraseExport({ pool, storage, secrets: api.secrets })],
           {
             pool,
             policies: QUICK,

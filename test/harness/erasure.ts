@@ -3,8 +3,10 @@ import { join } from 'node:path'
 import { gunzipSync } from 'node:zlib'
 import { audit } from '../../domain/audit/record.ts'
 import { eraseCustomer } from '../../domain/erasure/erase-customer.ts'
+import { secretsFrom } from '../../domain/projects/secrets.ts'
 import type { Pool } from '../../store/connect.ts'
 import { transaction } from '../../store/transaction.ts'
+import { APP_SECRET } from './api.ts'
 import { readParquet } from './parquet.ts'
 import { until } from './until.ts'
 
@@ -13,9 +15,9 @@ export const eraseUser = (pool: Pool, environment: number, id: string): Promise<
   transaction(pool, async tx => {
     const { rows } = await tx.query<{ project: number }>('select project from environments where id = $1', [environment])
     const actor = { kind: 'system', id: null } as const
-    const hash = await eraseCustomer(tx, environment, id)
+    const pseudonym = await eraseCustomer(tx, environment, id, secretsFrom(APP_SECRET))
     const trail = { project: rows[0]!.project, environment, actor, operation: 'v4DeleteCustomer', requestId: null }
-    await audit(tx, trail, { resource: 'customer', id: hash, user: hash })
+    await audit(tx, trail, { resource: 'customer', id: pseudonym, user: pseudonym })
   })
 
 export const erasuresEnded = (pool: Pool, ms = 60_000): Promise<true> =>

@@ -1,6 +1,7 @@
 import { ERASE_WORKFLOW, exportToErase } from '../../domain/exports/erasure.ts'
 import { recordRemoved, removeLater } from '../../domain/exports/finish.ts'
 import { erasureState, replaceFile } from '../../domain/exports/rewrite.ts'
+import type { Pseudonyms } from '../../domain/projects/secrets.ts'
 import type { Pool, Tx } from '../../store/connect.ts'
 import type { FileStorage } from '../../store/files/storage.ts'
 import type { Workflow } from '../engine/workflow.ts'
@@ -18,18 +19,18 @@ const REWRITE_LIMIT_MS = 3_600_000
  * The new parts become the file in one statement, and only if the file is still the one that was read: when two runs rewrite a file at
  * once, the later one begins again from the file of the other.
  */
-export const eraseExport = ({ pool, storage }: { pool: Pool; storage: FileStorage }): Workflow => ({
+export const eraseExport = ({ pool, storage, secrets }: { pool: Pool; storage: FileStorage; secrets: Pseudonyms }): Workflow => ({
   kind: ERASE_WORKFLOW.workflow,
   version: ERASE_WORKFLOW.version,
   concurrency: CONCURRENCY,
 
   async run(context) {
     const { environment, run } = context
-    const { exportId: file, sha256 } = exportToErase(context.subject)
+    const { exportId: file, pseudonym } = exportToErase(context.subject)
     const replaced: string[] = []
     const record = async (tx: Tx) => void (await recordRemoved(tx, environment, file))
     for (let n = 1; ; n++) {
-      const state = await context.transact(`look-${n}`, tx => erasureState(tx, environment, file, sha256))
+      const state = await context.transact(`look-${n}`, tx => erasureState(tx, environment, file, pseudonym))
       if (state === 'over') break
       if (state === 'unfinished') {
         // Its parts may have begun before the erasure.
@@ -42,7 +43,7 @@ export const eraseExport = ({ pool, storage }: { pool: Pool; storage: FileStorag
       }
       const made = await context.step(
         `rewrite-${n}`,
-        ({ signal, fence }) => rewriteFile({ pool, storage, environment, file, mark: `${run}-${n}.${fence}`, signal }),
+        ({ signal, fence }) => rewriteFile({ pool, storage, secrets, environment, file, mark: `${run}-${n}.${fence}`, signal }),
         { limitMs: REWRITE_LIMIT_MS },
       )
       if (made === null) continue

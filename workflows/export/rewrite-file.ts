@@ -30,9 +30,9 @@ export async function rewriteFile(options: RewriteOptions): Promise<Rewritten | 
   }
 }
 
-async function rewrite(stored: StoredFile, { storage, file, mark, signal }: RewriteOptions): Promise<Rewritten> {
+async function rewrite(stored: StoredFile, { storage, secrets, file, mark, signal }: RewriteOptions): Promise<Rewritten> {
   const { sha256: of, to_erase: erased, parts: old } = stored
-  const options = { storage, file, stored, name: (n: number) => `${n}.erase-${mark}`, signal }
+  const options = { storage, secrets, file, stored, name: (n: number) => `${n}.erase-${mark}`, signal }
   const made = stored.format === 'parquet' ? await rewriteParquet(options) : await rewriteText(options)
   if (made === null) return { of, erased, file: null, replaced: [] }
   const kept = new Set(made.parts.map(part => part.name))
@@ -41,13 +41,20 @@ async function rewrite(stored: StoredFile, { storage, file, mark, signal }: Rewr
 
 class NoRowErased extends Error {}
 
-async function rewriteParquet({ storage, file, stored, name, signal }: FileToRewrite): Promise<NewFile | null> {
+async function rewriteParquet({ storage, secrets, file, stored, name, signal }: FileToRewrite): Promise<NewFile | null> {
   const [old] = stored.parts as [Part]
   const target = name(1)
   let rows = 0
   try {
     const { bytes } = await storage.composePart(file, target, [old.name], async ({ sources, ...at }) => {
-      const left = await filterParquet({ source: sources[0]!, column: USER_KEY, sha256s: stored.to_erase, ...at, signal })
+      const left = await filterParquet({
+        source: sources[0]!,
+        column: USER_KEY,
+        pseudonyms: stored.to_erase,
+        pads: secrets.pseudonymPads,
+        ...at,
+        signal,
+      })
       if (left === null) throw new NoRowErased()
       rows = left
     })
@@ -64,7 +71,7 @@ async function rewriteParquet({ storage, file, stored, name, signal }: FileToRew
   }
 }
 
-export type ClearOptions = Omit<RewriteOptions, 'mark' | 'signal'> & { run: number; replaced: string[] }
+export type ClearOptions = Omit<RewriteOptions, 'secrets' | 'mark' | 'signal'> & { run: number; replaced: string[] }
 
 /**
  * Removes parts that do not belong to the file: replaced parts, incomplete parts of this run and of runs that have ended, and leftovers of

@@ -5,6 +5,7 @@ import { createGunzip, createGzip } from 'node:zlib'
 import type { Environment } from '../../domain/environment.ts'
 import type { Part } from '../../domain/exports/export.ts'
 import type { NewFile, StoredFile } from '../../domain/exports/rewrite.ts'
+import type { Pseudonyms } from '../../domain/projects/secrets.ts'
 import type { Pool } from '../../store/connect.ts'
 import type { FileStorage } from '../../store/files/storage.ts'
 import { type Count, type Filter, keptRows, userOfRow } from './kept-rows.ts'
@@ -57,12 +58,12 @@ async function write(options: FileToRewrite, part: Part, filter: Filter, name: s
  * piece of one part is in memory.
  */
 export async function rewriteText(options: FileToRewrite): Promise<NewFile | null> {
-  const { stored, name } = options
+  const { stored, name, secrets } = options
   const erased = new Set(stored.to_erase)
   const userOf = userOfRow(stored.format, stored.type)
   const isErased = (row: Buffer) => {
     const user = userOf(row)
-    return user !== null && erased.has(createHash('sha256').update(user).digest('hex'))
+    return user !== null && erased.has(secrets.pseudonym(user))
   }
   let hash = createHash('sha256')
   const parts: Part[] = []
@@ -81,6 +82,7 @@ export async function rewriteText(options: FileToRewrite): Promise<NewFile | nul
 }
 export type FileToRewrite = {
   storage: FileStorage
+  secrets: Pseudonyms
   file: string
   stored: StoredFile
   /** The name of the new part number n. */
@@ -90,6 +92,7 @@ export type FileToRewrite = {
 export type RewriteOptions = {
   pool: Pool
   storage: FileStorage
+  secrets: Pseudonyms
   environment: Environment
   file: string
   /** Begins with the run's number; different at every attempt. */

@@ -419,7 +419,7 @@ export const v4GetCustomerMetrics = <ThrowOnError extends boolean = true>(option
 /**
  * Erase a customer
  *
- * Erases the person for good: user, properties, identity, grants, purchases, events, assignments, pins and kept idempotent answers, in one transaction; then stored export files are rewritten, which is retried until it is done. Metrics lose their part. The audit log names only the SHA-256 of the id. A repeat is 404.
+ * Erases the person for good: user, properties, identity, grants, purchases, events, assignments, pins and kept idempotent answers, in one transaction; then stored export files are rewritten, which is retried until it is done. Metrics lose their part. The audit log names only a pseudonym of the id. A repeat is 404.
  */
 export const v4DeleteCustomer = <ThrowOnError extends boolean = true>(options: Options<V4DeleteCustomerData, ThrowOnError>) => (options.client ?? client).delete<V4DeleteCustomerResponses, V4DeleteCustomerErrors, ThrowOnError>({
     security: [{ scheme: 'bearer', type: 'http' }],

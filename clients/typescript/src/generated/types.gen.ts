@@ -27,7 +27,7 @@ export type AuditEntry = {
      */
     resource: string;
     /**
-     * Id of the object; null for an object without id. For an erased customer, the SHA-256 of the id.
+     * Id of the object; null for an object without id. For an erased customer, a pseudonym of the id (64 hexadecimal digits).
      */
     resource_id: string | null;
     /**
