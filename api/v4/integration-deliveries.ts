@@ -4,6 +4,7 @@ import { replayDeliveries } from '../../domain/deliveries/replay.ts'
 import { slugOf } from '../../domain/events/catalogue.ts'
 import { invalidField, invalidFields } from '../../domain/refusal.ts'
 import { micros } from '../../domain/time/instant.ts'
+import { orderedId } from '../../store/ids.ts'
 import { inTransaction, onPool } from '../operation.ts'
 import { cursorPage, restartedHeader } from '../pagination.ts'
 
@@ -39,6 +40,7 @@ export const v4ListIntegrationDeliveries = onPool('v4ListIntegrationDeliveries',
     // A name that is no event type stays: it matches nothing.
     names: query['filter[event_name][]']?.map(type => slugOf(type) ?? type),
     user: query['filter[user_id]'],
+    replay: query['filter[replay_id]'],
     from,
     to,
   }
@@ -62,9 +64,14 @@ export const v4ReplayIntegrationDeliveries = inTransaction(
     if (length <= 0) throw invalidField('to', 'must be later than from')
     if (length > MAX_WINDOW_MICROS) throw invalidField('to', 'must be at most 31 days after from')
     const id = path.integration_id
-    const matched = await replayDeliveries(tx, environment, id, { from, to, events: events ? slugsOf(events) : null, statuses })
-    await audit(tx, trail, { resource: 'integration_replay', id, after: { from, to, events: events ?? null, status: statuses, matched } })
+    const replay = orderedId('rpl')
+    const matched = await replayDeliveries(tx, environment, id, { id: replay, from, to, events: events ? slugsOf(events) : null, statuses })
+    await audit(tx, trail, {
+      resource: 'integration_replay',
+      id,
+      after: { from, to, events: events ?? null, status: statuses, matched, replay_id: replay },
+    })
     const url = `/v4/integrations/${id}/deliveries`
-    return { body: { object: 'operation' as const, url, message: 'Replay queued' as const, matched } }
+    return { body: { object: 'operation' as const, url, message: 'Replay queued' as const, matched, replay_id: replay } }
   },
 )

@@ -94,11 +94,16 @@ const runsUrl = (report: string) => `/v4/scheduled-reports/${report}/runs`
 
 const run = (row: ReportRunRow) => ({ object: 'scheduled_report_run' as const, url: `/v4/scheduled-report-runs/${row.id}`, ...row })
 
-const accepted = (report: string, message: string) => ({ object: 'operation' as const, url: runsUrl(report), message })
+const accepted = ({ id, report_id }: ReportRunRow, message: string) => ({
+  object: 'operation' as const,
+  url: runsUrl(report_id),
+  message,
+  run_id: id,
+})
 
 export const v4ListScheduledReportRuns = onPool('v4ListScheduledReportRuns', async ({ path, query, environment, db }) => {
-  const { limit, starting_after: after, 'filter[outcome][]': outcomes = [] } = query
-  const { rows, restarted } = await listReportRuns(db, environment, path.report_id, { limit, after, outcomes })
+  const { limit, starting_after: after, 'filter[outcome][]': outcomes = [], 'filter[run_id]': run_id } = query
+  const { rows, restarted } = await listReportRuns(db, environment, path.report_id, { limit, after, outcomes, run: run_id })
   return { body: cursorPage({ url: runsUrl(path.report_id), rows, limit, item: run }), headers: restartedHeader(restarted) }
 })
 
@@ -109,11 +114,11 @@ export const v4SendTestScheduledReport = inTransaction('v4SendTestScheduledRepor
     throw new Problem('rate_limit_exceeded', 'a report is tested once a minute', { headers })
   }
   await audit(tx, trail, { resource: 'scheduled_report_run', id: tested.run.id, after: run(tested.run) })
-  return { body: accepted(path.report_id, 'Test report queued for delivery') }
+  return { body: accepted(tested.run, 'Test report queued for delivery') }
 })
 
 export const v4ResendScheduledReportRun = inTransaction('v4ResendScheduledReportRun', async ({ path, body, environment, trail, tx }) => {
   const { before, after } = await resendRun(tx, environment, path.run_id, body?.destination_ids)
   await audit(tx, trail, { resource: 'scheduled_report_run', id: after.id, before: run(before), after: run(after) })
-  return { body: accepted(after.report_id, 'Report queued for delivery') }
+  return { body: accepted(after, 'Report queued for delivery') }
 })

@@ -27,6 +27,7 @@ type DeliveryFilter = {
   statuses?: DeliveryStatus[] | undefined
   names?: string[] | undefined
   user?: string | undefined
+  replay?: string | undefined
   from?: string | undefined
   to?: string | undefined
 }
@@ -57,12 +58,13 @@ export async function listDeliveries(
   const found = rows[0]
   if (!found) throw notFound('integration')
   const isActive = found.active === 1
-  const { statuses, names, user, from, to } = filter
+  const { statuses, names, user, replay, from, to } = filter
   const listed = { table: 'deliveries', columns: COLUMNS, order: 'newest' as const, only: `integration = ${found.number}` }
   const narrowed = {
     condition: `($4::text[] is null or status = any ($4)) and ($5::text[] is null or event_name = any ($5))
-      and ($6::text is null or user_id = $6) and ($7::timestamptz is null or created_at >= date_trunc('second', $7::timestamptz)) and ($8::timestamptz is null or created_at < date_trunc('second', $8::timestamptz))`,
-    values: [statuses ? storedStatuses(statuses, isActive) : null, names ?? null, user ?? null, from ?? null, to ?? null],
+      and ($6::text is null or user_id = $6) and ($7::timestamptz is null or created_at >= date_trunc('second', $7::timestamptz)) and ($8::timestamptz is null or created_at < date_trunc('second', $8::timestamptz))
+      and ($9::text is null or replay_id = $9)`,
+    values: [statuses ? storedStatuses(statuses, isActive) : null, names ?? null, user ?? null, from ?? null, to ?? null, replay ?? null],
   }
   return { ...(await pageOf<DeliveryRow>(db, listed, environment, { limit, after, narrowed })), isActive }
 }

@@ -10,8 +10,8 @@ import { conflict, notFound, Refusal } from '../refusal.ts'
 import { DELIVERY_DUE } from './delivery.ts'
 import { idleOrderingKeys, insertOrderingKeys, type OrderingKey, scheduleNext } from './ordering-key.ts'
 
-/** `events`: slugs; null: all. The window [from, to) is compared with the time at which an event was received. */
-export type Replay = { from: string; to: string; events: string[] | null; statuses: ('delivered' | 'failed' | 'missing')[] }
+/** `id`: the id of the replay. `events`: slugs; null: all. The window [from, to) is compared with the time at which an event was received. */
+export type Replay = { id: string; from: string; to: string; events: string[] | null; statuses: ('delivered' | 'failed' | 'missing')[] }
 
 /** Deliveries of one request: a replay is one transaction, and all of its deliveries are in memory. */
 const MAX_DELIVERIES = 100_000
@@ -87,18 +87,18 @@ async function findMissing(tx: Tx, environment: Environment, integration: Integr
 
 const REOPEN = `
   update deliveries set status = 'pending', reason = null, round_attempts = 0, next_attempt_at = null, delivered_at = null, ended_at = null,
-    priority = 1
+    priority = 1, replay_id = $2
   where number = any ($1::bigint[]) and status in ('delivered', 'failed')
   returning number, case when source = 'event' then user_id end as user_id`
 
 const CREATE_MISSING = `
-  insert into deliveries (environment, id, integration, source, event_id, event_name, user_id, partition, log_offset, priority, created_at)
-  select $1, w.id, $2, 'event', w.event_id, w.event_name, w.user_id, w.partition, w.log_offset, 1, date_trunc('second', t)
+  insert into deliveries (environment, id, integration, source, event_id, event_name, user_id, partition, log_offset, priority, replay_id, created_at)
+  select $1, w.id, $2, 'event', w.event_id, w.event_name, w.user_id, w.partition, w.log_offset, 1, $9, date_trunc('second', t)
   from unnest($3::text[], $4::text[], $5::text[], $6::text[], $7::smallint[], $8::bigint[])
     with ordinality w(id, event_id, event_name, user_id, partition, log_offset, n), environment_now($1) t order by n
   on conflict (integration, event_id) where source = 'event' do nothing returning number, user_id`
 
-async function createMissing(tx: Tx, environment: Environment, integration: number, missing: Missing[]): Promise<Opened[]> {
+async function createMissing(tx: Tx, environment: Environment, integration: number, missing: Missing[], replay: string): Promise<Opened[]> {
   if (missing.length === 0) return []
   const { rows } = await tx.query<Opened>(CREATE_MISSING, [
     environment,
@@ -109,6 +109,7 @@ async function createMissing(tx: Tx, environment: Environment, integration: numb
     missing.map(({ user_id }) => user_id),
     missing.map(({ partition }) => partition),
     missing.map(({ log_offset }) => log_offset),
+    replay,
   ])
   return rows
 }
@@ -155,8 +156,8 @@ export async function replayDeliveries(
   // gets a job for its first delivery, after all of its deliveries are open.
   const idle = await idleOrderingKeys(tx, orderingKeys)
   // Without numbers the planner would read all open deliveries: it takes an empty list for a condition that every partial index fulfils.
-  const reopened = ended.length === 0 ? [] : (await tx.query<Opened>(REOPEN, [ended.map(delivery => delivery.number)])).rows
-  const opened = [...reopened, ...(await createMissing(tx, environment, number, missing))]
+  const reopened = ended.length === 0 ? [] : (await tx.query<Opened>(REOPEN, [ended.map(delivery => delivery.number), replay.id])).rows
+  const opened = [...reopened, ...(await createMissing(tx, environment, number, missing, replay.id))]
   await scheduleNext(tx, idle)
   const unordered = opened.filter(({ user_id }) => user_id === null).map(delivery => delivery.number)
   if (unordered.length > 0) await tx.query(INSERT_JOBS, [environment, number, unordered])

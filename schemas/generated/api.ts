@@ -5012,7 +5012,8 @@ export interface components {
          *       "object": "operation",
          *       "url": "/v4/integrations/int_0mx4k2f8a00c7q1zt5bw/deliveries",
          *       "message": "Replay queued",
-         *       "matched": 12
+         *       "matched": 12,
+         *       "replay_id": "rpl_0mx4k2f8a00c7q1zt5bw"
          *     }
          */
         IntegrationReplay: {
@@ -5024,6 +5025,8 @@ export interface components {
             message: "Replay queued";
             /** @description Deliveries that are sent again or created. */
             matched: number;
+            /** @description Names this replay; the list of deliveries takes it as `filter[replay_id]`. */
+            replay_id: string;
         };
         /**
          * @description What was promised.
@@ -6417,7 +6420,8 @@ export interface components {
          * @example {
          *       "object": "operation",
          *       "url": "/v4/scheduled-reports/rep_0mfz3k1q9000abcdefgh/runs",
-         *       "message": "Test report queued for delivery"
+         *       "message": "Test report queued for delivery",
+         *       "run_id": "run_0mfz3k1q9000abcdefgh"
          *     }
          */
         ReportOperation: {
@@ -6425,6 +6429,8 @@ export interface components {
             object: "operation";
             url: string;
             message: string;
+            /** @description The run that sends the file; the list of runs takes it as `filter[run_id]`. */
+            run_id: string;
         };
         ScheduledReportList: {
             object: components["schemas"]["ListObject"];
@@ -11875,6 +11881,11 @@ export interface operations {
                  *     ]
                  */
                 "filter[outcome][]"?: ("delivered" | "empty" | "withheld" | "failed" | "skipped")[];
+                /**
+                 * @description Only this run, as `send-test` answers its id.
+                 * @example run_0mfz3k1q9000abcdefgh
+                 */
+                "filter[run_id]"?: string;
             };
             header?: {
                 /**
@@ -12379,6 +12390,11 @@ export interface operations {
                  * @example QON_5f0c1d2e3b4a59687766554433221100
                  */
                 "filter[user_id]"?: string;
+                /**
+                 * @description Only deliveries that this replay opened again or created, and no later replay.
+                 * @example rpl_0mx4k2f8a00c7q1zt5bw
+                 */
+                "filter[replay_id]"?: string;
                 /**
                  * @description Only deliveries created then or later.
                  * @example 2026-02-01T00:00:00Z

@@ -1893,6 +1893,7 @@ export const descriptions: readonly OperationDescription[] = [
       { name: 'limit', type: 'integer', array: false },
       { name: 'starting_after', type: 'string', array: false },
       { name: 'filter[outcome][]', type: 'string', array: true },
+      { name: 'filter[run_id]', type: 'string', array: false },
     ],
     validate: {
       path: v.v4GetScheduledReportPath,
@@ -2099,6 +2100,7 @@ export const descriptions: readonly OperationDescription[] = [
       { name: 'filter[status][]', type: 'string', array: true },
       { name: 'filter[event_name][]', type: 'string', array: true },
       { name: 'filter[user_id]', type: 'string', array: false },
+      { name: 'filter[replay_id]', type: 'string', array: false },
       { name: 'from', type: 'string', array: false },
       { name: 'to', type: 'string', array: false },
     ],

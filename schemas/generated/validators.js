@@ -28055,7 +28055,7 @@ function validate206(data, { instancePath = "", parentData, parentDataProperty, 
   return errors === 0;
 }
 var answerReportOperation = validate207;
-var schema355 = { "type": "object", "required": ["object", "url", "message"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["operation"] }, "url": { "type": "string", "pattern": "^/v4/scheduled-reports/.+/runs$", "x-hint": "a path such as /v4/scheduled-reports/a1/runs" }, "message": { "type": "string" } }, "$id": "answer:ReportOperation" };
+var schema355 = { "type": "object", "required": ["object", "url", "message", "run_id"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["operation"] }, "url": { "type": "string", "pattern": "^/v4/scheduled-reports/.+/runs$", "x-hint": "a path such as /v4/scheduled-reports/a1/runs" }, "message": { "type": "string" }, "run_id": { "type": "string" } }, "$id": "answer:ReportOperation" };
 var pattern142 = new RegExp("^/v4/scheduled-reports/.+/runs$", "u");
 function validate207(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
@@ -28089,21 +28089,18 @@ function validate207(data, { instancePath = "", parentData, parentDataProperty, 
       }
       errors++;
     }
-    for (const key0 in data) {
-      if (!(key0 === "object" || key0 === "url" || key0 === "message")) {
-        const err3 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
-        if (vErrors === null) {
-          vErrors = [err3];
-        } else {
-          vErrors.push(err3);
-        }
-        errors++;
+    if (data.run_id === void 0) {
+      const err3 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "run_id" } };
+      if (vErrors === null) {
+        vErrors = [err3];
+      } else {
+        vErrors.push(err3);
       }
+      errors++;
     }
-    if (data.object !== void 0) {
-      let data0 = data.object;
-      if (typeof data0 !== "string") {
-        const err4 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/type", keyword: "type", params: { type: "string" } };
+    for (const key0 in data) {
+      if (!(key0 === "object" || key0 === "url" || key0 === "message" || key0 === "run_id")) {
+        const err4 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
         if (vErrors === null) {
           vErrors = [err4];
         } else {
@@ -28111,12 +28108,24 @@ function validate207(data, { instancePath = "", parentData, parentDataProperty, 
         }
         errors++;
       }
-      if (!(data0 === "operation")) {
-        const err5 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema355.properties.object.enum } };
+    }
+    if (data.object !== void 0) {
+      let data0 = data.object;
+      if (typeof data0 !== "string") {
+        const err5 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/type", keyword: "type", params: { type: "string" } };
         if (vErrors === null) {
           vErrors = [err5];
         } else {
           vErrors.push(err5);
+        }
+        errors++;
+      }
+      if (!(data0 === "operation")) {
+        const err6 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema355.properties.object.enum } };
+        if (vErrors === null) {
+          vErrors = [err6];
+        } else {
+          vErrors.push(err6);
         }
         errors++;
       }
@@ -28125,27 +28134,16 @@ function validate207(data, { instancePath = "", parentData, parentDataProperty, 
       let data1 = data.url;
       if (typeof data1 === "string") {
         if (!pattern142.test(data1)) {
-          const err6 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/pattern", keyword: "pattern", params: { hint: "a path such as /v4/scheduled-reports/a1/runs" } };
+          const err7 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/pattern", keyword: "pattern", params: { hint: "a path such as /v4/scheduled-reports/a1/runs" } };
           if (vErrors === null) {
-            vErrors = [err6];
+            vErrors = [err7];
           } else {
-            vErrors.push(err6);
+            vErrors.push(err7);
           }
           errors++;
         }
       } else {
-        const err7 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/type", keyword: "type", params: { type: "string" } };
-        if (vErrors === null) {
-          vErrors = [err7];
-        } else {
-          vErrors.push(err7);
-        }
-        errors++;
-      }
-    }
-    if (data.message !== void 0) {
-      if (typeof data.message !== "string") {
-        const err8 = { instancePath: instancePath + "/message", schemaPath: "#/properties/message/type", keyword: "type", params: { type: "string" } };
+        const err8 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/type", keyword: "type", params: { type: "string" } };
         if (vErrors === null) {
           vErrors = [err8];
         } else {
@@ -28154,12 +28152,34 @@ function validate207(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
     }
+    if (data.message !== void 0) {
+      if (typeof data.message !== "string") {
+        const err9 = { instancePath: instancePath + "/message", schemaPath: "#/properties/message/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err9];
+        } else {
+          vErrors.push(err9);
+        }
+        errors++;
+      }
+    }
+    if (data.run_id !== void 0) {
+      if (typeof data.run_id !== "string") {
+        const err10 = { instancePath: instancePath + "/run_id", schemaPath: "#/properties/run_id/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err10];
+        } else {
+          vErrors.push(err10);
+        }
+        errors++;
+      }
+    }
   } else {
-    const err9 = { instancePath, schemaPath: "#/type", keyword: "type", params: { type: "object" } };
+    const err11 = { instancePath, schemaPath: "#/type", keyword: "type", params: { type: "object" } };
     if (vErrors === null) {
-      vErrors = [err9];
+      vErrors = [err11];
     } else {
-      vErrors.push(err9);
+      vErrors.push(err11);
     }
     errors++;
   }
@@ -29250,7 +29270,7 @@ function validate208(data, { instancePath = "", parentData, parentDataProperty, 
   return errors === 0;
 }
 var v4ListScheduledReportRunsQuery = validate213;
-var schema368 = { "type": "object", "additionalProperties": false, "required": [], "properties": { "limit": { "type": "integer", "minimum": 1, "maximum": 100, "default": 20 }, "starting_after": { "type": "string", "minLength": 1, "maxLength": 256, "pattern": "^[a-zA-Z0-9._-]+$", "x-hint": "made of letters, digits, '.', '_' and '-', such as pro_monthly", "format": "text" }, "filter[outcome][]": { "type": "array", "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "type": "string", "enum": ["delivered", "empty", "withheld", "failed", "skipped"] } } } }, "$id": "input:v4ListScheduledReportRunsQuery" };
+var schema368 = { "type": "object", "additionalProperties": false, "required": [], "properties": { "limit": { "type": "integer", "minimum": 1, "maximum": 100, "default": 20 }, "starting_after": { "type": "string", "minLength": 1, "maxLength": 256, "pattern": "^[a-zA-Z0-9._-]+$", "x-hint": "made of letters, digits, '.', '_' and '-', such as pro_monthly", "format": "text" }, "filter[outcome][]": { "type": "array", "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "type": "string", "enum": ["delivered", "empty", "withheld", "failed", "skipped"] } } }, "filter[run_id]": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } }, "$id": "input:v4ListScheduledReportRunsQuery" };
 function validate213(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
@@ -29260,7 +29280,7 @@ function validate213(data, { instancePath = "", parentData, parentDataProperty, 
       data.limit = 20;
     }
     for (const key0 in data) {
-      if (!(key0 === "limit" || key0 === "starting_after" || key0 === "filter[outcome][]")) {
+      if (!(key0 === "limit" || key0 === "starting_after" || key0 === "filter[outcome][]" || key0 === "filter[run_id]")) {
         const err0 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
         if (vErrors === null) {
           vErrors = [err0];
@@ -29432,12 +29452,52 @@ function validate213(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
     }
+    if (data["filter[run_id]"] !== void 0) {
+      let data4 = data["filter[run_id]"];
+      if (typeof data4 === "string") {
+        if (func2(data4) > 256) {
+          const err15 = { instancePath: instancePath + "/filter[run_id]", schemaPath: "#/properties/filter%5Brun_id%5D/maxLength", keyword: "maxLength", params: { limit: 256 } };
+          if (vErrors === null) {
+            vErrors = [err15];
+          } else {
+            vErrors.push(err15);
+          }
+          errors++;
+        }
+        if (func2(data4) < 1) {
+          const err16 = { instancePath: instancePath + "/filter[run_id]", schemaPath: "#/properties/filter%5Brun_id%5D/minLength", keyword: "minLength", params: { limit: 1 } };
+          if (vErrors === null) {
+            vErrors = [err16];
+          } else {
+            vErrors.push(err16);
+          }
+          errors++;
+        }
+        if (!formats2(data4)) {
+          const err17 = { instancePath: instancePath + "/filter[run_id]", schemaPath: "#/properties/filter%5Brun_id%5D/format", keyword: "format", params: { format: "text" } };
+          if (vErrors === null) {
+            vErrors = [err17];
+          } else {
+            vErrors.push(err17);
+          }
+          errors++;
+        }
+      } else {
+        const err18 = { instancePath: instancePath + "/filter[run_id]", schemaPath: "#/properties/filter%5Brun_id%5D/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err18];
+        } else {
+          vErrors.push(err18);
+        }
+        errors++;
+      }
+    }
   } else {
-    const err15 = { instancePath, schemaPath: "#/type", keyword: "type", params: { type: "object" } };
+    const err19 = { instancePath, schemaPath: "#/type", keyword: "type", params: { type: "object" } };
     if (vErrors === null) {
-      vErrors = [err15];
+      vErrors = [err19];
     } else {
-      vErrors.push(err15);
+      vErrors.push(err19);
     }
     errors++;
   }
@@ -33014,7 +33074,7 @@ function validate238(data, { instancePath = "", parentData, parentDataProperty, 
       data.limit = 20;
     }
     for (const key0 in data) {
-      if (!(key0 === "limit" || key0 === "starting_after" || key0 === "filter[status][]" || key0 === "filter[event_name][]" || key0 === "filter[user_id]" || key0 === "from" || key0 === "to")) {
+      if (!(key0 === "limit" || key0 === "starting_after" || key0 === "filter[status][]" || key0 === "filter[event_name][]" || key0 === "filter[user_id]" || key0 === "filter[replay_id]" || key0 === "from" || key0 === "to")) {
         const err0 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
         if (vErrors === null) {
           vErrors = [err0];
@@ -33328,11 +33388,11 @@ function validate238(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
     }
-    if (data.from !== void 0) {
-      let data7 = data.from;
+    if (data["filter[replay_id]"] !== void 0) {
+      let data7 = data["filter[replay_id]"];
       if (typeof data7 === "string") {
-        if (!formats0(data7)) {
-          const err27 = { instancePath: instancePath + "/from", schemaPath: "#/properties/from/format", keyword: "format", params: { format: "date-time" } };
+        if (func2(data7) > 256) {
+          const err27 = { instancePath: instancePath + "/filter[replay_id]", schemaPath: "#/properties/filter%5Breplay_id%5D/maxLength", keyword: "maxLength", params: { limit: 256 } };
           if (vErrors === null) {
             vErrors = [err27];
           } else {
@@ -33340,21 +33400,17 @@ function validate238(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-      } else {
-        const err28 = { instancePath: instancePath + "/from", schemaPath: "#/properties/from/type", keyword: "type", params: { type: "string" } };
-        if (vErrors === null) {
-          vErrors = [err28];
-        } else {
-          vErrors.push(err28);
+        if (func2(data7) < 1) {
+          const err28 = { instancePath: instancePath + "/filter[replay_id]", schemaPath: "#/properties/filter%5Breplay_id%5D/minLength", keyword: "minLength", params: { limit: 1 } };
+          if (vErrors === null) {
+            vErrors = [err28];
+          } else {
+            vErrors.push(err28);
+          }
+          errors++;
         }
-        errors++;
-      }
-    }
-    if (data.to !== void 0) {
-      let data8 = data.to;
-      if (typeof data8 === "string") {
-        if (!formats0(data8)) {
-          const err29 = { instancePath: instancePath + "/to", schemaPath: "#/properties/to/format", keyword: "format", params: { format: "date-time" } };
+        if (!formats2(data7)) {
+          const err29 = { instancePath: instancePath + "/filter[replay_id]", schemaPath: "#/properties/filter%5Breplay_id%5D/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err29];
           } else {
@@ -33363,7 +33419,7 @@ function validate238(data, { instancePath = "", parentData, parentDataProperty, 
           errors++;
         }
       } else {
-        const err30 = { instancePath: instancePath + "/to", schemaPath: "#/properties/to/type", keyword: "type", params: { type: "string" } };
+        const err30 = { instancePath: instancePath + "/filter[replay_id]", schemaPath: "#/properties/filter%5Breplay_id%5D/type", keyword: "type", params: { type: "string" } };
         if (vErrors === null) {
           vErrors = [err30];
         } else {
@@ -33372,12 +33428,56 @@ function validate238(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
     }
+    if (data.from !== void 0) {
+      let data8 = data.from;
+      if (typeof data8 === "string") {
+        if (!formats0(data8)) {
+          const err31 = { instancePath: instancePath + "/from", schemaPath: "#/properties/from/format", keyword: "format", params: { format: "date-time" } };
+          if (vErrors === null) {
+            vErrors = [err31];
+          } else {
+            vErrors.push(err31);
+          }
+          errors++;
+        }
+      } else {
+        const err32 = { instancePath: instancePath + "/from", schemaPath: "#/properties/from/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err32];
+        } else {
+          vErrors.push(err32);
+        }
+        errors++;
+      }
+    }
+    if (data.to !== void 0) {
+      let data9 = data.to;
+      if (typeof data9 === "string") {
+        if (!formats0(data9)) {
+          const err33 = { instancePath: instancePath + "/to", schemaPath: "#/properties/to/format", keyword: "format", params: { format: "date-time" } };
+          if (vErrors === null) {
+            vErrors = [err33];
+          } else {
+            vErrors.push(err33);
+          }
+          errors++;
+        }
+      } else {
+        const err34 = { instancePath: instancePath + "/to", schemaPath: "#/properties/to/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err34];
+        } else {
+          vErrors.push(err34);
+        }
+        errors++;
+      }
+    }
   } else {
-    const err31 = { instancePath, schemaPath: "#/type", keyword: "type", params: { type: "object" } };
+    const err35 = { instancePath, schemaPath: "#/type", keyword: "type", params: { type: "object" } };
     if (vErrors === null) {
-      vErrors = [err31];
+      vErrors = [err35];
     } else {
-      vErrors.push(err31);
+      vErrors.push(err35);
     }
     errors++;
   }
@@ -33385,7 +33485,7 @@ function validate238(data, { instancePath = "", parentData, parentDataProperty, 
   return errors === 0;
 }
 var answerIntegrationReplay = validate239;
-var schema421 = { "type": "object", "required": ["object", "url", "message", "matched"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["operation"] }, "url": { "type": "string", "pattern": "^/v4/integrations/.+/deliveries$", "x-hint": "a path such as /v4/integrations/a1/deliveries" }, "message": { "type": "string", "enum": ["Replay queued"] }, "matched": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 } }, "$id": "answer:IntegrationReplay" };
+var schema421 = { "type": "object", "required": ["object", "url", "message", "matched", "replay_id"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["operation"] }, "url": { "type": "string", "pattern": "^/v4/integrations/.+/deliveries$", "x-hint": "a path such as /v4/integrations/a1/deliveries" }, "message": { "type": "string", "enum": ["Replay queued"] }, "matched": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "replay_id": { "type": "string" } }, "$id": "answer:IntegrationReplay" };
 function validate239(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
@@ -33427,21 +33527,18 @@ function validate239(data, { instancePath = "", parentData, parentDataProperty, 
       }
       errors++;
     }
-    for (const key0 in data) {
-      if (!(key0 === "object" || key0 === "url" || key0 === "message" || key0 === "matched")) {
-        const err4 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
-        if (vErrors === null) {
-          vErrors = [err4];
-        } else {
-          vErrors.push(err4);
-        }
-        errors++;
+    if (data.replay_id === void 0) {
+      const err4 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "replay_id" } };
+      if (vErrors === null) {
+        vErrors = [err4];
+      } else {
+        vErrors.push(err4);
       }
+      errors++;
     }
-    if (data.object !== void 0) {
-      let data0 = data.object;
-      if (typeof data0 !== "string") {
-        const err5 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/type", keyword: "type", params: { type: "string" } };
+    for (const key0 in data) {
+      if (!(key0 === "object" || key0 === "url" || key0 === "message" || key0 === "matched" || key0 === "replay_id")) {
+        const err5 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
         if (vErrors === null) {
           vErrors = [err5];
         } else {
@@ -33449,12 +33546,24 @@ function validate239(data, { instancePath = "", parentData, parentDataProperty, 
         }
         errors++;
       }
-      if (!(data0 === "operation")) {
-        const err6 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema421.properties.object.enum } };
+    }
+    if (data.object !== void 0) {
+      let data0 = data.object;
+      if (typeof data0 !== "string") {
+        const err6 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/type", keyword: "type", params: { type: "string" } };
         if (vErrors === null) {
           vErrors = [err6];
         } else {
           vErrors.push(err6);
+        }
+        errors++;
+      }
+      if (!(data0 === "operation")) {
+        const err7 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema421.properties.object.enum } };
+        if (vErrors === null) {
+          vErrors = [err7];
+        } else {
+          vErrors.push(err7);
         }
         errors++;
       }
@@ -33463,28 +33572,16 @@ function validate239(data, { instancePath = "", parentData, parentDataProperty, 
       let data1 = data.url;
       if (typeof data1 === "string") {
         if (!pattern169.test(data1)) {
-          const err7 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/pattern", keyword: "pattern", params: { hint: "a path such as /v4/integrations/a1/deliveries" } };
+          const err8 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/pattern", keyword: "pattern", params: { hint: "a path such as /v4/integrations/a1/deliveries" } };
           if (vErrors === null) {
-            vErrors = [err7];
+            vErrors = [err8];
           } else {
-            vErrors.push(err7);
+            vErrors.push(err8);
           }
           errors++;
         }
       } else {
-        const err8 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/type", keyword: "type", params: { type: "string" } };
-        if (vErrors === null) {
-          vErrors = [err8];
-        } else {
-          vErrors.push(err8);
-        }
-        errors++;
-      }
-    }
-    if (data.message !== void 0) {
-      let data2 = data.message;
-      if (typeof data2 !== "string") {
-        const err9 = { instancePath: instancePath + "/message", schemaPath: "#/properties/message/type", keyword: "type", params: { type: "string" } };
+        const err9 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/type", keyword: "type", params: { type: "string" } };
         if (vErrors === null) {
           vErrors = [err9];
         } else {
@@ -33492,8 +33589,11 @@ function validate239(data, { instancePath = "", parentData, parentDataProperty, 
         }
         errors++;
       }
-      if (!(data2 === "Replay queued")) {
-        const err10 = { instancePath: instancePath + "/message", schemaPath: "#/properties/message/enum", keyword: "enum", params: { allowedValues: schema421.properties.message.enum } };
+    }
+    if (data.message !== void 0) {
+      let data2 = data.message;
+      if (typeof data2 !== "string") {
+        const err10 = { instancePath: instancePath + "/message", schemaPath: "#/properties/message/type", keyword: "type", params: { type: "string" } };
         if (vErrors === null) {
           vErrors = [err10];
         } else {
@@ -33501,11 +33601,8 @@ function validate239(data, { instancePath = "", parentData, parentDataProperty, 
         }
         errors++;
       }
-    }
-    if (data.matched !== void 0) {
-      let data3 = data.matched;
-      if (!(typeof data3 == "number" && (!(data3 % 1) && !isNaN(data3)) && isFinite(data3))) {
-        const err11 = { instancePath: instancePath + "/matched", schemaPath: "#/properties/matched/type", keyword: "type", params: { type: "integer" } };
+      if (!(data2 === "Replay queued")) {
+        const err11 = { instancePath: instancePath + "/message", schemaPath: "#/properties/message/enum", keyword: "enum", params: { allowedValues: schema421.properties.message.enum } };
         if (vErrors === null) {
           vErrors = [err11];
         } else {
@@ -33513,18 +33610,21 @@ function validate239(data, { instancePath = "", parentData, parentDataProperty, 
         }
         errors++;
       }
+    }
+    if (data.matched !== void 0) {
+      let data3 = data.matched;
+      if (!(typeof data3 == "number" && (!(data3 % 1) && !isNaN(data3)) && isFinite(data3))) {
+        const err12 = { instancePath: instancePath + "/matched", schemaPath: "#/properties/matched/type", keyword: "type", params: { type: "integer" } };
+        if (vErrors === null) {
+          vErrors = [err12];
+        } else {
+          vErrors.push(err12);
+        }
+        errors++;
+      }
       if (typeof data3 == "number" && isFinite(data3)) {
         if (data3 > 9007199254740991 || isNaN(data3)) {
-          const err12 = { instancePath: instancePath + "/matched", schemaPath: "#/properties/matched/maximum", keyword: "maximum", params: { comparison: "<=", limit: 9007199254740991 } };
-          if (vErrors === null) {
-            vErrors = [err12];
-          } else {
-            vErrors.push(err12);
-          }
-          errors++;
-        }
-        if (data3 < 0 || isNaN(data3)) {
-          const err13 = { instancePath: instancePath + "/matched", schemaPath: "#/properties/matched/minimum", keyword: "minimum", params: { comparison: ">=", limit: 0 } };
+          const err13 = { instancePath: instancePath + "/matched", schemaPath: "#/properties/matched/maximum", keyword: "maximum", params: { comparison: "<=", limit: 9007199254740991 } };
           if (vErrors === null) {
             vErrors = [err13];
           } else {
@@ -33532,14 +33632,34 @@ function validate239(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
+        if (data3 < 0 || isNaN(data3)) {
+          const err14 = { instancePath: instancePath + "/matched", schemaPath: "#/properties/matched/minimum", keyword: "minimum", params: { comparison: ">=", limit: 0 } };
+          if (vErrors === null) {
+            vErrors = [err14];
+          } else {
+            vErrors.push(err14);
+          }
+          errors++;
+        }
+      }
+    }
+    if (data.replay_id !== void 0) {
+      if (typeof data.replay_id !== "string") {
+        const err15 = { instancePath: instancePath + "/replay_id", schemaPath: "#/properties/replay_id/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err15];
+        } else {
+          vErrors.push(err15);
+        }
+        errors++;
       }
     }
   } else {
-    const err14 = { instancePath, schemaPath: "#/type", keyword: "type", params: { type: "object" } };
+    const err16 = { instancePath, schemaPath: "#/type", keyword: "type", params: { type: "object" } };
     if (vErrors === null) {
-      vErrors = [err14];
+      vErrors = [err16];
     } else {
-      vErrors.push(err14);
+      vErrors.push(err16);
     }
     errors++;
   }

@@ -827,6 +827,8 @@ create table deliveries (
   reason text,
   -- 1: a request sends the delivery again. It goes after the deliveries of new events.
   priority smallint not null default 0,
+  -- The last replay that opened or created the delivery.
+  replay_id text collate "C",
   -- All attempts, and the attempts of the present round (a replay starts a new round).
   attempt_count int not null default 0,
   round_attempts int not null default 0,
@@ -840,6 +842,7 @@ create unique index deliveries_by_id on deliveries (environment, id);
 create unique index deliveries_once_per_event on deliveries (integration, event_id) where source = 'event';
 create unique index deliveries_once_per_step on deliveries (environment, run_id, step_id) where source = 'automation';
 create index deliveries_by_creation on deliveries (environment, integration, created_at, id);
+create index deliveries_by_replay on deliveries (environment, replay_id, created_at, id) where replay_id is not null;
 create index deliveries_by_time on deliveries (environment, created_at);
 create index deliveries_open on deliveries (integration, number) where status in ('pending', 'retrying');
 create index deliveries_open_of_user on deliveries (integration, user_id, log_offset) where status in ('pending', 'retrying') and source = 'event';

@@ -221,7 +221,12 @@ describe('a test', () => {
     const sent = await box.call('POST', `/v4/scheduled-reports/${id}/send-test`)
     expect([sent.status, sent.body, sent.headers.get('location')]).toEqual([
       202,
-      { object: 'operation', url: `/v4/scheduled-reports/${id}/runs`, message: 'Test report queued for delivery' },
+      {
+        object: 'operation',
+        url: `/v4/scheduled-reports/${id}/runs`,
+        message: 'Test report queued for delivery',
+        run_id: expect.any(String),
+      },
       `/v4/scheduled-reports/${id}/runs`,
     ])
     const again = await box.call('POST', `/v4/scheduled-reports/${id}/send-test`)
@@ -239,7 +244,15 @@ describe('a test', () => {
       { operation: 'v4SendTestScheduledReport', resource: 'scheduled_report_run', after: run },
     ])
     await api.pool.query(`update scheduled_reports set tested_at = tested_at - interval '61 seconds' where id = $1`, [id])
-    expect((await box.call('POST', `/v4/scheduled-reports/${id}/send-test`)).status).toBe(202)
+    const second = await box.call('POST', `/v4/scheduled-reports/${id}/send-test`)
+    expect(second.status).toBe(202)
+    const only = async (query: string) =>
+      (await box.good('GET', `/v4/scheduled-reports/${id}/runs?${query}`)).data.map((one: { id: string }) => one.id)
+    expect(await box.runsOf(id)).toHaveLength(2)
+    expect(await only(`filter[run_id]=${sent.body.run_id}`)).toEqual([run.id])
+    expect(await only(`filter[run_id]=${second.body.run_id}`)).toEqual([second.body.run_id])
+    expect(await only(`filter[run_id]=${run.id}&filter[outcome][]=failed`)).toEqual([])
+    expect(await only('filter[run_id]=run_nowhere')).toEqual([])
     expect((await box.good('GET', `/v4/scheduled-reports/${id}`)).runs).toBe(0)
   })
 

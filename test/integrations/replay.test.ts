@@ -39,13 +39,40 @@ test('failed and delivered ones go out again under their ids, with fresh attempt
   const answer = await replay({ status: ['delivered'], events: ['a', 'c'] })
   expect([answer.status, answer.body, answer.headers.get('location')]).toEqual([
     202,
-    { object: 'operation', url: `/v4/integrations/${made.id}/deliveries`, message: 'Replay queued', matched: 2 },
+    {
+      object: 'operation',
+      url: `/v4/integrations/${made.id}/deliveries`,
+      message: 'Replay queued',
+      matched: 2,
+      replay_id: expect.stringMatching(/^rpl_[0-9a-z]{20}$/),
+    },
     `/v4/integrations/${made.id}/deliveries`,
   ])
   await made.become('delivered', 'delivered', 'delivered')
   expect(names()).toEqual(['a', 'b', 'c', 'a', 'c'])
   expect(made.receiver.events().map(({ headers }) => headers['webhook-id'])).toEqual([...ids, ids[0], ids[2]])
   expect((await made.deliveries()).map(({ attempt_count }) => attempt_count)).toEqual([2, 1, 2])
+})
+
+test('the list of deliveries can be filtered by the last replay that opened or created them', async () => {
+  made = await hook({ call, config: { events: ['first'] } })
+  await post(call, { event_name: 'first' }, { event_name: 'later' })
+  await made.become('delivered')
+  await must(call, 'PUT', `/v4/integrations/${made.id}/config`, {
+    settings: { url: made.receiver.url, sandbox_url: made.receiver.url },
+    events: ['*'],
+  })
+  const of = async (answer: Awaited<ReturnType<typeof replay>>): Promise<string[]> =>
+    (await made.deliveries(`&filter[replay_id]=${answer.body.replay_id}`)).map(({ event_name }) => event_name)
+  const all = await replay({ status: ['delivered', 'missing'], events: ['first', 'later'] })
+  expect(all.body.matched).toBe(2)
+  expect((await of(all)).sort()).toEqual(['first', 'later'])
+  await made.become('delivered', 'delivered')
+  const one = await replay({ status: ['delivered'], events: ['first'] })
+  expect([await of(one), await of(all)]).toEqual([['first'], ['later']])
+  const none = await replay({ events: ['first'] })
+  expect([none.body.matched, await of(none)]).toEqual([0, []])
+  await made.become('delivered', 'delivered')
 })
 
 test('a window with more than one request sends is refused with 422, and nothing of it is sent', async () => {
@@ -59,7 +86,9 @@ test('a window with more than one request sends is refused with 422, and nothing
   const to = new Date(Date.parse(await now()) + 60_000).toISOString()
   const from = new Date(Date.parse(to) - 24 * 3_600_000).toISOString()
   const most = (count: number, ...statuses: ('delivered' | 'missing')[]) =>
-    transaction(api.pool, tx => replayDeliveries(tx, rows[0].environment, made.id, { from, to, events: null, statuses }, count))
+    transaction(api.pool, tx =>
+      replayDeliveries(tx, rows[0].environment, made.id, { id: 'rpl_any', from, to, events: null, statuses }, count),
+    )
   const refused = { code: 'replay_limit_exceeded', details: [{ field: 'to' }] }
   await expect(most(1, 'delivered')).rejects.toMatchObject(refused)
   expect(problemOf(await most(1, 'delivered').catch(error => error)).status).toBe(422)

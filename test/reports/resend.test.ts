@@ -50,7 +50,7 @@ describe('a run sent again', () => {
     const answer = await resend()
     expect([answer.status, answer.body]).toEqual([
       202,
-      { object: 'operation', url: `/v4/scheduled-reports/${report.id}/runs`, message: 'Report queued for delivery' },
+      { object: 'operation', url: `/v4/scheduled-reports/${report.id}/runs`, message: 'Report queued for delivery', run_id: run.id },
     ])
     const again = await box.runOf(report.id, ({ status, resends }) => status === 'finished' && resends === 1)
     expect(again).toEqual({

@@ -1774,6 +1774,10 @@ export type IntegrationReplay = {
      * Deliveries that are sent again or created.
      */
     matched: number;
+    /**
+     * Names this replay; the list of deliveries takes it as `filter[replay_id]`.
+     */
+    replay_id: string;
 };
 
 /**
@@ -2740,6 +2744,10 @@ export type ReportOperation = {
     object: 'operation';
     url: string;
     message: string;
+    /**
+     * The run that sends the file; the list of runs takes it as `filter[run_id]`.
+     */
+    run_id: string;
 };
 
 export type ScheduledReportList = {
@@ -8972,6 +8980,10 @@ export type V4ListScheduledReportRunsData = {
          * Only runs that ended so; repeat it for several.
          */
         'filter[outcome][]'?: Array<'delivered' | 'empty' | 'withheld' | 'failed' | 'skipped'>;
+        /**
+         * Only this run, as `send-test` answers its id.
+         */
+        'filter[run_id]'?: string;
     };
     url: '/v4/scheduled-reports/{report_id}/runs';
 };
@@ -9622,6 +9634,10 @@ export type V4ListIntegrationDeliveriesData = {
          * Only deliveries of this user's events.
          */
         'filter[user_id]'?: string;
+        /**
+         * Only deliveries that this replay opened again or created, and no later replay.
+         */
+        'filter[replay_id]'?: string;
         /**
          * Only deliveries created then or later.
          */
