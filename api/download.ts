@@ -71,7 +71,8 @@ async function sendFile(ctx: Koa.Context, deps: DownloadDeps): Promise<void> {
   }
   ctx.status = range ? 206 : 200
   if (range) ctx.set('Content-Range', `bytes ${range.start}-${range.end}/${file.bytes}`)
-  ctx.type = file.compression === 'gzip' ? 'application/gzip' : TYPES[file.format]
+  // `ctx.type` would add a charset, which the type of JSON does not have.
+  ctx.set('Content-Type', file.compression === 'gzip' ? 'application/gzip' : TYPES[file.format])
   if (body) ctx.body = body
   ctx.length = range ? range.end - range.start + 1 : file.bytes
 }

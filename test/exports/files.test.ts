@@ -200,6 +200,20 @@ describe('download', () => {
     expect([head.status, head.headers.get('content-length'), await head.text()]).toEqual([200, String(bytes.length), ''])
   })
 
+  test.each([
+    [{ format: 'csv' }, 'text/csv; charset=utf-8'],
+    [{ format: 'json' }, 'application/json'],
+    [{ format: 'ndjson' }, 'application/x-ndjson'],
+    [{ format: 'parquet' }, 'application/vnd.apache.parquet'],
+    [{ format: 'json', compression: 'gzip' }, 'application/gzip'],
+  ])('the type of %j is %s, also of a part and without a body', async (format, type) => {
+    const { object } = await exportAll(api, { ...WHOLE_YEAR, ...format })
+    const requests = [{}, { headers: { Range: 'bytes=0-9' } }, { method: 'HEAD' }]
+    const answers = await Promise.all(requests.map(request => fetch(object.file_url, request)))
+    expect(answers.map(({ headers }) => headers.get('content-type'))).toEqual([type, type, type])
+    await Promise.all(answers.map(answer => answer.body?.cancel()))
+  })
+
   test('altered signature, other id, expired file: 404', async () => {
     const { object } = await exportAll(api, WHOLE_YEAR)
     const refused = async (url: string) => (await fetch(url)).status
