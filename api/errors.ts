@@ -5,7 +5,7 @@ import { classifyFailure } from '../store/failures.ts'
 export type ErrorType = 'request' | 'resource' | 'logical' | 'internal'
 
 /** Every error code of v4 with its usual status. 404, 405, 413 and 415 of the transport are `invalid_request` with another status. */
-const CATALOGUE = {
+export const ERROR_CATALOGUE = {
   invalid_data: [400, 'request'],
   invalid_request: [400, 'request'],
   invalid_product_id: [400, 'request'],
@@ -40,7 +40,7 @@ const CATALOGUE = {
   upstream_timeout: [504, 'internal'],
 } as const satisfies Record<string, readonly [number, ErrorType]>
 
-export type ErrorCode = keyof typeof CATALOGUE
+export type ErrorCode = keyof typeof ERROR_CATALOGUE
 export type ErrorBody = { error: { type: ErrorType; code: ErrorCode; message: string; details?: Detail[] } }
 
 const MAX_DETAILS = 100
@@ -57,7 +57,7 @@ export class Problem extends Error {
     options: { status?: number; details?: Detail[] | undefined; headers?: Record<string, string> } = {},
   ) {
     super(message)
-    const [status, type] = CATALOGUE[code]
+    const [status, type] = ERROR_CATALOGUE[code]
     this.status = options.status ?? status
     this.headers = options.headers ?? {}
     this.body = { error: { type, code, message, ...(options.details?.length && { details: options.details.slice(0, MAX_DETAILS) }) } }

@@ -550,6 +550,7 @@ export type ErrorBody = {
      * | 422 | `cannot_patch_experiment_variant` `cannot_delete_experiment_variant` `cannot_setmain_experiment_variant` |
      * | 422 | `incomplete_credentials` `integration_not_configured` `integration_not_available` `integration_not_supported` |
      * | 422 | `integration_test_failed` `replay_limit_exceeded` `raise_limit_exceeded` |
+     * | 422 | `not_available` (a feature that this installation has not configured) |
      * | 429 | `rate_limit_exceeded` |
      * | 500 | `unknown_error` |
      * | 502 | `storage_error` `network_error` |
