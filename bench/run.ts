@@ -17,6 +17,7 @@ const BENCHES: Record<string, () => Promise<{ bench: () => Promise<Result> }>> =
   pickup: () => import('./pickup.ts'),
   fairness: () => import('./fairness.ts'),
   idle: () => import('./idle.ts'),
+  'held-snapshot': () => import('./held-snapshot.ts'),
   'durable-runs': () => import('./durable-runs.ts'),
   reports: () => import('./reports.ts'),
   'scale-out': () => import('./scale-out.ts'),

@@ -100,7 +100,9 @@ export function connect({
       // empty reads a whole environment for one row: 37 s instead of 5 s for a first import; planning costs 2 % of a list. Until the
       // first analyze the planner expects only a few rows in an environment, and would read and sort all of them: sequential and
       // bitmap scans are off, as every statement here has an index that gives its rows in order.
-      plansOnce ? '-c plan_cache_mode=force_generic_plan -c enable_sort=off' : '-c plan_cache_mode=force_custom_plan',
+      plansOnce
+        ? '-c plan_cache_mode=force_generic_plan -c enable_sort=off -c enable_incremental_sort=off'
+        : '-c plan_cache_mode=force_custom_plan',
       ...(hashes ? ['-c enable_nestloop=off', '-c enable_mergejoin=off'] : []),
       '-c enable_seqscan=off',
       '-c enable_bitmapscan=off',

@@ -1,5 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import type { Logger } from 'pino'
+import { jobFloors } from '../domain/jobs/floors.ts'
 import { BACKLOG, type Batch, dispatchDue, nextDue, type SweepOffer, type SweepResult } from '../domain/jobs/sweep.ts'
 import type { Pool } from '../store/connect.ts'
 import type { Queue } from './queue.ts'
@@ -31,6 +32,7 @@ const BUSY_REST_MS = 10
 
 /** Dispatches whatever is due: at once when a commit announces a job, and every second anyway. */
 export function startSweep({ pool, queue, kinds, takeBatch, claimBySweep, log }: SweepOptions) {
+  const floors = jobFloors(pool)
   let stopped = false
   let again = false
   let hasBacklog = false
@@ -45,7 +47,7 @@ export function startSweep({ pool, queue, kinds, takeBatch, claimBySweep, log }:
   /** False: a sweep of another process was under way. */
   async function sweepOnce(): Promise<boolean> {
     const began = performance.now()
-    const swept = await claimBySweep(offer => dispatchDue(pool, kinds, DISPATCH_WINDOW, offer))
+    const swept = await claimBySweep(offer => dispatchDue(pool, kinds, DISPATCH_WINDOW, offer, floors.current()))
     const dispatched = swept ? swept.batches.reduce((sum, { count }) => sum + count, 0) : 0
     if (swept) hasBacklog = dispatched + swept.claimed.length >= BACKLOG
     const restMs = Math.max((performance.now() - began) * REST, hasBacklog ? BACKLOG_REST_MS : 0)
@@ -67,9 +69,9 @@ export function startSweep({ pool, queue, kinds, takeBatch, claimBySweep, log }:
 
   /** A job that falls due before the next regular sweep does not wait for that sweep. */
   async function setAlarm(): Promise<void> {
-    const ms = await nextDue(pool, kinds)
+    const ms = await nextDue(pool, kinds, PERIOD_MS, floors.current())
     clearTimeout(alarm)
-    if (ms !== null && ms < PERIOD_MS && !stopped) alarm = setTimeout(wake, Math.max(1, Math.ceil(ms)))
+    if (ms !== null && !stopped) alarm = setTimeout(wake, Math.max(1, Math.ceil(ms)))
   }
 
   async function sweep(): Promise<void> {
@@ -81,6 +83,7 @@ export function startSweep({ pool, queue, kinds, takeBatch, claimBySweep, log }:
           else if (!hasBacklog) return setAlarm()
         })
         .catch(error => log.warn({ err: error }, 'sweep failed'))
+      await floors.refresh().catch(error => log.warn({ err: error }, 'the floors of the jobs could not be read'))
       await rested
     } while (again && !stopped)
   }

@@ -1,5 +1,6 @@
 import type { Logger } from 'pino'
 import { type Drift, OVERDUE_SECONDS, readDrift, recordWatch, tryWatch } from '../domain/jobs/drift.ts'
+import { jobFloors } from '../domain/jobs/floors.ts'
 import { repairOrphans, type ScanCursors } from '../domain/reconciliation/orphans.ts'
 import { LOCK } from '../store/advisory-locks.ts'
 import type { Pool, Tx } from '../store/connect.ts'
@@ -37,6 +38,7 @@ export function startWatchdog({ pool, log, periodMs = PERIOD_MS }: WatchdogOptio
   let connection: Tx | undefined
   let known = ''
   const cursors: ScanCursors = new Map()
+  const floors = jobFloors(pool)
 
   async function tryLock(): Promise<boolean> {
     if (connection) {
@@ -68,7 +70,8 @@ export function startWatchdog({ pool, log, periodMs = PERIOD_MS }: WatchdogOptio
       log.error({ kind, ids: ids.slice(0, LOGGED_IDS), found: ids.length, mended }, 'orphans were found: unfinished work without a job')
     const sum = (of: (one: (typeof orphans)[number]) => number) => orphans.reduce((total, one) => total + of(one), 0)
     await recordWatch(pool, { orphans: sum(({ ids, mended }) => ids.length - mended), repaired: sum(({ mended }) => mended) })
-    report(await readDrift(pool))
+    await floors.refresh()
+    report(await readDrift(pool, floors.current()))
   }
 
   function releaseLock(): void {

@@ -1,5 +1,6 @@
 import type { Db } from '../../store/connect.ts'
-import { CLOCK_OF_GROUP, GROUPS, OF_GROUP } from './groups.ts'
+import { type Floors, floorValues, NO_FLOORS } from './floors.ts'
+import { CLOCK_OF_GROUP, groupsAbove, OF_GROUP } from './groups.ts'
 import { KNOWN_KINDS } from './workers.ts'
 
 /**
@@ -24,7 +25,7 @@ export const OVERDUE_SECONDS = 60
 
 // A job that is paused, or that waits for a later time, has a later due time: it is not read.
 const LATE = `
-with recursive ${GROUPS}, known as materialized (${KNOWN_KINDS})
+with recursive ${groupsAbove(1)}, executed as materialized (${KNOWN_KINDS})
 select g.kind, sum(d.overdue)::int as overdue, coalesce(max(d.oldest_seconds), 0)::float8 as oldest_seconds, sum(d.abandoned)::int as abandoned,
   coalesce(sum(d.free) filter (where k.is_unknown), 0)::int as unknown
 from groups g ${CLOCK_OF_GROUP} cross join lateral (
@@ -34,9 +35,9 @@ from groups g ${CLOCK_OF_GROUP} cross join lateral (
   from (
     select lease_until, batched_until, lease_until is null or lease_until < clock_timestamp() or batched_until > clock_timestamp() as is_free,
       extract(epoch from clock_timestamp() + e.clock_offset - due_at) as waited
-    from due where ${OF_GROUP} and due_at <= statement_timestamp() + e.clock_offset
+    from due where ${OF_GROUP} and due_at >= g.low and due_at <= statement_timestamp() + e.clock_offset
     order by due_at limit ${MOST_COUNTED}) w) d
-  cross join lateral (select exists (select from known) and g.kind not in (select kind from known) as is_unknown) k
+  cross join lateral (select exists (select from executed) and g.kind not in (select kind from executed) as is_unknown) k
 group by g.kind having sum(d.overdue) > 0 or sum(d.abandoned) > 0 or sum(d.free) filter (where k.is_unknown) > 0 order by g.kind`
 
 // An environment without a mark has no unread events. The offsets of erased events have no rows. A consumer that has only such offsets before it lags by 0 seconds.
@@ -52,8 +53,8 @@ from (select distinct environment from unread_logs) u
 group by c.consumer order by c.consumer`
 
 /** What is late or lies aside, over all environments. None of it is an error of the request that reads it. */
-export async function readDrift(db: Db): Promise<Drift> {
-  const late = await db.query<Late>({ name: 'late-jobs', text: LATE })
+export async function readDrift(db: Db, floors: Floors = NO_FLOORS): Promise<Drift> {
+  const late = await db.query<Late>({ name: 'late-jobs', text: LATE, values: floorValues(floors) })
   const lag = await db.query<Lag>({ name: 'lagging-consumers', text: LAG })
   const setAside = await db.query<SetAside>({
     name: 'count-set-aside',

@@ -16,6 +16,9 @@ const kindSql = (kind: string): string => (kind === 'kind' ? kind : `'${kind}'`)
  */
 export const RECREATED_FENCE = 'floor(extract(epoch from clock_timestamp()) - 1700000000)::int'
 
+/** A job is not due before it is written, so that nothing appears below the time up to which the sweeps have read (`floors.ts`). */
+const notBefore = (dueAt: string): string => `greatest(${dueAt}, clock_timestamp())`
+
 const RESCHEDULE = 'do update set due_at = excluded.due_at, batched_until = null, lease_until = null'
 
 /** SQL expressions over the rows of `from`, which may go on with `where` and `order by`. */
@@ -44,7 +47,7 @@ export function insertJobs({ kind, id, environment, dueAt, from, priority, desti
     ['kind', kindSql(kind)],
     ['id', id],
     ['environment', environment],
-    ['due_at', dueAt],
+    ['due_at', notBefore(dueAt)],
     ['priority', priority],
     ['destination', destination],
     ['lease_until', lease],
@@ -75,10 +78,11 @@ const change = (changes: string, { kind, from, where }: ChangedJobs): string =>
   `update due d set ${changes}${from === undefined ? '' : ` from ${from}`} where d.kind = '${kind}' and ${where}`
 
 /** Moves jobs to another time; their claims stay. */
-export const rescheduleJobs = (jobs: ChangedJobs): string => change(`due_at = ${jobs.dueAt}`, jobs)
+export const rescheduleJobs = (jobs: ChangedJobs): string => change(`due_at = ${notBefore(jobs.dueAt)}`, jobs)
 
 /** Ends the claims of jobs, which are due again at another time. */
-export const suspendJobs = (jobs: ChangedJobs): string => change(`due_at = ${jobs.dueAt}, lease_until = null, batched_until = null`, jobs)
+export const suspendJobs = (jobs: ChangedJobs): string =>
+  change(`due_at = ${notBefore(jobs.dueAt)}, lease_until = null, batched_until = null`, jobs)
 
 /** Whether the job has ever been claimed. */
 export const wasClaimed = (kind: string, id: string): string => `(select d.fence from due d where d.kind = '${kind}' and d.id = ${id}) > 0`

@@ -1,5 +1,5 @@
 import { LOCK } from '../../store/advisory-locks.ts'
-import { CLOCK_OF_GROUP, GROUPS, OF_GROUP } from './groups.ts'
+import { CLOCK_OF_GROUP, groupsAbove, OF_GROUP } from './groups.ts'
 
 /** An environment with that many due jobs of a kind may be the beginning of a backlog: a sweep claims none of its jobs. */
 export const BACKLOG = 20
@@ -18,6 +18,7 @@ const BATCH_LEASE = 'make_interval(secs => $9::float8 / 1000)'
 const BATCH_SIZES = 'unnest($10::text[], $11::int[])'
 // The kinds that the caller executes: what it does not know it leaves to a worker that does.
 const KINDS = 'any ($12::text[])'
+const FIRST_OF_FLOORS = 13
 
 // One sweep at a time: a second sweep would wait for the rows that the first sweep dispatches. The lock ends with the statement: a process
 // that freezes after the statement holds up no other sweep.
@@ -62,7 +63,8 @@ const FREE_JOBS = `free_jobs as materialized (
   from shares g cross join lateral (
     select l.*, row_number() over () as nth from (
       select ctid as at, id from due
-      where ${OF_GROUP} and due_at <= statement_timestamp() + g.clock_offset and (lease_until is null or lease_until < clock_timestamp())
+      where ${OF_GROUP} and due_at >= g.low and due_at <= statement_timestamp() + g.clock_offset
+        and (lease_until is null or lease_until < clock_timestamp())
       order by due_at, id limit g.share for no key update skip locked) l) d
 )`
 
@@ -131,7 +133,7 @@ const RESULT = `select is_ours, t.* from gate left join (
 /** The statement of a sweep. Its parts stand in the order in which one reads the other. */
 export const DISPATCH_DUE = `with recursive ${[
   GATE,
-  GROUPS,
+  groupsAbove(FIRST_OF_FLOORS),
   COUNTED_GROUPS,
   OUTSTANDING,
   SHARES,

@@ -1,5 +1,6 @@
 import type { Db } from '../../store/connect.ts'
-import { CLOCK_OF_GROUP, GROUPS, OF_GROUP } from './groups.ts'
+import { type Floors, floorValues, NO_FLOORS } from './floors.ts'
+import { CLOCK_OF_GROUP, groupsAbove, OF_GROUP } from './groups.ts'
 import type { ClaimedJob } from './job.ts'
 import { DISPATCH_DUE } from './sweep-statement.ts'
 
@@ -45,6 +46,7 @@ export async function dispatchDue(
   kinds: readonly string[],
   window: number,
   { capacity, leaseMs, batchMs, batchSizes }: SweepOffer = NO_CAPACITY,
+  floors: Floors = NO_FLOORS,
 ): Promise<SweepResult | null> {
   const { rows } = await db.query<Row>({
     name: 'dispatch-due',
@@ -59,6 +61,7 @@ export async function dispatchDue(
       [...batchSizes.keys()],
       [...batchSizes.values()],
       kinds,
+      ...floorValues(floors),
     ],
   })
   if (!rows[0]?.is_ours) return null
@@ -71,17 +74,18 @@ export async function dispatchDue(
   return swept
 }
 
-/** Milliseconds until the next job of these kinds falls due; null when no job does. */
-export async function nextDue(db: Db, kinds: readonly string[]): Promise<number | null> {
+/** Milliseconds until the next job of these kinds falls due; null when no job does within `withinMs`: what is due later is not read. */
+export async function nextDue(db: Db, kinds: readonly string[], withinMs: number, floors: Floors = NO_FLOORS): Promise<number | null> {
   const { rows } = await db.query<{ ms: number | null }>({
     name: 'next-due',
-    text: `with recursive ${GROUPS}
+    text: `with recursive ${groupsAbove(3)}
            select (min(extract(epoch from d.due_at - e.clock_offset - clock_timestamp())) * 1000)::float8 as ms
            from groups g ${CLOCK_OF_GROUP} cross join lateral (
              select due_at from due where ${OF_GROUP} and due_at > statement_timestamp() + e.clock_offset
+               and due_at <= statement_timestamp() + e.clock_offset + make_interval(secs => $2::float8 / 1000)
              order by due_at limit 1) d
            where g.kind = any ($1)`,
-    values: [kinds],
+    values: [kinds, withinMs, ...floorValues(floors)],
   })
   return rows[0]?.ms ?? null
 }

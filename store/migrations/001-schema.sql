@@ -336,7 +336,9 @@ create table due (
   -- The number of the integration that receives the effect: an integration that hangs must not take all capacity.
   destination int,
   primary key (kind, id)
-) with (fillfactor = 40);
+-- Autovacuum comes by the number of dead rows, whatever the size of the table, and does not pause: jobs end by the thousand each second, and
+-- a sweep visits the index entry of each until it is removed.
+) with (fillfactor = 40, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 20000, autovacuum_vacuum_cost_delay = 0);
 -- This index also finds the jobs of an environment, kind by kind: an index for that would be one more to write with each job.
 create index due_by_time on due (kind, priority, environment, coalesce(destination, 0), due_at, id);
 
@@ -353,7 +355,7 @@ create unlogged table batches (
   -- One element for each job. Destination 0: none.
   environments int[] not null,
   destinations int[] not null
-);
+) with (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 1000, autovacuum_vacuum_cost_delay = 0);
 
 -- One row, which the watchdog writes: the orphans (unfinished work without a row in `due`) that it found and repaired.
 create table watchdog (

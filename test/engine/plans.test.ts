@@ -63,7 +63,7 @@ async function turn(id: string): Promise<void> {
     batchSizes: new Map(),
   }
   const { batches, claimed } = (await dispatchDue(planned, KINDS, 4_000, offer))!
-  await nextDue(planned, KINDS)
+  await nextDue(planned, KINDS, 1_000)
   expect([batches, claimed].map(some => some.map(({ kind }) => kind))).toEqual([['automation-run'], ['delivery']])
   const taken = await takeBatch(planned, 'automation-run', batches[0]!.number, 0)
   expect(taken.claimed).toHaveLength(1)
