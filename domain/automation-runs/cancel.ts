@@ -1,6 +1,6 @@
 import type { Pool, Tx } from '../../store/connect.ts'
 import { transaction } from '../../store/transaction.ts'
-import { failDeliveriesOfRuns, lockDeliveriesOfRuns } from '../deliveries/run-cancelled.ts'
+import { failDeliveriesOfRuns } from '../deliveries/run-cancelled.ts'
 import type { Environment } from '../environment.ts'
 import { continueWork } from '../jobs/bounded-work.ts'
 import { announceJobs, tryLockFence } from '../jobs/job.ts'
@@ -9,7 +9,7 @@ import { AUTOMATION_RUN_DUE } from '../jobs/wake-runs.ts'
 import { conflict } from '../refusal.ts'
 import type { AutomationRun } from './load.ts'
 import { NEWEST, pageOfRuns, type RunCursor } from './page-of-runs.ts'
-import { type AutomationRunRow, findAutomationRun, lockAutomationRun, UNFINISHED_RUN } from './run.ts'
+import { type AutomationRunRow, lockAutomationRun, UNFINISHED_RUN } from './run.ts'
 
 export type CancelReason = 'cancelled_by_api' | LastingReason
 
@@ -31,15 +31,13 @@ const CANCEL = `
   select number from ended`
 
 /**
- * Cancels those of the runs that are unfinished, with the open deliveries of their steps. The jobs are locked first, in the order in which
- * the end of a delivery wakes its run: those of the deliveries, then those of the runs.
+ * Cancels those of the runs that are unfinished, with the open deliveries of their steps. The runs' jobs are locked first, as everywhere: no
+ * step creates a delivery after that.
  */
 async function cancelNumbers(tx: Tx, environment: Environment, numbers: number[], reason: CancelReason): Promise<void> {
   if (numbers.length === 0) return
-  await lockDeliveriesOfRuns(tx, numbers)
   await tx.query(lockJobs(AUTOMATION_RUN_DUE, 'any ($1::bigint[])', 'update'), [numbers])
   const { rows } = await tx.query<{ number: number }>(CANCEL, [environment, numbers, reason])
-  // A step may have created a delivery until the job of its run was locked.
   await failDeliveriesOfRuns(
     tx,
     rows.map(({ number }) => number),
@@ -62,12 +60,10 @@ export async function cancelRun(
   environment: Environment,
   id: string,
 ): Promise<{ before: AutomationRunRow | null; after: AutomationRunRow }> {
-  const { number } = await findAutomationRun(tx, environment, id)
-  await lockDeliveriesOfRuns(tx, [number])
   const before = await lockAutomationRun(tx, environment, id)
   if (before.status === 'cancelled') return { before: null, after: before }
   if (before.finished_at !== null) throw conflict(`the run has ended: it is ${before.status}`)
-  await cancelNumbers(tx, environment, [number], 'cancelled_by_api')
+  await cancelNumbers(tx, environment, [before.number], 'cancelled_by_api')
   return { before, after: await lockAutomationRun(tx, environment, id) }
 }
 
@@ -139,7 +135,6 @@ export const cancelMore = (pool: Pool, number: number): Promise<unknown> =>
 /** Cancels a claimed run that no worker may execute any more. False: it belongs to another worker by now. */
 export const cancelClaimed = (pool: Pool, run: AutomationRun): Promise<boolean> =>
   transaction(pool, async tx => {
-    await lockDeliveriesOfRuns(tx, [run.number])
     const locked = await tryLockFence(tx, { kind: AUTOMATION_RUN_DUE, id: run.number, fence: run.fence })
     if (locked === null) return false
     const { rowCount } = await tx.query('select 1 from automations where environment = $1 and id = $2', [

@@ -71,7 +71,7 @@ export async function readFloors(db: Db, known: Floors = NO_FLOORS): Promise<Flo
 /** The floors are read again so often, while they are of use and while they are not; and so often from the beginning. */
 const PERIOD_MS = 2_000
 const USELESS_PERIOD_MS = 5_000
-const AFRESH_MS = 600_000
+const AFRESH_MS = 120_000
 
 /** The floors as one process knows them. */
 export function jobFloors(db: Db) {

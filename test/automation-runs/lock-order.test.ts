@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { cancelRun } from '../../domain/automation-runs/cancel.ts'
 import { loadRuns } from '../../domain/automation-runs/load.ts'
 import { recordSteps, type StepRow, suspendRuns } from '../../domain/automation-runs/record.ts'
 import { lockAutomationRun } from '../../domain/automation-runs/run.ts'
@@ -7,6 +8,7 @@ import { failPending } from '../../domain/deliveries/fail-pending.ts'
 import { loadDeliveries, type OpenDelivery } from '../../domain/deliveries/load.ts'
 import { recordFailure } from '../../domain/deliveries/record-failure.ts'
 import { recordDelivered } from '../../domain/deliveries/record-success.ts'
+import { failCancelledDelivery } from '../../domain/deliveries/run-cancelled.ts'
 import { expireDelivery } from '../../domain/deliveries/suspend.ts'
 import type { ClaimedJob } from '../../domain/jobs/job.ts'
 import type { Tx } from '../../store/connect.ts'
@@ -108,6 +110,10 @@ const ENDS: [what: string, (waiting: Waiting) => Promise<unknown>][] = [
     },
   ],
   [
+    'ends because its run is cancelled with the automation',
+    async ({ claimed, delivery }) => expect(await failCancelledDelivery(fixture.pool, claimed, delivery)).toBe(true),
+  ],
+  [
     'ends with its integration',
     ({ delivery: { integration } }) =>
       transaction(fixture.pool, async tx => {
@@ -131,4 +137,15 @@ test.each(ENDS)('a delivery that %s locks its run before itself, as who ends the
     waiting.run.run.number,
   ])
   expect(job.rows).toEqual([{ is_due: true }])
+})
+
+test('the cancellation of a run locks it before its delivery, as the end of the delivery does', async () => {
+  const { run, delivery } = await waitingRun()
+  await interleave(
+    tx => lockAutomationRun(tx, fixture.environment, run.run.id),
+    () => transaction(fixture.pool, tx => cancelRun(tx, fixture.environment, run.run.id)),
+    tx => tx.query(`select 1 from due where kind = 'delivery' and id = $1 for update`, [delivery.number]),
+  )
+  const { rows } = await fixture.pool.query('select status, reason from deliveries where number = $1', [delivery.number])
+  expect(rows).toEqual([{ status: 'failed', reason: 'run_cancelled' }])
 })

@@ -4,8 +4,9 @@ import { transaction } from '../../store/transaction.ts'
 import { startApi, type TestApi } from '../harness/api.ts'
 import { type Hook, hook } from '../harness/integrations.ts'
 import { HANG } from '../harness/receiver.ts'
+import { unique } from '../harness/resource-makers.ts'
 import { until } from '../harness/until.ts'
-import { type AutomationProject, automationProject } from './fixture.ts'
+import { type AutomationProject, automationProject, on } from './fixture.ts'
 
 let api: TestApi
 let project: AutomationProject
@@ -25,8 +26,9 @@ async function sending(status: 'retrying' | 'held') {
   receiver.receiver.otherwise = { status: 503 }
   await receiver.status(status === 'held' ? 0 : 1)
   const steps = [{ id: 'hook', type: 'webhook', integration_id: receiver.id }]
-  const automation = await project.automation({ steps })
-  await project.post([{ event_name: 'go', customer_uid: await project.user() }])
+  const event = unique('sent')
+  const automation = await project.automation({ initiators: on(event), steps })
+  await project.post([{ event_name: event, customer_uid: await project.user() }])
   const delivery = () =>
     until(
       `a delivery that is ${status}`,
@@ -78,8 +80,11 @@ test.each([
 
 test('a request that is under way at the cancellation records nothing', async () => {
   receiver.receiver.otherwise = HANG
-  const automation = await project.automation({ steps: [{ id: 'hook', type: 'webhook', integration_id: receiver.id }] })
-  await project.post([{ event_name: 'go', customer_uid: await project.user() }])
+  const automation = await project.automation({
+    initiators: on('hanging'),
+    steps: [{ id: 'hook', type: 'webhook', integration_id: receiver.id }],
+  })
+  await project.post([{ event_name: 'hanging', customer_uid: await project.user() }])
   await until('the request', () => requestsOf(automation.id).length > 0 || undefined)
   await project.setStatus(automation.id, 'inactive')
   const [run] = await project.runs(automation.id)
