@@ -1,6 +1,6 @@
 import type { Db, Tx } from '../../store/connect.ts'
 import type { Environment } from '../environment.ts'
-import { lockJobs, wasClaimed } from '../jobs/sql.ts'
+import { isClaimed, lockJobs } from '../jobs/sql.ts'
 import { AUTOMATION_RUN_DUE } from '../jobs/wake-runs.ts'
 import { notFound } from '../refusal.ts'
 
@@ -27,9 +27,10 @@ export type AutomationRunRow = {
   finished_at: string | null
 }
 
-// A worker writes nothing to a run that it claims for the first time: the run's job shows the claim.
+// A worker writes nothing to a run that it claims for the first time: the run's job shows the claim. A run that a paused automation holds has
+// been claimed and given back.
 export const SHOWN_STATUS = `case when status = 'pending'
-  and ${wasClaimed(AUTOMATION_RUN_DUE, 'automation_runs.number')} then 'running' else status end`
+  and ${isClaimed(AUTOMATION_RUN_DUE, 'automation_runs.number')} then 'running' else status end`
 
 export const AUTOMATION_RUN_COLUMNS = `id, number, automation_id, version, user_id, event_id, event_name, happened_at, ${SHOWN_STATUS} as status, reason,
   current_step, due_at, replay_of, created_at, started_at, finished_at`

@@ -1,6 +1,7 @@
 import type { Db } from '../../store/connect.ts'
 import { type Floors, floorValues, NO_FLOORS } from './floors.ts'
 import { CLOCK_OF_GROUP, groupsAbove, OF_GROUP } from './groups.ts'
+import { AUTOMATION_RUN_DUE } from './wake-runs.ts'
 import { KNOWN_KINDS } from './workers.ts'
 
 /**
@@ -23,24 +24,34 @@ const ABANDONED_SECONDS = 2
 /** A job or an event that waits for longer is overdue. */
 export const OVERDUE_SECONDS = 60
 
-// A job that is paused, or that waits for a later time, has a later due time: it is not read.
+// Whether a paused automation holds the job: such a run is not late, also before a worker has put it off. Most groups have no paused
+// automation, and no run is looked up for them.
+const HAS_PAUSED = `g.kind = '${AUTOMATION_RUN_DUE}' and exists (
+  select 1 from automations where environment = g.environment and status = 'paused')`
+const IS_HELD = `case when p.has_paused then exists (
+  select 1 from automation_runs r join automations a on a.environment = r.environment and a.id = r.automation_id
+  where r.number = due.id and a.status = 'paused') else false end`
+
+// A job that is put off, or that waits for a later time, has a later due time: it is not read.
 const LATE = `
 with recursive ${groupsAbove(1)}, executed as materialized (${KNOWN_KINDS})
 select g.kind, sum(d.overdue)::int as overdue, coalesce(max(d.oldest_seconds), 0)::float8 as oldest_seconds, sum(d.abandoned)::int as abandoned,
   coalesce(sum(d.free) filter (where k.is_unknown), 0)::int as unknown
-from groups g ${CLOCK_OF_GROUP} cross join lateral (
+from groups g ${CLOCK_OF_GROUP} cross join lateral (select ${HAS_PAUSED} as has_paused) p cross join lateral (
   select count(*) filter (where is_free and waited > ${OVERDUE_SECONDS}) as overdue, max(waited) filter (where is_free and waited > ${OVERDUE_SECONDS}) as oldest_seconds,
     count(*) filter (where lease_until < clock_timestamp() - interval '${ABANDONED_SECONDS} seconds' and batched_until is null) as abandoned,
     count(*) filter (where is_free) as free
   from (
-    select lease_until, batched_until, lease_until is null or lease_until < clock_timestamp() or batched_until > clock_timestamp() as is_free,
+    select lease_until, batched_until,
+      (lease_until is null or lease_until < clock_timestamp() or batched_until > clock_timestamp()) and not ${IS_HELD} as is_free,
       extract(epoch from clock_timestamp() + e.clock_offset - due_at) as waited
     from due where ${OF_GROUP} and due_at >= g.low and due_at <= statement_timestamp() + e.clock_offset
     order by due_at limit ${MOST_COUNTED}) w) d
   cross join lateral (select exists (select from executed) and g.kind not in (select kind from executed) as is_unknown) k
 group by g.kind having sum(d.overdue) > 0 or sum(d.abandoned) > 0 or sum(d.free) filter (where k.is_unknown) > 0 order by g.kind`
 
-// An environment without a mark has no unread events. The offsets of erased events have no rows. A consumer that has only such offsets before it lags by 0 seconds.
+// An environment without a mark has no unread events. The offsets of erased events have no rows. A consumer that has only such offsets before
+// it lags by 0 seconds.
 const LAG = `
 select c.consumer, sum(l.next_offset - c.next_offset)::bigint as events,
   coalesce(max(extract(epoch from clock_timestamp() + e.clock_offset - o.received_at)), 0)::float8 as seconds

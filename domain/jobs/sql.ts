@@ -84,8 +84,9 @@ export const rescheduleJobs = (jobs: ChangedJobs): string => change(`due_at = ${
 export const suspendJobs = (jobs: ChangedJobs): string =>
   change(`due_at = ${notBefore(jobs.dueAt)}, lease_until = null, batched_until = null`, jobs)
 
-/** Whether the job has ever been claimed. */
-export const wasClaimed = (kind: string, id: string): string => `(select d.fence from due d where d.kind = '${kind}' and d.id = ${id}) > 0`
+/** Whether a worker has claimed the job, and has not given it back. */
+export const isClaimed = (kind: string, id: string): string =>
+  `exists (select 1 from due d where d.kind = '${kind}' and d.id = ${id} and d.fence > 0 and d.lease_until is not null)`
 
 /** Of a row `d`: whether no executor works on it. A job in a batch that no executor has taken waits. */
 export const isWaiting = (d: string): string =>

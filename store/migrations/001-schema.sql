@@ -961,7 +961,7 @@ create table event_waits (
   deadline timestamptz not null,
   event_id text collate "C",
   event_offset bigint,
-  primary key (run, event_name)
+  primary key (run, environment, event_name)
 );
 -- Of all waits: an erasure deletes those of the user that have ended, too.
 create index event_waits_of_user on event_waits (environment, user_id, event_name);
