@@ -9,8 +9,11 @@ export type Match =
   | { is: 'none' }
   | { is: 'malformed' }
 
-/** What the layers of the onion tell each other. `operation`: the id of the operation, or `none`; a label of log and metrics. */
-export type RequestState = { requestId: string; operation: string; match: Match; owner?: KeyOwner }
+/**
+ * What the layers of the onion tell each other. `operation`: the id of the operation, or `none`; a label of log and metrics. `route`: the
+ * path with the names of its parameters, for the log: the path itself has ids of customers.
+ */
+export type RequestState = { requestId: string; operation: string; route?: string; match: Match; owner?: KeyOwner }
 
 export type Context = Koa.ParameterizedContext<RequestState>
 export type Layer = (ctx: Context, next: Koa.Next) => Promise<void>

@@ -62,6 +62,8 @@ async function sendFile(ctx: Koa.Context, deps: DownloadDeps): Promise<void> {
   ctx.set({
     ETag: etag,
     'Accept-Ranges': 'bytes',
+    // Neither a proxy nor a browser keeps the rows of customers.
+    'Cache-Control': 'private, no-store',
     'Content-Disposition': `attachment; filename="${fileName(file)}"`,
     'X-Content-Type-Options': 'nosniff',
   })

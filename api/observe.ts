@@ -15,7 +15,7 @@ export const requestId: Layer = async (ctx, next) => {
   await next()
 }
 
-/** Writes one log line and two metrics per request, after the answer is known. */
+/** Writes one log line and two metrics per request, after the answer is known. The line has no path: a path without a route may hold anything. */
 export const observe =
   ({ log, metrics }: { log: Logger; metrics: HttpMetrics }): Layer =>
   async (ctx, next) => {
@@ -24,13 +24,13 @@ export const observe =
     await next()
     if (!(await discardBody(ctx.req))) ctx.set('Connection', 'close')
     const ms = performance.now() - began
-    const { operation, requestId: id, owner } = ctx.state
+    const { operation, requestId: id, route, match, owner } = ctx.state
     metrics.answered(operation, ctx.status, ms / 1000)
     log.info(
       {
         id,
         method: ctx.method,
-        path: ctx.path,
+        route: route ?? (match?.is === 'found' ? match.route.description.path : undefined),
         status: ctx.status,
         ms: Math.round(ms * 10) / 10,
         operation,

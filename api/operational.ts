@@ -10,9 +10,17 @@ import type { Pool } from '../store/connect.ts'
 import type { FileStorage } from '../store/files/storage.ts'
 import { isMigrated } from '../store/migrate.ts'
 import { download } from './download.ts'
+import { Problem } from './errors.ts'
+import { type FiguresAccess, opensFigures } from './figures-access.ts'
 import type { Metrics } from './metrics.ts'
 
-export type OperationalDeps = { pool: Pool; secrets: Secrets; storage: FileStorage; metrics: Pick<Metrics, 'text' | 'contentType'> }
+export type OperationalDeps = {
+  pool: Pool
+  secrets: Secrets
+  storage: FileStorage
+  metrics: Pick<Metrics, 'text' | 'contentType'>
+  figures: FiguresAccess
+}
 
 const DESCRIPTION = new URL('../schemas/generated/openapi.json', import.meta.url)
 const DOCS = new URL('../web/docs/', import.meta.url)
@@ -52,7 +60,8 @@ function figures({ late, lag, setAside, unremoved, orphans }: Drift) {
 
 /** Answers the addresses that are not operations and need no key. All other requests go on to the API. */
 export function operationalRoutes(deps: OperationalDeps): Koa.Middleware {
-  const { pool, metrics } = deps
+  const { pool, metrics, figures: access } = deps
+  const isOpen = (ctx: Koa.Context) => opensFigures(access, ctx.get('Authorization'))
   const description = readFile(DESCRIPTION, 'utf8')
 
   const fixed: Record<string, Handler> = {
@@ -63,9 +72,12 @@ export function operationalRoutes(deps: OperationalDeps): Koa.Middleware {
       const migrated = await isMigrated(pool).catch(() => false)
       const drift = migrated ? await readDrift(pool).catch(() => null) : null
       ctx.status = drift ? 200 : 503
-      ctx.body = drift ? { status: isDegraded(drift) ? 'degraded' : 'ok', ...figures(drift) } : { status: 'unavailable' }
+      ctx.body = drift ? { status: isDegraded(drift) ? 'degraded' : 'ok', ...(isOpen(ctx) && figures(drift)) } : { status: 'unavailable' }
     },
     '/metrics': async ctx => {
+      if (access === 'closed') throw new Problem('invalid_request', 'no such address', { status: 404 })
+      if (!isOpen(ctx))
+        throw new Problem('control_unauthorized', 'the token of the metrics is needed', { headers: { 'WWW-Authenticate': 'Bearer' } })
       ctx.type = metrics.contentType
       ctx.body = await metrics.text()
     },
@@ -86,8 +98,12 @@ export function operationalRoutes(deps: OperationalDeps): Koa.Middleware {
     const isRead = ctx.method === 'GET' || ctx.method === 'HEAD'
     const file = PAGE[ctx.path]
     const handler = Object.hasOwn(fixed, ctx.path) ? fixed[ctx.path] : file && page(file)
-    if (isRead && handler) await handler(ctx)
-    else if (isRead && ctx.path.startsWith('/files/')) await download(ctx, deps)
-    else await next()
+    if (isRead && handler) {
+      ctx.state.route = ctx.path
+      await handler(ctx)
+    } else if (isRead && ctx.path.startsWith('/files/')) {
+      ctx.state.route = '/files/{file}'
+      await download(ctx, deps)
+    } else await next()
   }
 }

@@ -1,5 +1,6 @@
 import { createHash, timingSafeEqual } from 'node:crypto'
 import type Koa from 'koa'
+import { wrongPasswords } from './attempts.ts'
 import { Problem } from './errors.ts'
 
 /** `pages` answers all addresses below `at`. */
@@ -22,10 +23,16 @@ export function operatorRoutes({ operator }: OperatorDeps): Koa.Middleware {
   if (!operator) return (_ctx, next) => next()
   const { at, password, pages } = operator
   const expected = digest(password)
+  const attempts = wrongPasswords()
   return async (ctx, next) => {
     if (ctx.path !== at && !ctx.path.startsWith(`${at}/`)) return next()
+    ctx.state.route = at
     const given = passwordIn(ctx.get('Authorization'))
+    const wait = given === undefined ? null : attempts.wait(ctx.ip)
+    if (wait !== null)
+      throw new Problem('rate_limit_exceeded', `ten wrong passwords; try again in ${wait} s`, { headers: { 'Retry-After': String(wait) } })
     if (given === undefined || !timingSafeEqual(digest(given), expected)) {
+      if (given !== undefined) attempts.count(ctx.ip)
       const headers = { 'WWW-Authenticate': 'Basic realm="Perennial operator", charset="UTF-8"' }
       throw new Problem('control_unauthorized', 'the password of the operator is needed', { headers })
     }

@@ -24,6 +24,8 @@ export type ServerDeps = ApiDeps &
     rateLimit: RateLimit
     projectRateLimit: RateLimit
     checkAnswer: AnswerCheck
+    /** How many proxies stand before the service. */
+    trustedProxies: number
   }
 
 type App = Koa<RequestState, { state: RequestState }>
@@ -32,6 +34,8 @@ type App = Koa<RequestState, { state: RequestState }>
 export function application(deps: ServerDeps): App {
   const app: App = new Koa()
   app.silent = true
+  app.proxy = deps.trustedProxies > 0
+  app.maxIpsCount = deps.trustedProxies
   const layers = [
     requestId,
     observe(deps),
@@ -63,6 +67,7 @@ const failures =
     }
   }
 
+const FIGURES = new Set(['/healthz', '/readyz', '/metrics'])
 const API = /^\/v[34](\/|$)/
 
 /** An address outside of the API needs no protection: 404, with or without a key. */
@@ -127,9 +132,30 @@ function json(ctx: Context, body: string): void {
 
 export type Listening = { port: number; close(): Promise<void> }
 
-/** Serves the API. `close` ends idle connections at once and waits for the requests in progress. */
-export async function listen(deps: ServerDeps, port: number, host?: string): Promise<Listening> {
-  const handle = application(deps).callback()
+/** Where a server listens; without `host`, on all interfaces. */
+type Place = { port: number; host?: string | undefined }
+
+/** Serves the API. */
+export const listen = (deps: ServerDeps, place: Place): Promise<Listening> => serveApp(application(deps), place)
+
+/** Serves health, readiness and metrics, and nothing else, on a port of their own. */
+export const listenForFigures = (deps: ServerDeps, place: Place): Promise<Listening> => serveApp(figuresOnly(deps), place)
+
+function figuresOnly(deps: ServerDeps): App {
+  const app: App = new Koa()
+  app.silent = true
+  const known: Layer = async (ctx, next) => {
+    if (!FIGURES.has(ctx.path)) throw new Problem('invalid_request', 'no such address', { status: 404 })
+    await next()
+  }
+  for (const layer of [requestId, failures(deps), known, operationalRoutes(deps) as Layer, apiOnly])
+    app.use(layer as Koa.Middleware<RequestState, { state: RequestState }>)
+  return app
+}
+
+/** `close` ends idle connections at once and waits for the requests in progress. */
+async function serveApp(app: App, { port, host }: Place): Promise<Listening> {
+  const handle = app.callback()
   const server = createServer({ maxHeaderSize: HEADER_BYTES, requestTimeout: 120_000, keepAliveTimeout: 65_000 }, handle)
   refuseRaw(server)
   const close = promptClose(server)

@@ -2,7 +2,7 @@ import type Koa from 'koa'
 import type { Logger } from 'pino'
 import { answerCheck } from '../api/answer-check.ts'
 import { metrics } from '../api/metrics.ts'
-import { type Listening, listen } from '../api/server.ts'
+import { type Listening, listen, listenForFigures } from '../api/server.ts'
 import { backtestTurns } from '../domain/automations/backtest/turns.ts'
 import { connect } from '../store/connect.ts'
 import type { BullBoard } from '../workers/bull-board.ts'
@@ -12,14 +12,14 @@ import type { Config } from './config.ts'
 import { QUEUES_PAGE, redisPrefix, warnOfRedis } from './queue.ts'
 import type { Resources } from './resources.ts'
 
-export type ServedApi = Listening & { url: string; countOutcome: (kind: string, outcome: string) => void }
+export type ServedApi = Listening & { url: string; metricsUrl: string | null; countOutcome: (kind: string, outcome: string) => void }
 
 /** Serves the API of this process on a port. */
 export async function serve(config: Config, log: Logger, resources: Resources): Promise<ServedApi> {
   const { url: databaseUrl, pool, secrets, storage } = resources
   const measurements = metrics(pool)
   const checkAnswer = answerCheck({ share: config.answerCheckShare, onMismatch: 'log', log })
-  const { rateLimit, projectRateLimit, allowPrivateNetwork, leaseMs } = config
+  const { rateLimit, projectRateLimit, allowPrivateNetwork, leaseMs, host, metricsPort, metricsToken: token, trustedProxies } = config
   const listing = connect({ url: databaseUrl, name: 'perennial-listing', leaseMs, planOnce: true })
   const stepping = connect({ url: databaseUrl, name: 'perennial-stepping', leaseMs, max: 2 })
   const requests = outgoing({ allowPrivateNetwork })
@@ -33,6 +33,8 @@ export async function serve(config: Config, log: Logger, resources: Resources): 
     storage,
     log,
     metrics: measurements,
+    figures: token === undefined ? ('closed' as const) : { token },
+    trustedProxies,
     rateLimit,
     projectRateLimit,
     checkAnswer,
@@ -43,22 +45,37 @@ export async function serve(config: Config, log: Logger, resources: Resources): 
     probe: integrationProbe({ outgoing: requests, allowPrivateNetwork }),
     operator: board && { at: QUEUES_PAGE, password: board.password, pages: board.show },
   }
-  const server = await listen(deps, config.port).catch(async error => {
+  const servers: Listening[] = []
+  const close = async () => {
+    await Promise.all(servers.map(server => server.close()))
     await closeAll()
+  }
+  try {
+    servers.push(await listen(deps, { port: config.port, host }))
+    const figures = deps.figures === 'closed' ? ('open' as const) : deps.figures
+    if (metricsPort !== undefined) servers.push(await listenForFigures({ ...deps, figures }, { port: metricsPort, host }))
+  } catch (error) {
+    await close()
     throw error
-  })
-  const url = `http://localhost:${server.port}`
+  }
+  const [url = '', metricsUrl = null] = servers.map(({ port }) => `http://${nameOf(host)}:${port}`)
   // With PORT=0 the system chooses the port.
   deps.publicUrl ||= url
   return {
-    port: server.port,
+    port: servers[0]!.port,
     url,
+    metricsUrl,
     countOutcome: measurements.outcome,
-    async close() {
-      await server.close()
-      await closeAll()
-    },
+    close,
   }
+}
+
+const LOCAL = new Set(['127.0.0.1', '0.0.0.0', '::', '::1', 'localhost'])
+
+/** The name of this machine in an address to call. */
+function nameOf(host: string | undefined): string {
+  if (host === undefined || LOCAL.has(host)) return 'localhost'
+  return host.includes(':') ? `[${host}]` : host
 }
 
 /** The operator's pages of the queues. They are loaded and connected at the first request, because most processes never need them. */

@@ -1,3 +1,4 @@
+import { isIP } from 'node:net'
 import { resolve } from 'node:path'
 import type { RateLimit } from '../api/rate-limit.ts'
 import { KEY_FORMS } from '../domain/projects/keys.ts'
@@ -6,11 +7,20 @@ import type { S3Options } from '../store/files/s3-client.ts'
 import type { InstallationMail } from '../workflows/actions/email.ts'
 import { hostOf } from '../workflows/outgoing/mail-address.ts'
 import { smtpServer } from '../workflows/outgoing/smtp-url.ts'
+import { withSecretFiles } from './secret-files.ts'
 
 export type Role = 'all' | 'api' | 'worker'
 
 export type Config = {
+  /** The address to listen on; undefined: all interfaces. */
+  host: string | undefined
   port: number
+  /** A port of its own for metrics and the details of readiness. */
+  metricsPort: number | undefined
+  /** Opens metrics and the details of readiness on the port of the API, and is needed on their own port as well. */
+  metricsToken: string | undefined
+  /** How many proxies stand before the service: which value of X-Forwarded-For is the client's address. */
+  trustedProxies: number
   dataDir: string
   /** Absent: the embedded Postgres in dataDir. */
   databaseUrl: string | undefined
@@ -43,11 +53,16 @@ export class ConfigError extends Error {}
 type Env = Record<string, string | undefined>
 
 const S3_VARIABLES = ['S3_REGION', 'S3_ENDPOINT', 'S3_PREFIX', 'S3_ACCESS_KEY_ID', 'S3_SECRET_ACCESS_KEY', 'S3_FORCE_PATH_STYLE']
+/** A key that somebody has chosen: long enough that nobody guesses it. */
+const LONG_SECRET_KEY = /^sk_[A-Za-z0-9_-]{32,128}$/
 const LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']
 const ROLES: Role[] = ['all', 'api', 'worker']
 
 /** Reads the environment. Throws ConfigError with the variable, its value (unless it is secret) and the rule. */
-export function readConfig(env: Env): Config {
+export function readConfig(given: Env): Config {
+  const env = withSecretFiles(given, line => {
+    throw new ConfigError(line)
+  })
   const text = (name: string) => env[name] || undefined
 
   const number = (name: string, fallback: number, min: number, max: number, isWhole = true) => {
@@ -81,12 +96,20 @@ export function readConfig(env: Env): Config {
   }
 
   const databaseUrl = url('DATABASE_URL', ['postgres:', 'postgresql:'])
-  const appSecret = text('APP_SECRET')
+
+  const long = (name: string, least: number) => {
+    const given = text(name)
+    if (given !== undefined && given.length < least) throw new ConfigError(`${name} must have at least ${least} characters`)
+    return given
+  }
+
+  const appSecret = long('APP_SECRET', 32)
   if (databaseUrl && !appSecret)
     throw new ConfigError('DATABASE_URL needs APP_SECRET, the key for secrets at rest: set it to 32 or more random characters')
-  if (appSecret && appSecret.length < 16) throw new ConfigError('APP_SECRET must have at least 16 characters')
-  const operatorPassword = text('OPERATOR_PASSWORD')
-  if (operatorPassword && operatorPassword.length < 12) throw new ConfigError('OPERATOR_PASSWORD must have at least 12 characters')
+
+  const host = text('HOST')
+  if (host !== undefined && host !== 'localhost' && isIP(host) === 0)
+    throw new ConfigError(`HOST=${host}: must be an IP address of this machine, 0.0.0.0 or :: for all of them, or localhost`)
 
   const s3 = (): S3Options | undefined => {
     const bucket = text('S3_BUCKET')
@@ -116,15 +139,20 @@ export function readConfig(env: Env): Config {
   const perSecond = number('RATE_LIMIT_PER_SECOND', 1000, 0, 1_000_000, false)
   const projectPerSecond = number('RATE_LIMIT_PROJECT_PER_SECOND', 0, 0, 1_000_000, false)
   return {
+    // The database inside the service belongs to one machine, and so does the service until the operator says otherwise.
+    host: host ?? (databaseUrl ? undefined : '127.0.0.1'),
     port: number('PORT', 8080, 0, 65_535),
+    metricsPort: text('METRICS_PORT') === undefined ? undefined : number('METRICS_PORT', 0, 0, 65_535),
+    metricsToken: long('METRICS_TOKEN', 16),
+    trustedProxies: number('TRUST_PROXY', 0, 0, 10),
     dataDir: resolve(text('DATA_DIR') ?? 'data'),
     databaseUrl,
     redisUrl: url('REDIS_URL', ['redis:', 'rediss:']),
-    operatorPassword,
+    operatorPassword: long('OPERATOR_PASSWORD', 12),
     role: oneOf('ROLE', ROLES, 'all'),
     appSecret,
     bootstrap: {
-      secretKey: key('BOOTSTRAP_SECRET_KEY', KEY_FORMS.secret, 'sk_ and 16 to 128 of A-Z a-z 0-9 _ -'),
+      secretKey: key('BOOTSTRAP_SECRET_KEY', LONG_SECRET_KEY, 'sk_ and 32 to 128 of A-Z a-z 0-9 _ -'),
       projectKey: key('BOOTSTRAP_PROJECT_KEY', KEY_FORMS.project, '32 of A-Z a-z 0-9 _ -'),
     },
     publicUrl: url('PUBLIC_URL', ['http:', 'https:'])?.replace(/\/+$/, ''),

@@ -13,7 +13,8 @@ export function operatorLine(error: unknown): string | undefined {
   if (EXPECTED.some(kind => error instanceof kind)) return (error as Error).message
   const { code, message, port } = (error ?? {}) as { code?: unknown; message?: string; port?: number }
   if (typeof code !== 'string') return undefined
-  if (code === 'EADDRINUSE') return `port ${port} is taken: set PORT to another one (0 picks a free one)`
+  if (code === 'EADDRINUSE') return `port ${port} is taken: set PORT or METRICS_PORT to another one (0 picks a free one)`
+  if (code === 'EADDRNOTAVAIL') return 'this machine has no such address: set HOST to one that it has, or to 0.0.0.0'
   if (NO_DATABASE.test(code)) return `the database refuses the connection: ${message || code}`
   return NO_FILE.test(code) ? message : undefined
 }

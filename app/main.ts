@@ -1,29 +1,8 @@
-import { type Config, readConfig } from './config.ts'
+import { readConfig } from './config.ts'
 import { operatorLine } from './exit-line.ts'
+import { greeting } from './greeting.ts'
 import { logger } from './logger.ts'
-import { QUEUES_PAGE, queueLine } from './queue.ts'
 import { type Perennial, startPerennial } from './start.ts'
-
-function greet({ url, keys }: Perennial, config: Config): void {
-  const say = (...lines: string[]) => void process.stdout.write(`${lines.join('\n')}\n`)
-  if (url === null) {
-    say(`Perennial worker is ready. Queue: ${queueLine(config)}`)
-    return
-  }
-  say('', `Perennial is ready at ${url}`, `  API reference   ${url}/docs`)
-  if (config.role !== 'api') say(`  Queue           ${queueLine(config)}`)
-  if (config.s3) say(`  Export files    S3 bucket ${config.s3.bucket}`)
-  if (config.redisUrl && config.operatorPassword) say(`  Queue page      ${url}${QUEUES_PAGE}`)
-  if (keys) {
-    say(
-      `  Secret Key      ${keys.secretKey}`,
-      `  Sandbox key     test_${keys.secretKey}`,
-      `  Project Key     ${keys.projectKey}`,
-      '  (shown only once: keep them)',
-    )
-  }
-  say('', 'First request:', `  curl -H 'Authorization: Bearer ${keys?.secretKey ?? 'YOUR_SECRET_KEY'}' ${url}/v4/events`, '')
-}
 
 /** Two signals within this time are one request to stop. */
 const SAME_MS = 1_000
@@ -65,10 +44,12 @@ async function main(): Promise<void> {
   }
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => stop(signal))
   onEndOfNpm(() => stopped.signal.aborted || stop('npm has ended'))
-  perennial = await startPerennial(config, log)
+  // Output that is not a terminal is often kept: keys do not belong there.
+  const showKeys = process.stdout.isTTY && config.role !== 'worker'
+  perennial = await startPerennial(config, log, { showKeys })
   // The signal came during the start.
   if (stopped.signal.aborted) return void perennial.stop().then(() => finish(0))
-  greet(perennial, config)
+  process.stdout.write(`${greeting(perennial, config).join('\n')}\n`)
 }
 
 main().catch(error => {

@@ -1,7 +1,6 @@
 import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Logger } from 'pino'
-import type { ProjectKeys } from '../domain/projects/create.ts'
 import { opensKeys, WRONG_SECRET } from '../domain/projects/keys.ts'
 import { secretsFrom } from '../domain/projects/secrets.ts'
 import { connect } from '../store/connect.ts'
@@ -12,10 +11,23 @@ import { openDatabase } from '../store/open.ts'
 import type { AtCrashPoint } from '../workflows/engine/crash-point.ts'
 import { bootstrap } from './bootstrap.ts'
 import { type Config, ConfigError } from './config.ts'
+import { type MadeKeys, writeFirstKeys } from './first-keys.ts'
 import type { Resources } from './resources.ts'
 
-/** `keys`: the keys of the first project, when this start has created it. `url`: the address of the API; null for a worker. */
-export type Perennial = { url: string | null; keys: ProjectKeys | null; stop(): Promise<void> }
+/**
+ * `url`: the address of the API; null for a worker. `keys`: those of the first project, when this start has made them and may show them;
+ * `keysFile`: where they are otherwise.
+ */
+export type Perennial = {
+  url: string | null
+  metricsUrl: string | null
+  keys: MadeKeys | null
+  keysFile: string | null
+  stop(): Promise<void>
+}
+
+/** `showKeys`: the caller shows the first keys; else they are stored in a file. `at`: called at named points between two lasting changes. */
+export type StartOptions = { showKeys?: boolean; at?: AtCrashPoint }
 
 type Closing = (() => Promise<unknown>)[]
 
@@ -33,9 +45,9 @@ async function bucket(s3: S3Options, folder: string, log: Logger, closing: Closi
 
 /**
  * Starts the parts of the role, on one database. Resolves when they are ready; a failure leaves nothing running. Modules that the role
- * does not need are not loaded: a worker without the API is 30 MB smaller. `at`: called at named points between two lasting changes.
+ * does not need are not loaded: a worker without the API is 30 MB smaller.
  */
-export async function startPerennial(config: Config, log: Logger, at?: AtCrashPoint): Promise<Perennial> {
+export async function startPerennial(config: Config, log: Logger, { showKeys = false, at }: StartOptions = {}): Promise<Perennial> {
   const closing: Closing = []
   const stop = async () => {
     for (const close of closing.splice(0).reverse()) await close().catch(error => log.error({ err: error }, 'stopping'))
@@ -47,7 +59,12 @@ export async function startPerennial(config: Config, log: Logger, at?: AtCrashPo
     closing.push(() => pool.end())
     const secrets = secretsFrom(opened.appSecret)
     if (!(await opensKeys(pool, secrets))) throw new ConfigError(WRONG_SECRET)
-    const keys = await bootstrap(pool, secrets, config.bootstrap)
+    let keysFile: string | null = null
+    const made = await bootstrap(pool, secrets, config.bootstrap, async keys => {
+      const isMade = keys.secretKey !== undefined || keys.projectKey !== undefined
+      if (isMade && !showKeys) keysFile = await writeFirstKeys(config.dataDir, keys)
+    })
+    const keys = showKeys ? made : null
     const files = join(config.dataDir, 'exports')
     const storage = config.s3 ? await bucket(config.s3, files, log, closing) : await openDiskStorage(pool, files, line => log.error(line))
     const resources: Resources = { url: opened.url, pool, secrets, storage }
@@ -59,7 +76,7 @@ export async function startPerennial(config: Config, log: Logger, at?: AtCrashPo
       const publicUrl = config.publicUrl ?? served?.url ?? `http://localhost:${config.port}`
       closing.push(await work(config, log, resources, { publicUrl, countOutcome: served?.countOutcome, at }))
     }
-    return { url: served?.url ?? null, keys, stop }
+    return { url: served?.url ?? null, metricsUrl: served?.metricsUrl ?? null, keys, keysFile, stop }
   } catch (error) {
     await stop()
     throw error

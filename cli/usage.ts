@@ -6,7 +6,7 @@ export const USAGE = `Usage: npm run cli -- COMMAND
   project raw-data on|off ID      allow or forbid exports of raw data
   project set ID --transfer-policy keep|transfer|share
                                   what becomes of a purchase that another user claims
-  import FILE.csv --map MAP --key KEY
+  import FILE.csv --map MAP
                                   store the rows of a CSV file as events (see "help import")
   backup DIR                      write the whole installation into a new folder
   restore DIR                     fill an empty installation from such a folder
@@ -16,10 +16,12 @@ export const USAGE = `Usage: npm run cli -- COMMAND
 
 The commands use the configuration of the service: DATABASE_URL with APP_SECRET, or DATA_DIR.`
 
-export const IMPORT_USAGE = `Usage: npm run cli -- import FILE.csv --map MAP --key KEY [OPTION …]
+export const IMPORT_USAGE = `Usage: PERENNIAL_KEY=… npm run cli -- import FILE.csv --map MAP [OPTION …]
+
+  PERENNIAL_KEY    Secret Key of the project (test_sk_… for its sandbox); or PERENNIAL_KEY_FILE, the file with it
 
   --map MAP        a JSON file of {"field": "template", …}, or one field=template; may be given again, the last one counts
-  --key KEY        Secret Key of the project (test_sk_… for its sandbox)
+  --key KEY        the key as an argument, which every user of this machine can read while the import runs
   --url URL        where the service answers (http://localhost:$PORT)
   --delimiter C    between the values of a row (,); \\t for a tab
   --batch N        rows per request, 1 to 1000 (1000)

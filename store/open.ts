@@ -3,6 +3,7 @@ import { link, mkdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { startEmbedded } from './embedded/start.ts'
 import { migrate } from './migrate.ts'
+import { requirePrivateFile, requirePrivateFolder } from './private-paths.ts'
 
 export type OpenOptions = {
   dataDir: string
@@ -21,11 +22,13 @@ const SECRET_FILE = 'app_secret'
  * @throws DataDirRefused, SchemaRefused: the message is the line for the operator.
  */
 export async function openDatabase({ dataDir, databaseUrl, appSecret, log }: OpenOptions): Promise<Opened> {
+  await requirePrivateFolder(dataDir)
   if (databaseUrl !== undefined) {
     if (appSecret === undefined) throw new TypeError('databaseUrl needs an appSecret')
     await migrate(databaseUrl)
     return { url: databaseUrl, appSecret, isEmbedded: false, close: async () => {} }
   }
+  if (appSecret === undefined) await requirePrivateFile(join(dataDir, SECRET_FILE), dataDir)
   const embedded = await startEmbedded({ dataDir, log })
   try {
     await migrate(embedded.url)

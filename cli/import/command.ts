@@ -21,7 +21,7 @@ const SHOWN = 20
 
 /** Stores the rows of a CSV file as events, through the API. */
 export const importCsv: CliCommand = async (args, context) => {
-  const options = await importOptions(args)
+  const options = await importOptions(args, context.env)
   const config = readConfig(context.env)
   const url = options.url ?? `http://localhost:${config.port || 8080}`
   const map = await readMap(options.maps, await itemFields())

@@ -1,6 +1,7 @@
 import { realpath } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import { parseArgs } from 'node:util'
+import { withSecretFiles } from '../../app/secret-files.ts'
 import { CliError, UsageError } from '../failure.ts'
 
 export type ImportOptions = {
@@ -25,7 +26,11 @@ function whole(name: string, given: string, max: number): number {
   return value
 }
 
-export async function importOptions(args: string[]): Promise<ImportOptions> {
+/** The key comes from the environment or from a file, as every user of the machine can read the arguments of a process. */
+export async function importOptions(args: string[], given: Record<string, string | undefined>): Promise<ImportOptions> {
+  const env = withSecretFiles(given, line => {
+    throw new CliError(line)
+  })
   const { values, positionals } = parseArgs({
     args,
     allowPositionals: true,
@@ -43,8 +48,9 @@ export async function importOptions(args: string[]): Promise<ImportOptions> {
   })
   if (positionals.length !== 1) throw new UsageError('one file is needed: FILE.csv')
   if (values.map.length === 0) throw new UsageError('--map is missing')
-  if (values.key === undefined) throw new UsageError('--key is missing')
-  if (!KEY.test(values.key)) throw new UsageError('--key must be a Secret Key: sk_…, or test_sk_… for the sandbox')
+  const key = values.key ?? env.PERENNIAL_KEY
+  if (!key) throw new UsageError('PERENNIAL_KEY is missing: set it to a Secret Key of the project, or PERENNIAL_KEY_FILE to a file with it')
+  if (!KEY.test(key)) throw new UsageError('PERENNIAL_KEY must be a Secret Key: sk_…, or test_sk_… for the sandbox')
   if (values.url !== undefined && !(/^https?:/.test(values.url) && URL.canParse(values.url)))
     throw new UsageError('--url must be an address that begins with http:// or https://')
   const delimiter = values.delimiter === '\\t' ? '\t' : values.delimiter
@@ -59,7 +65,7 @@ export async function importOptions(args: string[]): Promise<ImportOptions> {
   return {
     file,
     maps: values.map,
-    key: values.key,
+    key,
     url: values.url?.replace(/\/+$/, ''),
     delimiter,
     size,

@@ -1,6 +1,7 @@
 import { stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { startEmbedded } from '../embedded/start.ts'
+import { requirePrivateFolder } from '../private-paths.ts'
 
 export type DatabaseLocation = { dataDir: string; databaseUrl: string | undefined; log: (message: string) => void }
 
@@ -18,6 +19,7 @@ export const isInstalled = ({ dataDir, databaseUrl }: DatabaseLocation): Promise
  * was. `close` stops the embedded server when no other process uses it.
  */
 export async function openUnmigrated({ dataDir, databaseUrl, log }: DatabaseLocation): Promise<{ url: string; close(): Promise<void> }> {
+  await requirePrivateFolder(dataDir)
   if (databaseUrl !== undefined) return { url: databaseUrl, close: async () => {} }
   const embedded = await startEmbedded({ dataDir, log })
   return { url: embedded.url, close: () => embedded.stop() }

@@ -8,7 +8,7 @@ const MARKER = 'perennial.json'
 const FORMAT = 1
 /** Prefix of the folders in which clusters are created. */
 export const DRAFT_PREFIX = 'postgres.tmp-'
-const KNOWN = new Set([MARKER, 'postgres', 'exports', 'imports', 'app_secret'])
+const KNOWN = new Set([MARKER, 'postgres', 'exports', 'imports', 'app_secret', 'first-keys'])
 
 /**
  * Reads the data folder and changes nothing. Accepts a missing folder, an empty one (dot files and lost+found do not count) and a marked one.

@@ -235,6 +235,6 @@ test.each([
   ],
   [
     'smtp://a:100%@mail.example.com',
-    { host: 'mail.example.com', port: 587, secure: false, requireTls: false, login: { user: 'a', pass: '100%' } },
+    { host: 'mail.example.com', port: 587, secure: false, requireTls: true, login: { user: 'a', pass: '100%' } },
   ],
 ])('%s names a server', (url, expected) => expect(smtpServer(url)).toEqual(expected))

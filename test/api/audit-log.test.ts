@@ -102,7 +102,8 @@ describe('entries', () => {
 test('the actor of the first project of an installation is the system', async () => {
   const database = await freshDatabase()
   try {
-    for (let start = 0; start < 2; start++) await bootstrap(database.pool, api.secrets, { secretKey: undefined, projectKey: undefined })
+    for (let start = 0; start < 2; start++)
+      await bootstrap(database.pool, api.secrets, { secretKey: undefined, projectKey: undefined }, async () => {})
     const { rows } = await database.pool.query('select environment, actor_kind, operation, resource_id, after from audit_log')
     const after = { project_name: 'My project' }
     expect(rows).toEqual([{ environment: null, actor_kind: 'system', operation: 'project create', resource_id: '1', after }])

@@ -31,7 +31,7 @@ async function start(env: Record<string, string>): Promise<Running> {
   const running = await run({
     env: {
       DATABASE_URL: database.url,
-      APP_SECRET: 'a secret for tests only',
+      APP_SECRET: 'a secret for tests only, long enough',
       BOOTSTRAP_SECRET_KEY: KEY,
       DATA_DIR: folder,
       PORT: '0',
@@ -121,6 +121,22 @@ describe('with Redis and a password', () => {
     await redis.start()
     await until('the page to be back', async () => ((await get(running, '/api/queues')).status === 200 ? true : undefined))
   })
+})
+
+test('ten wrong passwords in a minute close the page to an address, for the right one as well, and to no other address', async () => {
+  const running = await start({ ROLE: 'api', REDIS_URL: redis.url, OPERATOR_PASSWORD: PASSWORD, TRUST_PROXY: '1' })
+  // The proxy adds the last address. What stands before it is the caller's own invention.
+  const from = (address: string, password: string) =>
+    get(running, '/', { ...basic(`x:${password}`), 'X-Forwarded-For': `${Math.random()}, ${address}` })
+  const statuses = []
+  for (let n = 0; n < 10; n++) statuses.push((await from('192.0.2.1', `guess ${n}`)).status)
+  expect(statuses).toEqual(Array(10).fill(401))
+  const refused = await from('192.0.2.1', PASSWORD)
+  expect([refused.status, (await json(refused)).error.code]).toEqual([429, 'rate_limit_exceeded'])
+  expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(0)
+  expect((await from('192.0.2.2', PASSWORD)).status).toBe(200)
+  // A request without a password asks for the window of the browser, and guesses nothing.
+  expect((await get(running, '/', {})).status).toBe(401)
 })
 
 test.each([

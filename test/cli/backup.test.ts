@@ -106,9 +106,11 @@ test('nothing is backed up into a used folder, nor out of nothing', async () => 
     code: 1,
     notes: expect.stringContaining('nothing to back up'),
   })
-  expect(await call(backup, [join(folder, 'd')], { ...env, APP_SECRET: 'another secret altogether' })).toMatchObject({ code: 0 })
+  expect(await call(backup, [join(folder, 'd')], { ...env, APP_SECRET: 'another secret altogether, long enough' })).toMatchObject({
+    code: 0,
+  })
   await call(project, ['create', '--name', 'Shop'], env)
-  const wrong = await call(backup, [join(folder, 'e')], { ...env, APP_SECRET: 'another secret altogether' })
+  const wrong = await call(backup, [join(folder, 'e')], { ...env, APP_SECRET: 'another secret altogether, long enough' })
   expect(wrong).toMatchObject({ code: 1, notes: expect.stringContaining('APP_SECRET is not the one') })
   expect((await readdir(folder)).sort()).toEqual(['b', 'd'])
 })

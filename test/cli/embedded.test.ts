@@ -20,7 +20,7 @@ test('an embedded installation is found running or not, left so, and takes its s
   })
   expect((await stat(join(dir, 'app_secret'))).mode & 0o777).toBe(0o600)
 
-  const wrong = await call(restore, [dir], { DATA_DIR: to, APP_SECRET: 'another secret altogether' })
+  const wrong = await call(restore, [dir], { DATA_DIR: to, APP_SECRET: 'another secret altogether, long enough' })
   expect(wrong).toMatchObject({ code: 1, notes: expect.stringContaining('APP_SECRET cannot open the secrets of this backup') })
   expect(await readdir(to)).toEqual([])
   expect((await call(restore, [dir], { DATA_DIR: to })).code).toBe(0)

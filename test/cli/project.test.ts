@@ -96,6 +96,6 @@ test('an unknown project is told in one line', async () => {
 })
 
 test('a key sealed with another APP_SECRET could not be shown again: refused', async () => {
-  const said = await call(project, ['create', '--name', 'Lost'], { ...env, APP_SECRET: 'not the secret of this place' })
+  const said = await call(project, ['create', '--name', 'Lost'], { ...env, APP_SECRET: 'not the secret of this place, long enough' })
   expect(said).toMatchObject({ code: 1, notes: expect.stringContaining('APP_SECRET is not the one') })
 })

@@ -81,7 +81,7 @@ test.each([
 
 test('without the secret nothing is written', async () => {
   const { env, projects } = await place()
-  expect(await call(restore, [original], { ...env, APP_SECRET: 'another secret altogether' })).toMatchObject({ code: 1 })
+  expect(await call(restore, [original], { ...env, APP_SECRET: 'another secret altogether, long enough' })).toMatchObject({ code: 1 })
   const dataDir = await temporaryFolder()
   const embedded = await call(restore, [original], { DATA_DIR: dataDir })
   expect(embedded).toMatchObject({ code: 1, notes: expect.stringContaining('set APP_SECRET to the secret of the installation') })

@@ -22,8 +22,10 @@ test.concurrent('help goes to standard output', async () => {
 })
 
 test.concurrent('a database that is not there is told in one line', async () => {
-  const said = await start(['project', 'list'], { DATABASE_URL: 'postgres://127.0.0.1:1/none', APP_SECRET: 'a secret for tests only' })
-    .ended
+  const said = await start(['project', 'list'], {
+    DATABASE_URL: 'postgres://127.0.0.1:1/none',
+    APP_SECRET: 'a secret for tests only, long enough',
+  }).ended
   expect(said).toMatchObject({ code: 1, out: '', notes: expect.stringMatching(/^perennial: the database refuses the connection: .*\n$/) })
 })
 
@@ -42,8 +44,8 @@ test.each([
   [project, ['drop'], /create, list, rotate, raw-data or set/],
   [backup, [], /one folder is needed/],
   [importCsv, ['a.csv', '--key', 'sk_1'], /--map is missing/],
-  [importCsv, ['a.csv', '--map', 'a=b'], /--key is missing/],
-  [importCsv, ['a.csv', '--map', 'a=b', '--key', 'pk 1'], /--key must be a Secret Key/],
+  [importCsv, ['a.csv', '--map', 'a=b'], /PERENNIAL_KEY is missing/],
+  [importCsv, ['a.csv', '--map', 'a=b', '--key', 'pk 1'], /PERENNIAL_KEY must be a Secret Key/],
   [importCsv, ['a.csv', '--map', 'a=b', '--key', 'sk_1', '--batch', '1001'], /--batch must be a whole number from 1 to 1000/],
   [importCsv, ['a.csv', '--map', 'a=b', '--key', 'sk_1', '--url', 'localhost'], /--url must be an address/],
   [importCsv, ['none.csv', '--map', 'a=b', '--key', 'sk_1'], /none\.csv cannot be read/],

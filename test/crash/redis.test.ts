@@ -39,7 +39,7 @@ async function start(role: string): Promise<Running> {
     env: {
       DATABASE_URL: database.url,
       REDIS_URL: redis.url,
-      APP_SECRET: 'a secret for tests only',
+      APP_SECRET: 'a secret for tests only, long enough',
       BOOTSTRAP_SECRET_KEY: KEY,
       DATA_DIR: folder,
       ROLE: role,

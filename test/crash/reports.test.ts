@@ -45,7 +45,7 @@ let report: Shown
 let number: number
 const env = (role: string, more: Record<string, string> = {}) => ({
   DATABASE_URL: database.url,
-  APP_SECRET: 'a secret for tests only',
+  APP_SECRET: 'a secret for tests only, long enough',
   BOOTSTRAP_SECRET_KEY: SECRET,
   DATA_DIR: folder,
   ROLE: role,

@@ -1,4 +1,4 @@
-import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { chmod, mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -25,15 +25,18 @@ const start = async (env: Record<string, string> = {}): Promise<Running> => {
   started.push(running)
   return running
 }
-const keyIn = (running: Running) => /Secret Key +(sk_\S+)/.exec(running.output())?.[1]
+const firstKey = async () => /^SECRET_KEY=(sk_\S+)$/m.exec(await readFile(join(folder, 'first-keys'), 'utf8'))![1]!
 const postmaster = async () => Number((await readFile(join(folder, 'postgres', 'postmaster.pid'), 'utf8')).split('\n')[0])
 const isAlive = (pid: number) => bornAt(pid) !== undefined
 
 describe('on the embedded database', () => {
-  test('an empty folder: keys once, a request that works as printed, nothing left running; the next start has the data', async () => {
+  test('an empty folder: keys in a file, a request that works as printed, nothing left running; the next start has the data', async () => {
     const first = await start()
-    const key = keyIn(first)!
-    expect(first.output()).toContain(`curl -H 'Authorization: Bearer ${key}' ${first.url}/v4/events`)
+    const key = await firstKey()
+    expect(first.output()).toContain(
+      `. ${join(folder, 'first-keys')} && curl -H "Authorization: Bearer $SECRET_KEY" ${first.url}/v4/events`,
+    )
+    expect(first.output()).not.toContain(key)
     expect((await client(first.url, key)('POST', '/v4/events', { body: { events: [item()] } })).body.created).toBe(1)
     const pid = await postmaster()
     expect(await first.end('SIGINT')).toBe(0)
@@ -55,7 +58,7 @@ describe('on the embedded database', () => {
 
   test('kill -9, start again: the running server is adopted', async () => {
     const first = await start()
-    const key = keyIn(first)!
+    const key = await firstKey()
     await client(first.url, key)('POST', '/v4/events', { body: { events: [item()] } })
     const pid = await postmaster()
     await first.end('SIGKILL')
@@ -69,7 +72,7 @@ describe('on the embedded database', () => {
   test('a second service on the folder joins; the first to stop leaves the server to the other', async () => {
     const first = await start()
     const second = await start()
-    const key = keyIn(first)!
+    const key = await firstKey()
     await first.end()
     expect((await client(second.url, key)('GET', '/v4/events')).status).toBe(200)
     const pid = await postmaster()
@@ -79,7 +82,7 @@ describe('on the embedded database', () => {
 
   test('when the database dies requests get 502 and readiness 503, until it is back', async () => {
     const running = await start()
-    const call = client(running.url, keyIn(running)!)
+    const call = client(running.url, await firstKey())
     expect((await call('GET', '/readyz')).status).toBe(200)
     process.kill(await postmaster(), 'SIGKILL')
     const failed = await until('a request fails', async () => {
@@ -108,7 +111,11 @@ describe('refused in one line, exit 1', () => {
     ['a folder of a newer version', async () => void (await writeFile(join(folder, 'perennial.json'), '{"format":99,"postgres":99}')), {}],
     ['a data folder that is a file', async () => {}, { DATA_DIR: '/dev/null' }],
     ['a database without APP_SECRET', async () => {}, { DATABASE_URL: 'postgres://127.0.0.1:1/x' }],
-    ['a database that nobody serves', async () => {}, { DATABASE_URL: 'postgres://127.0.0.1:1/x', APP_SECRET: 'a secret for tests only' }],
+    [
+      'a database that nobody serves',
+      async () => {},
+      { DATABASE_URL: 'postgres://127.0.0.1:1/x', APP_SECRET: 'a secret for tests only, long enough' },
+    ],
     ['a port that is no number', async () => {}, { PORT: 'x' }],
     ['an unknown role', async () => {}, { ROLE: 'boss' }],
     ['a Redis that is none', async () => {}, { REDIS_URL: 'http://127.0.0.1:6379' }],
@@ -116,6 +123,24 @@ describe('refused in one line, exit 1', () => {
     ['S3 without a bucket', async () => {}, { S3_REGION: 'eu-west-1' }],
     ['a short password', async () => {}, { OPERATOR_PASSWORD: 'x'.repeat(11) }],
     ['a malformed key', async () => {}, { BOOTSTRAP_SECRET_KEY: 'sk_short' }],
+    ['a bootstrap key that somebody may guess', async () => {}, { BOOTSTRAP_SECRET_KEY: `sk_${'k'.repeat(31)}` }],
+    ['a short secret', async () => {}, { APP_SECRET: 'x'.repeat(31) }],
+    ['a short token', async () => {}, { METRICS_TOKEN: 'x'.repeat(15) }],
+    ['a host that is no address', async () => {}, { HOST: 'example.org' }],
+    ['an address of another machine', async () => {}, { HOST: '192.0.2.1', LOG_LEVEL: 'silent' }],
+    ['a number of proxies that is none', async () => {}, { TRUST_PROXY: 'yes' }],
+    ['a secret file that is missing', async () => {}, { APP_SECRET_FILE: '/nonexistent/secret' }],
+    ['a secret given twice', async () => {}, { OPERATOR_PASSWORD: 'x'.repeat(12), OPERATOR_PASSWORD_FILE: '/dev/null' }],
+    ['a data folder that everybody can write', () => chmod(folder, 0o777), {}],
+    [
+      'a secret that everybody can read',
+      async () => {
+        await writeFile(join(folder, 'app_secret'), 'x'.repeat(43))
+        await chmod(join(folder, 'app_secret'), 0o644)
+      },
+      {},
+    ],
+    ['a secret that is a link', () => symlink('/etc/passwd', join(folder, 'app_secret')), {}],
   ])('%s', async (_name, prepare, env) => {
     await prepare()
     const { code, lines } = await refusal(env)
@@ -130,7 +155,7 @@ describe('refused in one line, exit 1', () => {
     await mkdir(join(folder, 'data'))
     const { code, lines } = await refusal({ PORT: String(port), DATA_DIR: join(folder, 'data'), LOG_LEVEL: 'silent' })
     server.close()
-    expect([code, lines]).toEqual([1, [`perennial: port ${port} is taken: set PORT to another one (0 picks a free one)`]])
+    expect([code, lines]).toEqual([1, [`perennial: port ${port} is taken: set PORT or METRICS_PORT to another one (0 picks a free one)`]])
     await expect(readFile(join(folder, 'data', 'postgres', 'postmaster.pid'))).rejects.toThrow('ENOENT')
   })
 })

@@ -24,7 +24,7 @@ test.each(STARTS)('$signal to the npm of `npm run $script` stops the service', a
   const env = {
     ...process.env,
     DATABASE_URL: database.url,
-    APP_SECRET: 'a secret for tests only',
+    APP_SECRET: 'a secret for tests only, long enough',
     DATA_DIR: folder,
     PORT: '0',
     ROLE: 'api',

@@ -24,7 +24,7 @@ async function start(env: Record<string, string>): Promise<[number | null, strin
 test('a database with another history ends the start with one line, exit code 1', async () => {
   const database = await freshDatabase()
   onTestFinished(() => database.drop())
-  const env = { DATABASE_URL: database.url, APP_SECRET: 'a secret for tests only', DATA_DIR: await temporaryFolder() }
+  const env = { DATABASE_URL: database.url, APP_SECRET: 'a secret for tests only, long enough', DATA_DIR: await temporaryFolder() }
 
   await database.pool.query(writeHistory(UNRELEASED))
   expect(await start(env)).toEqual([1, UNRELEASED_LINE])

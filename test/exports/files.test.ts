@@ -181,6 +181,7 @@ describe('download', () => {
     expect(whole.headers.get('content-disposition')).toBe('attachment; filename="events-20260101T000000Z-20261231T000000Z.csv"')
     expect(whole.headers.get('etag')).toBe(`"${sha256}"`)
     expect(whole.headers.get('accept-ranges')).toBe('bytes')
+    expect(whole.headers.get('cache-control')).toBe('private, no-store')
     expect(whole.headers.get('content-length')).toBe(String(bytes.length))
     await whole.body?.cancel()
     for (const [range, start, end] of [

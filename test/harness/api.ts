@@ -26,7 +26,7 @@ import { freshDatabase } from './database.ts'
 import { testQueue } from './queue.ts'
 import type { TestS3 } from './s3.ts'
 
-export const APP_SECRET = 'a secret for tests only'
+export const APP_SECRET = 'a secret for tests only, long enough'
 
 /** A project of the test. `production` and `sandboxEnvironment` are the ids of its environments, `sandbox` is the key of the sandbox. */
 export type TestProjectKeys = {
@@ -111,6 +111,8 @@ export async function startApi(options: TestApiOptions = {}): Promise<TestApi> {
     metrics: metrics(pool),
     rateLimit: options.rateLimit ?? off,
     projectRateLimit: options.projectRateLimit ?? off,
+    figures: 'open' as const,
+    trustedProxies: 0,
     checkAnswer: answerCheck({ share: 1, onMismatch: 'fail', log }),
     publicUrl: '',
     unverifiedPurchases: options.unverifiedPurchases ?? ('secret' as const),
@@ -118,7 +120,7 @@ export async function startApi(options: TestApiOptions = {}): Promise<TestApi> {
     backtests: backtestTurns(),
     probe: integrationProbe({ outgoing: out, allowPrivateNetwork: true }),
   }
-  const server = await listen(deps, 0, '127.0.0.1')
+  const server = await listen(deps, { port: 0, host: '127.0.0.1' })
   const url = `http://127.0.0.1:${server.port}`
   deps.publicUrl = url
   const worker = options.worker

@@ -31,7 +31,7 @@ export async function crashFixture({ events, perBatch, people, partRows, more = 
   const folder = await mkdtemp(join(tmpdir(), 'perennial-crash-'))
   const env = (role: string) => ({
     DATABASE_URL: database.url,
-    APP_SECRET: 'a secret for tests only',
+    APP_SECRET: 'a secret for tests only, long enough',
     BOOTSTRAP_SECRET_KEY: KEY,
     DATA_DIR: folder,
     ROLE: role,

@@ -57,7 +57,7 @@ export async function startInstallation({
     if (redis) undo.push(() => redis.end())
     const env = (role: string, more: Record<string, string> = {}) => ({
       DATABASE_URL: database.url,
-      APP_SECRET: 'a secret for tests only',
+      APP_SECRET: 'a secret for tests only, long enough',
       BOOTSTRAP_SECRET_KEY: KEY,
       DATA_DIR: folder,
       ROLE: role,

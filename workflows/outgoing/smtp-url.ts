@@ -1,8 +1,8 @@
 import type { MailServer } from './smtp.ts'
 
 /**
- * `smtp://user:password@host:587` (STARTTLS where the server offers it) or `smtps://…` (TLS from the first byte on). With
- * `?requireTLS=true` nothing is sent without TLS.
+ * `smtp://host:587` (STARTTLS where the server offers it; with a login or with `?requireTLS=true` nothing is sent without it) or `smtps://…`
+ * (TLS from the first byte on). A login without TLS shows the password to everybody on the way.
  */
 export function smtpServer(url: string): MailServer {
   const { protocol, hostname, port, username, password, searchParams } = new URL(url)
@@ -11,7 +11,7 @@ export function smtpServer(url: string): MailServer {
     host: hostname.replace(/^\[(.*)\]$/, '$1'),
     port: Number(port) || (secure ? 465 : 587),
     secure,
-    requireTls: searchParams.get('requireTLS') === 'true',
+    requireTls: !secure && (username !== '' || searchParams.get('requireTLS') === 'true'),
     login: username ? { user: decoded(username), pass: decoded(password) } : null,
   }
 }

@@ -1,0 +1,36 @@
+import type { Config } from './config.ts'
+import { QUEUES_PAGE, queueLine } from './queue.ts'
+import type { Perennial } from './start.ts'
+
+const quoted = (path: string) => (/^[\w./-]+$/.test(path) ? path : `'${path.replaceAll("'", `'\\''`)}'`)
+
+/** What a start tells the operator, line by line. Keys are in it only for a terminal. */
+export function greeting({ url, metricsUrl, keys, keysFile }: Perennial, config: Config): string[] {
+  const kept = keysFile === null ? [] : [`  Keys            ${keysFile} (readable by this user only)`]
+  if (url === null) return [`Perennial worker is ready. Queue: ${queueLine(config)}`, ...kept]
+  const secretKey = keys?.secretKey
+  return [
+    '',
+    `Perennial is ready at ${url}`,
+    `  API reference   ${url}/docs`,
+    ...(config.role === 'api' ? [] : [`  Queue           ${queueLine(config)}`]),
+    ...(config.s3 ? [`  Export files    S3 bucket ${config.s3.bucket}`] : []),
+    ...(config.redisUrl && config.operatorPassword ? [`  Queue page      ${url}${QUEUES_PAGE}`] : []),
+    ...(metricsUrl === null ? [] : [`  Metrics         ${metricsUrl}/metrics`]),
+    ...(keys ? shownKeys(keys) : kept),
+    '',
+    'First request:',
+    keysFile !== null && config.bootstrap.secretKey === undefined
+      ? `  . ${quoted(keysFile)} && curl -H "Authorization: Bearer $SECRET_KEY" ${url}/v4/events`
+      : `  curl -H 'Authorization: Bearer ${secretKey ?? 'YOUR_SECRET_KEY'}' ${url}/v4/events`,
+    '',
+  ]
+}
+
+function shownKeys({ secretKey, projectKey }: NonNullable<Perennial['keys']>): string[] {
+  const lines = [
+    ...(secretKey === undefined ? [] : [`  Secret Key      ${secretKey}`, `  Sandbox key     test_${secretKey}`]),
+    ...(projectKey === undefined ? [] : [`  Project Key     ${projectKey}`]),
+  ]
+  return lines.length === 0 ? [] : [...lines, '  (shown only once: keep them)']
+}
