@@ -2,9 +2,10 @@ import { Refusal } from '../domain/refusal.ts'
 import { DumpRefused } from '../store/dump/manifest.ts'
 import { DataDirRefused } from '../store/embedded/start.ts'
 import { SchemaRefused } from '../store/migrate.ts'
+import { SessionRefused } from '../store/session.ts'
 import { ConfigError } from './config.ts'
 
-const EXPECTED = [ConfigError, Refusal, DumpRefused, DataDirRefused, SchemaRefused]
+const EXPECTED = [ConfigError, Refusal, DumpRefused, DataDirRefused, SchemaRefused, SessionRefused]
 const NO_DATABASE = /^(ECONNREFUSED|ENOTFOUND|EAI_AGAIN|ETIMEDOUT|ECONNRESET|28P01|28000|3D000|42501|57P03)$/
 const NO_FILE = /^(EACCES|EPERM|EROFS|ENOSPC|EDQUOT|ENOTDIR|EISDIR|ENOENT|EEXIST|EIO)$/
 

@@ -66,6 +66,18 @@ export const isPipelined = (tx: Tx): boolean => (tx as Tx & Pick<pg.Client, 'pip
 
 const socketOf = (client: pg.PoolClient): Socket => (client as pg.PoolClient & { connection: { stream: Socket } }).connection.stream
 
+const SETTINGS_MS = 10_000
+
+/** Settings of the session, by a statement and not as a parameter of the connection: a pooler in session mode refuses or drops that one. */
+async function applySettings(client: pg.ClientBase, settings: Record<string, string>): Promise<void> {
+  const query = {
+    text: 'select set_config(name, value, false) from unnest($1::text[], $2::text[]) s(name, value)',
+    values: [Object.keys(settings), Object.values(settings)],
+    query_timeout: SETTINGS_MS,
+  }
+  await client.query(query)
+}
+
 /**
  * The pool of all queries. Returns times as ISO strings in UTC and bigint as number (ids and offsets stay below 2^53).
  */
@@ -81,6 +93,24 @@ export function connect({
   pipelined = false,
   hashJoins: hashes = false,
 }: PoolOptions): Pool {
+  const settings = {
+    timezone: 'UTC',
+    datestyle: 'ISO',
+    intervalstyle: 'iso_8601',
+    statement_timeout: String(statementTimeoutMs),
+    idle_in_transaction_session_timeout: String(idleInTransactionMs),
+    // A prepared statement is planned at each execution, for the tables as they are then. A plan from the time when the tables were
+    // empty reads a whole environment for one row: 37 s instead of 5 s for a first import; planning costs 2 % of a list. Until the
+    // first analyze the planner expects only a few rows in an environment, and would read and sort all of them: sequential and
+    // bitmap scans are off, as every statement here has an index that gives its rows in order.
+    plan_cache_mode: plansOnce ? 'force_generic_plan' : 'force_custom_plan',
+    ...(plansOnce && { enable_sort: 'off', enable_incremental_sort: 'off' }),
+    ...(hashes && { enable_nestloop: 'off', enable_mergejoin: 'off' }),
+    enable_seqscan: 'off',
+    enable_bitmapscan: 'off',
+    // Compiling the statement that exports a large part takes longer than executing it.
+    jit: 'off',
+  }
   const pool = new pg.Pool({
     connectionString: url,
     max,
@@ -90,25 +120,7 @@ export function connect({
     idleTimeoutMillis: 60_000,
     pipeline: pipelined,
     ...KEEP_ALIVE,
-    options: [
-      '-c timezone=UTC',
-      '-c datestyle=ISO',
-      '-c intervalstyle=iso_8601',
-      `-c statement_timeout=${statementTimeoutMs}`,
-      `-c idle_in_transaction_session_timeout=${idleInTransactionMs}`,
-      // A prepared statement is planned at each execution, for the tables as they are then. A plan from the time when the tables were
-      // empty reads a whole environment for one row: 37 s instead of 5 s for a first import; planning costs 2 % of a list. Until the
-      // first analyze the planner expects only a few rows in an environment, and would read and sort all of them: sequential and
-      // bitmap scans are off, as every statement here has an index that gives its rows in order.
-      plansOnce
-        ? '-c plan_cache_mode=force_generic_plan -c enable_sort=off -c enable_incremental_sort=off'
-        : '-c plan_cache_mode=force_custom_plan',
-      ...(hashes ? ['-c enable_nestloop=off', '-c enable_mergejoin=off'] : []),
-      '-c enable_seqscan=off',
-      '-c enable_bitmapscan=off',
-      // Compiling the statement that exports a large part takes longer than executing it.
-      '-c jit=off',
-    ].join(' '),
+    onConnect: client => applySettings(client, settings),
   })
   // The server may close an idle connection (restart, failover). That must not end the process: the pool opens another connection.
   pool.on('error', () => {})

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { startEmbedded } from './embedded/start.ts'
 import { migrate } from './migrate.ts'
 import { requirePrivateFile, requirePrivateFolder } from './private-paths.ts'
+import { requireSession } from './session.ts'
 
 export type OpenOptions = {
   dataDir: string
@@ -25,6 +26,7 @@ export async function openDatabase({ dataDir, databaseUrl, appSecret, log }: Ope
   await requirePrivateFolder(dataDir)
   if (databaseUrl !== undefined) {
     if (appSecret === undefined) throw new TypeError('databaseUrl needs an appSecret')
+    await requireSession(databaseUrl)
     await migrate(databaseUrl)
     return { url: databaseUrl, appSecret, isEmbedded: false, close: async () => {} }
   }

@@ -2,6 +2,7 @@ import { stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { startEmbedded } from '../embedded/start.ts'
 import { requirePrivateFolder } from '../private-paths.ts'
+import { requireSession } from '../session.ts'
 
 export type DatabaseLocation = { dataDir: string; databaseUrl: string | undefined; log: (message: string) => void }
 
@@ -20,7 +21,10 @@ export const isInstalled = ({ dataDir, databaseUrl }: DatabaseLocation): Promise
  */
 export async function openUnmigrated({ dataDir, databaseUrl, log }: DatabaseLocation): Promise<{ url: string; close(): Promise<void> }> {
   await requirePrivateFolder(dataDir)
-  if (databaseUrl !== undefined) return { url: databaseUrl, close: async () => {} }
+  if (databaseUrl !== undefined) {
+    await requireSession(databaseUrl)
+    return { url: databaseUrl, close: async () => {} }
+  }
   const embedded = await startEmbedded({ dataDir, log })
   return { url: embedded.url, close: () => embedded.stop() }
 }

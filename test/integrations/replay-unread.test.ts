@@ -27,7 +27,7 @@ const integrations = CONSUMERS.find(({ name }) => name === 'integrations')!
 const read = (perPartition: number) => consumeBatch(api.pool, integrations, environment, { partitions: 64, perPartition })
 const replayMissing = (events: string[] | null) => {
   const [from, to] = [-3_600_000, 3_600_000].map(ms => new Date(Date.now() + ms).toISOString()) as [string, string]
-  return transaction(api.pool, tx => replayDeliveries(tx, environment, made.id, { from, to, events, statuses: ['missing'] }))
+  return transaction(api.pool, tx => replayDeliveries(tx, environment, made.id, { id: 'rpl_any', from, to, events, statuses: ['missing'] }))
 }
 const names = async () => (await made.deliveries()).map(({ event_name }) => event_name)
 
