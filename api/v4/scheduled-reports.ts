@@ -34,15 +34,16 @@ const report = (row: ReportRow, environment: EnvironmentKind) => ({
   on_dst_gap: row.on_dst_gap,
   on_dst_overlap: row.on_dst_overlap,
   format: row.format,
+  formula_guard: row.formula_guard,
 })
 
 type Given = Input<'v4CreateScheduledReport'>['body']
 
 function request(body: Given, kind: EnvironmentKind): ReportRequest {
   const { environment, destinations, timezone = 'UTC', cadence = 'daily', weekday = null, day_of_month = null, ...rest } = body
-  const { missed = 'once', on_dst_gap = 'shift', on_dst_overlap = 'first', format = 'csv', ...required } = rest
+  const { missed = 'once', on_dst_gap = 'shift', on_dst_overlap = 'first', format = 'csv', formula_guard = null, ...required } = rest
   return {
-    input: { ...required, timezone, cadence, weekday, day_of_month, missed, on_dst_gap, on_dst_overlap, format },
+    input: { ...required, timezone, cadence, weekday, day_of_month, missed, on_dst_gap, on_dst_overlap, format, formula_guard },
     destinationIds: destinations.map(({ id }) => id),
     faults: environment === kind ? [] : [{ field: 'environment', message: `must be ${kind}, as the key` }],
   }

@@ -12,6 +12,8 @@ type NewExport = {
   type: ExportType
   format: ExportFormat
   compression: 'none' | 'gzip'
+  /** Texts of a CSV that a spreadsheet may take for formulas get a quote before them. */
+  formulaGuard?: boolean
   platform: 'iOS' | 'Android' | 'Stripe' | null
   segment?: string | null
   from: string
@@ -48,28 +50,28 @@ export async function createExport(tx: Tx, environment: Environment, input: NewE
 
 /** Records an export with its final window. The caller is responsible for the run that writes the file. */
 export async function recordExport(tx: Tx, environment: Environment, input: NewExport): Promise<ExportRow> {
-  const { format, reportRun = null, ...cut } = input
-  const rows = await recordExports(tx, environment, cut, [{ id: opaqueId(), format, reportRun }])
+  const { format, formulaGuard = false, reportRun = null, ...cut } = input
+  const rows = await recordExports(tx, environment, cut, [{ id: opaqueId(), format, formulaGuard, reportRun }])
   return rows[0]!
 }
 
-type ExportFile = { id: string; format: ExportFormat; reportRun: string | null }
+type ExportFile = { id: string; format: ExportFormat; formulaGuard: boolean; reportRun: string | null }
 
 /** Records one export for each file. All of them have the same window, from one cut. */
 export async function recordExports(
   tx: Tx,
   environment: Environment,
-  input: Omit<NewExport, 'format' | 'reportRun'>,
+  input: Omit<NewExport, 'format' | 'formulaGuard' | 'reportRun'>,
   files: ExportFile[],
 ): Promise<ExportRow[]> {
   await lockErasureExclusive(tx, environment)
   const window = await cutWindow(tx, environment, input.from, input.to)
   const { rows } = await tx.query<ExportRow>({
     name: 'record-exports',
-    text: `insert into exports (environment, id, type, format, compression, platform, segment_id, from_timestamp, to_timestamp, window_from,
+    text: `insert into exports (environment, id, type, format, formula_guard, compression, platform, segment_id, from_timestamp, to_timestamp, window_from,
              window_to, from_offsets, to_offsets, report_run, created_at)
-           select $1, f.id, $2, f.format, $3, $4, $5, $6, $7, $8, $9, $10, $11, f.report_run, t
-           from environment_now($1) t, unnest($12::text[], $13::text[], $14::text[]) f(id, format, report_run) returning ${EXPORT_COLUMNS}`,
+           select $1, f.id, $2, f.format, f.formula_guard, $3, $4, $5, $6, $7, $8, $9, $10, $11, f.report_run, t
+           from environment_now($1) t, unnest($12::text[], $13::text[], $14::text[], $15::boolean[]) f(id, format, report_run, formula_guard) returning ${EXPORT_COLUMNS}`,
     values: [
       environment,
       input.type,
@@ -86,6 +88,7 @@ export async function recordExports(
       files.map(({ id }) => id),
       files.map(({ format }) => format),
       files.map(({ reportRun }) => reportRun),
+      files.map(({ formulaGuard }) => formulaGuard),
     ],
   })
   return rows

@@ -16,6 +16,7 @@ export type ExportRow = {
   type: ExportType
   format: ExportFormat
   compression: 'none' | 'gzip'
+  formula_guard: boolean
   platform: 'iOS' | 'Android' | 'Stripe' | null
   segment_id: string | null
   from_timestamp: string
@@ -32,7 +33,7 @@ export type ExportRow = {
   is_expired: boolean
 }
 
-export const EXPORT_COLUMNS = `id, status, type, format, compression, platform, segment_id, from_timestamp, to_timestamp, from_offsets, to_offsets,
+export const EXPORT_COLUMNS = `id, status, type, format, compression, formula_guard, platform, segment_id, from_timestamp, to_timestamp, from_offsets, to_offsets,
   rows_written, bytes, sha256, parts, error, created_at, expires_at, coalesce(expires_at <= environment_now(environment), false) as is_expired`
 
 export async function getExport(db: Db, environment: Environment, id: string): Promise<ExportRow> {

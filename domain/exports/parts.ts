@@ -13,6 +13,7 @@ export type ExportSource = {
   type: ExportType
   format: ExportFormat
   compression: 'none' | 'gzip'
+  formulaGuard: boolean
   platforms: string
   windowFrom: string
   windowTo: string
@@ -31,7 +32,7 @@ export async function beginExport(tx: Tx, environment: Environment, id: string):
     Omit<ExportSource, 'environment' | 'platforms' | 'membersOf'> & { platform: string | null; segment: string | null }
   >(
     `update exports set status = 'processing', rows_written = 0 where environment = $1 and id = $2
-     returning type, format, compression, platform, segment_id as segment, window_from::text as "windowFrom", window_to::text as "windowTo",
+     returning type, format, compression, formula_guard as "formulaGuard", platform, segment_id as segment, window_from::text as "windowFrom", window_to::text as "windowTo",
        from_offsets as "fromOffsets", to_offsets as "toOffsets"`,
     [environment, id],
   )

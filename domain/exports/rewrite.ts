@@ -8,6 +8,7 @@ export type StoredFile = {
   type: ExportType
   format: ExportFormat
   compression: 'none' | 'gzip'
+  formula_guard: boolean
   parts: Part[]
   sha256: string
   to_erase: string[]
@@ -34,7 +35,7 @@ export async function erasureState(db: Db, environment: Environment, id: string,
 /** Null when the export has no file that can be downloaded. */
 export async function storedFile(db: Db, environment: Environment, id: string): Promise<StoredFile | null> {
   const { rows } = await db.query<StoredFile>(
-    `select type, format, compression, parts, sha256, to_erase from exports
+    `select type, format, compression, formula_guard, parts, sha256, to_erase from exports
      where environment = $1 and id = $2 and status = 'done' and expires_at > environment_now($1)`,
     [environment, id],
   )

@@ -26,6 +26,20 @@ const csvValue = ({ sql, kind }: ExportColumn): string => {
   return kind === 'boolean' ? `(${sql})::text` : sql
 }
 
+/** A text that begins with one of these characters is a formula, or may become one, when a spreadsheet opens the CSV file. */
+const FORMULA_STARTS = ['=', '+', '-', '@', '\t', '\r', '\n']
+const FORMULA_SQL = FORMULA_STARTS.map(start => `chr(${start.charCodeAt(0)})`).join(', ')
+const GUARD = `'`
+
+const guardedValue = (column: ExportColumn): string => {
+  const value = csvValue(column)
+  return column.kind === 'text' ? `case when left(${value}, 1) in (${FORMULA_SQL}) then '''' || (${value}) else ${value} end` : value
+}
+
+/** The text without the quote that a guarded file has before it. No id of a user begins with a quote. */
+export const unguarded = (text: string): string =>
+  text.startsWith(GUARD) && FORMULA_STARTS.includes(text.charAt(1)) ? text.slice(1) : text
+
 /** A Parquet file is written from CSV. An amount that DECIMAL(18,6) cannot represent becomes null, and does not fail the export. */
 const parquetValue = (column: ExportColumn): string => {
   if (column.kind !== 'amount') return csvValue(column)
@@ -92,11 +106,15 @@ const CUSTOMERS_FROM = `
 export const exportColumnsOf = (type: ExportType): readonly ExportColumn[] =>
   type === 'customers' ? CUSTOMER_EXPORT_COLUMNS : EVENT_EXPORT_COLUMNS
 
-/** A plain select of the rows of one part, in the file's order. The bench gives the same statement to psql. */
-export function selectRows(type: ExportType, format: ExportFormat): string {
+/**
+ * A plain select of the rows of one part, in the file's order. The bench gives the same statement to psql. `isGuarded` concerns the texts of
+ * a CSV file only.
+ */
+export function selectRows(type: ExportType, format: ExportFormat, isGuarded = false): string {
   const columns = exportColumnsOf(type)
+  const csv = isGuarded ? guardedValue : csvValue
   const from = type === 'customers' ? CUSTOMERS_FROM : EVENTS_FROM(type === 'purchases')
-  if (format === 'csv') return `select ${columns.map(c => `${csvValue(c)} as "${c.header}"`).join(', ')} ${from}`
+  if (format === 'csv') return `select ${columns.map(c => `${csv(c)} as "${c.header}"`).join(', ')} ${from}`
   if (format === 'parquet') return `select ${columns.map(c => `${parquetValue(c)} as ${jsonKey(c)}`).join(', ')} ${from}`
   // json: every row begins with a comma; the writer drops the first one.
   return `select ${format === 'json' ? `',' || ` : ''}row_to_json(r)::text from (select ${columns.map(c => `${jsonValue(c)} as ${jsonKey(c)}`).join(', ')} ${from}) r`
@@ -106,5 +124,5 @@ export function selectRows(type: ExportType, format: ExportFormat): string {
 // unchanged. COPY's own text format would double every backslash.
 const COPY_OPTIONS = { csv: 'format csv', json: `format csv, quote e'\\x01', delimiter e'\\x02'` }
 
-export const copyRows = (type: ExportType, format: ExportFormat): string =>
-  `copy (${selectRows(type, format)}) to stdout with (${format === 'csv' || format === 'parquet' ? COPY_OPTIONS.csv : COPY_OPTIONS.json})`
+export const copyRows = (type: ExportType, format: ExportFormat, isGuarded = false): string =>
+  `copy (${selectRows(type, format, isGuarded)}) to stdout with (${format === 'csv' || format === 'parquet' ? COPY_OPTIONS.csv : COPY_OPTIONS.json})`

@@ -12,12 +12,12 @@ import type { Slot } from './slots.ts'
 
 /** Starts a run: fixes its window in the log, records the export of its file and schedules the workflow that writes the file. */
 export async function startReportRun(tx: Tx, environment: Environment, id: string): Promise<void> {
-  const { rows } = await tx.query<{ format: 'csv' | 'json' | 'ndjson' | 'parquet'; window_from: string; window_to: string }>(
+  const { rows } = await tx.query<Pick<ReportRow, 'format' | 'formula_guard'> & { window_from: string; window_to: string }>(
     `update report_runs r set status = 'running', started_at = t.now,
        late_by_seconds = coalesce(greatest(0, floor(extract(epoch from t.now - r.slot))), 0)
      from scheduled_reports p, environment_now($1) t(now)
      where r.environment = $1 and r.id = $2 and r.status = 'pending' and p.environment = r.environment and p.id = r.report_id
-     returning p.format, r.window_from::text, r.window_to::text`,
+     returning p.format, p.formula_guard, r.window_from::text, r.window_to::text`,
     [environment, id],
   )
   const run = rows[0]
@@ -29,6 +29,7 @@ export async function startReportRun(tx: Tx, environment: Environment, id: strin
   const { id: file } = await recordExport(tx, environment, {
     type: 'events',
     format: run.format,
+    formulaGuard: run.formula_guard,
     compression: 'none',
     platform: null,
     from: run.window_from,
@@ -86,7 +87,12 @@ export async function startDueSlots(tx: Tx, environment: Environment, slots: Due
   // Last: from here on no other transaction appends to the log.
   for (const sameWindow of Map.groupBy(started, ({ from, to }) => `${from} ${to}`).values()) {
     const { from, to } = sameWindow[0]!
-    const files = sameWindow.map(({ file, report, run }) => ({ id: file, format: report.format, reportRun: run }))
+    const files = sameWindow.map(({ file, report, run }) => ({
+      id: file,
+      format: report.format,
+      formulaGuard: report.formula_guard,
+      reportRun: run,
+    }))
     await recordExports(tx, environment, { type: 'events', compression: 'none', platform: null, from, to }, files)
   }
   return started

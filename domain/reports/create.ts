@@ -3,7 +3,7 @@ import { orderedId } from '../../store/ids.ts'
 import { type Environment, now } from '../environment.ts'
 import { type Detail, invalidFields } from '../refusal.ts'
 import { isZone } from '../time/local-time.ts'
-import { lockDestinations } from './destinations.ts'
+import { lockDestinations, needsFormulaGuard } from './destinations.ts'
 import { inputValues, REPORT_COLUMNS, type ReportRequest, type ReportRow } from './report.ts'
 import { firstPosition } from './schedule-change.ts'
 import { scheduleSlot } from './slot-job.ts'
@@ -29,12 +29,13 @@ export async function createReport(tx: Tx, environment: Environment, request: Re
   validateReport(request)
   const { input, destinationIds } = request
   const destinations = await lockDestinations(tx, environment, destinationIds)
+  const guard = input.formula_guard ?? (await needsFormulaGuard(tx, environment, destinationIds))
   const createdAt = await now(tx, environment)
   const first = input.status === 'active' ? firstPosition(input, createdAt) : null
   const { rows } = await tx.query<ReportRow>(
     `insert into scheduled_reports (environment, id, report_name, send_at, included_range_days, status, destinations, timezone, cadence,
-       weekday, day_of_month, missed, on_dst_gap, on_dst_overlap, format, next_slot, last_slot, next_from, created_at, updated_at)
-     values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $19) returning ${REPORT_COLUMNS}`,
+       weekday, day_of_month, missed, on_dst_gap, on_dst_overlap, format, next_slot, last_slot, next_from, created_at, updated_at, formula_guard)
+     values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $19, $20) returning ${REPORT_COLUMNS}`,
     [
       environment,
       orderedId('rep'),
@@ -43,6 +44,7 @@ export async function createReport(tx: Tx, environment: Environment, request: Re
       first?.last_slot ?? null,
       first?.next_from ?? null,
       createdAt,
+      guard,
     ],
   )
   if (first) await scheduleSlot(tx, environment, rows[0]!.number, Date.parse(first.next_slot))

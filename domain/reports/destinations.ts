@@ -35,6 +35,15 @@ const withoutRecipients = (i: number, { id, title }: Target) =>
     [{ field: 'recipients', message: `is empty in the settings of the integration ${id}` }],
   )
 
+/** Whether one of the destinations gives the file to people, who open it in a spreadsheet. The destinations are locked. */
+export async function needsFormulaGuard(tx: Tx, environment: Environment, ids: string[]): Promise<boolean> {
+  const { rows } = await tx.query<{ needed: boolean }>(
+    `select exists (select 1 from integrations where environment = $1 and id = any ($2) and slug in ('email', 'slack')) as needed`,
+    [environment, ids],
+  )
+  return rows[0]!.needed
+}
+
 /**
  * The destinations with these ids, in the given order. Until the transaction ends none of them can be deleted. Throws `not_found` for the
  * first id that cannot be a destination, `integration_not_configured` for an e-mail integration without recipients.

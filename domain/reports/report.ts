@@ -19,8 +19,8 @@ export type ReportInput = Schedule & {
   format: ExportFormat
 }
 
-/** `faults`: those that the caller has found already. */
-export type ReportRequest = { input: ReportInput; destinationIds: string[]; faults: Detail[] }
+/** `formula_guard` null or absent: as the destinations need it. `faults`: those that the caller has found already. */
+export type ReportRequest = { input: ReportInput & { formula_guard?: boolean | null }; destinationIds: string[]; faults: Detail[] }
 
 /**
  * The report's slots follow after `last_slot`. `next_slot` null: a draft. `last_slot` null: never active. `next_from`: where the window of the
@@ -29,6 +29,7 @@ export type ReportRequest = { input: ReportInput; destinationIds: string[]; faul
 export type ReportRow = ReportInput & {
   id: string
   number: number
+  formula_guard: boolean
   destinations: Destination[]
   runs: number
   next_slot: string | null
@@ -39,7 +40,7 @@ export type ReportRow = ReportInput & {
 }
 
 export const REPORT_COLUMNS = `id, number, report_name, send_at, included_range_days, status, destinations, timezone, cadence, weekday, day_of_month,
-  missed, on_dst_gap, on_dst_overlap, format, runs, next_slot, last_slot, next_from, created_at, updated_at`
+  missed, on_dst_gap, on_dst_overlap, format, formula_guard, runs, next_slot, last_slot, next_from, created_at, updated_at`
 
 /** The window of the report's next slot. */
 export function nextWindow(report: ReportRow, slot: Slot): { from: number; to: number } {

@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util'
 import type { Tx } from '../../store/connect.ts'
 import { type Environment, now } from '../environment.ts'
 import { validateReport } from './create.ts'
-import { lockDestinations } from './destinations.ts'
+import { lockDestinations, needsFormulaGuard } from './destinations.ts'
 import { endReport } from './end-runs.ts'
 import { inputValues, lockReport, REPORT_COLUMNS, type ReportInput, type ReportRequest, type ReportRow } from './report.ts'
 import { firstPosition, positionAfterChange, type SlotPosition } from './schedule-change.ts'
@@ -21,7 +21,8 @@ export async function updateReport(tx: Tx, environment: Environment, id: string,
   validateReport(request)
   const { input, destinationIds } = request
   const destinations = await lockDestinations(tx, environment, destinationIds)
-  const requested: ReportRow = { ...before, ...input, destinations }
+  const formula_guard = input.formula_guard ?? (await needsFormulaGuard(tx, environment, destinationIds))
+  const requested: ReportRow = { ...before, ...input, destinations, formula_guard }
   if (isDeepStrictEqual(requested, before)) return { before: null, after: before }
   const at = await now(tx, environment)
   if (before.status === 'active' && input.status === 'draft') await endReport(tx, environment, before, 'report_paused', at)
@@ -29,7 +30,7 @@ export async function updateReport(tx: Tx, environment: Environment, id: string,
   const { rows } = await tx.query<ReportRow>(
     `update scheduled_reports set report_name = $3, send_at = $4, included_range_days = $5, status = $6, destinations = $7, timezone = $8,
        cadence = $9, weekday = $10, day_of_month = $11, missed = $12, on_dst_gap = $13, on_dst_overlap = $14, format = $15, next_slot = $16,
-       last_slot = coalesce($17, last_slot), next_from = $18, updated_at = $19
+       last_slot = coalesce($17, last_slot), next_from = $18, updated_at = $19, formula_guard = $20
      where environment = $1 and id = $2 returning ${REPORT_COLUMNS}`,
     [
       environment,
@@ -39,6 +40,7 @@ export async function updateReport(tx: Tx, environment: Environment, id: string,
       position?.last_slot ?? null,
       position?.next_from ?? null,
       at,
+      formula_guard,
     ],
   )
   await scheduleSlot(tx, environment, before.number, position && Date.parse(position.next_slot!))

@@ -4526,6 +4526,12 @@ export interface components {
              * @enum {string}
              */
             compression: "none" | "gzip";
+            /**
+             * @description For files that people open in a spreadsheet: texts of a `csv` that begin with `=`, `+`, `-`, `@`, a tab or a line end get a `'` before them, so that none is executed as a formula. Other columns and formats stay as they are. It is part of the file and of its checksum.
+             * @default false
+             * @example false
+             */
+            formula_guard: boolean;
         };
         /**
          * @example {
@@ -4542,6 +4548,7 @@ export interface components {
          *       "type": "events",
          *       "format": "csv",
          *       "compression": "gzip",
+         *       "formula_guard": false,
          *       "segment_id": null,
          *       "rows_written": 120000,
          *       "error": null,
@@ -4575,6 +4582,8 @@ export interface components {
             format: "csv" | "json" | "ndjson" | "parquet";
             /** @enum {string} */
             compression: "none" | "gzip";
+            /** @description Whether texts of a `csv` that a spreadsheet may take for formulas have a `'` before them. */
+            formula_guard: boolean;
             segment_id: string | null;
             /** @description Progress; grows while processing. Afterwards the rows of the file, fewer when customers were erased since. */
             rows_written: number;
@@ -6226,6 +6235,11 @@ export interface components {
              * @enum {string}
              */
             format: "csv" | "json" | "ndjson" | "parquet";
+            /**
+             * @description As of exports; unless given, true where a destination is e-mail or Slack.
+             * @example false
+             */
+            formula_guard?: boolean;
         };
         ReportDestinationInput: {
             /**
@@ -6285,7 +6299,8 @@ export interface components {
          *       "missed": "once",
          *       "on_dst_gap": "shift",
          *       "on_dst_overlap": "first",
-         *       "format": "csv"
+         *       "format": "csv",
+         *       "formula_guard": false
          *     }
          */
         ScheduledReport: {
@@ -6320,6 +6335,7 @@ export interface components {
             on_dst_overlap: "first" | "both";
             /** @enum {string} */
             format: "csv" | "json" | "ndjson" | "parquet";
+            formula_guard: boolean;
         };
         /**
          * @example {

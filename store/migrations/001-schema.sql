@@ -1050,6 +1050,7 @@ create table exports (
   type text not null,
   format text not null,
   compression text not null,
+  formula_guard boolean not null default false,
   platform text,
   segment_id text,
   from_timestamp timestamptz not null,
@@ -1114,6 +1115,7 @@ create table scheduled_reports (
   on_dst_gap text not null,
   on_dst_overlap text not null,
   format text not null,
+  formula_guard boolean not null default false,
   -- null: a draft.
   next_slot timestamptz,
   -- The last slot that was taken, or the time of the activation when that is later: the next slot is after this time.

@@ -36,7 +36,7 @@ describe('entries', () => {
     const before = await operations(key)
     const event = { event_id: 'e1', event_name: 'opened', identity_id: 'new-one', happened_at: '2026-03-01T09:00:00Z' }
     expect((await api.call('POST', '/v4/events', { key, body: { events: [event] } })).status).toBe(200)
-    const evaluated = await api.call('POST', `/v4/users/${made.body.id}/remote-configurations/evaluate`, { key, body: {} })
+    const evaluated = await api.call('POST', `/v4/users/${made.body.id}/remote-configurations`, { key, body: {} })
     expect(evaluated.status).toBe(200)
     expect(await operations(key)).toEqual(before)
   })

@@ -50,7 +50,15 @@ describe('requests', () => {
     expect(query).toEqual({ limit: 20, offset: 3, sort_order: 'desc' })
     const body = { ...window }
     expect(validators('v4CreateExport').body!(body)).toBe(true)
-    expect(body).toEqual({ ...window, type: 'events', format: 'csv', platform: null, segment_id: null, compression: 'none' })
+    expect(body).toEqual({
+      ...window,
+      type: 'events',
+      format: 'csv',
+      platform: null,
+      segment_id: null,
+      compression: 'none',
+      formula_guard: false,
+    })
   })
 
   test.each([

@@ -1,6 +1,6 @@
 import { USER_HEADER } from '../../domain/exports/columns.ts'
 import type { ExportFormat, ExportType } from '../../domain/exports/export.ts'
-import { exportColumnsOf, USER_KEY } from '../../domain/exports/statement.ts'
+import { exportColumnsOf, USER_KEY, unguarded } from '../../domain/exports/statement.ts'
 
 export type Filter = {
   format: ExportFormat
@@ -73,10 +73,13 @@ export async function* keptRows(source: AsyncIterable<Buffer>, filter: Filter, c
 const isBracket = (text: Buffer, at: number) => text[at] === CLOSE || (text[at] === OPEN && text[at + 1] === CLOSE)
 
 /** A function that finds the user's id in a row of the file; null: the row has no user. */
-export function userOfRow(format: ExportFormat, type: ExportType): (row: Buffer) => string | null {
+export function userOfRow(format: ExportFormat, type: ExportType, isGuarded = false): (row: Buffer) => string | null {
   if (format === 'csv') {
     const column = exportColumnsOf(type).findIndex(({ header }) => header === USER_HEADER)
-    return row => csvField(row, column)
+    return row => {
+      const text = csvField(row, column)
+      return isGuarded && text !== null ? unguarded(text) : text
+    }
   }
   // Within a text a quote follows a backslash, so this is a key. A user's property of that name comes after all columns.
   const key = `"${USER_KEY}":`

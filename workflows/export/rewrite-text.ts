@@ -60,7 +60,7 @@ async function write(options: FileToRewrite, part: Part, filter: Filter, name: s
 export async function rewriteText(options: FileToRewrite): Promise<NewFile | null> {
   const { stored, name, secrets } = options
   const erased = new Set(stored.to_erase)
-  const userOf = userOfRow(stored.format, stored.type)
+  const userOf = userOfRow(stored.format, stored.type, stored.formula_guard)
   const isErased = (row: Buffer) => {
     const user = userOf(row)
     return user !== null && erased.has(secrets.pseudonym(user))

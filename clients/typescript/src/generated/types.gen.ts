@@ -1366,6 +1366,10 @@ export type ExportInput = {
      * Of the file as a whole; `parquet`, which is compressed inside, takes `none` only.
      */
     compression?: 'none' | 'gzip';
+    /**
+     * For files that people open in a spreadsheet: texts of a `csv` that begin with `=`, `+`, `-`, `@`, a tab or a line end get a `'` before them, so that none is executed as a formula. Other columns and formats stay as they are. It is part of the file and of its checksum.
+     */
+    formula_guard?: boolean;
 };
 
 export type Export = {
@@ -1391,6 +1395,10 @@ export type Export = {
     type: 'events' | 'customers' | 'purchases';
     format: 'csv' | 'json' | 'ndjson' | 'parquet';
     compression: 'none' | 'gzip';
+    /**
+     * Whether texts of a `csv` that a spreadsheet may take for formulas have a `'` before them.
+     */
+    formula_guard: boolean;
     segment_id: string | null;
     /**
      * Progress; grows while processing. Afterwards the rows of the file, fewer when customers were erased since.
@@ -2627,6 +2635,10 @@ export type ScheduledReportInput = {
      * As of exports.
      */
     format?: 'csv' | 'json' | 'ndjson' | 'parquet';
+    /**
+     * As of exports; unless given, true where a destination is e-mail or Slack.
+     */
+    formula_guard?: boolean;
 };
 
 export type ReportDestinationInput = {
@@ -2674,6 +2686,7 @@ export type ScheduledReport = {
     on_dst_gap: 'shift' | 'skip';
     on_dst_overlap: 'first' | 'both';
     format: 'csv' | 'json' | 'ndjson' | 'parquet';
+    formula_guard: boolean;
 };
 
 export type ScheduledReportRun = {
