@@ -9,7 +9,7 @@ import { AUTOMATION_RUN_DUE } from '../jobs/wake-runs.ts'
 import { conflict } from '../refusal.ts'
 import type { AutomationRun } from './load.ts'
 import { NEWEST, pageOfRuns, type RunCursor } from './page-of-runs.ts'
-import { type AutomationRunRow, lockAutomationRun, UNFINISHED_RUN } from './run.ts'
+import { type AutomationRunRow, lockAutomationRun, noteUnsuccessful, UNFINISHED_RUN } from './run.ts'
 
 export type CancelReason = 'cancelled_by_api' | LastingReason
 
@@ -19,7 +19,9 @@ const CANCEL = `
   with ended as (
     update automation_runs r set status = 'cancelled', reason = $3, current_step = null, due_at = null, finished_at = t
     from environment_now($1) t where r.environment = $1 and r.number = any ($2::bigint[]) and r.status in ${UNFINISHED_RUN}
-    returning r.number, r.finished_at
+    returning r.environment, r.automation_id, r.status, r.created_at, r.id, r.number, r.finished_at
+  ), noted as (
+    ${noteUnsuccessful('ended')}
   ), steps as (
     update automation_steps s set status = 'cancelled', finished_at = ended.finished_at
     from ended where s.run = ended.number and s.status in ('running', 'waiting')

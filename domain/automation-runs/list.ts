@@ -3,11 +3,16 @@ import type { Environment } from '../environment.ts'
 import { type Page, pageOf } from '../page.ts'
 import { notFound } from '../refusal.ts'
 import type { TimelineStep } from './load.ts'
+import { rareRuns } from './rare-runs.ts'
 import { AUTOMATION_RUN_COLUMNS, type AutomationRunRow, type RunStatus, SHOWN_STATUS } from './run.ts'
 
 export type RunFilter = { statuses: readonly RunStatus[]; user: string | undefined; from: string | undefined; to: string | undefined }
 
 const LISTED = { table: 'automation_runs', columns: AUTOMATION_RUN_COLUMNS, order: 'newest' as const }
+
+/** The runs of these numbers, found one by one: with a condition on the number the planner might still go through the list in its order. */
+const among = (numbers: string) =>
+  `(select r.* from unnest(${numbers}::bigint[]) n(number) cross join lateral (select * from automation_runs where number = n.number limit 1) r) automation_runs`
 
 /** Runs of one automation, newest first; one row more than `limit` when there are more. Throws `not_found` for an unknown automation. */
 export async function listAutomationRuns(
@@ -17,9 +22,12 @@ export async function listAutomationRuns(
   { limit, after, filter }: { limit: number; after: string | undefined; filter: RunFilter },
 ): Promise<Page<AutomationRunRow>> {
   const cursor = await cursorOf(db, environment, automation, after)
+  const own = cursor?.row ?? null
   const { and, compile } = await import('../compose.ts')
   const { sql } = await import('kysely')
   const { user, statuses, from, to } = filter
+  // Without a filter by user. A cursor of another list begins the list anew.
+  const few = user === undefined ? await rareRuns(db, environment, { automation, statuses, from, to, after: own, limit }) : null
   const conditions = [
     // With a user, the runs are found by the user first: the order of the list would lead through the runs of all users.
     user === undefined
@@ -31,18 +39,32 @@ export async function listAutomationRuns(
     ...(to === undefined ? [] : [sql<boolean>`created_at < ${to}`]),
   ]
   const { sql: condition, parameters: values } = compile(and(conditions), 4)
-  return pageOf<AutomationRunRow>(db, LISTED, environment, { limit, after: cursor, narrowed: { condition, values } })
+  if (few === null) return pageOf<AutomationRunRow>(db, LISTED, environment, { limit, after: cursor?.id, narrowed: { condition, values } })
+  const listed = { ...LISTED, table: among(`$${4 + values.length}`) }
+  // With the cursor's run, from whose place the page follows.
+  const numbers = own === null ? few : [...few, own.number]
+  return pageOf<AutomationRunRow>(db, listed, environment, {
+    limit,
+    after: cursor?.id,
+    narrowed: { condition, values: [...values, numbers] },
+  })
 }
 
+/** `row`: with microseconds; null: no run of the list has the id. */
+type RunCursor = { id: string; row: { created_at: string; id: string; number: number } | null }
+
 /** A run of another automation is no cursor of this list: an id that no run has takes its place. */
-async function cursorOf(db: Db, environment: Environment, automation: string, after: string | undefined): Promise<string | undefined> {
-  const { rows } = await db.query<{ is_own: boolean }>(
-    `select exists (select 1 from automation_runs where environment = $1 and id = $3 and automation_id = $2) as is_own
-     from automations where environment = $1 and id = $2`,
+async function cursorOf(db: Db, environment: Environment, automation: string, after: string | undefined): Promise<RunCursor | undefined> {
+  const { rows } = await db.query<{ created_at: string | null; number: number }>(
+    `select r.created_at::text, r.number from automations a
+     left join lateral (select created_at, number from automation_runs where environment = $1 and id = $3 and automation_id = $2 limit 1) r on true
+     where a.environment = $1 and a.id = $2`,
     [environment, automation, after ?? null],
   )
   if (!rows[0]) throw notFound('automation')
-  return after === undefined || rows[0].is_own ? after : ''
+  if (after === undefined) return undefined
+  const { created_at, number } = rows[0]
+  return created_at === null ? { id: '', row: null } : { id: after, row: { created_at, id: after, number } }
 }
 
 /** A step of a run as it is shown. Times as the wire has them. */

@@ -3,6 +3,7 @@ import type { Db } from '../../store/connect.ts'
 import type { Attempt } from '../jobs/record.ts'
 import { deleteClaimedJobs, lockJobs, suspendJobs } from '../jobs/sql.ts'
 import { AUTOMATION_RUN_DUE } from '../jobs/wake-runs.ts'
+import { noteUnsuccessful } from './run.ts'
 
 /** A step as it is to be recorded. Times as Postgres reads them. */
 export type StepRow = {
@@ -137,9 +138,9 @@ function writeSteps(hasBegun: boolean, dueAt = 'k.due_at'): string {
       and s.run = k.number and s.n = k.n and s.step_id = k.step_id and s.status in ('running', 'waiting')
   )`
 }
-const updateRuns = (changes: string) => `updated_runs as (
+const updateRuns = (changes: string, returning = '') => `updated_runs as (
     update automation_runs r set ${changes}, started_at = coalesce(r.started_at, k.began)
-    from owned k where r.number = any ($1::bigint[]) and r.number = k.number
+    from owned k where r.number = any ($1::bigint[]) and r.number = k.number ${returning}
   )`
 const RECORDED = 'select t::text as at, array_agg(id) as ids, array_agg(fence) as fences from locked group by t'
 
@@ -157,6 +158,12 @@ const ENDED = 'status = k.run_status, reason = k.run_reason, current_step = null
 const end = (hasBegun: boolean) =>
   `with ${sentOf(END_COLUMNS)}, ${DELETED}, ${OWNED}, ${writeSteps(hasBegun)}, ${updateRuns(ENDED)} ${RECORDED}`
 
+/** The same where one of the runs has failed. */
+const RETURNED = 'returning r.environment, r.automation_id, r.status, r.created_at, r.id, r.number'
+const endFailed = (hasBegun: boolean) =>
+  `with ${sentOf(END_COLUMNS)}, ${DELETED}, ${OWNED}, ${writeSteps(hasBegun)}, ${updateRuns(ENDED, RETURNED)},
+  noted as (${noteUnsuccessful('updated_runs')}) ${RECORDED}`
+
 /** Each statement has two forms: `again` when any of the steps was recorded before, as running or waiting. */
 const statement = (name: string, text: (hasBegun: boolean) => string) => ({
   first: { name, text: text(false) },
@@ -166,6 +173,7 @@ type Statement = ReturnType<typeof statement>
 const RECORD = statement('record-automation-steps', record)
 const SUSPEND = statement('suspend-automation-runs', suspend)
 const END = statement('end-automation-runs', end)
+const END_FAILED = statement('end-failed-runs', endFailed)
 
 /** Locks in the order of the runs' numbers; returns the times in the order of the records. */
 async function send<R extends ClaimedRun & { step: StepRow | null }>(
@@ -197,4 +205,9 @@ export const suspendRuns = (db: Db, records: readonly Suspension[]): Promise<(st
 
 /** Records the last step of each run and its end. Returns what `recordSteps` does. */
 export const endRuns = (db: Db, records: readonly End[]): Promise<(string | null)[]> =>
-  send(db, END, records, ({ step, status, reason, began }) => [...stepElements(step), status, reason, began])
+  send(db, records.some(({ status }) => status === 'failed') ? END_FAILED : END, records, ({ step, status, reason, began }) => [
+    ...stepElements(step),
+    status,
+    reason,
+    began,
+  ])

@@ -1,7 +1,7 @@
 import type { Db } from '../../store/connect.ts'
 import type { Environment } from '../environment.ts'
 import { addToLedgerHistory } from '../ledger-history/history.ts'
-import { automationsWithRuns } from './run.ts'
+import { automationsWithRuns, forgetUnsuccessful } from './run.ts'
 
 const KEPT_DAYS = 90
 
@@ -19,9 +19,11 @@ with old as materialized (
   order by r.number for update skip locked
 ), gone as (
   delete from automation_runs r using locked l where r.number = l.number
-  returning r.number, r.environment, r.automation_id, r.user_id, r.replay_of, r.status, r.reason, r.created_at
+  returning r.number, r.id, r.environment, r.automation_id, r.user_id, r.replay_of, r.status, r.reason, r.created_at
 ), steps as (
   delete from automation_steps where run = any (array(select number from gone))
+), unlisted as (
+  ${forgetUnsuccessful('gone')}
 ), forgotten as (
   insert into forgotten_runs (environment, automation_id, user_id, started)
   select g.environment, g.automation_id, g.user_id, count(*) from gone g

@@ -27,6 +27,16 @@ export type AutomationRunRow = {
   finished_at: string | null
 }
 
+/** In SQL: notes runs that have just ended as failed or cancelled, for the lists of such runs; `ended` has their rows. */
+export const noteUnsuccessful = (ended: string): string => `
+  insert into unsuccessful_runs (environment, automation_id, status, created_at, id, number)
+  select environment, automation_id, status, created_at, id, number from ${ended} where status in ('failed', 'cancelled')`
+
+/** In SQL: forgets the runs of `gone`, which are deleted. */
+export const forgetUnsuccessful = (gone: string): string => `
+  delete from unsuccessful_runs u using ${gone} g where u.environment = g.environment and u.automation_id = g.automation_id and u.status = g.status
+    and u.created_at = g.created_at and u.id = g.id`
+
 // A worker writes nothing to a run that it claims for the first time: the run's job shows the claim. A run that a paused automation holds has
 // been claimed and given back.
 export const SHOWN_STATUS = `case when status = 'pending'

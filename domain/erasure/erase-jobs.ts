@@ -1,5 +1,5 @@
 import type { Tx } from '../../store/connect.ts'
-import { UNFINISHED_RUN } from '../automation-runs/run.ts'
+import { forgetUnsuccessful, UNFINISHED_RUN } from '../automation-runs/run.ts'
 import { DELIVERY_DUE, OPEN_DELIVERY } from '../deliveries/delivery.ts'
 import type { Environment } from '../environment.ts'
 import { partitionOf } from '../events/partition.ts'
@@ -45,7 +45,9 @@ const NUMBERS = 'any (array(select number from deleted))'
 // The ledger keeps the outcome of the runs and deliveries that had ended, and counts the open ones as ended by the user's erasure.
 const ERASE_RUNS = `
 with deleted as (
-  delete from automation_runs where environment = $1 and user_id = $2 returning environment, number, created_at, status, reason
+  delete from automation_runs where environment = $1 and user_id = $2 returning environment, automation_id, id, number, created_at, status, reason
+), unlisted as (
+  ${forgetUnsuccessful('deleted')}
 ), steps as (
   delete from automation_steps where run = ${NUMBERS}
 ), waits as (

@@ -931,6 +931,18 @@ create index automation_runs_by_creation on automation_runs (environment, automa
 -- The runs that started stand apart: `frequency` and `reentry` ask for them only, and a user may have any number of skipped ones.
 create index automation_runs_of_user on automation_runs (environment, user_id, automation_id, is_skipped, received_at) where user_id is not null;
 
+-- The runs that failed or were cancelled, for lists of such runs alone: these statuses are rare, and no index of automation_runs may have the
+-- status. The rows are written with the end of the run and deleted with the run.
+create table unsuccessful_runs (
+  environment int not null,
+  automation_id text collate "C" not null,
+  status text not null check (status in ('failed', 'cancelled')),
+  created_at timestamptz not null,
+  id text collate "C" not null,
+  number bigint not null,
+  primary key (environment, automation_id, status, created_at, id)
+);
+
 create table automation_steps (
   run bigint not null,
   -- The order of the steps' starts, from 0; a replay checks it against step_id.

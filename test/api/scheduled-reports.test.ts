@@ -59,6 +59,7 @@ describe('a report', () => {
       on_dst_gap: 'shift',
       on_dst_overlap: 'first',
       format: 'csv',
+      formula_guard: true,
     })
     expect((await box.call('GET', answer.body.url)).body).toEqual(answer.body)
     expect(await dueOf(id)).toEqual([])

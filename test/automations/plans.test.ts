@@ -1,5 +1,6 @@
 // Statements find their rows by a selective index, even when the statistics of full tables are missing.
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { noteUnsuccessful } from '../../domain/automation-runs/run.ts'
 import { backtest } from '../../domain/automations/backtest/backtest.ts'
 import { transaction } from '../../store/transaction.ts'
 import { startApi, type TestApi } from '../harness/api.ts'
@@ -85,6 +86,48 @@ test('stopping and resuming an automation read only its own runs, however many r
     expect(await cost(() => fixture.setStatus(other.id, 'inactive'), table)).toBeLessThan(200)
     await fixture.setStatus(other.id, 'active')
   }
+})
+
+test('a list of runs with a rare status reads only its page', async () => {
+  const add = (status: string, count: number) =>
+    api.pool.query(
+      `with ended as (
+         insert into automation_runs (environment, id, automation_id, version, user_id, event_id, event_name, happened_at, received_at, partition,
+           log_offset, position, status, created_at, finished_at)
+         select $1, 'run_' || $3 || n, $2, 1, 'user_' || n, $3 || n, 'go', now(), now(), 0, 0, 0, $3,
+           now() - interval '1 day' - make_interval(secs => n), now() from generate_series(1, $4) n returning *
+       ) ${noteUnsuccessful('ended')}`,
+      [fixture.environment, automation.id, status, count],
+    )
+  await add('succeeded', RUNS)
+  await add('failed', 120)
+  await add('cancelled', 60)
+  const url = `${automation.url}/runs?limit=50`
+  const walk = async (filter: string) => {
+    const ids: string[] = []
+    for (let cursor = ''; ; ) {
+      const { body } = await fixture.call('GET', `${url}&${filter}${cursor}`)
+      ids.push(...body.data.map(({ id }: { id: string }) => id))
+      if (!body.next_cursor) return ids
+      cursor = `&starting_after=${body.next_cursor}`
+    }
+  }
+  const numbered = (status: string, count: number) => Array.from({ length: count }, (_, i) => `run_${status}${i + 1}`)
+  const failed = numbered('failed', 120)
+  let walked: string[] = []
+  const read = await cost(async () => {
+    walked = await walk('filter[status][]=failed')
+  })
+  expect(walked).toEqual(failed)
+  expect(read).toBeLessThan(1_000)
+  expect(await walk('filter[status][]=cancelled')).toHaveLength(61)
+  const both = await walk('filter[status][]=failed&filter[status][]=cancelled')
+  expect(both.filter(id => id.startsWith('run_failed'))).toEqual(failed)
+  expect(both).toHaveLength(181)
+  // The unfinished runs of the environment are few: their jobs tell.
+  await api.pool.query(`delete from due where kind = 'automation-run' and id > 5`)
+  await api.pool.query(`update automation_runs set status = 'succeeded' where status = 'waiting' and number > 5`)
+  expect(await cost(async () => expect(await walk('filter[status][]=waiting')).toHaveLength(5))).toBeLessThan(300)
 })
 
 test('a backtest reads only the events of its window and of their users', async () => {

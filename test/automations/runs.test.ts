@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { noteUnsuccessful } from '../../domain/automation-runs/run.ts'
 import { startApi, type TestApi } from '../harness/api.ts'
 import { type AutomationProject, automationProject } from './fixture.ts'
 
@@ -45,6 +46,7 @@ async function passed(id: string, steps: [step: string, status: string, result: 
     [number, status, isOver ? null : steps.at(-1)![0], isOver],
   )
   if (isOver) await api.pool.query(`delete from due where kind = 'automation-run' and id = $1`, [number])
+  await api.pool.query(`with ended as (select * from automation_runs where number = $1) ${noteUnsuccessful('ended')}`, [number])
 }
 
 describe('the list of runs', () => {
