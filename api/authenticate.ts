@@ -1,6 +1,7 @@
 import { findKey, type KeyOwner } from '../domain/projects/keys.ts'
 import type { Pool } from '../store/connect.ts'
 import { Problem } from './errors.ts'
+import { unknownKeys } from './unknown-keys.ts'
 
 /** A key is looked up again after this time. With the grace period of a rotation, an old key works at most 10 s longer. */
 const CACHE_MS = 4_000
@@ -13,12 +14,14 @@ const unauthorized = () =>
   })
 
 /**
- * Header -> owner of the key, or 401. The cache has known keys only: the number of refused keys has no bound. `isFresh`: the key is looked
- * up now, because a rotation may have replaced it since.
+ * Header -> owner of the key, or 401. The cache has known keys only: the number of refused keys has no bound. `address`: of the caller, whose
+ * unknown keys are counted. A key that was known a moment ago is always looked up, because many callers may share the address of a proxy.
+ * `isFresh`: the key is looked up now, because a rotation may have replaced it since.
  */
-export function authenticator(pool: Pool): (header: string | undefined, isFresh?: boolean) => Promise<KeyOwner> {
+export function authenticator(pool: Pool): (header: string | undefined, address: string, isFresh?: boolean) => Promise<KeyOwner> {
   const cache = new Map<string, { owner: KeyOwner; until: number }>()
   const lookups = new Map<string, Promise<KeyOwner | null>>()
+  const unknown = unknownKeys()
 
   /** Requests with the same key share one lookup. */
   const lookUp = (token: string): Promise<KeyOwner | null> => {
@@ -29,16 +32,23 @@ export function authenticator(pool: Pool): (header: string | undefined, isFresh?
     return lookup
   }
 
-  return async (header, isFresh = false) => {
+  return async (header, address, isFresh = false) => {
     const token = header === undefined ? undefined : BEARER.exec(header)?.[1]
     if (token === undefined) throw unauthorized()
-    const hit = isFresh ? undefined : cache.get(token)
+    const hit = cache.get(token)
     const now = performance.now()
-    if (hit && hit.until > now) return hit.owner
+    if (!isFresh && hit && hit.until > now) return hit.owner
+    if (!hit && unknown.isRefused(token)) throw unauthorized()
+    const isCounted = !hit && !lookups.has(token)
+    if (isCounted) unknown.count(address)
     // Not a lookup that is under way: it may have begun before the rotation.
     const owner = await (isFresh ? findKey(pool, token) : lookUp(token))
     cache.delete(token)
-    if (!owner) throw unauthorized()
+    if (!owner) {
+      unknown.refuse(token)
+      throw unauthorized()
+    }
+    if (isCounted) unknown.uncount(address)
     if (cache.size >= CACHE_SIZE) cache.delete(cache.keys().next().value!)
     cache.set(token, { owner, until: now + CACHE_MS })
     return owner

@@ -101,12 +101,22 @@ type Execution = {
   call: ReturnType<typeof callOf>
 }
 
-/** Runs the operation: on the pool, or in one transaction together with its idempotent answer. */
+/** Runs the operation when its environment has its turn: on the pool, or in one transaction. */
 async function execute(execution: Execution): Promise<Answered> {
+  const { route, deps, call } = execution
+  const { operation } = route
+  if (operation.mode === 'transaction') {
+    const prepared = await prepare(execution)
+    return deps.turns(call.environment, false, () => change(execution, prepared))
+  }
+  const read = async () => answerOf(execution, await operation.handle({ ...call, db: deps.pool } as never))
+  return deps.turns(call.environment, operation.isExpensive, read)
+}
+
+/** Runs the operation in one transaction, together with its idempotent answer. */
+function change(execution: Execution, prepared: PromiseSettledResult<unknown>): Promise<Answered> {
   const { route, deps, repeat, call } = execution
   const { operation, description } = route
-  if (operation.mode === 'pool') return answerOf(execution, await operation.handle({ ...call, db: deps.pool } as never))
-  const prepared = await prepare(execution)
   return transaction(
     deps.pool,
     tx => {

@@ -1,9 +1,8 @@
 import { Gauge, type Registry } from 'prom-client'
-import { readDrift } from '../domain/jobs/drift.ts'
-import type { Pool } from '../store/connect.ts'
+import type { Readiness } from './readiness.ts'
 
 /** Gauges of overdue jobs, orphans, consumer lag and set-aside events. They are set when the metrics are read. */
-export function driftGauges(pool: Pool, registers: Registry[]) {
+export function driftGauges(readiness: Readiness, registers: Registry[]) {
   const gauge = <Label extends string>(name: string, help: string, labelNames: Label[] = []) =>
     new Gauge({ name, help, labelNames, registers })
   const overdue = gauge('perennial_overdue', 'Jobs that have been due for more than 60 s without a lease', ['kind'])
@@ -19,7 +18,7 @@ export function driftGauges(pool: Pool, registers: Registry[]) {
   const unremovedSeconds = gauge('perennial_unremoved_files_seconds', 'For how long the storage has failed to remove the oldest of them')
   return {
     async read(): Promise<void> {
-      const drift = await readDrift(pool).catch(() => null)
+      const drift = await readiness.drift()
       if (!drift) return
       // A kind or consumer that is missing in this reading must not keep its last figure.
       for (const each of [overdue, oldest, abandoned, unknown, lag, lagSeconds, setAside]) each.reset()

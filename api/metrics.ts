@@ -1,6 +1,6 @@
 import { Counter, collectDefaultMetrics, Histogram, Registry } from 'prom-client'
-import type { Pool } from '../store/connect.ts'
 import { driftGauges } from './drift-gauges.ts'
+import type { Readiness } from './readiness.ts'
 
 export type HttpMetrics = { answered(operation: string, status: number, seconds: number): void }
 export type RunMetrics = { outcome(kind: string, outcome: string): void }
@@ -9,7 +9,7 @@ export type Metrics = HttpMetrics & RunMetrics & { text(): Promise<string>; cont
 const BUCKETS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30]
 
 /** One registry per process: HTTP, executions of jobs, overdue jobs, the runtime. */
-export function metrics(pool: Pool): Metrics {
+export function metrics(readiness: Readiness): Metrics {
   const registry = new Registry()
   collectDefaultMetrics({ register: registry })
   const registers = [registry]
@@ -22,7 +22,7 @@ export function metrics(pool: Pool): Metrics {
     registers,
   })
   const outcomes = new Counter({ name: 'runs_total', help: 'Executions of jobs by outcome', labelNames: ['kind', 'outcome'], registers })
-  const drift = driftGauges(pool, registers)
+  const drift = driftGauges(readiness, registers)
   return {
     answered(operation, status, seconds) {
       requests.inc({ operation, status })

@@ -7,6 +7,7 @@ import type { UnverifiedPurchases, Verifiers } from '../domain/purchases/verific
 import type { OperationId } from '../schemas/generated/operations.ts'
 import type { AnswerBody, Input } from '../schemas/operation-types.ts'
 import type { Pool, Tx } from '../store/connect.ts'
+import type { RequestTurns } from './request-turns.ts'
 
 /** What handlers need besides the request. */
 export type ApiDeps = {
@@ -24,6 +25,8 @@ export type ApiDeps = {
   /** Clients of the stores that can be asked about a purchase. */
   verifiers: Verifiers
   backtests: BacktestTurns
+  /** Shares the connections of requests between the environments. */
+  turns: RequestTurns
   /** Sends tests and probes to the providers of integrations. */
   probe: IntegrationProbe
 }
@@ -38,7 +41,7 @@ type Call<Id extends OperationId> = Input<Id> & Caller & { deps: ApiDeps }
 type Handler<Id extends OperationId, Db> = (call: Call<Id> & Db) => Promise<Reply<Id>>
 
 export type ApiOperation<Id extends OperationId = OperationId> =
-  | { id: Id; mode: 'pool'; handle: Handler<Id, { db: Pool }>; headers: Record<string, string> }
+  | { id: Id; mode: 'pool'; isExpensive: boolean; handle: Handler<Id, { db: Pool }>; headers: Record<string, string> }
   | {
       id: Id
       mode: 'transaction'
@@ -52,6 +55,16 @@ export type ApiOperation<Id extends OperationId = OperationId> =
 export const onPool = <Id extends OperationId>(id: Id, handle: Handler<Id, { db: Pool }>): ApiOperation<Id> => ({
   id,
   mode: 'pool',
+  isExpensive: false,
+  handle,
+  headers: {},
+})
+
+/** The same for a read whose statements may take seconds where an environment has much: few of them run at a time. */
+export const expensiveRead = <Id extends OperationId>(id: Id, handle: Handler<Id, { db: Pool }>): ApiOperation<Id> => ({
+  id,
+  mode: 'pool',
+  isExpensive: true,
   handle,
   headers: {},
 })

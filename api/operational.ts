@@ -4,15 +4,15 @@ import { createRequire } from 'node:module'
 import { extname } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import type Koa from 'koa'
-import { type Drift, isDegraded, readDrift } from '../domain/jobs/drift.ts'
+import { type Drift, isDegraded } from '../domain/jobs/drift.ts'
 import type { Secrets } from '../domain/projects/secrets.ts'
 import type { Pool } from '../store/connect.ts'
 import type { FileStorage } from '../store/files/storage.ts'
-import { isMigrated } from '../store/migrate.ts'
 import { download } from './download.ts'
 import { Problem } from './errors.ts'
 import { type FiguresAccess, opensFigures } from './figures-access.ts'
 import type { Metrics } from './metrics.ts'
+import type { Readiness } from './readiness.ts'
 
 export type OperationalDeps = {
   pool: Pool
@@ -20,6 +20,7 @@ export type OperationalDeps = {
   storage: FileStorage
   metrics: Pick<Metrics, 'text' | 'contentType'>
   figures: FiguresAccess
+  readiness: Readiness
 }
 
 const DESCRIPTION = new URL('../schemas/generated/openapi.json', import.meta.url)
@@ -60,7 +61,7 @@ function figures({ late, lag, setAside, unremoved, orphans }: Drift) {
 
 /** Answers the addresses that are not operations and need no key. All other requests go on to the API. */
 export function operationalRoutes(deps: OperationalDeps): Koa.Middleware {
-  const { pool, metrics, figures: access } = deps
+  const { metrics, readiness, figures: access } = deps
   const isOpen = (ctx: Koa.Context) => opensFigures(access, ctx.get('Authorization'))
   const description = readFile(DESCRIPTION, 'utf8')
 
@@ -69,10 +70,14 @@ export function operationalRoutes(deps: OperationalDeps): Koa.Middleware {
       ctx.body = { status: 'ok' }
     },
     '/readyz': async ctx => {
-      const migrated = await isMigrated(pool).catch(() => false)
-      const drift = migrated ? await readDrift(pool).catch(() => null) : null
-      ctx.status = drift ? 200 : 503
-      ctx.body = drift ? { status: isDegraded(drift) ? 'degraded' : 'ok', ...(isOpen(ctx) && figures(drift)) } : { status: 'unavailable' }
+      const database = await readiness.database()
+      const drift = database === 'unavailable' ? null : await readiness.drift()
+      const isOk = database === 'ready' && drift !== null && !isDegraded(drift)
+      ctx.status = database === 'unavailable' ? 503 : 200
+      ctx.body =
+        database === 'unavailable'
+          ? { status: database }
+          : { status: isOk ? 'ok' : 'degraded', ...(drift && isOpen(ctx) && figures(drift)) }
     },
     '/metrics': async ctx => {
       if (access === 'closed') throw new Problem('invalid_request', 'no such address', { status: 404 })

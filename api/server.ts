@@ -1,6 +1,7 @@
 import { createServer } from 'node:http'
 import Koa from 'koa'
 import type { Logger } from 'pino'
+import type { Pool } from '../store/connect.ts'
 import { authenticator } from './authenticate.ts'
 import { promptClose } from './close.ts'
 import type { Context, Layer, Match, RequestState } from './context.ts'
@@ -20,6 +21,8 @@ export type ServerDeps = ApiDeps &
   OperationalDeps &
   OperatorDeps & {
     log: Logger
+    /** Connections for keys and readiness, which no statement of a tenant uses. */
+    checks: Pool
     metrics: HttpMetrics
     rateLimit: RateLimit
     projectRateLimit: RateLimit
@@ -76,11 +79,12 @@ const apiOnly: Layer = async (ctx, next) => {
   await next()
 }
 
-function authenticate({ pool }: ServerDeps): Layer {
-  const ownerOf = authenticator(pool)
+function authenticate({ checks }: ServerDeps): Layer {
+  const ownerOf = authenticator(checks)
   return async (ctx, next) => {
     const { match } = ctx.state
-    ctx.state.owner = await ownerOf(ctx.req.headers.authorization, match.is === 'found' && match.route.description.currentKey)
+    const isFresh = match.is === 'found' && match.route.description.currentKey
+    ctx.state.owner = await ownerOf(ctx.req.headers.authorization, ctx.ip, isFresh)
     await next()
   }
 }

@@ -2,6 +2,8 @@ import type Koa from 'koa'
 import type { Logger } from 'pino'
 import { answerCheck } from '../api/answer-check.ts'
 import { metrics } from '../api/metrics.ts'
+import { readiness } from '../api/readiness.ts'
+import { requestTurns } from '../api/request-turns.ts'
 import { type Listening, listen, listenForFigures } from '../api/server.ts'
 import { backtestTurns } from '../domain/automations/backtest/turns.ts'
 import { connect } from '../store/connect.ts'
@@ -14,19 +16,29 @@ import type { Resources } from './resources.ts'
 
 export type ServedApi = Listening & { url: string; metricsUrl: string | null; countOutcome: (kind: string, outcome: string) => void }
 
+/** Connections of the pool that no request uses: for downloads and, in a process that is a worker as well, for its jobs. */
+const RESERVED = 2
+
+/** A server that answers nothing for so long is gone, not slow. */
+const CHECK_LIMITS = { statementTimeoutMs: 5_000, silenceMs: 10_000 }
+
 /** Serves the API of this process on a port. */
 export async function serve(config: Config, log: Logger, resources: Resources): Promise<ServedApi> {
   const { url: databaseUrl, pool, secrets, storage } = resources
-  const measurements = metrics(pool)
+  const checks = connect({ url: databaseUrl, name: 'perennial-checks', max: 3, ...CHECK_LIMITS })
+  const ready = readiness(checks)
+  const measurements = metrics(ready)
   const checkAnswer = answerCheck({ share: config.answerCheckShare, onMismatch: 'log', log })
   const { rateLimit, projectRateLimit, allowPrivateNetwork, leaseMs, host, metricsPort, metricsToken: token, trustedProxies } = config
   const listing = connect({ url: databaseUrl, name: 'perennial-listing', leaseMs, planOnce: true })
   const stepping = connect({ url: databaseUrl, name: 'perennial-stepping', leaseMs, max: 2 })
   const requests = outgoing({ allowPrivateNetwork })
   const board = operatorBoard(config, log, resources)
-  const closeAll = () => Promise.all([listing.end(), stepping.end(), requests.close(), board?.close()])
+  const closeAll = () => Promise.all([checks.end(), listing.end(), stepping.end(), requests.close(), board?.close()])
   const deps = {
     pool,
+    checks,
+    readiness: ready,
     listing,
     stepping,
     secrets,
@@ -42,6 +54,7 @@ export async function serve(config: Config, log: Logger, resources: Resources): 
     unverifiedPurchases: config.unverifiedPurchases,
     verifiers: {},
     backtests: backtestTurns(),
+    turns: requestTurns(pool.options.max - RESERVED),
     probe: integrationProbe({ outgoing: requests, allowPrivateNetwork }),
     operator: board && { at: QUEUES_PAGE, password: board.password, pages: board.show },
   }

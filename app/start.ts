@@ -14,6 +14,9 @@ import { type Config, ConfigError } from './config.ts'
 import { type MadeKeys, writeFirstKeys } from './first-keys.ts'
 import type { Resources } from './resources.ts'
 
+/** Of the requests of the API, of what a worker does in transactions of several statements, and of downloads. */
+const CONNECTIONS = 12
+
 /**
  * `url`: the address of the API; null for a worker. `keys`: those of the first project, when this start has made them and may show them;
  * `keysFile`: where they are otherwise.
@@ -55,7 +58,7 @@ export async function startPerennial(config: Config, log: Logger, { showKeys = f
   try {
     const opened = await openDatabase({ ...config, log: message => log.info(message) })
     closing.push(() => opened.close())
-    const pool = connect({ url: opened.url, name: `perennial-${config.role}`, leaseMs: config.leaseMs })
+    const pool = connect({ url: opened.url, name: `perennial-${config.role}`, max: CONNECTIONS, leaseMs: config.leaseMs })
     closing.push(() => pool.end())
     const secrets = secretsFrom(opened.appSecret)
     if (!(await opensKeys(pool, secrets))) throw new ConfigError(WRONG_SECRET)

@@ -3,8 +3,8 @@ export type TurnOptions = {
   share?: number
 }
 
-/** Ends the wait for a turn, not the work. */
-type Waiting = { signal?: AbortSignal }
+/** `patience`: called when the work must wait; its signal ends the wait, and never the work. */
+type Waiting = { patience?: () => AbortSignal }
 
 /** `hasWaited`: time has passed since the call. */
 export type InTurn = <T>(key: number, work: (hasWaited: boolean) => Promise<T>, options?: Waiting) => Promise<T>
@@ -62,9 +62,9 @@ export function takingTurns(atOnce: number, { share = 1 }: TurnOptions = {}): In
       waiting.set(key, starts.add(start))
     })
 
-  return async (key, work, { signal } = {}) => {
+  return async (key, work, { patience } = {}) => {
     const hasWaited = waiting.has(key) || !hasTurn(key)
-    if (hasWaited) await turn(key, signal)
+    if (hasWaited) await turn(key, patience?.())
     else count(key, 1)
     try {
       return await work(hasWaited)

@@ -1,5 +1,5 @@
 import { type AuditRow, listAudit } from '../../domain/audit/list.ts'
-import { onPool } from '../operation.ts'
+import { expensiveRead } from '../operation.ts'
 import { cursorPage, restartedHeader } from '../pagination.ts'
 
 const entry = ({ actor_kind, actor_id, ...row }: AuditRow) => ({
@@ -9,7 +9,7 @@ const entry = ({ actor_kind, actor_id, ...row }: AuditRow) => ({
   ...row,
 })
 
-export const v4ListAuditLog = onPool('v4ListAuditLog', async ({ query, project, environment, db }) => {
+export const v4ListAuditLog = expensiveRead('v4ListAuditLog', async ({ query, project, environment, db }) => {
   const { limit, starting_after: after } = query
   const filter = {
     resources: query['filter[resource][]'],

@@ -3,7 +3,7 @@ import { cancelRun } from '../../domain/automation-runs/cancel.ts'
 import { listAutomationRuns, type ShownStep, timelineOfRun } from '../../domain/automation-runs/list.ts'
 import { replayRun } from '../../domain/automation-runs/replay.ts'
 import { type AutomationRunRow, findAutomationRun } from '../../domain/automation-runs/run.ts'
-import { inTransaction, onPool } from '../operation.ts'
+import { expensiveRead, inTransaction, onPool } from '../operation.ts'
 import { cursorPage, restartedHeader } from '../pagination.ts'
 import { wholeSeconds } from '../time.ts'
 
@@ -36,7 +36,7 @@ const step = ({ n: _, type, attempts, ...rest }: ShownStep) => ({
   })),
 })
 
-export const v4ListAutomationRuns = onPool('v4ListAutomationRuns', async ({ path: { automation_id }, query, environment, db }) => {
+export const v4ListAutomationRuns = expensiveRead('v4ListAutomationRuns', async ({ path: { automation_id }, query, environment, db }) => {
   const { limit, starting_after: after, from, to } = query
   const filter = { statuses: query['filter[status][]'] ?? [], user: query['filter[user_id]'], from, to }
   const { rows, restarted } = await listAutomationRuns(db, environment, automation_id, { limit, after, filter })

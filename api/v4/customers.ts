@@ -10,7 +10,7 @@ import type { Platform } from '../../domain/platform.ts'
 import { invalidField } from '../../domain/refusal.ts'
 import { type Property, setProperties } from '../../domain/users/properties.ts'
 import type { Input } from '../../schemas/operation-types.ts'
-import { inTransaction, onPool } from '../operation.ts'
+import { expensiveRead, inTransaction, onPool } from '../operation.ts'
 import { cursorPage, restartedHeader } from '../pagination.ts'
 
 const NUMBER = { sandbox: 0, production: 1 } as const
@@ -45,7 +45,7 @@ function selected(query: Input<'v4GetCustomerMetrics'>['query'], kind: Environme
   return { search, statuses, platforms: platforms as Platform[] | undefined }
 }
 
-export const v4ListCustomers = onPool('v4ListCustomers', async ({ query, environment, environmentKind: kind, db, deps }) => {
+export const v4ListCustomers = expensiveRead('v4ListCustomers', async ({ query, environment, environmentKind: kind, db, deps }) => {
   const { limit, page, starting_after: after, sort_by: sort, sort_order: direction } = query
   if (page !== undefined && after !== undefined) throw invalidField('page', 'must not be given together with starting_after')
   const offset = ((page ?? 1) - 1) * limit
@@ -62,7 +62,7 @@ export const v4ListCustomers = onPool('v4ListCustomers', async ({ query, environ
   }
 })
 
-export const v4GetCustomerMetrics = onPool('v4GetCustomerMetrics', async ({ query, environment, environmentKind, db }) => {
+export const v4GetCustomerMetrics = expensiveRead('v4GetCustomerMetrics', async ({ query, environment, environmentKind, db }) => {
   const metrics = await customerMetrics(db, environment, selected(query, environmentKind))
   return {
     body: {

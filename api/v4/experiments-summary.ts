@@ -1,6 +1,6 @@
 import { type ExperimentResult, type GroupResult, summarise } from '../../domain/experiments/summary.ts'
 import { invalidField } from '../../domain/refusal.ts'
-import { onPool } from '../operation.ts'
+import { expensiveRead } from '../operation.ts'
 
 const group = (result: GroupResult) => ({
   group_uid: result.id,
@@ -36,7 +36,7 @@ const experiment = (result: ExperimentResult) => ({
   groups: result.groups.map(group),
 })
 
-export const v4GetExperimentsSummary = onPool('v4GetExperimentsSummary', async ({ query, environment, environmentKind, db }) => {
+export const v4GetExperimentsSummary = expensiveRead('v4GetExperimentsSummary', async ({ query, environment, environmentKind, db }) => {
   const own = environmentKind === 'production' ? 1 : 0
   if ((query.environment ?? own) !== own) throw invalidField('environment', `must be ${own}, the environment of the key`)
   const { from, to, currency } = query

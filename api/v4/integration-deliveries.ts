@@ -5,7 +5,7 @@ import { slugOf } from '../../domain/events/catalogue.ts'
 import { invalidField, invalidFields } from '../../domain/refusal.ts'
 import { micros } from '../../domain/time/instant.ts'
 import { orderedId } from '../../store/ids.ts'
-import { inTransaction, onPool } from '../operation.ts'
+import { expensiveRead, inTransaction } from '../operation.ts'
 import { cursorPage, restartedHeader } from '../pagination.ts'
 
 /** Longest window of a replay. */
@@ -32,7 +32,7 @@ const delivery = (integration: string, isActive: boolean) => (row: DeliveryRow) 
   created_at: row.created_at,
 })
 
-export const v4ListIntegrationDeliveries = onPool('v4ListIntegrationDeliveries', async ({ path, query, environment, db }) => {
+export const v4ListIntegrationDeliveries = expensiveRead('v4ListIntegrationDeliveries', async ({ path, query, environment, db }) => {
   const { limit, starting_after: after, from, to } = query
   const id = path.integration_id
   const filter = {

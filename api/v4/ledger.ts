@@ -2,10 +2,10 @@ import { ledgerWindow, readLedgerOutward } from '../../domain/ledger/read.ts'
 import { LEDGER_KINDS } from '../../domain/ledger-history/history.ts'
 import { invalidField } from '../../domain/refusal.ts'
 import { apiTime } from '../../store/connect.ts'
-import { onPool } from '../operation.ts'
+import { expensiveRead } from '../operation.ts'
 import { MAX_WINDOW_MS } from '../time.ts'
 
-export const v4GetLedger = onPool('v4GetLedger', async ({ query, environment, db }) => {
+export const v4GetLedger = expensiveRead('v4GetLedger', async ({ query, environment, db }) => {
   const asked = await ledgerWindow(db, environment, query)
   const [from, to] = [apiTime(asked.from), apiTime(asked.to)]
   const length = Date.parse(to) - Date.parse(from)

@@ -10,7 +10,7 @@ import { sendTest } from '../../domain/reports/send-test.ts'
 import { deleteReport, updateReport } from '../../domain/reports/update.ts'
 import type { Input } from '../../schemas/operation-types.ts'
 import { Problem } from '../errors.ts'
-import { inTransaction, onPool } from '../operation.ts'
+import { expensiveRead, inTransaction, onPool } from '../operation.ts'
 import { cursorPage, fullList, offsetPage, restartedHeader } from '../pagination.ts'
 
 const report = (row: ReportRow, environment: EnvironmentKind) => ({
@@ -102,7 +102,7 @@ const accepted = ({ id, report_id }: ReportRunRow, message: string) => ({
   run_id: id,
 })
 
-export const v4ListScheduledReportRuns = onPool('v4ListScheduledReportRuns', async ({ path, query, environment, db }) => {
+export const v4ListScheduledReportRuns = expensiveRead('v4ListScheduledReportRuns', async ({ path, query, environment, db }) => {
   const { limit, starting_after: after, 'filter[outcome][]': outcomes = [], 'filter[run_id]': run_id } = query
   const { rows, restarted } = await listReportRuns(db, environment, path.report_id, { limit, after, outcomes, run: run_id })
   return { body: cursorPage({ url: runsUrl(path.report_id), rows, limit, item: run }), headers: restartedHeader(restarted) }

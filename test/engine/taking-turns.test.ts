@@ -62,7 +62,7 @@ test('a wait that is given up takes no turn', async () => {
   const held = inTurn(1, () => first.promise)
   const patience = new AbortController()
   const waited: boolean[] = []
-  const given = inTurn(1, async () => 'never', { signal: patience.signal })
+  const given = inTurn(1, async () => 'never', { patience: () => patience.signal })
   const next = inTurn(1, async hasWaited => void waited.push(hasWaited))
   patience.abort(new Error('too late'))
   await expect(given).rejects.toThrow('too late')

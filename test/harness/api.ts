@@ -5,6 +5,8 @@ import { pino } from 'pino'
 import { answerCheck } from '../../api/answer-check.ts'
 import { metrics } from '../../api/metrics.ts'
 import type { RateLimit } from '../../api/rate-limit.ts'
+import { readiness } from '../../api/readiness.ts'
+import { requestTurns } from '../../api/request-turns.ts'
 import { listen } from '../../api/server.ts'
 import { jobs } from '../../app/jobs.ts'
 import { backtestTurns } from '../../domain/automations/backtest/turns.ts'
@@ -64,6 +66,9 @@ export type TestApiOptions = {
   partRows?: number
   unverifiedPurchases?: UnverifiedPurchases
   verifiers?: Verifiers
+  requestsAtOnce?: number
+  /** For the turn of a request. */
+  longestWaitMs?: number
   /** The installation's own mail server. */
   mail?: InstallationMail
   /** Export files go there. */
@@ -96,6 +101,9 @@ export async function startApi(options: TestApiOptions = {}): Promise<TestApi> {
   const secrets = secretsFrom(APP_SECRET)
   const log = pino({ level: process.env.TEST_LOG ?? 'silent' })
   const off = { perSecond: 0, burst: 1 }
+  const checks = connect({ url: database.url, max: 3 })
+  // The tests look at what they have done just before.
+  const ready = readiness(checks, 0)
   const listing = connect({ url: database.url, planOnce: true })
   const stepping = connect({ url: database.url, max: 2 })
   const planned = connect({ url: database.url, planOnce: true, pipelined: true })
@@ -108,7 +116,9 @@ export async function startApi(options: TestApiOptions = {}): Promise<TestApi> {
     secrets,
     storage,
     log,
-    metrics: metrics(pool),
+    metrics: metrics(ready),
+    checks,
+    readiness: ready,
     rateLimit: options.rateLimit ?? off,
     projectRateLimit: options.projectRateLimit ?? off,
     figures: 'open' as const,
@@ -118,6 +128,8 @@ export async function startApi(options: TestApiOptions = {}): Promise<TestApi> {
     unverifiedPurchases: options.unverifiedPurchases ?? ('secret' as const),
     verifiers: options.verifiers ?? {},
     backtests: backtestTurns(),
+    // The tests that race requests of one project need all of the connections.
+    turns: requestTurns(options.requestsAtOnce ?? 50, options.longestWaitMs),
     probe: integrationProbe({ outgoing: out, allowPrivateNetwork: true }),
   }
   const server = await listen(deps, { port: 0, host: '127.0.0.1' })
@@ -159,6 +171,7 @@ export async function startApi(options: TestApiOptions = {}): Promise<TestApi> {
     newProject: () => newProject(pool, secrets),
     async stop() {
       await server.close()
+      await checks.end()
       await listing.end()
       await stepping.end()
       await worker?.stop()

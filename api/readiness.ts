@@ -1,0 +1,41 @@
+import { type Drift, readDrift } from '../domain/jobs/drift.ts'
+import type { Pool } from '../store/connect.ts'
+import { classifyFailure } from '../store/failures.ts'
+import { isMigrated } from '../store/migrate.ts'
+import { recently } from './recently.ts'
+
+/** A load balancer gives up after a second or two: an answer without the latest figures is better than none. */
+const WAIT_MS = { withLast: 1_000, withoutLast: 3_000 }
+const MIGRATED_FRESH_MS = 1_000
+/** The figures read the beginning of every group of jobs, which costs the most when the database is busiest. */
+const DRIFT_FRESH_MS = 5_000
+
+/** `slow`: the database did not answer in time. That is no reason to take the service out of a load balancer. */
+export type DatabaseState = 'ready' | 'slow' | 'unavailable'
+export type Readiness = { database(): Promise<DatabaseState>; drift(): Promise<Drift | null> }
+
+/** What `/readyz` and the metrics say about the database. `pool`: no requests of tenants use its connections. */
+export function readiness(pool: Pool, driftFreshMs: number = DRIFT_FRESH_MS): Readiness {
+  const migrated = recently(() => isMigrated(pool), { freshMs: MIGRATED_FRESH_MS, waitMs: WAIT_MS })
+  const drift = recently(() => readDrift(pool), { freshMs: driftFreshMs, waitMs: WAIT_MS })
+  return {
+    async database() {
+      const recent = await migrated()
+      switch (recent.is) {
+        case 'read':
+          return recent.value ? 'ready' : 'unavailable'
+        case 'failed':
+          return classifyFailure(recent.error) === 'timeout' ? 'slow' : 'unavailable'
+        case 'slow':
+          return 'slow'
+        default:
+          return recent satisfies never
+      }
+    },
+    /** At most five seconds old; older while the database is slow; null: no figures could be read. */
+    async drift() {
+      const recent = await drift()
+      return recent.is === 'read' ? recent.value : recent.is === 'slow' ? recent.last : null
+    },
+  }
+}

@@ -1,0 +1,39 @@
+/** `slow`: no result came in time; `last` is the one before, if there is one. */
+export type Recent<T> = { is: 'read'; value: T } | { is: 'failed'; error: unknown } | { is: 'slow'; last: T | null }
+
+export type RecentlyOptions = {
+  /** A result is not read again for so many milliseconds. */
+  freshMs: number
+  /** The longest wait for a result, in milliseconds: with an earlier one to give, and without. */
+  waitMs: { withLast: number; withoutLast: number }
+}
+
+/** Reads at most one at a time, however many callers there are, and answers each of them in time, however slow the read is. */
+export function recently<T>(read: () => Promise<T>, { freshMs, waitMs }: RecentlyOptions): () => Promise<Recent<T>> {
+  let result: Exclude<Recent<T>, { is: 'slow' }> | undefined
+  let readAt = 0
+  let last: T | null = null
+  let reading: Promise<Recent<T>> | undefined
+
+  async function readNow(): Promise<Recent<T>> {
+    try {
+      last = await read()
+      result = { is: 'read', value: last }
+    } catch (error) {
+      result = { is: 'failed', error }
+    }
+    readAt = performance.now()
+    reading = undefined
+    return result
+  }
+
+  return async () => {
+    if (result && performance.now() - readAt < freshMs) return result
+    reading ??= readNow()
+    let timer: NodeJS.Timeout | undefined
+    const late = new Promise<Recent<T>>(resolve => {
+      timer = setTimeout(() => resolve({ is: 'slow', last }), last === null ? waitMs.withoutLast : waitMs.withLast)
+    })
+    return Promise.race([reading, late]).finally(() => clearTimeout(timer))
+  }
+}

@@ -1,0 +1,30 @@
+import { Refusal } from '../domain/refusal.ts'
+import { type InTurn, takingTurns } from '../store/taking-turns.ts'
+
+/** What one environment may use of the turns that the others leave. */
+const SHARE = 1 / 2
+/** Requests with expensive reads at the same time, as a part of all. */
+const EXPENSIVE = 0.4
+/** After that a caller hardly waits any longer. */
+const LONGEST_WAIT_MS = 10_000
+
+export type RequestTurns = <T>(environment: number, isExpensive: boolean, work: () => Promise<T>) => Promise<T>
+
+/**
+ * Lets `atOnce` requests use the database at the same time, so that each finds a connection. An environment whose statements hang leaves
+ * connections for the next environment, and its expensive reads leave turns for its own other requests. A request that waits too long gets
+ * `upstream_timeout`.
+ */
+export function requestTurns(atOnce: number, longestWaitMs: number = LONGEST_WAIT_MS): RequestTurns {
+  const all = takingTurns(atOnce, { share: SHARE })
+  const expensive = takingTurns(Math.ceil(atOnce * EXPENSIVE), { share: SHARE })
+  const tooLate = new Refusal('upstream_timeout', 'too many slow requests are under way: try again later')
+  const patience = (): AbortSignal => {
+    const late = new AbortController()
+    setTimeout(() => late.abort(tooLate), longestWaitMs).unref()
+    return late.signal
+  }
+  const inTurn = <T>(turns: InTurn, environment: number, work: () => Promise<T>) => turns(environment, work, { patience })
+  return (environment, isExpensive, work) =>
+    isExpensive ? inTurn(expensive, environment, () => inTurn(all, environment, work)) : inTurn(all, environment, work)
+}
