@@ -7,7 +7,8 @@ const read = file => JSON.parse(readFileSync(new URL(`../${file}`, import.meta.u
 const { packages } = read('package-lock.json')
 const running = new Set()
 for (const [path, { name, version, dev, devOptional }] of Object.entries(packages))
-  if (path !== '' && !dev && !devOptional) running.add(`${name ?? path.slice(path.lastIndexOf('node_modules/') + 'node_modules/'.length)}@${version}`)
+  if (path !== '' && !dev && !devOptional)
+    running.add(`${name ?? path.slice(path.lastIndexOf('node_modules/') + 'node_modules/'.length)}@${version}`)
 
 const npm = ['sbom', '--package-lock-only', '--sbom-format', 'cyclonedx']
 const bom = JSON.parse(execFileSync('npm', npm, { encoding: 'utf8', maxBuffer: 2 ** 28 }))

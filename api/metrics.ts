@@ -1,14 +1,15 @@
 import { Counter, collectDefaultMetrics, Histogram, Registry } from 'prom-client'
 import { driftGauges } from './drift-gauges.ts'
+import { eventLoopDelay } from './event-loop-delay.ts'
 import type { Readiness } from './readiness.ts'
 
 export type HttpMetrics = { answered(operation: string, status: number, seconds: number): void }
 export type RunMetrics = { outcome(kind: string, outcome: string): void }
-export type Metrics = HttpMetrics & RunMetrics & { text(): Promise<string>; contentType: string }
+export type Metrics = HttpMetrics & RunMetrics & { text(): Promise<string>; contentType: string; close(): void }
 
 const BUCKETS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30]
 
-/** One registry per process: HTTP, executions of jobs, overdue jobs, the runtime. */
+/** One registry per process: HTTP, executions of jobs, overdue jobs, the runtime. `close` it with the process. */
 export function metrics(readiness: Readiness): Metrics {
   const registry = new Registry()
   collectDefaultMetrics({ register: registry })
@@ -22,6 +23,7 @@ export function metrics(readiness: Readiness): Metrics {
     registers,
   })
   const outcomes = new Counter({ name: 'runs_total', help: 'Executions of jobs by outcome', labelNames: ['kind', 'outcome'], registers })
+  const { close } = eventLoopDelay(registers)
   const drift = driftGauges(readiness, registers)
   return {
     answered(operation, status, seconds) {
@@ -34,5 +36,6 @@ export function metrics(readiness: Readiness): Metrics {
       return registry.metrics()
     },
     contentType: registry.contentType,
+    close,
   }
 }

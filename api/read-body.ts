@@ -1,8 +1,12 @@
 import type { IncomingMessage } from 'node:http'
+import { setImmediate as othersFirst } from 'node:timers/promises'
 import getRawBody from 'raw-body'
 import { invalidData, Problem } from './errors.ts'
+import { boundsOf, jsonCounter } from './json-bounds.ts'
+import { lossOf } from './json-faults.ts'
 
-const MAX_DEPTH = 64
+/** Between the steps of a longer body other requests come first: each step takes some ten milliseconds. */
+const LONG_BYTES = 256 * 1024
 const JSON_TYPE = /^application\/json\s*(;|$)/i
 
 const tooLarge = (limit: number) => new Problem('invalid_request', `the body is larger than ${limit} bytes`, { status: 413 })
@@ -15,14 +19,24 @@ export async function readBody(request: IncomingMessage, limit: number): Promise
   if (!isChunked && (length === undefined || length === '0')) return {}
   const typeFault = faultOfType(request)
   if (typeFault && !isChunked) throw typeFault
+  const counter = jsonCounter(boundsOf(limit))
+  request.on('data', counter.read)
   const bytes = await getRawBody(request, { limit, length }).catch(error => {
     if (error.type === 'entity.too.large') throw typeFault ?? tooLarge(limit)
     throw new Problem('invalid_request', 'the body could not be read to its end')
   })
   if (bytes.length === 0) return {}
   if (typeFault) throw typeFault
-  const value = parse(decode(bytes))
-  if (isDeeperThan(value, MAX_DEPTH)) throw invalidData([{ field: 'body', message: `is nested deeper than ${MAX_DEPTH}` }])
+  const excess = counter.fault()
+  if (excess) throw invalidData([excess])
+  const pause = async () => void (bytes.length > LONG_BYTES && (await othersFirst()))
+  const json = decode(bytes)
+  await pause()
+  const value = parse(json)
+  await pause()
+  const loss = lossOf(json, value, counter.keys())
+  if (loss) throw invalidData([loss])
+  await pause()
   return value
 }
 
@@ -51,6 +65,3 @@ function parse(text: string): unknown {
     throw new Problem('invalid_request', 'the body is not valid JSON')
   }
 }
-
-const isDeeperThan = (value: unknown, levels: number): boolean =>
-  typeof value === 'object' && value !== null && (levels === 0 || Object.values(value).some(inner => isDeeperThan(inner, levels - 1)))

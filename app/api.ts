@@ -34,7 +34,7 @@ export async function serve(config: Config, log: Logger, resources: Resources): 
   const stepping = connect({ url: databaseUrl, name: 'perennial-stepping', leaseMs, max: 2 })
   const requests = outgoing({ allowPrivateNetwork })
   const board = operatorBoard(config, log, resources)
-  const closeAll = () => Promise.all([checks.end(), listing.end(), stepping.end(), requests.close(), board?.close()])
+  const closeAll = () => Promise.all([measurements.close(), checks.end(), listing.end(), stepping.end(), requests.close(), board?.close()])
   const deps = {
     pool,
     checks,

@@ -12,6 +12,7 @@ const BENCHES: Record<string, () => Promise<{ bench: () => Promise<Result> }>> =
   ingest: () => import('./ingest.ts'),
   export: () => import('./export.ts'),
   start: () => import('./start.ts'),
+  bodies: () => import('./bodies.ts'),
   routing: () => import('./routing.ts'),
   lists: () => import('./lists.ts'),
   pickup: () => import('./pickup.ts'),

@@ -171,6 +171,7 @@ export async function startApi(options: TestApiOptions = {}): Promise<TestApi> {
     newProject: () => newProject(pool, secrets),
     async stop() {
       await server.close()
+      deps.metrics.close()
       await checks.end()
       await listing.end()
       await stepping.end()
