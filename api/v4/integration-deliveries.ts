@@ -1,7 +1,7 @@
 import { audit } from '../../domain/audit/record.ts'
 import { type DeliveryRow, listDeliveries } from '../../domain/deliveries/list.ts'
 import { replayDeliveries } from '../../domain/deliveries/replay.ts'
-import { slugOf } from '../../domain/events/catalogue.ts'
+import { NO_EVENT_TYPE, slugOf } from '../../domain/events/catalogue.ts'
 import { invalidField, invalidFields } from '../../domain/refusal.ts'
 import { micros } from '../../domain/time/instant.ts'
 import { orderedId } from '../../store/ids.ts'
@@ -51,7 +51,7 @@ export const v4ListIntegrationDeliveries = expensiveRead('v4ListIntegrationDeliv
 
 function slugsOf(types: string[]): string[] {
   const slugs = types.map(slugOf)
-  const faults = types.flatMap((_, i) => (slugs[i] === null ? [{ field: `events[${i}]`, message: 'names no event type' }] : []))
+  const faults = types.flatMap((_, i) => (slugs[i] === null ? [{ field: `events[${i}]`, message: NO_EVENT_TYPE }] : []))
   if (faults.length > 0) throw invalidFields(faults)
   return slugs as string[]
 }

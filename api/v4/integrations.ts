@@ -1,7 +1,7 @@
 import { audit } from '../../domain/audit/record.ts'
 import { deleteIntegration } from '../../domain/deliveries/delete-integration.ts'
 import { activateIntegration, pauseIntegration } from '../../domain/deliveries/integration-status.ts'
-import { slugOf } from '../../domain/events/catalogue.ts'
+import { NO_EVENT_TYPE, slugOf } from '../../domain/events/catalogue.ts'
 import { getConfig } from '../../domain/integrations/config.ts'
 import { createIntegration, type IntegrationRow, listIntegrations } from '../../domain/integrations/integration.ts'
 import { assertUsable } from '../../domain/integrations/probe.ts'
@@ -74,7 +74,7 @@ export const v4TestIntegration = preparedTransaction(
   async call => {
     const { path, body, environment, db, deps } = call
     const name = slugOf(body.event ?? 'trial_started')
-    if (name === null) throw invalidField('event', 'names no event type')
+    if (name === null) throw invalidField('event', NO_EVENT_TYPE)
     const config = await getConfig(db, environment, path.integration_id)
     const opened = open(call, config)
     assertUsable(deps.probe, config.slug, opened)

@@ -36,7 +36,8 @@ export const v4UpdateProjectSettings = inTransaction(
   'v4UpdateProjectSettings',
   async ({ body, keyId, project, trail, tx, deps }) => {
     const faulty = (['proxy_url', 'rtdn_proxy_url'] as const).filter(field => notHttps(body[field]))
-    if (faulty.length > 0) throw invalidFields(faulty.map(field => ({ field, message: 'must be an https address' })))
+    if (faulty.length > 0)
+      throw invalidFields(faulty.map(field => ({ field, message: 'must be an https address such as https://example.org/hook' })))
     const { before, after, isChanged } = await updateSettings(tx, project, body)
     await assertCurrent(tx, keyId)
     if (isChanged) {

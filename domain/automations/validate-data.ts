@@ -1,8 +1,8 @@
 import { DateTime, Duration } from 'luxon'
 import { type AutomationData, awaitedEvents, type LocatedStep, locatedSteps, type Step } from '../automation-runs/definition.ts'
-import { slugOf } from '../events/catalogue.ts'
+import { NO_EVENT_TYPE, slugOf } from '../events/catalogue.ts'
 import type { Detail } from '../refusal.ts'
-import { isZone } from '../time/local-time.ts'
+import { isZone, NO_ZONE } from '../time/local-time.ts'
 import { propertyFault } from '../users/properties.ts'
 
 /** The shortest and the longest duration that is allowed, as ISO 8601 durations. */
@@ -22,7 +22,6 @@ export function durationFault(duration: string, { least, most }: Bounds): string
 
 const MAX_STEPS = 50
 const MAX_DEPTH = 5
-const NO_EVENT = 'must be a uid or slug of the catalogue, or the slug of a custom event'
 
 /** The faults of a step by itself: [its field, why]. */
 function stepFault(step: Step): [field: string, why: string | null][] {
@@ -30,12 +29,12 @@ function stepFault(step: Step): [field: string, why: string | null][] {
     case 'delay':
       return [['duration', durationFault(step.duration, WAIT)]]
     case 'wait_until':
-      return [['timezone', isZone(step.timezone) ? null : 'must be a time zone of the IANA database']]
+      return [['timezone', isZone(step.timezone) ? null : NO_ZONE]]
     case 'wait_for_event':
       return [
         ...awaitedEvents(step).map((event, i): [string, string | null] => [
           typeof step.event === 'string' ? 'event' : `event[${i}]`,
-          slugOf(event) === null ? NO_EVENT : null,
+          slugOf(event) === null ? NO_EVENT_TYPE : null,
         ]),
         ['timeout', durationFault(step.timeout, WAIT)],
       ]
@@ -67,7 +66,7 @@ function structureFaults(located: LocatedStep[]): Detail[] {
 export function dataFaults({ initiators, actions, steps }: AutomationData): Detail[] {
   const located = locatedSteps(steps ?? [])
   const events = initiators.flatMap(({ uid }, i) =>
-    slugOf(uid) === null ? [{ field: `data.initiators[${i}].uid`, message: NO_EVENT }] : [],
+    slugOf(uid) === null ? [{ field: `data.initiators[${i}].uid`, message: NO_EVENT_TYPE }] : [],
   )
   // Without initiators no run starts, so there may be nothing to do.
   const actionFaults =

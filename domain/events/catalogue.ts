@@ -62,5 +62,8 @@ export function slugOf(text: string): string | null {
   return eventType(slug) || CUSTOM.test(slug) ? slug : null
 }
 
+/** What is wrong with a text that is no event type. */
+export const NO_EVENT_TYPE = 'must be a uid or slug of the catalogue, or the slug of a custom event, such as trial_started'
+
 /** Whether the event type is not in the catalogue. */
 export const isCustom = (slug: string): boolean => eventType(slug) === undefined

@@ -19,6 +19,9 @@ export const defaultProceeds = (price: string, platform: string | null, recurrin
 
 const CURRENCIES = new Set(Intl.supportedValuesOf('currency'))
 
+/** What is wrong with a text that is no currency. */
+export const NO_CURRENCY = 'must be a currency code of ISO 4217 such as EUR'
+
 /** Whether the upper-case code is a currency of ISO 4217. */
 export const isCurrency = (code: string): boolean => CURRENCIES.has(code)
 

@@ -2,7 +2,7 @@ import { eventType } from '../events/catalogue.ts'
 import { transactionKey } from '../events/entry.ts'
 import { type EventInput, type ItemError, type ItemResult, invalidItem } from '../events/item.ts'
 import type { FoundUser, LookUp } from '../events/look-up.ts'
-import { isCurrency } from '../events/money.ts'
+import { isCurrency, NO_CURRENCY } from '../events/money.ts'
 import { MAX_AHEAD_MS, TOO_FAR_AHEAD } from '../limits.ts'
 import type { Detail } from '../refusal.ts'
 import { micros } from '../time/instant.ts'
@@ -123,7 +123,7 @@ function itemFaults(item: EventInput, at: number, now: number): Detail[] {
     else if (value !== 'out' && item.price.startsWith('-') && /[1-9]/.test(item.price)) fault('price', 'must be >= 0')
     else if (item.event_name === 'refund_reversed' && !/[1-9]/.test(item.price)) fault('price', 'must be > 0')
     if (item.currency === undefined) fault('currency', 'is required with price')
-    else if (!isCurrency(item.currency.toUpperCase())) fault('currency', 'is no ISO 4217 code')
+    else if (!isCurrency(item.currency.toUpperCase())) fault('currency', NO_CURRENCY)
   } else {
     if (item.currency !== undefined) fault('currency', 'is not allowed without price')
     for (const field of ['proceeds', 'price_usd', 'proceeds_usd'] as const) {

@@ -1,4 +1,4 @@
-import { slugOf } from '../events/catalogue.ts'
+import { NO_EVENT_TYPE, slugOf } from '../events/catalogue.ts'
 import { MAX_SECRET_BYTES } from '../projects/secrets.ts'
 import { type Detail, invalidFields } from '../refusal.ts'
 import type { Provider, Setting } from './provider.ts'
@@ -73,14 +73,12 @@ function validateSettings(provider: Provider, settings: Record<string, unknown>,
   })
 }
 
-const NO_EVENT = 'names no event type'
-
 /** Throws `invalid_data` with all faults. `allowPrivate`: whether the operator's configuration allows `http` addresses. */
 export function validateConfig(provider: Provider, input: ConfigInput, allowPrivate: boolean): void {
   const faults = validateSettings(provider, input.settings, allowPrivate)
   for (const [i, type] of (input.events ?? []).entries())
-    if (type !== '*' && slugOf(type) === null) faults.push({ field: `events[${i}]`, message: NO_EVENT })
+    if (type !== '*' && slugOf(type) === null) faults.push({ field: `events[${i}]`, message: NO_EVENT_TYPE })
   for (const type of Object.keys(input.event_mapping))
-    if (slugOf(type) === null) faults.push({ field: `event_mapping.${type}`, message: NO_EVENT })
+    if (slugOf(type) === null) faults.push({ field: `event_mapping.${type}`, message: NO_EVENT_TYPE })
   if (faults.length > 0) throw invalidFields(faults)
 }

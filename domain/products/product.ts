@@ -119,7 +119,9 @@ export async function lockExistingProducts(tx: Tx, environment: Environment, ids
   return new Set(rows.map(row => row.id))
 }
 
-const WELL_FORMED = /^[a-zA-Z0-9._:\- ]{1,255}$/
+/** Product ids in bodies: those of the products here, and those of the stores. */
+export const PRODUCT_ID = /^[a-zA-Z0-9._:\- ]{1,255}$/
+export const NO_PRODUCT_ID = "must be 1 to 255 letters, digits, spaces, '.', '_', ':' and '-', such as pro_monthly"
 
 const faultsOf = (ids: string[], isWrong: (id: string) => boolean, message: string) =>
   ids.flatMap((id, i) => (isWrong(id) ? [{ field: `product_ids[${i}]`, message }] : []))
@@ -130,8 +132,8 @@ const faultsOf = (ids: string[], isWrong: (id: string) => boolean, message: stri
  * deletion locks the product before the lists that contain it.
  */
 export async function lockListedProducts(tx: Tx, environment: Environment, ids: string[]): Promise<void> {
-  const malformed = faultsOf(ids, id => !WELL_FORMED.test(id), 'must be 1 to 255 characters of [a-zA-Z0-9._:- ]')
-  if (malformed.length > 0) throw new Refusal('invalid_product_id', 'product_ids contains an invalid product id', malformed)
+  const malformed = faultsOf(ids, id => !PRODUCT_ID.test(id), NO_PRODUCT_ID)
+  if (malformed.length > 0) throw new Refusal('invalid_product_id', `${malformed[0]!.field} ${NO_PRODUCT_ID}`, malformed)
   if (ids.length === 0) return
   const known = await lockExistingProducts(tx, environment, ids)
   const unknown = faultsOf(ids, id => !known.has(id), 'names no product')

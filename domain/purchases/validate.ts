@@ -1,7 +1,8 @@
 import type { Tx } from '../../store/connect.ts'
 import type { Environment } from '../environment.ts'
-import { compareAmounts, isCurrency } from '../events/money.ts'
+import { compareAmounts, isCurrency, NO_CURRENCY } from '../events/money.ts'
 import { MAX_AHEAD_MS, TOO_FAR_AHEAD } from '../limits.ts'
+import { NO_PRODUCT_ID, PRODUCT_ID } from '../products/product.ts'
 import { type Detail, invalidField, invalidFields, Refusal } from '../refusal.ts'
 import { LAST_MS } from '../subscriptions/period.ts'
 import { type PurchaseInput, type StoreClaim, storeClaim } from './claim.ts'
@@ -20,8 +21,6 @@ export type Claim = StoreClaim & {
   screen: string | null
   triggers: boolean
 }
-
-const PRODUCT_ID = /^[a-zA-Z0-9._:\- ]{1,255}$/
 
 export const wholeSecond = (time: string): string => `${new Date(Math.floor(Date.parse(time) / 1000) * 1000).toISOString().slice(0, 19)}Z`
 
@@ -78,15 +77,15 @@ function validatePeriod(input: PurchaseInput, purchasedAt: string, expiresAt: st
 export async function validatePurchase(tx: Tx, environment: Environment, input: PurchaseInput): Promise<Claim | null> {
   const store = storeClaim(input)
   if (store === null) {
-    if (input.currency !== undefined && !isCurrency(input.currency.toUpperCase())) throw invalidField('currency', 'is no ISO 4217 code')
+    if (input.currency !== undefined && !isCurrency(input.currency.toUpperCase())) throw invalidField('currency', NO_CURRENCY)
     return null
   }
   const { currency, price, purchased_at: purchasedAt } = requireFields(input)
-  if (!isCurrency(currency)) throw invalidField('currency', 'is no ISO 4217 code')
+  if (!isCurrency(currency)) throw invalidField('currency', NO_CURRENCY)
   const product = await findProduct(tx, environment, store, purchasedAt)
   if (Date.parse(purchasedAt) > Date.parse(product.now) + MAX_AHEAD_MS) throw invalidField('purchased_at', TOO_FAR_AHEAD)
   if (!PRODUCT_ID.test(store.product))
-    throw new Refusal('invalid_product_id', `${store.field} is not a product id`, [{ field: store.field, message: 'is malformed' }])
+    throw new Refusal('invalid_product_id', `${store.field} ${NO_PRODUCT_ID}`, [{ field: store.field, message: NO_PRODUCT_ID }])
   if (product.id === null)
     throw new Refusal('product_not_in_project', `no product links ${store.field}`, [
       { field: store.field, message: 'is linked by no product' },

@@ -2,7 +2,7 @@ import type { Tx } from '../../store/connect.ts'
 import { orderedId } from '../../store/ids.ts'
 import { type Environment, now } from '../environment.ts'
 import { type Detail, invalidFields } from '../refusal.ts'
-import { isZone } from '../time/local-time.ts'
+import { isZone, NO_ZONE } from '../time/local-time.ts'
 import { lockDestinations, needsFormulaGuard } from './destinations.ts'
 import { inputValues, REPORT_COLUMNS, type ReportRequest, type ReportRow } from './report.ts'
 import { firstPosition } from './schedule-change.ts'
@@ -16,7 +16,7 @@ export function validateReport({ input, destinationIds, faults: known }: ReportR
     if (cadence === only && value === null) faults.push({ field, message: `is required for ${only}` })
     if (cadence !== only && value !== null) faults.push({ field, message: `must be null unless cadence is ${only}` })
   }
-  if (!isZone(timezone)) faults.push({ field: 'timezone', message: 'must be a name of the IANA time zone database' })
+  if (!isZone(timezone)) faults.push({ field: 'timezone', message: NO_ZONE })
   requireOnlyFor('weekly', 'weekday', weekday)
   requireOnlyFor('monthly', 'day_of_month', day_of_month)
   for (const [i, id] of destinationIds.entries())

@@ -8,7 +8,7 @@ import { valueFault } from './value.ts'
 
 function fault({ metric, comparator, value }: ConditionInput, references: boolean): Detail | null {
   const kind = metricKind(metric)
-  if (!kind) return { field: 'metric', message: 'is not a metric' }
+  if (!kind) return { field: 'metric', message: 'must be a metric such as country, purchases_count or property:plan' }
   if (isReference(kind) && !references) return { field: 'metric', message: 'is not allowed in the conditions of a segment' }
   if (!COMPARATORS[kind].includes(comparator))
     return { field: 'comparator', message: `must be one of ${COMPARATORS[kind].join(', ')} for this metric` }

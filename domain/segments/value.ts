@@ -24,19 +24,21 @@ export function valueFault(metric: string, kind: MetricKind, comparator: Compara
       return null
     case 'country':
       // A condition may search for a part of a code; a whole code has two letters.
-      return comparator === 'contains' || comparator === 'not_contains' || COUNTRY.test(value) ? null : 'must be a country of two letters'
+      return comparator === 'contains' || comparator === 'not_contains' || COUNTRY.test(value)
+        ? null
+        : 'must be a country of two letters such as DE'
     case 'enum':
       return ENUMS[metric]!.includes(value) ? null : `must be one of ${ENUMS[metric]!.join(', ')}`
     case 'boolean':
       return booleanOf(value) === undefined ? 'must be 1, true, 0 or false' : null
     case 'integer':
-      return INTEGER.test(value) ? null : 'must be an integer in decimal notation'
+      return INTEGER.test(value) ? null : 'must be an integer in decimal notation such as 3'
     case 'decimal':
-      return isDecimal(value) ? null : 'must be a number in decimal notation'
+      return isDecimal(value) ? null : 'must be a number in decimal notation such as 9.99'
     case 'time':
-      return timeValue(value) ? null : 'must be a day (2026-03-01), a date-time (2026-03-01T09:00:00Z) or a negative duration (-P30D)'
+      return timeValue(value) ? null : 'must be a day, a date-time or a negative duration such as 2026-03-01, 2026-03-01T09:00:00Z or -P30D'
     case 'context_key':
-      return CONTEXT_KEY.test(value) ? null : 'must have at most 256 characters of A-Z a-z 0-9 . _ -'
+      return CONTEXT_KEY.test(value) ? null : "must be empty or at most 256 letters, digits, '.', '_' and '-', such as onboarding"
     default:
       return kind satisfies never
   }

@@ -49,7 +49,7 @@ describe('creation', () => {
       'product_not_in_project',
       ['product_ids[0]', 'product_ids[2]', 'product_ids[3]'],
     ])
-    expect(await list(['a', 'a'])).toEqual([400, 'invalid_data', ['product_ids']])
+    expect(await list(['a', 'a'])).toEqual([400, 'invalid_data', ['product_ids[1]']])
     expect(await list(Array.from({ length: 501 }, (_, i) => `p${i}`))).toEqual([400, 'invalid_data', ['product_ids']])
     expect(await list(['a', 7])).toEqual([400, 'invalid_data', ['product_ids[1]']])
     expect((await api.call('GET', '/v4/entitlements/refused')).status).toBe(404)
