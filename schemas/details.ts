@@ -12,6 +12,8 @@ const listed = (words: readonly unknown[], last: string) => {
   const texts = words.map(String)
   return texts.length < 2 ? texts.join('') : `${texts.slice(0, -1).join(', ')} ${last} ${texts.at(-1)}`
 }
+/** A value of an enum. The empty text and null would not be seen between the commas. */
+const word = (value: unknown) => (value === '' ? '""' : String(value))
 const counted = (n: number, word: string) => `${n} ${word}${n === 1 ? '' : 's'}`
 
 const formatMessages: Record<keyof typeof formats, string> = {
@@ -28,7 +30,7 @@ const message = ({ keyword, params }: ErrorObject, part: InputPart): string => {
     case 'type':
       return `must be ${listed(String(params.type).split(','), 'or')}`
     case 'enum':
-      return params.allowedValues.length === 1 ? `must be ${params.allowedValues[0]}` : `must be one of ${params.allowedValues.join(', ')}`
+      return `must be ${params.allowedValues.length === 1 ? '' : 'one of '}${params.allowedValues.map(word).join(', ')}`
     case 'minimum':
     case 'maximum':
     case 'exclusiveMinimum':

@@ -661,7 +661,7 @@ function validate16(data, { instancePath = "", parentData, parentDataProperty, r
           errors++;
         }
         if (!pattern3.test(data0)) {
-          const err5 = { instancePath: instancePath + "/user_id", schemaPath: "input:IdInPath/pattern", keyword: "pattern", params: { hint: "made of letters, digits, '.', '_' and '-', such as pro_monthly" } };
+          const err5 = { instancePath: instancePath + "/user_id", schemaPath: "input:IdInPath/pattern", keyword: "pattern", params: { hint: "made of letters, digits, '.', '_' and '-', such as abc-123" } };
           if (vErrors === null) {
             vErrors = [err5];
           } else {
@@ -1606,7 +1606,7 @@ function validate22(data, { instancePath = "", parentData, parentDataProperty, r
   return errors === 0;
 }
 var v4CreateIdentityBody = validate23;
-var schema33 = { "type": "object", "required": ["identity_id"], "additionalProperties": false, "properties": { "identity_id": { "type": "string", "minLength": 1, "maxLength": 255, "pattern": "^(?!\\.{1,2}$)[a-zA-Z0-9._-]+$", "x-hint": "made of letters, digits, '.', '_' and '-', but not '.' or '..', such as pro_monthly", "format": "text" }, "user_id": { "type": ["string", "null"], "default": null, "minLength": 1, "maxLength": 255, "pattern": "^[a-zA-Z0-9._-]+$", "x-hint": "made of letters, digits, '.', '_' and '-', such as pro_monthly", "format": "text" } }, "$id": "input:IdentityInput" };
+var schema33 = { "type": "object", "required": ["identity_id"], "additionalProperties": false, "properties": { "identity_id": { "type": "string", "minLength": 1, "maxLength": 255, "pattern": "^(?!\\.{1,2}$)[a-zA-Z0-9._-]+$", "x-hint": "made of letters, digits, '.', '_' and '-', but not '.' or '..', such as customer-1042", "format": "text" }, "user_id": { "type": ["string", "null"], "default": null, "minLength": 1, "maxLength": 255, "pattern": "^[a-zA-Z0-9._-]+$", "x-hint": "made of letters, digits, '.', '_' and '-', such as QON_5f0c1d2e3b4a59687766554433221100", "format": "text" } }, "$id": "input:IdentityInput" };
 var pattern7 = new RegExp("^(?!\\.{1,2}$)[a-zA-Z0-9._-]+$", "u");
 function validate23(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
@@ -1667,7 +1667,7 @@ function validate23(data, { instancePath = "", parentData, parentDataProperty, r
           errors++;
         }
         if (!pattern7.test(data0)) {
-          const err5 = { instancePath: instancePath + "/identity_id", schemaPath: "input:IdentityInput/properties/identity_id/pattern", keyword: "pattern", params: { hint: "made of letters, digits, '.', '_' and '-', but not '.' or '..', such as pro_monthly" } };
+          const err5 = { instancePath: instancePath + "/identity_id", schemaPath: "input:IdentityInput/properties/identity_id/pattern", keyword: "pattern", params: { hint: "made of letters, digits, '.', '_' and '-', but not '.' or '..', such as customer-1042" } };
           if (vErrors === null) {
             vErrors = [err5];
           } else {
@@ -1724,7 +1724,7 @@ function validate23(data, { instancePath = "", parentData, parentDataProperty, r
         errors++;
       }
       if (!pattern3.test(data1)) {
-        const err11 = { instancePath: instancePath + "/user_id", schemaPath: "input:IdentityInput/properties/user_id/pattern", keyword: "pattern", params: { hint: "made of letters, digits, '.', '_' and '-', such as pro_monthly" } };
+        const err11 = { instancePath: instancePath + "/user_id", schemaPath: "input:IdentityInput/properties/user_id/pattern", keyword: "pattern", params: { hint: "made of letters, digits, '.', '_' and '-', such as QON_5f0c1d2e3b4a59687766554433221100" } };
         if (vErrors === null) {
           vErrors = [err11];
         } else {
@@ -1802,7 +1802,7 @@ function validate24(data, { instancePath = "", parentData, parentDataProperty, r
           errors++;
         }
         if (!pattern3.test(data0)) {
-          const err5 = { instancePath: instancePath + "/identity_id", schemaPath: "#/properties/identity_id/pattern", keyword: "pattern", params: { hint: "made of letters, digits, '.', '_' and '-', such as pro_monthly" } };
+          const err5 = { instancePath: instancePath + "/identity_id", schemaPath: "#/properties/identity_id/pattern", keyword: "pattern", params: { hint: "made of letters, digits, '.', '_' and '-', such as customer-1042" } };
           if (vErrors === null) {
             vErrors = [err5];
           } else {
@@ -2360,7 +2360,7 @@ function validate28(data, { instancePath = "", parentData, parentDataProperty, r
           errors++;
         }
         if (!pattern3.test(data1)) {
-          const err7 = { instancePath: instancePath + "/starting_after", schemaPath: "#/properties/starting_after/pattern", keyword: "pattern", params: { hint: "made of letters, digits, '.', '_' and '-', such as pro_monthly" } };
+          const err7 = { instancePath: instancePath + "/starting_after", schemaPath: "#/properties/starting_after/pattern", keyword: "pattern", params: { hint: "made of letters, digits, '.', '_' and '-', such as 5kTq0eXhB9vWcRz2JmYp7LsDnGaUf3Ei" } };
           if (vErrors === null) {
             vErrors = [err7];
           } else {
@@ -2392,7 +2392,7 @@ function validate28(data, { instancePath = "", parentData, parentDataProperty, r
 }
 var answerEntitlement = validate26;
 var v4CreateEntitlementBody = validate29;
-var schema44 = { "type": "object", "required": ["id"], "additionalProperties": false, "properties": { "id": { "type": "string", "minLength": 1, "maxLength": 255, "pattern": "^(?!\\.{1,2}$)[a-zA-Z0-9._-]+$", "x-hint": "made of letters, digits, '.', '_' and '-', but not '.' or '..', such as pro_monthly", "format": "text" }, "description": { "type": ["string", "null"], "default": null, "maxLength": 1024, "format": "text" }, "product_ids": { "type": ["array", "null"], "default": [], "maxItems": 500, "if": { "maxItems": 500 }, "then": { "items": { "type": "string", "format": "text" }, "uniqueItems": true } } }, "$id": "input:EntitlementInput" };
+var schema44 = { "type": "object", "required": ["id"], "additionalProperties": false, "properties": { "id": { "type": "string", "minLength": 1, "maxLength": 255, "pattern": "^(?!\\.{1,2}$)[a-zA-Z0-9._-]+$", "x-hint": "made of letters, digits, '.', '_' and '-', but not '.' or '..', such as premium", "format": "text" }, "description": { "type": ["string", "null"], "default": null, "maxLength": 1024, "format": "text" }, "product_ids": { "type": ["array", "null"], "default": [], "maxItems": 500, "if": { "maxItems": 500 }, "then": { "items": { "type": "string", "format": "text" }, "uniqueItems": true } } }, "$id": "input:EntitlementInput" };
 function validate29(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
@@ -2455,7 +2455,7 @@ function validate29(data, { instancePath = "", parentData, parentDataProperty, r
           errors++;
         }
         if (!pattern7.test(data0)) {
-          const err5 = { instancePath: instancePath + "/id", schemaPath: "input:EntitlementInput/properties/id/pattern", keyword: "pattern", params: { hint: "made of letters, digits, '.', '_' and '-', but not '.' or '..', such as pro_monthly" } };
+          const err5 = { instancePath: instancePath + "/id", schemaPath: "input:EntitlementInput/properties/id/pattern", keyword: "pattern", params: { hint: "made of letters, digits, '.', '_' and '-', but not '.' or '..', such as premium" } };
           if (vErrors === null) {
             vErrors = [err5];
           } else {
@@ -2678,7 +2678,7 @@ function validate30(data, { instancePath = "", parentData, parentDataProperty, r
           errors++;
         }
         if (!pattern3.test(data0)) {
-          const err5 = { instancePath: instancePath + "/entitlement_id", schemaPath: "#/properties/entitlement_id/pattern", keyword: "pattern", params: { hint: "made of letters, digits, '.', '_' and '-', such as pro_monthly" } };
+          const err5 = { instancePath: instancePath + "/entitlement_id", schemaPath: "#/properties/entitlement_id/pattern", keyword: "pattern", params: { hint: "made of letters, digits, '.', '_' and '-', such as premium" } };
           if (vErrors === null) {
             vErrors = [err5];
           } else {
@@ -3611,7 +3611,7 @@ function validate38(data, { instancePath = "", parentData, parentDataProperty, r
           errors++;
         }
         if (!pattern3.test(data0)) {
-          const err6 = { instancePath: instancePath + "/user_id", schemaPath: "input:IdInPath/pattern", keyword: "pattern", params: { hint: "made of letters, digits, '.', '_' and '-', such as pro_monthly" } };
+          const err6 = { instancePath: instancePath + "/user_id", schemaPath: "input:IdInPath/pattern", keyword: "pattern", params: { hint: "made of letters, digits, '.', '_' and '-', such as abc-123" } };
           if (vErrors === null) {
             vErrors = [err6];
           } else {
@@ -3660,7 +3660,7 @@ function validate38(data, { instancePath = "", parentData, parentDataProperty, r
           errors++;
         }
         if (!pattern3.test(data1)) {
-          const err11 = { instancePath: instancePath + "/entitlement_id", schemaPath: "#/properties/entitlement_id/pattern", keyword: "pattern", params: { hint: "made of letters, digits, '.', '_' and '-', such as pro_monthly" } };
+          const err11 = { instancePath: instancePath + "/entitlement_id", schemaPath: "#/properties/entitlement_id/pattern", keyword: "pattern", params: { hint: "made of letters, digits, '.', '_' and '-', such as premium" } };
           if (vErrors === null) {
             vErrors = [err11];
           } else {
@@ -4238,7 +4238,7 @@ function validate39(data, { instancePath = "", parentData, parentDataProperty, r
   return errors === 0;
 }
 var v4ListProductsQuery = validate42;
-var schema67 = { "type": "object", "additionalProperties": false, "required": [], "properties": { "limit": { "type": "integer", "minimum": 1, "maximum": 100, "default": 20 }, "starting_after": { "type": "string", "minLength": 1, "maxLength": 256, "pattern": "^[a-zA-Z0-9._-]+$", "x-hint": "made of letters, digits, '.', '_' and '-', such as pro_monthly", "format": "text" }, "filter[type]": { "type": "array", "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "type": "string", "enum": ["subscription_with_promo", "subscription", "consumable", "lifetime"] } } } }, "$id": "input:v4ListProductsQuery" };
+var schema67 = { "type": "object", "additionalProperties": false, "required": [], "properties": { "limit": { "type": "integer", "minimum": 1, "maximum": 100, "default": 20 }, "starting_after": { "type": "string", "minLength": 1, "maxLength": 256, "pattern": "^[a-zA-Z0-9._-]+$", "x-hint": "made of letters, digits, '.', '_' and '-', such as 5kTq0eXhB9vWcRz2JmYp7LsDnGaUf3Ei", "format": "text" }, "filter[type]": { "type": "array", "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "type": "string", "enum": ["subscription_with_promo", "subscription", "consumable", "lifetime"] } } } }, "$id": "input:v4ListProductsQuery" };
 function validate42(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
@@ -4319,7 +4319,7 @@ function validate42(data, { instancePath = "", parentData, parentDataProperty, r
           errors++;
         }
         if (!pattern3.test(data1)) {
-          const err7 = { instancePath: instancePath + "/starting_after", schemaPath: "#/properties/starting_after/pattern", keyword: "pattern", params: { hint: "made of letters, digits, '.', '_' and '-', such as pro_monthly" } };
+          const err7 = { instancePath: instancePath + "/starting_after", schemaPath: "#/properties/starting_after/pattern", keyword: "pattern", params: { hint: "made of letters, digits, '.', '_' and '-', such as 5kTq0eXhB9vWcRz2JmYp7LsDnGaUf3Ei" } };
           if (vErrors === null) {
             vErrors = [err7];
           } else {
@@ -6610,7 +6610,7 @@ function validate51(data, { instancePath = "", parentData, parentDataProperty, r
           errors++;
         }
         if (!pattern3.test(data3)) {
-          const err13 = { instancePath: instancePath + "/starting_after", schemaPath: "#/properties/starting_after/pattern", keyword: "pattern", params: { hint: "made of letters, digits, '.', '_' and '-', such as pro_monthly" } };
+          const err13 = { instancePath: instancePath + "/starting_after", schemaPath: "#/properties/starting_after/pattern", keyword: "pattern", params: { hint: "made of letters, digits, '.', '_' and '-', such as 5kTq0eXhB9vWcRz2JmYp7LsDnGaUf3Ei" } };
           if (vErrors === null) {
             vErrors = [err13];
           } else {
@@ -7656,7 +7656,7 @@ function validate63(data, { instancePath = "", parentData, parentDataProperty, r
           errors++;
         }
         if (!pattern3.test(data0)) {
-          const err6 = { instancePath: instancePath + "/user_id", schemaPath: "input:IdInPath/pattern", keyword: "pattern", params: { hint: "made of letters, digits, '.', '_' and '-', such as pro_monthly" } };
+          const err6 = { instancePath: instancePath + "/user_id", schemaPath: "input:IdInPath/pattern", keyword: "pattern", params: { hint: "made of letters, digits, '.', '_' and '-', such as abc-123" } };
           if (vErrors === null) {
             vErrors = [err6];
           } else {
@@ -8430,7 +8430,7 @@ function validate68(data, { instancePath = "", parentData, parentDataProperty, r
           errors++;
         }
         if (!pattern50.test(data1)) {
-          const err7 = { instancePath: instancePath + "/starting_after", schemaPath: "#/properties/starting_after/pattern", keyword: "pattern", params: { hint: "made of letters, digits, spaces, '.', '_', ':' and '-', such as main_2026" } };
+          const err7 = { instancePath: instancePath + "/starting_after", schemaPath: "#/properties/starting_after/pattern", keyword: "pattern", params: { hint: "made of letters, digits, spaces, '.', '_', ':' and '-', such as spring_sale" } };
           if (vErrors === null) {
             vErrors = [err7];
           } else {
@@ -8462,7 +8462,7 @@ function validate68(data, { instancePath = "", parentData, parentDataProperty, r
 }
 var answerOffering = validate66;
 var v4CreateOfferingBody = validate69;
-var schema123 = { "type": "object", "required": ["id"], "additionalProperties": false, "properties": { "id": { "type": "string", "minLength": 1, "maxLength": 64, "pattern": "^(?!\\.{1,2}$)[a-zA-Z0-9._:\\- ]+$", "x-hint": "made of letters, digits, spaces, '.', '_', ':' and '-', but not '.' or '..', such as main_2026", "format": "text" }, "tag": { "type": ["integer", "null"], "default": null, "minimum": -9007199254740991, "maximum": 9007199254740991 }, "product_ids": { "type": "array", "default": [], "maxItems": 100, "if": { "maxItems": 100 }, "then": { "items": { "type": "string", "format": "text" }, "uniqueItems": true } } }, "$id": "input:OfferingInput" };
+var schema123 = { "type": "object", "required": ["id"], "additionalProperties": false, "properties": { "id": { "type": "string", "minLength": 1, "maxLength": 64, "pattern": "^(?!\\.{1,2}$)[a-zA-Z0-9._:\\- ]+$", "x-hint": "made of letters, digits, spaces, '.', '_', ':' and '-', but not '.' or '..', such as spring_sale", "format": "text" }, "tag": { "type": ["integer", "null"], "default": null, "minimum": -9007199254740991, "maximum": 9007199254740991 }, "product_ids": { "type": "array", "default": [], "maxItems": 100, "if": { "maxItems": 100 }, "then": { "items": { "type": "string", "format": "text" }, "uniqueItems": true } } }, "$id": "input:OfferingInput" };
 var pattern51 = new RegExp("^(?!\\.{1,2}$)[a-zA-Z0-9._:\\- ]+$", "u");
 function validate69(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
@@ -8526,7 +8526,7 @@ function validate69(data, { instancePath = "", parentData, parentDataProperty, r
           errors++;
         }
         if (!pattern51.test(data0)) {
-          const err5 = { instancePath: instancePath + "/id", schemaPath: "input:OfferingInput/properties/id/pattern", keyword: "pattern", params: { hint: "made of letters, digits, spaces, '.', '_', ':' and '-', but not '.' or '..', such as main_2026" } };
+          const err5 = { instancePath: instancePath + "/id", schemaPath: "input:OfferingInput/properties/id/pattern", keyword: "pattern", params: { hint: "made of letters, digits, spaces, '.', '_', ':' and '-', but not '.' or '..', such as spring_sale" } };
           if (vErrors === null) {
             vErrors = [err5];
           } else {
@@ -8748,7 +8748,7 @@ function validate70(data, { instancePath = "", parentData, parentDataProperty, r
           errors++;
         }
         if (!pattern50.test(data0)) {
-          const err5 = { instancePath: instancePath + "/offering_id", schemaPath: "#/properties/offering_id/pattern", keyword: "pattern", params: { hint: "made of letters, digits, spaces, '.', '_', ':' and '-', such as main_2026" } };
+          const err5 = { instancePath: instancePath + "/offering_id", schemaPath: "#/properties/offering_id/pattern", keyword: "pattern", params: { hint: "made of letters, digits, spaces, '.', '_', ':' and '-', such as spring_sale" } };
           if (vErrors === null) {
             vErrors = [err5];
           } else {
@@ -9754,7 +9754,7 @@ function validate72(data, { instancePath = "", parentData, parentDataProperty, r
   return errors === 0;
 }
 var v4ListCustomersQuery = validate75;
-var schema139 = { "type": "object", "additionalProperties": false, "required": [], "properties": { "environment": { "type": "integer", "enum": [0, 1], "minimum": -9007199254740991, "maximum": 9007199254740991 }, "search": { "type": "string", "minLength": 1, "maxLength": 255, "format": "text" }, "filter[status][]": { "type": "array", "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "type": "string", "enum": ["active", "canceled", "billing_retry", "trial", "canceled_trial", "churned", "none"] } } }, "filter[target_platform][]": { "type": "array", "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "type": "string", "enum": ["iOS", "Android", "Stripe", "Paddle"] } } }, "limit": { "type": "integer", "minimum": 1, "maximum": 100, "default": 20 }, "starting_after": { "type": "string", "minLength": 1, "maxLength": 256, "pattern": "^[a-zA-Z0-9._-]+$", "x-hint": "made of letters, digits, '.', '_' and '-', such as pro_monthly", "format": "text" }, "page": { "type": "integer", "minimum": 1, "maximum": 1e3 }, "sort_by": { "type": "string", "enum": ["since", "status", "last_payment_at", "purchase_currency", "payments_count", "net_payments_usd", "purchase_product_id"], "default": "since" }, "sort_order": { "type": "string", "enum": ["asc", "desc"], "default": "desc" } }, "$id": "input:v4ListCustomersQuery" };
+var schema139 = { "type": "object", "additionalProperties": false, "required": [], "properties": { "environment": { "type": "integer", "enum": [0, 1], "minimum": -9007199254740991, "maximum": 9007199254740991 }, "search": { "type": "string", "minLength": 1, "maxLength": 255, "format": "text" }, "filter[status][]": { "type": "array", "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "type": "string", "enum": ["active", "canceled", "billing_retry", "trial", "canceled_trial", "churned", "none"] } } }, "filter[target_platform][]": { "type": "array", "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "type": "string", "enum": ["iOS", "Android", "Stripe", "Paddle"] } } }, "limit": { "type": "integer", "minimum": 1, "maximum": 100, "default": 20 }, "starting_after": { "type": "string", "minLength": 1, "maxLength": 256, "pattern": "^[a-zA-Z0-9._-]+$", "x-hint": "made of letters, digits, '.', '_' and '-', such as 5kTq0eXhB9vWcRz2JmYp7LsDnGaUf3Ei", "format": "text" }, "page": { "type": "integer", "minimum": 1, "maximum": 1e3 }, "sort_by": { "type": "string", "enum": ["since", "status", "last_payment_at", "purchase_currency", "payments_count", "net_payments_usd", "purchase_product_id"], "default": "since" }, "sort_order": { "type": "string", "enum": ["asc", "desc"], "default": "desc" } }, "$id": "input:v4ListCustomersQuery" };
 function validate75(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
@@ -10088,7 +10088,7 @@ function validate75(data, { instancePath = "", parentData, parentDataProperty, r
           errors++;
         }
         if (!pattern3.test(data7)) {
-          const err27 = { instancePath: instancePath + "/starting_after", schemaPath: "#/properties/starting_after/pattern", keyword: "pattern", params: { hint: "made of letters, digits, '.', '_' and '-', such as pro_monthly" } };
+          const err27 = { instancePath: instancePath + "/starting_after", schemaPath: "#/properties/starting_after/pattern", keyword: "pattern", params: { hint: "made of letters, digits, '.', '_' and '-', such as 5kTq0eXhB9vWcRz2JmYp7LsDnGaUf3Ei" } };
           if (vErrors === null) {
             vErrors = [err27];
           } else {
@@ -11936,7 +11936,7 @@ function validate85(data, { instancePath = "", parentData, parentDataProperty, r
           errors++;
         }
         if (!pattern3.test(data0)) {
-          const err5 = { instancePath: instancePath + "/customer_id", schemaPath: "input:IdInPath/pattern", keyword: "pattern", params: { hint: "made of letters, digits, '.', '_' and '-', such as pro_monthly" } };
+          const err5 = { instancePath: instancePath + "/customer_id", schemaPath: "input:IdInPath/pattern", keyword: "pattern", params: { hint: "made of letters, digits, '.', '_' and '-', such as abc-123" } };
           if (vErrors === null) {
             vErrors = [err5];
           } else {
@@ -12484,7 +12484,7 @@ function validate87(data, { instancePath = "", parentData, parentDataProperty, r
   return errors === 0;
 }
 var v4GrantCustomerPermissionBody = validate88;
-var schema168 = { "type": "object", "required": ["permission_id"], "additionalProperties": false, "properties": { "permission_id": { "type": "string", "minLength": 1, "maxLength": 256, "pattern": "^[a-zA-Z0-9._-]+$", "x-hint": "made of letters, digits, '.', '_' and '-', such as pro_monthly", "format": "text" }, "expires_at": { "type": ["string", "null"], "format": "date-time", "default": null } }, "$id": "input:CustomerPermissionGrant" };
+var schema168 = { "type": "object", "required": ["permission_id"], "additionalProperties": false, "properties": { "permission_id": { "type": "string", "minLength": 1, "maxLength": 256, "pattern": "^[a-zA-Z0-9._-]+$", "x-hint": "made of letters, digits, '.', '_' and '-', such as premium", "format": "text" }, "expires_at": { "type": ["string", "null"], "format": "date-time", "default": null } }, "$id": "input:CustomerPermissionGrant" };
 function validate88(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
@@ -12544,7 +12544,7 @@ function validate88(data, { instancePath = "", parentData, parentDataProperty, r
           errors++;
         }
         if (!pattern3.test(data0)) {
-          const err5 = { instancePath: instancePath + "/permission_id", schemaPath: "input:CustomerPermissionGrant/properties/permission_id/pattern", keyword: "pattern", params: { hint: "made of letters, digits, '.', '_' and '-', such as pro_monthly" } };
+          const err5 = { instancePath: instancePath + "/permission_id", schemaPath: "input:CustomerPermissionGrant/properties/permission_id/pattern", keyword: "pattern", params: { hint: "made of letters, digits, '.', '_' and '-', such as premium" } };
           if (vErrors === null) {
             vErrors = [err5];
           } else {
@@ -12661,7 +12661,7 @@ function validate89(data, { instancePath = "", parentData, parentDataProperty, r
           errors++;
         }
         if (!pattern3.test(data0)) {
-          const err6 = { instancePath: instancePath + "/customer_id", schemaPath: "input:IdInPath/pattern", keyword: "pattern", params: { hint: "made of letters, digits, '.', '_' and '-', such as pro_monthly" } };
+          const err6 = { instancePath: instancePath + "/customer_id", schemaPath: "input:IdInPath/pattern", keyword: "pattern", params: { hint: "made of letters, digits, '.', '_' and '-', such as abc-123" } };
           if (vErrors === null) {
             vErrors = [err6];
           } else {
@@ -12710,7 +12710,7 @@ function validate89(data, { instancePath = "", parentData, parentDataProperty, r
           errors++;
         }
         if (!pattern3.test(data1)) {
-          const err11 = { instancePath: instancePath + "/permission_id", schemaPath: "#/properties/permission_id/pattern", keyword: "pattern", params: { hint: "made of letters, digits, '.', '_' and '-', such as pro_monthly" } };
+          const err11 = { instancePath: instancePath + "/permission_id", schemaPath: "#/properties/permission_id/pattern", keyword: "pattern", params: { hint: "made of letters, digits, '.', '_' and '-', such as premium" } };
           if (vErrors === null) {
             vErrors = [err11];
           } else {
@@ -13734,7 +13734,7 @@ function validate93(data, { instancePath = "", parentData, parentDataProperty, r
 }
 var answerRemoteConfiguration = validate94;
 var v4CreateRemoteConfigurationBody = validate98;
-var schema186 = { "type": "object", "required": ["name"], "additionalProperties": false, "properties": { "name": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" }, "context_key": { "type": ["string", "null"], "default": null, "minLength": 1, "maxLength": 256, "pattern": "^[a-zA-Z0-9._-]+$", "x-hint": "made of letters, digits, '.', '_' and '-', such as pro_monthly", "format": "text" }, "segment_percent": { "type": "number", "minimum": 0, "maximum": 100, "default": 100 }, "segmentation_conditions": { "type": "array", "default": [], "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "$ref": "input:ConditionInput" } } } }, "$id": "input:RemoteConfigurationInput" };
+var schema186 = { "type": "object", "required": ["name"], "additionalProperties": false, "properties": { "name": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" }, "context_key": { "type": ["string", "null"], "default": null, "minLength": 1, "maxLength": 256, "pattern": "^[a-zA-Z0-9._-]+$", "x-hint": "made of letters, digits, '.', '_' and '-', such as main_paywall", "format": "text" }, "segment_percent": { "type": "number", "minimum": 0, "maximum": 100, "default": 100 }, "segmentation_conditions": { "type": "array", "default": [], "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "$ref": "input:ConditionInput" } } } }, "$id": "input:RemoteConfigurationInput" };
 var schema188 = { "type": "string", "enum": ["eq", "ne", "gt", "gte", "lt", "lte", "contains", "not_contains"], "$id": "input:Comparator" };
 function validate100(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
@@ -13990,7 +13990,7 @@ function validate99(data, { instancePath = "", parentData, parentDataProperty, r
         errors++;
       }
       if (!pattern3.test(data1)) {
-        const err10 = { instancePath: instancePath + "/context_key", schemaPath: "#/properties/context_key/pattern", keyword: "pattern", params: { hint: "made of letters, digits, '.', '_' and '-', such as pro_monthly" } };
+        const err10 = { instancePath: instancePath + "/context_key", schemaPath: "#/properties/context_key/pattern", keyword: "pattern", params: { hint: "made of letters, digits, '.', '_' and '-', such as main_paywall" } };
         if (vErrors === null) {
           vErrors = [err10];
         } else {
@@ -14591,7 +14591,7 @@ function validate105(data, { instancePath = "", parentData, parentDataProperty, 
           errors++;
         }
         if (!pattern3.test(data0)) {
-          const err5 = { instancePath: instancePath + "/config_id", schemaPath: "input:IdInPath/pattern", keyword: "pattern", params: { hint: "made of letters, digits, '.', '_' and '-', such as pro_monthly" } };
+          const err5 = { instancePath: instancePath + "/config_id", schemaPath: "input:IdInPath/pattern", keyword: "pattern", params: { hint: "made of letters, digits, '.', '_' and '-', such as abc-123" } };
           if (vErrors === null) {
             vErrors = [err5];
           } else {
@@ -15379,7 +15379,7 @@ function validate117(data, { instancePath = "", parentData, parentDataProperty, 
           errors++;
         }
         if (!pattern3.test(data0)) {
-          const err6 = { instancePath: instancePath + "/config_id", schemaPath: "input:IdInPath/pattern", keyword: "pattern", params: { hint: "made of letters, digits, '.', '_' and '-', such as pro_monthly" } };
+          const err6 = { instancePath: instancePath + "/config_id", schemaPath: "input:IdInPath/pattern", keyword: "pattern", params: { hint: "made of letters, digits, '.', '_' and '-', such as abc-123" } };
           if (vErrors === null) {
             vErrors = [err6];
           } else {
@@ -15428,7 +15428,7 @@ function validate117(data, { instancePath = "", parentData, parentDataProperty, 
           errors++;
         }
         if (!pattern3.test(data1)) {
-          const err11 = { instancePath: instancePath + "/user_id", schemaPath: "input:IdInPath/pattern", keyword: "pattern", params: { hint: "made of letters, digits, '.', '_' and '-', such as pro_monthly" } };
+          const err11 = { instancePath: instancePath + "/user_id", schemaPath: "input:IdInPath/pattern", keyword: "pattern", params: { hint: "made of letters, digits, '.', '_' and '-', such as abc-123" } };
           if (vErrors === null) {
             vErrors = [err11];
           } else {
@@ -17345,7 +17345,7 @@ function validate138(data, { instancePath = "", parentData, parentDataProperty, 
           errors++;
         }
         if (!pattern3.test(data0)) {
-          const err5 = { instancePath: instancePath + "/segment_id", schemaPath: "input:IdInPath/pattern", keyword: "pattern", params: { hint: "made of letters, digits, '.', '_' and '-', such as pro_monthly" } };
+          const err5 = { instancePath: instancePath + "/segment_id", schemaPath: "input:IdInPath/pattern", keyword: "pattern", params: { hint: "made of letters, digits, '.', '_' and '-', such as abc-123" } };
           if (vErrors === null) {
             vErrors = [err5];
           } else {
@@ -18311,7 +18311,7 @@ function validate143(data, { instancePath = "", parentData, parentDataProperty, 
 }
 var answerExperiment = validate144;
 var v4CreateExperimentBody = validate147;
-var schema251 = { "type": "object", "required": ["name", "alias_id"], "additionalProperties": false, "properties": { "name": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" }, "alias_id": { "type": "string", "minLength": 1, "maxLength": 64, "pattern": "^(?!\\.{1,2}$)[a-zA-Z0-9._-]+$", "x-hint": "made of letters, digits, '.', '_' and '-', but not '.' or '..', such as pro_monthly", "format": "text" }, "description": { "type": ["string", "null"], "default": null, "maxLength": 1024, "format": "text" }, "segment_percent": { "type": ["number", "null"], "default": null, "minimum": 0, "maximum": 100 }, "primary_metric": { "type": ["string", "null"], "enum": ["user_to_trial", "user_to_paid", "free_trials", "trial_to_paid", "trial_cancellation", "new_subscriptions", "subscription_cancellation", "sales", "proceeds", "refunds", null], "default": null }, "goal_value": { "type": ["number", "null"], "default": null }, "goal_direction": { "type": ["string", "null"], "enum": ["increase", "decrease", null], "default": null }, "context_key": { "type": "string", "default": "", "maxLength": 256, "pattern": "^[a-zA-Z0-9._-]*$", "x-hint": "empty or made of letters, digits, '.', '_' and '-', such as onboarding", "format": "text" }, "is_context_specific": { "type": "boolean", "default": false }, "segmentation_conditions": { "type": "array", "default": [], "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "$ref": "input:ConditionInput" } } } }, "$id": "input:ExperimentInput" };
+var schema251 = { "type": "object", "required": ["name", "alias_id"], "additionalProperties": false, "properties": { "name": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" }, "alias_id": { "type": "string", "minLength": 1, "maxLength": 64, "pattern": "^(?!\\.{1,2}$)[a-zA-Z0-9._-]+$", "x-hint": "made of letters, digits, '.', '_' and '-', but not '.' or '..', such as spring-sale", "format": "text" }, "description": { "type": ["string", "null"], "default": null, "maxLength": 1024, "format": "text" }, "segment_percent": { "type": ["number", "null"], "default": null, "minimum": 0, "maximum": 100 }, "primary_metric": { "type": ["string", "null"], "enum": ["user_to_trial", "user_to_paid", "free_trials", "trial_to_paid", "trial_cancellation", "new_subscriptions", "subscription_cancellation", "sales", "proceeds", "refunds", null], "default": null }, "goal_value": { "type": ["number", "null"], "default": null }, "goal_direction": { "type": ["string", "null"], "enum": ["increase", "decrease", null], "default": null }, "context_key": { "type": "string", "default": "", "maxLength": 256, "pattern": "^[a-zA-Z0-9._-]*$", "x-hint": "empty or made of letters, digits, '.', '_' and '-', such as main_paywall", "format": "text" }, "is_context_specific": { "type": "boolean", "default": false }, "segmentation_conditions": { "type": "array", "default": [], "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "$ref": "input:ConditionInput" } } } }, "$id": "input:ExperimentInput" };
 var pattern100 = new RegExp("^[a-zA-Z0-9._-]*$", "u");
 function validate148(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
@@ -18442,7 +18442,7 @@ function validate148(data, { instancePath = "", parentData, parentDataProperty, 
           errors++;
         }
         if (!pattern7.test(data1)) {
-          const err10 = { instancePath: instancePath + "/alias_id", schemaPath: "#/properties/alias_id/pattern", keyword: "pattern", params: { hint: "made of letters, digits, '.', '_' and '-', but not '.' or '..', such as pro_monthly" } };
+          const err10 = { instancePath: instancePath + "/alias_id", schemaPath: "#/properties/alias_id/pattern", keyword: "pattern", params: { hint: "made of letters, digits, '.', '_' and '-', but not '.' or '..', such as spring-sale" } };
           if (vErrors === null) {
             vErrors = [err10];
           } else {
@@ -18589,7 +18589,7 @@ function validate148(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!pattern100.test(data7)) {
-        const err25 = { instancePath: instancePath + "/context_key", schemaPath: "#/properties/context_key/pattern", keyword: "pattern", params: { hint: "empty or made of letters, digits, '.', '_' and '-', such as onboarding" } };
+        const err25 = { instancePath: instancePath + "/context_key", schemaPath: "#/properties/context_key/pattern", keyword: "pattern", params: { hint: "empty or made of letters, digits, '.', '_' and '-', such as main_paywall" } };
         if (vErrors === null) {
           vErrors = [err25];
         } else {
@@ -20273,7 +20273,7 @@ function validate155(data, { instancePath = "", parentData, parentDataProperty, 
           errors++;
         }
         if (!pattern3.test(data0)) {
-          const err5 = { instancePath: instancePath + "/experiment_id", schemaPath: "input:IdInPath/pattern", keyword: "pattern", params: { hint: "made of letters, digits, '.', '_' and '-', such as pro_monthly" } };
+          const err5 = { instancePath: instancePath + "/experiment_id", schemaPath: "input:IdInPath/pattern", keyword: "pattern", params: { hint: "made of letters, digits, '.', '_' and '-', such as abc-123" } };
           if (vErrors === null) {
             vErrors = [err5];
           } else {
@@ -20304,7 +20304,7 @@ function validate155(data, { instancePath = "", parentData, parentDataProperty, 
   return errors === 0;
 }
 var v4UpdateExperimentBody = validate156;
-var schema263 = { "type": "object", "additionalProperties": false, "properties": { "name": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" }, "alias_id": { "type": "string", "minLength": 1, "maxLength": 64, "pattern": "^(?!\\.{1,2}$)[a-zA-Z0-9._-]+$", "x-hint": "made of letters, digits, '.', '_' and '-', but not '.' or '..', such as pro_monthly", "format": "text" }, "description": { "type": ["string", "null"], "maxLength": 1024, "format": "text" }, "segment_percent": { "type": ["number", "null"], "minimum": 0, "maximum": 100 }, "primary_metric": { "type": ["string", "null"], "enum": ["user_to_trial", "user_to_paid", "free_trials", "trial_to_paid", "trial_cancellation", "new_subscriptions", "subscription_cancellation", "sales", "proceeds", "refunds", null] }, "goal_value": { "type": ["number", "null"] }, "goal_direction": { "type": ["string", "null"], "enum": ["increase", "decrease", null] }, "context_key": { "type": "string", "maxLength": 256, "pattern": "^[a-zA-Z0-9._-]*$", "x-hint": "empty or made of letters, digits, '.', '_' and '-', such as onboarding", "format": "text" }, "is_context_specific": { "type": "boolean" }, "segmentation_conditions": { "type": "array", "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "$ref": "input:ConditionInput" } } } }, "$id": "input:ExperimentUpdate" };
+var schema263 = { "type": "object", "additionalProperties": false, "properties": { "name": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" }, "alias_id": { "type": "string", "minLength": 1, "maxLength": 64, "pattern": "^(?!\\.{1,2}$)[a-zA-Z0-9._-]+$", "x-hint": "made of letters, digits, '.', '_' and '-', but not '.' or '..', such as spring-sale", "format": "text" }, "description": { "type": ["string", "null"], "maxLength": 1024, "format": "text" }, "segment_percent": { "type": ["number", "null"], "minimum": 0, "maximum": 100 }, "primary_metric": { "type": ["string", "null"], "enum": ["user_to_trial", "user_to_paid", "free_trials", "trial_to_paid", "trial_cancellation", "new_subscriptions", "subscription_cancellation", "sales", "proceeds", "refunds", null] }, "goal_value": { "type": ["number", "null"] }, "goal_direction": { "type": ["string", "null"], "enum": ["increase", "decrease", null] }, "context_key": { "type": "string", "maxLength": 256, "pattern": "^[a-zA-Z0-9._-]*$", "x-hint": "empty or made of letters, digits, '.', '_' and '-', such as main_paywall", "format": "text" }, "is_context_specific": { "type": "boolean" }, "segmentation_conditions": { "type": "array", "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "$ref": "input:ConditionInput" } } } }, "$id": "input:ExperimentUpdate" };
 function validate157(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
@@ -20392,7 +20392,7 @@ function validate157(data, { instancePath = "", parentData, parentDataProperty, 
           errors++;
         }
         if (!pattern7.test(data1)) {
-          const err8 = { instancePath: instancePath + "/alias_id", schemaPath: "#/properties/alias_id/pattern", keyword: "pattern", params: { hint: "made of letters, digits, '.', '_' and '-', but not '.' or '..', such as pro_monthly" } };
+          const err8 = { instancePath: instancePath + "/alias_id", schemaPath: "#/properties/alias_id/pattern", keyword: "pattern", params: { hint: "made of letters, digits, '.', '_' and '-', but not '.' or '..', such as spring-sale" } };
           if (vErrors === null) {
             vErrors = [err8];
           } else {
@@ -20550,7 +20550,7 @@ function validate157(data, { instancePath = "", parentData, parentDataProperty, 
           errors++;
         }
         if (!pattern100.test(data7)) {
-          const err23 = { instancePath: instancePath + "/context_key", schemaPath: "#/properties/context_key/pattern", keyword: "pattern", params: { hint: "empty or made of letters, digits, '.', '_' and '-', such as onboarding" } };
+          const err23 = { instancePath: instancePath + "/context_key", schemaPath: "#/properties/context_key/pattern", keyword: "pattern", params: { hint: "empty or made of letters, digits, '.', '_' and '-', such as main_paywall" } };
           if (vErrors === null) {
             vErrors = [err23];
           } else {
@@ -21541,7 +21541,7 @@ function validate167(data, { instancePath = "", parentData, parentDataProperty, 
           errors++;
         }
         if (!pattern3.test(data0)) {
-          const err6 = { instancePath: instancePath + "/experiment_id", schemaPath: "input:IdInPath/pattern", keyword: "pattern", params: { hint: "made of letters, digits, '.', '_' and '-', such as pro_monthly" } };
+          const err6 = { instancePath: instancePath + "/experiment_id", schemaPath: "input:IdInPath/pattern", keyword: "pattern", params: { hint: "made of letters, digits, '.', '_' and '-', such as abc-123" } };
           if (vErrors === null) {
             vErrors = [err6];
           } else {
@@ -21590,7 +21590,7 @@ function validate167(data, { instancePath = "", parentData, parentDataProperty, 
           errors++;
         }
         if (!pattern3.test(data1)) {
-          const err11 = { instancePath: instancePath + "/group_id", schemaPath: "input:IdInPath/pattern", keyword: "pattern", params: { hint: "made of letters, digits, '.', '_' and '-', such as pro_monthly" } };
+          const err11 = { instancePath: instancePath + "/group_id", schemaPath: "input:IdInPath/pattern", keyword: "pattern", params: { hint: "made of letters, digits, '.', '_' and '-', such as abc-123" } };
           if (vErrors === null) {
             vErrors = [err11];
           } else {
@@ -21881,7 +21881,7 @@ function validate169(data, { instancePath = "", parentData, parentDataProperty, 
           errors++;
         }
         if (!pattern3.test(data0)) {
-          const err6 = { instancePath: instancePath + "/experiment_id", schemaPath: "input:IdInPath/pattern", keyword: "pattern", params: { hint: "made of letters, digits, '.', '_' and '-', such as pro_monthly" } };
+          const err6 = { instancePath: instancePath + "/experiment_id", schemaPath: "input:IdInPath/pattern", keyword: "pattern", params: { hint: "made of letters, digits, '.', '_' and '-', such as abc-123" } };
           if (vErrors === null) {
             vErrors = [err6];
           } else {
@@ -21930,7 +21930,7 @@ function validate169(data, { instancePath = "", parentData, parentDataProperty, 
           errors++;
         }
         if (!pattern3.test(data1)) {
-          const err11 = { instancePath: instancePath + "/user_id", schemaPath: "input:IdInPath/pattern", keyword: "pattern", params: { hint: "made of letters, digits, '.', '_' and '-', such as pro_monthly" } };
+          const err11 = { instancePath: instancePath + "/user_id", schemaPath: "input:IdInPath/pattern", keyword: "pattern", params: { hint: "made of letters, digits, '.', '_' and '-', such as abc-123" } };
           if (vErrors === null) {
             vErrors = [err11];
           } else {
@@ -23277,7 +23277,7 @@ function validate179(data, { instancePath = "", parentData, parentDataProperty, 
           errors++;
         }
         if (!pattern3.test(data0)) {
-          const err5 = { instancePath: instancePath + "/screen_id", schemaPath: "input:IdInPath/pattern", keyword: "pattern", params: { hint: "made of letters, digits, '.', '_' and '-', such as pro_monthly" } };
+          const err5 = { instancePath: instancePath + "/screen_id", schemaPath: "input:IdInPath/pattern", keyword: "pattern", params: { hint: "made of letters, digits, '.', '_' and '-', such as abc-123" } };
           if (vErrors === null) {
             vErrors = [err5];
           } else {
@@ -25990,7 +25990,7 @@ function validate197(data, { instancePath = "", parentData, parentDataProperty, 
           errors++;
         }
         if (!pattern3.test(data0)) {
-          const err5 = { instancePath: instancePath + "/export_id", schemaPath: "input:IdInPath/pattern", keyword: "pattern", params: { hint: "made of letters, digits, '.', '_' and '-', such as pro_monthly" } };
+          const err5 = { instancePath: instancePath + "/export_id", schemaPath: "input:IdInPath/pattern", keyword: "pattern", params: { hint: "made of letters, digits, '.', '_' and '-', such as abc-123" } };
           if (vErrors === null) {
             vErrors = [err5];
           } else {
@@ -28087,7 +28087,7 @@ function validate206(data, { instancePath = "", parentData, parentDataProperty, 
           errors++;
         }
         if (!pattern3.test(data0)) {
-          const err5 = { instancePath: instancePath + "/report_id", schemaPath: "#/properties/report_id/pattern", keyword: "pattern", params: { hint: "made of letters, digits, '.', '_' and '-', such as pro_monthly" } };
+          const err5 = { instancePath: instancePath + "/report_id", schemaPath: "#/properties/report_id/pattern", keyword: "pattern", params: { hint: "made of letters, digits, '.', '_' and '-', such as rep_0mfz3k1q9000abcdefgh" } };
           if (vErrors === null) {
             vErrors = [err5];
           } else {
@@ -29333,7 +29333,7 @@ function validate208(data, { instancePath = "", parentData, parentDataProperty, 
   return errors === 0;
 }
 var v4ListScheduledReportRunsQuery = validate213;
-var schema368 = { "type": "object", "additionalProperties": false, "required": [], "properties": { "limit": { "type": "integer", "minimum": 1, "maximum": 100, "default": 20 }, "starting_after": { "type": "string", "minLength": 1, "maxLength": 256, "pattern": "^[a-zA-Z0-9._-]+$", "x-hint": "made of letters, digits, '.', '_' and '-', such as pro_monthly", "format": "text" }, "filter[outcome][]": { "type": "array", "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "type": "string", "enum": ["delivered", "empty", "withheld", "failed", "skipped"] } } }, "filter[run_id]": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } }, "$id": "input:v4ListScheduledReportRunsQuery" };
+var schema368 = { "type": "object", "additionalProperties": false, "required": [], "properties": { "limit": { "type": "integer", "minimum": 1, "maximum": 100, "default": 20 }, "starting_after": { "type": "string", "minLength": 1, "maxLength": 256, "pattern": "^[a-zA-Z0-9._-]+$", "x-hint": "made of letters, digits, '.', '_' and '-', such as 5kTq0eXhB9vWcRz2JmYp7LsDnGaUf3Ei", "format": "text" }, "filter[outcome][]": { "type": "array", "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "type": "string", "enum": ["delivered", "empty", "withheld", "failed", "skipped"] } } }, "filter[run_id]": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } }, "$id": "input:v4ListScheduledReportRunsQuery" };
 function validate213(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
@@ -29414,7 +29414,7 @@ function validate213(data, { instancePath = "", parentData, parentDataProperty, 
           errors++;
         }
         if (!pattern3.test(data1)) {
-          const err7 = { instancePath: instancePath + "/starting_after", schemaPath: "#/properties/starting_after/pattern", keyword: "pattern", params: { hint: "made of letters, digits, '.', '_' and '-', such as pro_monthly" } };
+          const err7 = { instancePath: instancePath + "/starting_after", schemaPath: "#/properties/starting_after/pattern", keyword: "pattern", params: { hint: "made of letters, digits, '.', '_' and '-', such as 5kTq0eXhB9vWcRz2JmYp7LsDnGaUf3Ei" } };
           if (vErrors === null) {
             vErrors = [err7];
           } else {
@@ -29624,7 +29624,7 @@ function validate214(data, { instancePath = "", parentData, parentDataProperty, 
           errors++;
         }
         if (!pattern3.test(data0)) {
-          const err5 = { instancePath: instancePath + "/run_id", schemaPath: "input:IdInPath/pattern", keyword: "pattern", params: { hint: "made of letters, digits, '.', '_' and '-', such as pro_monthly" } };
+          const err5 = { instancePath: instancePath + "/run_id", schemaPath: "input:IdInPath/pattern", keyword: "pattern", params: { hint: "made of letters, digits, '.', '_' and '-', such as abc-123" } };
           if (vErrors === null) {
             vErrors = [err5];
           } else {
@@ -30929,7 +30929,7 @@ function validate225(data, { instancePath = "", parentData, parentDataProperty, 
           errors++;
         }
         if (!pattern3.test(data0)) {
-          const err5 = { instancePath: instancePath + "/integration_id", schemaPath: "input:IdInPath/pattern", keyword: "pattern", params: { hint: "made of letters, digits, '.', '_' and '-', such as pro_monthly" } };
+          const err5 = { instancePath: instancePath + "/integration_id", schemaPath: "input:IdInPath/pattern", keyword: "pattern", params: { hint: "made of letters, digits, '.', '_' and '-', such as abc-123" } };
           if (vErrors === null) {
             vErrors = [err5];
           } else {
@@ -33208,7 +33208,7 @@ function validate238(data, { instancePath = "", parentData, parentDataProperty, 
           errors++;
         }
         if (!pattern3.test(data1)) {
-          const err7 = { instancePath: instancePath + "/starting_after", schemaPath: "#/properties/starting_after/pattern", keyword: "pattern", params: { hint: "made of letters, digits, '.', '_' and '-', such as pro_monthly" } };
+          const err7 = { instancePath: instancePath + "/starting_after", schemaPath: "#/properties/starting_after/pattern", keyword: "pattern", params: { hint: "made of letters, digits, '.', '_' and '-', such as 5kTq0eXhB9vWcRz2JmYp7LsDnGaUf3Ei" } };
           if (vErrors === null) {
             vErrors = [err7];
           } else {
@@ -34103,7 +34103,7 @@ function validate247(data, { instancePath = "", parentData, parentDataProperty, 
           errors++;
         }
         if (!pattern179.test(data0)) {
-          const err6 = { instancePath: instancePath + "/id", schemaPath: "answer:AutomationStepId/pattern", keyword: "pattern", params: { hint: "made of letters, digits, '_' and '-', such as wait_1" } };
+          const err6 = { instancePath: instancePath + "/id", schemaPath: "answer:AutomationStepId/pattern", keyword: "pattern", params: { hint: "made of letters, digits, '_' and '-', such as remind" } };
           if (vErrors === null) {
             vErrors = [err6];
           } else {
@@ -34270,7 +34270,7 @@ function validate248(data, { instancePath = "", parentData, parentDataProperty, 
           errors++;
         }
         if (!pattern179.test(data0)) {
-          const err7 = { instancePath: instancePath + "/id", schemaPath: "answer:AutomationStepId/pattern", keyword: "pattern", params: { hint: "made of letters, digits, '_' and '-', such as wait_1" } };
+          const err7 = { instancePath: instancePath + "/id", schemaPath: "answer:AutomationStepId/pattern", keyword: "pattern", params: { hint: "made of letters, digits, '_' and '-', such as remind" } };
           if (vErrors === null) {
             vErrors = [err7];
           } else {
@@ -34483,7 +34483,7 @@ function validate249(data, { instancePath = "", parentData, parentDataProperty, 
           errors++;
         }
         if (!pattern179.test(data0)) {
-          const err7 = { instancePath: instancePath + "/id", schemaPath: "answer:AutomationStepId/pattern", keyword: "pattern", params: { hint: "made of letters, digits, '_' and '-', such as wait_1" } };
+          const err7 = { instancePath: instancePath + "/id", schemaPath: "answer:AutomationStepId/pattern", keyword: "pattern", params: { hint: "made of letters, digits, '_' and '-', such as remind" } };
           if (vErrors === null) {
             vErrors = [err7];
           } else {
@@ -34873,7 +34873,7 @@ function validate252(data, { instancePath = "", parentData, parentDataProperty, 
           errors++;
         }
         if (!pattern179.test(data0)) {
-          const err6 = { instancePath: instancePath + "/id", schemaPath: "answer:AutomationStepId/pattern", keyword: "pattern", params: { hint: "made of letters, digits, '_' and '-', such as wait_1" } };
+          const err6 = { instancePath: instancePath + "/id", schemaPath: "answer:AutomationStepId/pattern", keyword: "pattern", params: { hint: "made of letters, digits, '_' and '-', such as remind" } };
           if (vErrors === null) {
             vErrors = [err6];
           } else {
@@ -35031,7 +35031,7 @@ function validate257(data, { instancePath = "", parentData, parentDataProperty, 
           errors++;
         }
         if (!pattern179.test(data0)) {
-          const err6 = { instancePath: instancePath + "/id", schemaPath: "answer:AutomationStepId/pattern", keyword: "pattern", params: { hint: "made of letters, digits, '_' and '-', such as wait_1" } };
+          const err6 = { instancePath: instancePath + "/id", schemaPath: "answer:AutomationStepId/pattern", keyword: "pattern", params: { hint: "made of letters, digits, '_' and '-', such as remind" } };
           if (vErrors === null) {
             vErrors = [err6];
           } else {
@@ -35189,7 +35189,7 @@ function validate258(data, { instancePath = "", parentData, parentDataProperty, 
           errors++;
         }
         if (!pattern179.test(data0)) {
-          const err7 = { instancePath: instancePath + "/id", schemaPath: "answer:AutomationStepId/pattern", keyword: "pattern", params: { hint: "made of letters, digits, '_' and '-', such as wait_1" } };
+          const err7 = { instancePath: instancePath + "/id", schemaPath: "answer:AutomationStepId/pattern", keyword: "pattern", params: { hint: "made of letters, digits, '_' and '-', such as remind" } };
           if (vErrors === null) {
             vErrors = [err7];
           } else {
@@ -35408,7 +35408,7 @@ function validate259(data, { instancePath = "", parentData, parentDataProperty, 
           errors++;
         }
         if (!pattern179.test(data0)) {
-          const err6 = { instancePath: instancePath + "/id", schemaPath: "answer:AutomationStepId/pattern", keyword: "pattern", params: { hint: "made of letters, digits, '_' and '-', such as wait_1" } };
+          const err6 = { instancePath: instancePath + "/id", schemaPath: "answer:AutomationStepId/pattern", keyword: "pattern", params: { hint: "made of letters, digits, '_' and '-', such as remind" } };
           if (vErrors === null) {
             vErrors = [err6];
           } else {
@@ -35556,7 +35556,7 @@ function validate260(data, { instancePath = "", parentData, parentDataProperty, 
           errors++;
         }
         if (!pattern179.test(data0)) {
-          const err6 = { instancePath: instancePath + "/id", schemaPath: "answer:AutomationStepId/pattern", keyword: "pattern", params: { hint: "made of letters, digits, '_' and '-', such as wait_1" } };
+          const err6 = { instancePath: instancePath + "/id", schemaPath: "answer:AutomationStepId/pattern", keyword: "pattern", params: { hint: "made of letters, digits, '_' and '-', such as remind" } };
           if (vErrors === null) {
             vErrors = [err6];
           } else {
@@ -35713,7 +35713,7 @@ function validate261(data, { instancePath = "", parentData, parentDataProperty, 
           errors++;
         }
         if (!pattern179.test(data0)) {
-          const err7 = { instancePath: instancePath + "/id", schemaPath: "answer:AutomationStepId/pattern", keyword: "pattern", params: { hint: "made of letters, digits, '_' and '-', such as wait_1" } };
+          const err7 = { instancePath: instancePath + "/id", schemaPath: "answer:AutomationStepId/pattern", keyword: "pattern", params: { hint: "made of letters, digits, '_' and '-', such as remind" } };
           if (vErrors === null) {
             vErrors = [err7];
           } else {
@@ -35911,7 +35911,7 @@ function validate262(data, { instancePath = "", parentData, parentDataProperty, 
           errors++;
         }
         if (!pattern179.test(data0)) {
-          const err7 = { instancePath: instancePath + "/id", schemaPath: "answer:AutomationStepId/pattern", keyword: "pattern", params: { hint: "made of letters, digits, '_' and '-', such as wait_1" } };
+          const err7 = { instancePath: instancePath + "/id", schemaPath: "answer:AutomationStepId/pattern", keyword: "pattern", params: { hint: "made of letters, digits, '_' and '-', such as remind" } };
           if (vErrors === null) {
             vErrors = [err7];
           } else {
@@ -36063,7 +36063,7 @@ function validate263(data, { instancePath = "", parentData, parentDataProperty, 
           errors++;
         }
         if (!pattern179.test(data0)) {
-          const err5 = { instancePath: instancePath + "/id", schemaPath: "answer:AutomationStepId/pattern", keyword: "pattern", params: { hint: "made of letters, digits, '_' and '-', such as wait_1" } };
+          const err5 = { instancePath: instancePath + "/id", schemaPath: "answer:AutomationStepId/pattern", keyword: "pattern", params: { hint: "made of letters, digits, '_' and '-', such as remind" } };
           if (vErrors === null) {
             vErrors = [err5];
           } else {
@@ -37156,7 +37156,7 @@ function validate282(data, { instancePath = "", parentData, parentDataProperty, 
           errors++;
         }
         if (!pattern179.test(data0)) {
-          const err7 = { instancePath: instancePath + "/id", schemaPath: "input:AutomationStepId/pattern", keyword: "pattern", params: { hint: "made of letters, digits, '_' and '-', such as wait_1" } };
+          const err7 = { instancePath: instancePath + "/id", schemaPath: "input:AutomationStepId/pattern", keyword: "pattern", params: { hint: "made of letters, digits, '_' and '-', such as remind" } };
           if (vErrors === null) {
             vErrors = [err7];
           } else {
@@ -37340,7 +37340,7 @@ function validate283(data, { instancePath = "", parentData, parentDataProperty, 
           errors++;
         }
         if (!pattern179.test(data0)) {
-          const err8 = { instancePath: instancePath + "/id", schemaPath: "input:AutomationStepId/pattern", keyword: "pattern", params: { hint: "made of letters, digits, '_' and '-', such as wait_1" } };
+          const err8 = { instancePath: instancePath + "/id", schemaPath: "input:AutomationStepId/pattern", keyword: "pattern", params: { hint: "made of letters, digits, '_' and '-', such as remind" } };
           if (vErrors === null) {
             vErrors = [err8];
           } else {
@@ -37619,7 +37619,7 @@ function validate284(data, { instancePath = "", parentData, parentDataProperty, 
           errors++;
         }
         if (!pattern179.test(data0)) {
-          const err8 = { instancePath: instancePath + "/id", schemaPath: "input:AutomationStepId/pattern", keyword: "pattern", params: { hint: "made of letters, digits, '_' and '-', such as wait_1" } };
+          const err8 = { instancePath: instancePath + "/id", schemaPath: "input:AutomationStepId/pattern", keyword: "pattern", params: { hint: "made of letters, digits, '_' and '-', such as remind" } };
           if (vErrors === null) {
             vErrors = [err8];
           } else {
@@ -37964,7 +37964,7 @@ function validate287(data, { instancePath = "", parentData, parentDataProperty, 
           errors++;
         }
         if (!pattern179.test(data0)) {
-          const err7 = { instancePath: instancePath + "/id", schemaPath: "input:AutomationStepId/pattern", keyword: "pattern", params: { hint: "made of letters, digits, '_' and '-', such as wait_1" } };
+          const err7 = { instancePath: instancePath + "/id", schemaPath: "input:AutomationStepId/pattern", keyword: "pattern", params: { hint: "made of letters, digits, '_' and '-', such as remind" } };
           if (vErrors === null) {
             vErrors = [err7];
           } else {
@@ -38170,7 +38170,7 @@ function validate291(data, { instancePath = "", parentData, parentDataProperty, 
           errors++;
         }
         if (!pattern179.test(data0)) {
-          const err7 = { instancePath: instancePath + "/id", schemaPath: "input:AutomationStepId/pattern", keyword: "pattern", params: { hint: "made of letters, digits, '_' and '-', such as wait_1" } };
+          const err7 = { instancePath: instancePath + "/id", schemaPath: "input:AutomationStepId/pattern", keyword: "pattern", params: { hint: "made of letters, digits, '_' and '-', such as remind" } };
           if (vErrors === null) {
             vErrors = [err7];
           } else {
@@ -38345,7 +38345,7 @@ function validate292(data, { instancePath = "", parentData, parentDataProperty, 
           errors++;
         }
         if (!pattern179.test(data0)) {
-          const err8 = { instancePath: instancePath + "/id", schemaPath: "input:AutomationStepId/pattern", keyword: "pattern", params: { hint: "made of letters, digits, '_' and '-', such as wait_1" } };
+          const err8 = { instancePath: instancePath + "/id", schemaPath: "input:AutomationStepId/pattern", keyword: "pattern", params: { hint: "made of letters, digits, '_' and '-', such as remind" } };
           if (vErrors === null) {
             vErrors = [err8];
           } else {
@@ -38600,7 +38600,7 @@ function validate293(data, { instancePath = "", parentData, parentDataProperty, 
           errors++;
         }
         if (!pattern179.test(data0)) {
-          const err7 = { instancePath: instancePath + "/id", schemaPath: "input:AutomationStepId/pattern", keyword: "pattern", params: { hint: "made of letters, digits, '_' and '-', such as wait_1" } };
+          const err7 = { instancePath: instancePath + "/id", schemaPath: "input:AutomationStepId/pattern", keyword: "pattern", params: { hint: "made of letters, digits, '_' and '-', such as remind" } };
           if (vErrors === null) {
             vErrors = [err7];
           } else {
@@ -38766,7 +38766,7 @@ function validate294(data, { instancePath = "", parentData, parentDataProperty, 
           errors++;
         }
         if (!pattern179.test(data0)) {
-          const err7 = { instancePath: instancePath + "/id", schemaPath: "input:AutomationStepId/pattern", keyword: "pattern", params: { hint: "made of letters, digits, '_' and '-', such as wait_1" } };
+          const err7 = { instancePath: instancePath + "/id", schemaPath: "input:AutomationStepId/pattern", keyword: "pattern", params: { hint: "made of letters, digits, '_' and '-', such as remind" } };
           if (vErrors === null) {
             vErrors = [err7];
           } else {
@@ -38941,7 +38941,7 @@ function validate295(data, { instancePath = "", parentData, parentDataProperty, 
           errors++;
         }
         if (!pattern179.test(data0)) {
-          const err8 = { instancePath: instancePath + "/id", schemaPath: "input:AutomationStepId/pattern", keyword: "pattern", params: { hint: "made of letters, digits, '_' and '-', such as wait_1" } };
+          const err8 = { instancePath: instancePath + "/id", schemaPath: "input:AutomationStepId/pattern", keyword: "pattern", params: { hint: "made of letters, digits, '_' and '-', such as remind" } };
           if (vErrors === null) {
             vErrors = [err8];
           } else {
@@ -39166,7 +39166,7 @@ function validate296(data, { instancePath = "", parentData, parentDataProperty, 
           errors++;
         }
         if (!pattern179.test(data0)) {
-          const err8 = { instancePath: instancePath + "/id", schemaPath: "input:AutomationStepId/pattern", keyword: "pattern", params: { hint: "made of letters, digits, '_' and '-', such as wait_1" } };
+          const err8 = { instancePath: instancePath + "/id", schemaPath: "input:AutomationStepId/pattern", keyword: "pattern", params: { hint: "made of letters, digits, '_' and '-', such as remind" } };
           if (vErrors === null) {
             vErrors = [err8];
           } else {
@@ -39345,7 +39345,7 @@ function validate297(data, { instancePath = "", parentData, parentDataProperty, 
           errors++;
         }
         if (!pattern179.test(data0)) {
-          const err6 = { instancePath: instancePath + "/id", schemaPath: "input:AutomationStepId/pattern", keyword: "pattern", params: { hint: "made of letters, digits, '_' and '-', such as wait_1" } };
+          const err6 = { instancePath: instancePath + "/id", schemaPath: "input:AutomationStepId/pattern", keyword: "pattern", params: { hint: "made of letters, digits, '_' and '-', such as remind" } };
           if (vErrors === null) {
             vErrors = [err6];
           } else {
@@ -40256,7 +40256,7 @@ function validate312(data, { instancePath = "", parentData, parentDataProperty, 
           errors++;
         }
         if (!pattern3.test(data0)) {
-          const err5 = { instancePath: instancePath + "/automation_id", schemaPath: "input:IdInPath/pattern", keyword: "pattern", params: { hint: "made of letters, digits, '.', '_' and '-', such as pro_monthly" } };
+          const err5 = { instancePath: instancePath + "/automation_id", schemaPath: "input:IdInPath/pattern", keyword: "pattern", params: { hint: "made of letters, digits, '.', '_' and '-', such as abc-123" } };
           if (vErrors === null) {
             vErrors = [err5];
           } else {
@@ -41881,7 +41881,7 @@ function validate319(data, { instancePath = "", parentData, parentDataProperty, 
   return errors === 0;
 }
 var v4ListAutomationRunsQuery = validate324;
-var schema516 = { "type": "object", "additionalProperties": false, "required": [], "properties": { "limit": { "type": "integer", "minimum": 1, "maximum": 100, "default": 20 }, "starting_after": { "type": "string", "minLength": 1, "maxLength": 256, "pattern": "^[a-zA-Z0-9._-]+$", "x-hint": "made of letters, digits, '.', '_' and '-', such as pro_monthly", "format": "text" }, "filter[status][]": { "type": "array", "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "type": "string", "enum": ["pending", "running", "waiting", "succeeded", "failed", "cancelled", "skipped"] } } }, "filter[user_id]": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" }, "from": { "type": "string", "format": "date-time" }, "to": { "type": "string", "format": "date-time" } }, "$id": "input:v4ListAutomationRunsQuery" };
+var schema516 = { "type": "object", "additionalProperties": false, "required": [], "properties": { "limit": { "type": "integer", "minimum": 1, "maximum": 100, "default": 20 }, "starting_after": { "type": "string", "minLength": 1, "maxLength": 256, "pattern": "^[a-zA-Z0-9._-]+$", "x-hint": "made of letters, digits, '.', '_' and '-', such as 5kTq0eXhB9vWcRz2JmYp7LsDnGaUf3Ei", "format": "text" }, "filter[status][]": { "type": "array", "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "type": "string", "enum": ["pending", "running", "waiting", "succeeded", "failed", "cancelled", "skipped"] } } }, "filter[user_id]": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" }, "from": { "type": "string", "format": "date-time" }, "to": { "type": "string", "format": "date-time" } }, "$id": "input:v4ListAutomationRunsQuery" };
 function validate324(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
@@ -41962,7 +41962,7 @@ function validate324(data, { instancePath = "", parentData, parentDataProperty, 
           errors++;
         }
         if (!pattern3.test(data1)) {
-          const err7 = { instancePath: instancePath + "/starting_after", schemaPath: "#/properties/starting_after/pattern", keyword: "pattern", params: { hint: "made of letters, digits, '.', '_' and '-', such as pro_monthly" } };
+          const err7 = { instancePath: instancePath + "/starting_after", schemaPath: "#/properties/starting_after/pattern", keyword: "pattern", params: { hint: "made of letters, digits, '.', '_' and '-', such as 5kTq0eXhB9vWcRz2JmYp7LsDnGaUf3Ei" } };
           if (vErrors === null) {
             vErrors = [err7];
           } else {
@@ -44306,7 +44306,7 @@ function validate338(data, { instancePath = "", parentData, parentDataProperty, 
           errors++;
         }
         if (!pattern3.test(data0)) {
-          const err5 = { instancePath: instancePath + "/push_id", schemaPath: "input:IdInPath/pattern", keyword: "pattern", params: { hint: "made of letters, digits, '.', '_' and '-', such as pro_monthly" } };
+          const err5 = { instancePath: instancePath + "/push_id", schemaPath: "input:IdInPath/pattern", keyword: "pattern", params: { hint: "made of letters, digits, '.', '_' and '-', such as abc-123" } };
           if (vErrors === null) {
             vErrors = [err5];
           } else {
@@ -48528,7 +48528,7 @@ function validate365(data, { instancePath = "", parentData, parentDataProperty, 
           errors++;
         }
         if (!pattern3.test(data1)) {
-          const err7 = { instancePath: instancePath + "/starting_after", schemaPath: "#/properties/starting_after/pattern", keyword: "pattern", params: { hint: "made of letters, digits, '.', '_' and '-', such as pro_monthly" } };
+          const err7 = { instancePath: instancePath + "/starting_after", schemaPath: "#/properties/starting_after/pattern", keyword: "pattern", params: { hint: "made of letters, digits, '.', '_' and '-', such as 5kTq0eXhB9vWcRz2JmYp7LsDnGaUf3Ei" } };
           if (vErrors === null) {
             vErrors = [err7];
           } else {
@@ -48930,7 +48930,7 @@ function validate365(data, { instancePath = "", parentData, parentDataProperty, 
   return errors === 0;
 }
 var validateEventInput = validate366;
-var schema609 = { "type": "object", "required": ["event_id", "event_name", "happened_at"], "additionalProperties": false, "properties": { "event_id": { "type": "string", "minLength": 1, "maxLength": 128, "pattern": "^[A-Za-z0-9._:-]+$", "x-hint": "made of letters, digits, '.', '_', ':' and '-', such as order-1001:paid", "format": "text" }, "event_name": { "type": "string", "minLength": 1, "maxLength": 100, "pattern": "^(?=.*[a-z])[a-z0-9][a-z0-9_.-]*$", "x-hint": "made of lower-case letters, digits, '_', '.' and '-', with a letter or digit first and at least one letter, such as level_completed", "format": "text" }, "customer_uid": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" }, "identity_id": { "type": "string", "minLength": 1, "maxLength": 255, "pattern": "^(?!\\.{1,2}$)[a-zA-Z0-9._-]+$", "x-hint": "made of letters, digits, '.', '_' and '-', but not '.' or '..', such as pro_monthly", "format": "text" }, "happened_at": { "type": "string", "format": "date-time" }, "platform": { "type": "string", "enum": ["iOS", "Android", "Stripe", "Paddle"] }, "product_id": { "type": "string", "maxLength": 255, "format": "text" }, "old_product_id": { "type": "string", "maxLength": 255, "format": "text" }, "new_product_id": { "type": "string", "maxLength": 255, "format": "text" }, "subscription_group": { "type": "string", "maxLength": 255, "format": "text" }, "screen_id": { "type": "string", "maxLength": 256, "format": "text" }, "transaction": { "$ref": "input:EventTransactionInput" }, "price": { "type": "string", "pattern": "^-?[0-9]{1,12}(\\.[0-9]{1,6})?$", "x-hint": "a decimal number of at most 12 digits and 6 decimals, such as 9.99 or -9.99", "format": "text" }, "currency": { "type": "string", "pattern": "^[A-Za-z]{3}$", "x-hint": "a currency code of three letters such as EUR", "format": "text" }, "proceeds": { "type": "string", "pattern": "^-?[0-9]{1,12}(\\.[0-9]{1,6})?$", "x-hint": "a decimal number of at most 12 digits and 6 decimals, such as 9.99 or -9.99", "format": "text" }, "price_usd": { "type": "string", "pattern": "^-?[0-9]{1,12}(\\.[0-9]{1,6})?$", "x-hint": "a decimal number of at most 12 digits and 6 decimals, such as 9.99 or -9.99", "format": "text" }, "proceeds_usd": { "type": "string", "pattern": "^-?[0-9]{1,12}(\\.[0-9]{1,6})?$", "x-hint": "a decimal number of at most 12 digits and 6 decimals, such as 9.99 or -9.99", "format": "text" }, "device": { "$ref": "input:EventDeviceInput" }, "app": { "$ref": "input:EventAppInput" }, "attribution": { "$ref": "input:EventAttributionInput" }, "properties": { "type": "object", "maxProperties": 100, "propertyNames": { "type": "string", "minLength": 1, "maxLength": 80, "format": "text" }, "additionalProperties": { "type": ["string", "number", "boolean"], "maxLength": 1024, "format": "text" } } }, "$id": "input:EventInput" };
+var schema609 = { "type": "object", "required": ["event_id", "event_name", "happened_at"], "additionalProperties": false, "properties": { "event_id": { "type": "string", "minLength": 1, "maxLength": 128, "pattern": "^[A-Za-z0-9._:-]+$", "x-hint": "made of letters, digits, '.', '_', ':' and '-', such as order-1001:paid", "format": "text" }, "event_name": { "type": "string", "minLength": 1, "maxLength": 100, "pattern": "^(?=.*[a-z])[a-z0-9][a-z0-9_.-]*$", "x-hint": "made of lower-case letters, digits, '_', '.' and '-', with a letter or digit first and at least one letter, such as level_completed", "format": "text" }, "customer_uid": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" }, "identity_id": { "type": "string", "minLength": 1, "maxLength": 255, "pattern": "^(?!\\.{1,2}$)[a-zA-Z0-9._-]+$", "x-hint": "made of letters, digits, '.', '_' and '-', but not '.' or '..', such as customer-1042", "format": "text" }, "happened_at": { "type": "string", "format": "date-time" }, "platform": { "type": "string", "enum": ["iOS", "Android", "Stripe", "Paddle"] }, "product_id": { "type": "string", "maxLength": 255, "format": "text" }, "old_product_id": { "type": "string", "maxLength": 255, "format": "text" }, "new_product_id": { "type": "string", "maxLength": 255, "format": "text" }, "subscription_group": { "type": "string", "maxLength": 255, "format": "text" }, "screen_id": { "type": "string", "maxLength": 256, "format": "text" }, "transaction": { "$ref": "input:EventTransactionInput" }, "price": { "type": "string", "pattern": "^-?[0-9]{1,12}(\\.[0-9]{1,6})?$", "x-hint": "a decimal number of at most 12 digits and 6 decimals, such as 9.99 or -9.99", "format": "text" }, "currency": { "type": "string", "pattern": "^[A-Za-z]{3}$", "x-hint": "a currency code of three letters such as EUR", "format": "text" }, "proceeds": { "type": "string", "pattern": "^-?[0-9]{1,12}(\\.[0-9]{1,6})?$", "x-hint": "a decimal number of at most 12 digits and 6 decimals, such as 9.99 or -9.99", "format": "text" }, "price_usd": { "type": "string", "pattern": "^-?[0-9]{1,12}(\\.[0-9]{1,6})?$", "x-hint": "a decimal number of at most 12 digits and 6 decimals, such as 9.99 or -9.99", "format": "text" }, "proceeds_usd": { "type": "string", "pattern": "^-?[0-9]{1,12}(\\.[0-9]{1,6})?$", "x-hint": "a decimal number of at most 12 digits and 6 decimals, such as 9.99 or -9.99", "format": "text" }, "device": { "$ref": "input:EventDeviceInput" }, "app": { "$ref": "input:EventAppInput" }, "attribution": { "$ref": "input:EventAttributionInput" }, "properties": { "type": "object", "maxProperties": 100, "propertyNames": { "type": "string", "minLength": 1, "maxLength": 80, "format": "text" }, "additionalProperties": { "type": ["string", "number", "boolean"], "maxLength": 1024, "format": "text" } } }, "$id": "input:EventInput" };
 var pattern254 = new RegExp("^[A-Za-z0-9._:-]+$", "u");
 var pattern255 = new RegExp("^(?=.*[a-z])[a-z0-9][a-z0-9_.-]*$", "u");
 var pattern257 = new RegExp("^-?[0-9]{1,12}(\\.[0-9]{1,6})?$", "u");
@@ -49146,7 +49146,7 @@ function validate366(data, { instancePath = "", parentData, parentDataProperty, 
           errors++;
         }
         if (!pattern7.test(data3)) {
-          const err21 = { instancePath: instancePath + "/identity_id", schemaPath: "#/properties/identity_id/pattern", keyword: "pattern", params: { hint: "made of letters, digits, '.', '_' and '-', but not '.' or '..', such as pro_monthly" } };
+          const err21 = { instancePath: instancePath + "/identity_id", schemaPath: "#/properties/identity_id/pattern", keyword: "pattern", params: { hint: "made of letters, digits, '.', '_' and '-', but not '.' or '..', such as customer-1042" } };
           if (vErrors === null) {
             vErrors = [err21];
           } else {

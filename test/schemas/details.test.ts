@@ -14,13 +14,20 @@ const item = (more: object, start = 'events[3]') => {
   return details(validateEventInput.errors, 'body', value, start)
 }
 
-const ID = "must be made of letters, digits, '.', '_' and '-', such as pro_monthly"
+const ID = "must be made of letters, digits, '.', '_' and '-', such as abc-123"
 
 test.each<[string, OperationId, InputPart, unknown, FieldFault[]]>([
   ['too much', 'v4ListEvents', 'query', { limit: 41 }, [{ field: 'limit', message: 'must be <= 40' }]],
   ['not converted', 'v4ListEvents', 'query', { limit: 'ten' }, [{ field: 'limit', message: 'must be integer' }]],
   ['enum', 'v4ListEvents', 'query', { sort_order: 'up' }, [{ field: 'sort_order', message: 'must be one of asc, desc' }]],
   ['unknown parameter', 'v4GetUser', 'query', { 'filter[a]': '1' }, [{ field: 'filter[a]', message: 'unknown parameter' }]],
+  [
+    'enum with null',
+    'v4CreateExperiment',
+    'body',
+    { name: 'X', alias_id: 'x', goal_direction: 'up' },
+    [{ field: 'goal_direction', message: 'must be one of increase, decrease, null' }],
+  ],
   ['path', 'v4GetUser', 'path', { user_id: 'a b' }, [{ field: 'user_id', message: ID }]],
   ['no object', 'v4CreateUser', 'body', [], [{ field: 'body', message: 'must be object' }]],
   ['missing', 'v4CreateUser', 'body', {}, [{ field: 'environment', message: 'is required' }]],
