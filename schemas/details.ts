@@ -7,6 +7,8 @@ export type InputPart = 'path' | 'query' | 'body'
 
 const MAX_LINES = 100
 const MAX_FIELD = 256
+/** Errors that are read for the lines: a value has at most five. A body may cause 300,000. */
+const MAX_ERRORS = 1000
 
 const listed = (words: readonly unknown[], last: string) => {
   const texts = words.map(String)
@@ -118,8 +120,9 @@ const coveredErrors = (errors: readonly ErrorObject[]) => {
  */
 export const details = (errors: readonly ErrorObject[] | null | undefined, part: InputPart, value: unknown, start = ''): FieldFault[] => {
   const lines = new Map<string, FieldFault>()
-  const skipped = coveredErrors(errors ?? [])
-  for (const error of errors ?? []) {
+  const read = (errors ?? []).slice(0, MAX_ERRORS)
+  const skipped = coveredErrors(read)
+  for (const error of read) {
     if (lines.size === MAX_LINES) break
     if (summaries.has(error.keyword) || skipped.has(`${error.keyword}\n${place(error)}`)) continue
     const names = [...segments(error.instancePath), ...named(error)]
