@@ -57,7 +57,7 @@ describe('creation', () => {
     expect(await of({ tag: '1' })).toEqual([400, 'invalid_data', ['tag']])
     expect(await of({ product_ids: ['a', '!'] })).toEqual([400, 'invalid_product_id', ['product_ids[1]']])
     expect(await of({ product_ids: ['a', 'x y:z'] })).toEqual([400, 'product_not_in_project', ['product_ids[1]']])
-    expect(await of({ product_ids: ['a', 'b', 'a'] })).toEqual([400, 'invalid_data', ['product_ids']])
+    expect(await of({ product_ids: ['a', 'b', 'a'] })).toEqual([400, 'invalid_data', ['product_ids[2]']])
     expect(await of({ product_ids: Array.from({ length: 101 }, (_, i) => `p${i}`) })).toEqual([400, 'invalid_data', ['product_ids']])
     expect(await of({ product_ids: null })).toEqual([400, 'invalid_data', ['product_ids']])
     expect(await of({ id: 'first' })).toEqual([409, 'offering_already_exists', undefined])
