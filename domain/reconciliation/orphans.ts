@@ -11,6 +11,7 @@ import { recreateJobs } from '../jobs/job.ts'
 import { AUTOMATION_RUN_DUE } from '../jobs/wake-runs.ts'
 import { IS_ORPHANED_REPORT_RUN, repairReportRuns } from '../reports/orphans.ts'
 import { REPORT_SLOT } from '../reports/report.ts'
+import { type BlockProgress, lookAtRunBlocks, newBlockProgress } from './run-blocks.ts'
 
 // An orphan is unfinished, but has no job and no run with a job: nothing will ever continue it. Orphans must never exist; if one does, the
 // scan finds it and repairs it. The scan reads one snapshot, in which every transaction that inserts, reschedules or ends a job has done all
@@ -38,7 +39,7 @@ const scanSql = (columns: string[], from: string, isOrphan: string, id: string) 
     (array_agg(jsonb_build_array(${columns.join(', ')}) order by ${columns.map(c => `${c} desc`).join(', ')}))[1] as last
   from (select * from ${from} order by ${columns.join(', ')} limit $1) s`
 
-/** Scans all runs: no index tells which are open, because every run would have to be deleted from it again. */
+/** Scans the runs after those that are noted in blocks. */
 const AUTOMATION_RUNS: OrphanKind = {
   kind: AUTOMATION_RUN_DUE,
   start: [0],
@@ -165,27 +166,51 @@ const KINDS = [
 
 /** `ids`: the orphans that the scan has found. */
 type Orphans = { kind: string; ids: Ids; mended: number }
-/** For each kind the cursor at which the next scan begins. */
-export type ScanCursors = Map<string, ScanCursor>
+/** Of one kind: the cursor of the next scan, how many scans this pass has had, in how many looks, and how many scans a look has. */
+type Pass = { cursor: ScanCursor; scans: number; looks: number; perLook: number; blocks: BlockProgress }
+/** For each kind where its scans are. */
+export type ScanCursors = Map<string, Pass>
+
+/** Looks that a pass over all unfinished rows of a kind may have: five minutes of looks. */
+const LOOKS_OF_PASS = 20
 
 /**
- * Scans the next `batch` unfinished rows of each kind and repairs the orphans among them. Each scan continues where the last one ended, so
- * that with millions of waiting rows a scan costs no more than with a few.
+ * Scans the next unfinished rows of each kind, `batch` in one statement, and repairs the orphans among them. Each scan continues where the
+ * last one ended, with as many statements as it takes to reach every row within `LOOKS_OF_PASS` calls.
  */
 export async function repairOrphans(pool: Pool, cursors: ScanCursors, batch: number): Promise<Orphans[]> {
   const found: Orphans[] = []
   for (const kind of KINDS) {
-    const { ids, read, last } = await scan(pool, kind, cursors.get(kind.kind) ?? null, batch)
-    cursors.set(kind.kind, read < batch ? null : last)
+    const pass = cursors.get(kind.kind) ?? { cursor: null, scans: 0, looks: 0, perLook: 1, blocks: newBlockProgress() }
+    cursors.set(kind.kind, pass)
+    const ids = await look(pool, kind, pass, batch)
     if (ids.length > 0) found.push({ kind: kind.kind, ids, mended: await repair(pool, kind, ids) })
   }
   return found
 }
 
+async function look(pool: Pool, kind: OrphanKind, pass: Pass, batch: number): Promise<Ids> {
+  const noted = kind === AUTOMATION_RUNS ? await lookAtRunBlocks(pool, pass.blocks) : null
+  const start = noted ? [noted.upto] : kind.start
+  const found: Ids = noted?.ids ?? []
+  pass.looks++
+  for (let n = 0; n < pass.perLook; n++) {
+    const { ids, read, last } = await scan(pool, kind, pass.cursor ?? start, batch)
+    found.push(...ids)
+    pass.scans++
+    pass.cursor = read < batch ? null : last
+    if (pass.cursor === null) break
+  }
+  if (pass.cursor === null) Object.assign(pass, { scans: 0, looks: 0, perLook: Math.max(1, Math.ceil(pass.scans / LOOKS_OF_PASS)) })
+  // The pass is longer than the last one was.
+  else if (pass.looks % LOOKS_OF_PASS === 0) pass.perLook *= 2
+  return [...new Set(found)]
+}
+
 type Scanned = { ids: Ids; read: number; last: ScanCursor }
 
-async function scan(db: Db, kind: OrphanKind, cursor: ScanCursor, batch: number): Promise<Scanned> {
-  const { rows } = await db.query<Scanned>(kind.scan, [batch, ...(cursor ?? kind.start)])
+async function scan(db: Db, kind: OrphanKind, cursor: unknown[], batch: number): Promise<Scanned> {
+  const { rows } = await db.query<Scanned>(kind.scan, [batch, ...cursor])
   return rows[0]!
 }
 

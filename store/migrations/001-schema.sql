@@ -943,6 +943,15 @@ create table unsuccessful_runs (
   primary key (environment, automation_id, status, created_at, id)
 );
 
+-- The watchdog's notes about 10,000 numbers of runs each: which runs were unfinished when it last looked. The other runs have ended and are
+-- not read again.
+create table automation_run_blocks (
+  block bigint primary key,
+  unfinished bigint[] not null,
+  count int not null generated always as (cardinality(unfinished)) stored
+);
+create index automation_run_blocks_unfinished on automation_run_blocks (block) where count > 0;
+
 create table automation_steps (
   run bigint not null,
   -- The order of the steps' starts, from 0; a replay checks it against step_id.
