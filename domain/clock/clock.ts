@@ -1,5 +1,6 @@
 import type { Db, Tx } from '../../store/connect.ts'
 import type { Environment } from '../environment.ts'
+import { type NextTurn, nextTurn } from '../jobs/clock-turns.ts'
 import { GROUPS_OF_ENVIRONMENT, OF_GROUP } from '../jobs/groups.ts'
 import { announceJobs } from '../jobs/job.ts'
 
@@ -34,26 +35,14 @@ export async function moveClock(db: Tx | Db, environment: Environment, to: strin
   announceJobs(db, 'clock')
 }
 
-/** `timers`: the first 100 due jobs of the kinds asked for, by time, kind and id. `hasOthers`: other jobs are due, or events are unread. */
-type PendingWork = { timers: { kind: string; id: number }[]; hasOthers: boolean }
-
 /**
- * What is left to do at this instant. One statement and so one snapshot: a job that ends and appends an event is seen as due, or its
- * event is seen as unread; never neither. A job that a worker executes stays due until its row is rescheduled or deleted.
+ * What is left to do at this instant: the job whose turn is next (`nextTurn`), and how many events the consumers have not read. One
+ * statement and so one snapshot: a job that ends and appends an event is seen as due, or its event is seen as unread; never neither. A job
+ * that a worker executes stays due until its row is rescheduled or deleted.
  */
-export async function pendingNow(db: Db, environment: Environment, kinds: readonly string[]): Promise<PendingWork> {
-  const { rows } = await db.query<PendingWork>(
-    `with recursive ${GROUPS_OF_ENVIRONMENT}, n as materialized (select environment_now($1) as now)
-     select coalesce((select jsonb_agg(jsonb_build_object('kind', kind, 'id', id)) from (
-         select d.kind, d.id from groups g cross join lateral (
-           select kind, id, due_at from due where ${OF_GROUP} and due_at <= (select now from n) order by due_at, id limit 100) d
-         where g.kind = any ($2) order by d.due_at, array_position($2, d.kind), d.id limit 100) d), '[]') as timers,
-       exists (select 1 from groups g cross join lateral (
-         select 1 from due where ${OF_GROUP} and due_at <= (select now from n) limit 1) d
-         where g.kind <> all ($2)) or ${LAG} > 0 as "hasOthers"`,
-    [environment, kinds],
-  )
-  return rows[0]!
+export async function pendingNow(db: Db, environment: Environment, kinds: readonly string[]): Promise<NextTurn & { unread: number }> {
+  const { more: unread, ...next } = await nextTurn<number>(db, environment, kinds, LAG)
+  return { ...next, unread }
 }
 
 /** The next instant, after now and up to `target`, at which a job falls due; with microseconds. */

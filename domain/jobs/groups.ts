@@ -67,3 +67,10 @@ export const CLOCK_OF_GROUP = 'cross join lateral (select clock_offset from envi
 /** Condition: the job is of group `g`. In the order of the index. */
 export const OF_GROUP =
   'kind = g.kind and priority = g.priority and environment = g.environment and coalesce(destination, 0) = g.destination'
+
+/** In SQL: the environments whose jobs take turns at present. */
+export const CLOCK_TURNS = 'select environment, kind, id from clock_turns where until > clock_timestamp()'
+
+/** In SQL: whether jobs of the environment may be claimed at any time, without a turn. */
+export const hasNoTurns = (environment: string): string =>
+  `not exists (select 1 from clock_turns t where t.environment = ${environment} and t.until > clock_timestamp())`

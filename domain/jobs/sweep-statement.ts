@@ -1,5 +1,5 @@
 import { LOCK } from '../../store/advisory-locks.ts'
-import { CLOCK_OF_GROUP, groupsAbove, OF_GROUP } from './groups.ts'
+import { CLOCK_OF_GROUP, CLOCK_TURNS, groupsAbove, OF_GROUP } from './groups.ts'
 
 /** An environment with that many due jobs of a kind may be the beginning of a backlog: a sweep claims none of its jobs. */
 export const BACKLOG = 20
@@ -47,12 +47,15 @@ const OUTSTANDING = `outstanding as materialized (
 
 // How many jobs of each group may be dispatched now. What is outstanding counts, so the dispatched jobs stay a short window and the backlog
 // stays in the table. No environment has more than half of the window. The destinations of an environment share its part, so a destination
-// with a backlog does not hold up the others.
-const SHARES = `shares as materialized (
-  select g.*, e.clock_offset, greatest(0, least(${WINDOW} / 2, greatest(${SMALLEST_SHARE},
-    least(${WINDOW} / 2, greatest(${SMALLEST_SHARE}, ${WINDOW} / g.environments)) / g.destinations)) - coalesce(o.count, 0))::int as share
+// with a backlog does not hold up the others. Of an environment whose clock is advanced only the job may be dispatched whose turn it is.
+const SHARES = `turns as materialized (
+  ${CLOCK_TURNS}
+), shares as materialized (
+  select g.*, e.clock_offset, t.id as turn_of, case when t.environment is not null and t.kind is distinct from g.kind then 0 else greatest(0, least(${WINDOW} / 2, greatest(${SMALLEST_SHARE},
+    least(${WINDOW} / 2, greatest(${SMALLEST_SHARE}, ${WINDOW} / g.environments)) / g.destinations)) - coalesce(o.count, 0)) end::int as share
   from counted_groups g ${CLOCK_OF_GROUP}
     left join outstanding o on o.kind = g.kind and o.priority = g.priority and o.environment = g.environment and o.destination = g.destination
+    left join turns t on t.environment = g.environment
 )`
 
 // The first jobs of each group that are due and free, up to its share, locked. Only these rows are read, and no row that is not due yet: an
@@ -64,7 +67,7 @@ const FREE_JOBS = `free_jobs as materialized (
     select l.*, row_number() over () as nth from (
       select ctid as at, id from due
       where ${OF_GROUP} and due_at >= g.low and due_at <= statement_timestamp() + g.clock_offset
-        and (lease_until is null or lease_until < clock_timestamp())
+        and (g.turn_of is null or id = g.turn_of) and (lease_until is null or lease_until < clock_timestamp())
       order by due_at, id limit g.share for no key update skip locked) l) d
 )`
 

@@ -3,6 +3,7 @@ import { LOCK } from '../../store/advisory-locks.ts'
 import type { Db, Pool, Tx } from '../../store/connect.ts'
 import { moveClock, nextDueUntil, pendingNow } from '../clock/clock.ts'
 import type { Environment } from '../environment.ts'
+import { beginTurns, endTurns, giveTurn } from '../jobs/clock-turns.ts'
 import { LEDGER_KINDS, type LedgerKind } from '../ledger-history/history.ts'
 import { conflict, invalidField, Refusal } from '../refusal.ts'
 import { dropExpired } from './retention.ts'
@@ -44,13 +45,19 @@ type AdvanceOptions = {
 
 /** Real time for one advance. The next advance continues with what is left. */
 const LIMIT_MS = 60_000
-/** Pause between two checks of the jobs that workers execute. */
+/** Pauses between two checks of the job that a worker executes: most jobs take some milliseconds. */
+const POLLS_MS = [2, 2, 4, 8]
 const POLL_MS = 20
+/** A turn is given again so often: its time is limited. */
+const REPEAT_MS = 1_000
+type Job = { kind: string; id: number }
+
 const TIMER_KINDS = TIMERS.map(({ kind }) => kind)
 
 /**
- * Executes every due job, then moves the clock to each later due time up to `target` in turn and executes the jobs that are due there.
- * Timers are fired here, one job at a time. For the jobs of workers, and for the consumers of the log, this function waits. Throws
+ * Executes every due job, then moves the clock to each later due time up to `target` in turn and executes the jobs that are due there: one
+ * job at a time, by time, kind and id. Timers are fired here. The jobs of workers are given their turns, and this function waits for each,
+ * and for the consumers of the log, so that what follows from a job is known before the next one. Throws
  * `upstream_timeout` when that takes longer than a minute: the clock then stays at the last instant reached, and a repeated request
  * continues from there. Then everything is removed whose time is over at the target.
  */
@@ -60,26 +67,56 @@ export async function advanceClock(
   { pool, beat, limitMs = LIMIT_MS }: AdvanceOptions,
 ): Promise<void> {
   const until = performance.now() + limitMs
-  const drain = async () => {
-    for (;;) {
-      const { timers, hasOthers } = await pendingNow(pool, environment, TIMER_KINDS)
-      if (timers.length === 0 && !hasOthers) return
-      if (performance.now() > until)
-        throw new Refusal('upstream_timeout', 'some due jobs have not ended yet: repeat the request with `to` to continue')
-      for (const { kind, id } of timers) await TIMERS.find(timer => timer.kind === kind)!.fire(pool, id)
-      if (timers.length === 0) await delay(POLL_MS)
-      await beat()
-    }
-  }
-  await drain()
-  for (let at = await nextDueUntil(pool, environment, target); at !== null; at = await nextDueUntil(pool, environment, target)) {
-    await moveClock(pool, environment, at)
+  const drain = () => drainInstant(environment, pool, beat, until)
+  try {
+    await beginTurns(pool, environment)
     await drain()
+    for (let at = await nextDueUntil(pool, environment, target); at !== null; at = await nextDueUntil(pool, environment, target)) {
+      await moveClock(pool, environment, at)
+      await drain()
+    }
+    await moveClock(pool, environment, target)
+    await drain()
+    // What is left when the time is over, the housekeeping of the workers removes.
+    await dropExpired(pool, { environment, beat, isStopping: () => performance.now() > until })
+  } finally {
+    // A failure of the database has an error of its own, and turns end by themselves.
+    await endTurns(pool, environment).catch(() => {})
   }
-  await moveClock(pool, environment, target)
-  await drain()
-  // What is left when the time is over, the housekeeping of the workers removes.
-  await dropExpired(pool, { environment, beat, isStopping: () => performance.now() > until })
+}
+
+const sameJob = (one: Job | null, other: Job | null) => one?.kind === other?.kind && one?.id === other?.id
+
+/** Executes the jobs that are due now, until nothing is due and the log is read. */
+async function drainInstant(environment: Environment, pool: Pool, beat: () => Promise<unknown>, until: number): Promise<void> {
+  let turn: Job | null = null
+  let givenAt = Number.NEGATIVE_INFINITY
+  let polls = 0
+  const give = async (job: Job | null) => {
+    const isNew = !sameJob(turn, job)
+    if (!isNew && performance.now() - givenAt < REPEAT_MS) return
+    if (isNew) polls = 0
+    turn = job
+    givenAt = performance.now()
+    await giveTurn(pool, environment, job)
+  }
+  for (;;) {
+    const { job, isClaimed, unread } = await pendingNow(pool, environment, TIMER_KINDS)
+    if (job === null && unread === 0) return
+    if (performance.now() > until)
+      throw new Refusal('upstream_timeout', 'some due jobs have not ended yet: repeat the request with `to` to continue')
+    const timer = TIMERS.find(({ kind }) => kind === job?.kind)
+    // A job that was claimed before the advance, or whose end is not yet known, goes on.
+    if (unread > 0 || (isClaimed && !sameJob(job, turn))) await give(turn)
+    else if (timer) {
+      await give(null)
+      await timer.fire(pool, job!.id)
+      await beat()
+      continue
+    } else await give(job)
+    await delay(POLLS_MS[polls++] ?? POLL_MS)
+    await beat()
+  }
 }
 
 type FinalCounts = Record<LedgerKind, number>

@@ -357,6 +357,16 @@ create unlogged table batches (
   destinations int[] not null
 ) with (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 1000, autovacuum_vacuum_cost_delay = 0);
 
+-- A sandbox whose clock is being advanced: its jobs take turns, one at a time. No other job of the environment is claimed until `until` (real
+-- time), which the advance extends; a crash ends the advance, and the row.
+create unlogged table clock_turns (
+  environment int primary key,
+  -- The job whose turn it is; null: nobody's.
+  kind text,
+  id bigint,
+  until timestamptz not null
+);
+
 -- One row, which the watchdog writes: the orphans (unfinished work without a row in `due`) that it found and repaired.
 create table watchdog (
   one boolean primary key default true check (one),
