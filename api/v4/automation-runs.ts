@@ -1,5 +1,6 @@
 import { audit } from '../../domain/audit/record.ts'
 import { cancelRun } from '../../domain/automation-runs/cancel.ts'
+import { withCurrentSteps } from '../../domain/automation-runs/current-step.ts'
 import { listAutomationRuns, type ShownStep, timelineOfRun } from '../../domain/automation-runs/list.ts'
 import { replayRun } from '../../domain/automation-runs/replay.ts'
 import { type AutomationRunRow, findAutomationRun } from '../../domain/automation-runs/run.ts'
@@ -28,6 +29,8 @@ const run = (row: AutomationRunRow) => ({
 const step = ({ n: _, type, attempts, ...rest }: ShownStep) => ({
   ...rest,
   type: type as 'exit',
+  // A step is recorded as running only when an attempt has failed.
+  next_attempt_at: rest.status === 'running' ? rest.due_at : null,
   attempts: attempts.map(({ number, started_at, duration_ms, error }) => ({
     number,
     started_at: wholeSeconds(started_at),
@@ -46,7 +49,8 @@ export const v4ListAutomationRuns = expensiveRead('v4ListAutomationRuns', async 
 
 export const v4GetAutomationRun = onPool('v4GetAutomationRun', async ({ path, environment, db }) => {
   const row = await findAutomationRun(db, environment, path.run_id)
-  return { body: { ...run(row), steps: (await timelineOfRun(db, row.number)).map(step) } }
+  const [shown] = await withCurrentSteps(db, environment, [row])
+  return { body: { ...run(shown!), steps: (await timelineOfRun(db, row.number)).map(step) } }
 })
 
 export const v4CancelAutomationRun = inTransaction('v4CancelAutomationRun', async ({ path, environment, trail, tx }) => {

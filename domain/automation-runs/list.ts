@@ -2,6 +2,7 @@ import type { Db } from '../../store/connect.ts'
 import type { Environment } from '../environment.ts'
 import { type Page, pageOf } from '../page.ts'
 import { notFound } from '../refusal.ts'
+import { withCurrentSteps } from './current-step.ts'
 import type { TimelineStep } from './load.ts'
 import { rareRuns } from './rare-runs.ts'
 import { AUTOMATION_RUN_COLUMNS, type AutomationRunRow, type RunStatus, SHOWN_STATUS } from './run.ts'
@@ -39,15 +40,15 @@ export async function listAutomationRuns(
     ...(to === undefined ? [] : [sql<boolean>`created_at < ${to}`]),
   ]
   const { sql: condition, parameters: values } = compile(and(conditions), 4)
-  if (few === null) return pageOf<AutomationRunRow>(db, LISTED, environment, { limit, after: cursor?.id, narrowed: { condition, values } })
-  const listed = { ...LISTED, table: among(`$${4 + values.length}`) }
   // With the cursor's run, from whose place the page follows.
-  const numbers = own === null ? few : [...few, own.number]
-  return pageOf<AutomationRunRow>(db, listed, environment, {
-    limit,
-    after: cursor?.id,
-    narrowed: { condition, values: [...values, numbers] },
-  })
+  const numbers = few !== null && own !== null ? [...few, own.number] : few
+  const page = await pageOf<AutomationRunRow>(
+    db,
+    numbers === null ? LISTED : { ...LISTED, table: among(`$${4 + values.length}`) },
+    environment,
+    { limit, after: cursor?.id, narrowed: { condition, values: numbers === null ? values : [...values, numbers] } },
+  )
+  return { ...page, rows: await withCurrentSteps(db, environment, page.rows) }
 }
 
 /** `row`: with microseconds; null: no run of the list has the id. */

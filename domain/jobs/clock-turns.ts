@@ -2,7 +2,7 @@ import { LOCK } from '../../store/advisory-locks.ts'
 import type { Db } from '../../store/connect.ts'
 import type { Environment } from '../environment.ts'
 import { GROUPS_OF_ENVIRONMENT, OF_GROUP } from './groups.ts'
-import { notifyWorkers } from './sql.ts'
+import { announceJobs } from './job.ts'
 
 /** A turn ends by itself after that: the process that gave it may have died. Longer than a timer of the process may take. */
 const TURN_SECONDS = 40
@@ -10,14 +10,14 @@ const TURN_SECONDS = 40
 type Job = { kind: string; id: number }
 
 /** From now on the workers claim no job of the environment but this one; null: none. Extends the turns. */
-export const giveTurn = (db: Db, environment: Environment, job: Job | null): Promise<unknown> =>
-  db.query(
-    `with given as (
-       insert into clock_turns (environment, kind, id, until) values ($1, $2, $3, clock_timestamp() + interval '${TURN_SECONDS} seconds')
-       on conflict (environment) do update set kind = excluded.kind, id = excluded.id, until = excluded.until returning kind
-     ) select ${notifyWorkers('kind')} from given where kind is not null`,
+export async function giveTurn(db: Db, environment: Environment, job: Job | null): Promise<void> {
+  await db.query(
+    `insert into clock_turns (environment, kind, id, until) values ($1, $2, $3, clock_timestamp() + interval '${TURN_SECONDS} seconds')
+     on conflict (environment) do update set kind = excluded.kind, id = excluded.id, until = excluded.until`,
     [environment, job?.kind ?? null, job?.id ?? null],
   )
+  if (job) announceJobs(db, job.kind)
+}
 
 /** From now on the jobs of the environment take turns. A sweep under way, which does not know that, has ended when this resolves. */
 export async function beginTurns(db: Db, environment: Environment): Promise<void> {
@@ -26,8 +26,10 @@ export async function beginTurns(db: Db, environment: Environment): Promise<void
 }
 
 /** The workers claim the jobs of the environment freely again. */
-export const endTurns = (db: Db, environment: Environment): Promise<unknown> =>
-  db.query(`with ended as (delete from clock_turns where environment = $1) select ${notifyWorkers('clock')}`, [environment])
+export async function endTurns(db: Db, environment: Environment): Promise<void> {
+  await db.query('delete from clock_turns where environment = $1', [environment])
+  announceJobs(db, 'clock')
+}
 
 /**
  * The due job whose turn is next: by its time, then in the order of `kinds`, other kinds after them by name, then by id. Null: no job is

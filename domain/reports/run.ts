@@ -25,6 +25,9 @@ export type RunDestination = {
   status: 'pending' | 'delivered' | 'withheld' | 'failed'
   reason: string | null
   attempts: number
+  /** How the last attempt failed, and when the next one is due. */
+  error: string | null
+  next_attempt_at: string | null
   delivered_at: string | null
 }
 
@@ -58,6 +61,8 @@ export const pending = ({ id, label }: { id: string; label: string }): RunDestin
   status: 'pending',
   reason: null,
   attempts: 0,
+  error: null,
+  next_attempt_at: null,
   delivered_at: null,
 })
 

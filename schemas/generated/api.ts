@@ -3272,7 +3272,7 @@ export interface components {
             event: components["schemas"]["AutomationRunEvent"];
             status: components["schemas"]["AutomationRunStatus"];
             reason: components["schemas"]["AutomationRunReason"];
-            /** @description Id of the step that is under way. */
+            /** @description Id of the step that is under way, from the beginning of its first attempt. */
             current_step: string | null;
             due_at: components["schemas"]["NullableTime"];
             /** @description Id of the run that it repeats. */
@@ -3292,7 +3292,7 @@ export interface components {
             event: components["schemas"]["AutomationRunEvent"];
             status: components["schemas"]["AutomationRunStatus"];
             reason: components["schemas"]["AutomationRunReason"];
-            /** @description Id of the step that is under way. */
+            /** @description Id of the step that is under way, from the beginning of its first attempt. */
             current_step: string | null;
             due_at: components["schemas"]["NullableTime"];
             /** @description Id of the run that it repeats. */
@@ -3319,6 +3319,7 @@ export interface components {
             started_at: components["schemas"]["Time"];
             finished_at: components["schemas"]["NullableTime"];
             due_at: components["schemas"]["NullableTime"];
+            next_attempt_at: components["schemas"]["NullableTime"];
             /** @description Taken over by a replay. */
             reused: boolean;
             /** @description What the step has recorded; its fields depend on the type. */
@@ -6361,6 +6362,8 @@ export interface components {
          *           "status": "delivered",
          *           "reason": null,
          *           "attempts": 1,
+         *           "error": null,
+         *           "next_attempt_at": null,
          *           "delivered_at": "2026-03-01T08:00:01Z"
          *         }
          *       ],
@@ -6415,6 +6418,9 @@ export interface components {
             reason: string | null;
             /** @description Attempts so far; a resend counts again from 0. */
             attempts: number;
+            /** @description How the last attempt failed, while the file is not delivered. */
+            error: string | null;
+            next_attempt_at: components["schemas"]["NullableTime"];
             delivered_at: components["schemas"]["NullableTime"];
         };
         /**

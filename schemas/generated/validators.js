@@ -28252,7 +28252,7 @@ function validate207(data, { instancePath = "", parentData, parentDataProperty, 
 var answerScheduledReportRunList = validate208;
 var schema358 = { "type": "object", "required": ["object", "id", "url", "report_id", "kind", "slot", "window_from", "window_to", "status", "outcome", "reason", "late_by_seconds", "export_id", "rows", "resends", "destinations", "created_at", "started_at", "finished_at"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["scheduled_report_run"] }, "id": { "type": "string", "minLength": 1 }, "url": { "type": "string", "pattern": "^/v4/scheduled-report-runs/.+$", "x-hint": "a path such as /v4/scheduled-report-runs/a1" }, "report_id": { "type": "string", "minLength": 1 }, "kind": { "type": "string", "enum": ["scheduled", "test"] }, "slot": { "type": ["string", "null"], "format": "date-time", "pattern": "^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z$", "x-hint": "a UTC time in whole seconds such as 2026-03-01T09:00:00Z" }, "window_from": { "$ref": "answer:NullableTime" }, "window_to": { "$ref": "answer:NullableTime" }, "status": { "type": "string", "enum": ["pending", "running", "finished"] }, "outcome": { "type": ["string", "null"], "enum": ["delivered", "empty", "withheld", "failed", "skipped", null] }, "reason": { "type": ["string", "null"] }, "late_by_seconds": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "export_id": { "type": ["string", "null"] }, "rows": { "type": ["integer", "null"], "minimum": 0, "maximum": 9007199254740991 }, "resends": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "destinations": { "type": "array", "maxItems": 20, "items": { "$ref": "answer:ScheduledReportRunDestination" } }, "created_at": { "$ref": "answer:Time" }, "started_at": { "$ref": "answer:NullableTime" }, "finished_at": { "$ref": "answer:NullableTime" } }, "$id": "answer:ScheduledReportRun" };
 var pattern144 = new RegExp("^/v4/scheduled-report-runs/.+$", "u");
-var schema361 = { "type": "object", "required": ["id", "label", "status", "reason", "attempts", "delivered_at"], "additionalProperties": false, "properties": { "id": { "type": "string", "minLength": 1 }, "label": { "type": "string" }, "status": { "type": "string", "enum": ["pending", "delivered", "withheld", "failed"] }, "reason": { "type": ["string", "null"] }, "attempts": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "delivered_at": { "$ref": "answer:NullableTime" } }, "$id": "answer:ScheduledReportRunDestination" };
+var schema361 = { "type": "object", "required": ["id", "label", "status", "reason", "attempts", "error", "next_attempt_at", "delivered_at"], "additionalProperties": false, "properties": { "id": { "type": "string", "minLength": 1 }, "label": { "type": "string" }, "status": { "type": "string", "enum": ["pending", "delivered", "withheld", "failed"] }, "reason": { "type": ["string", "null"] }, "attempts": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "error": { "type": ["string", "null"] }, "next_attempt_at": { "$ref": "answer:NullableTime" }, "delivered_at": { "$ref": "answer:NullableTime" } }, "$id": "answer:ScheduledReportRunDestination" };
 function validate210(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
@@ -28303,8 +28303,8 @@ function validate210(data, { instancePath = "", parentData, parentDataProperty, 
       }
       errors++;
     }
-    if (data.delivered_at === void 0) {
-      const err5 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "delivered_at" } };
+    if (data.error === void 0) {
+      const err5 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "error" } };
       if (vErrors === null) {
         vErrors = [err5];
       } else {
@@ -28312,31 +28312,27 @@ function validate210(data, { instancePath = "", parentData, parentDataProperty, 
       }
       errors++;
     }
-    for (const key0 in data) {
-      if (!(key0 === "id" || key0 === "label" || key0 === "status" || key0 === "reason" || key0 === "attempts" || key0 === "delivered_at")) {
-        const err6 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
-        if (vErrors === null) {
-          vErrors = [err6];
-        } else {
-          vErrors.push(err6);
-        }
-        errors++;
-      }
-    }
-    if (data.id !== void 0) {
-      let data0 = data.id;
-      if (typeof data0 === "string") {
-        if (func2(data0) < 1) {
-          const err7 = { instancePath: instancePath + "/id", schemaPath: "#/properties/id/minLength", keyword: "minLength", params: { limit: 1 } };
-          if (vErrors === null) {
-            vErrors = [err7];
-          } else {
-            vErrors.push(err7);
-          }
-          errors++;
-        }
+    if (data.next_attempt_at === void 0) {
+      const err6 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "next_attempt_at" } };
+      if (vErrors === null) {
+        vErrors = [err6];
       } else {
-        const err8 = { instancePath: instancePath + "/id", schemaPath: "#/properties/id/type", keyword: "type", params: { type: "string" } };
+        vErrors.push(err6);
+      }
+      errors++;
+    }
+    if (data.delivered_at === void 0) {
+      const err7 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "delivered_at" } };
+      if (vErrors === null) {
+        vErrors = [err7];
+      } else {
+        vErrors.push(err7);
+      }
+      errors++;
+    }
+    for (const key0 in data) {
+      if (!(key0 === "id" || key0 === "label" || key0 === "status" || key0 === "reason" || key0 === "attempts" || key0 === "error" || key0 === "next_attempt_at" || key0 === "delivered_at")) {
+        const err8 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
         if (vErrors === null) {
           vErrors = [err8];
         } else {
@@ -28345,21 +28341,20 @@ function validate210(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
     }
-    if (data.label !== void 0) {
-      if (typeof data.label !== "string") {
-        const err9 = { instancePath: instancePath + "/label", schemaPath: "#/properties/label/type", keyword: "type", params: { type: "string" } };
-        if (vErrors === null) {
-          vErrors = [err9];
-        } else {
-          vErrors.push(err9);
+    if (data.id !== void 0) {
+      let data0 = data.id;
+      if (typeof data0 === "string") {
+        if (func2(data0) < 1) {
+          const err9 = { instancePath: instancePath + "/id", schemaPath: "#/properties/id/minLength", keyword: "minLength", params: { limit: 1 } };
+          if (vErrors === null) {
+            vErrors = [err9];
+          } else {
+            vErrors.push(err9);
+          }
+          errors++;
         }
-        errors++;
-      }
-    }
-    if (data.status !== void 0) {
-      let data2 = data.status;
-      if (typeof data2 !== "string") {
-        const err10 = { instancePath: instancePath + "/status", schemaPath: "#/properties/status/type", keyword: "type", params: { type: "string" } };
+      } else {
+        const err10 = { instancePath: instancePath + "/id", schemaPath: "#/properties/id/type", keyword: "type", params: { type: "string" } };
         if (vErrors === null) {
           vErrors = [err10];
         } else {
@@ -28367,8 +28362,10 @@ function validate210(data, { instancePath = "", parentData, parentDataProperty, 
         }
         errors++;
       }
-      if (!(data2 === "pending" || data2 === "delivered" || data2 === "withheld" || data2 === "failed")) {
-        const err11 = { instancePath: instancePath + "/status", schemaPath: "#/properties/status/enum", keyword: "enum", params: { allowedValues: schema361.properties.status.enum } };
+    }
+    if (data.label !== void 0) {
+      if (typeof data.label !== "string") {
+        const err11 = { instancePath: instancePath + "/label", schemaPath: "#/properties/label/type", keyword: "type", params: { type: "string" } };
         if (vErrors === null) {
           vErrors = [err11];
         } else {
@@ -28377,10 +28374,10 @@ function validate210(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
     }
-    if (data.reason !== void 0) {
-      let data3 = data.reason;
-      if (typeof data3 !== "string" && data3 !== null) {
-        const err12 = { instancePath: instancePath + "/reason", schemaPath: "#/properties/reason/type", keyword: "type", params: { type: schema361.properties.reason.type } };
+    if (data.status !== void 0) {
+      let data2 = data.status;
+      if (typeof data2 !== "string") {
+        const err12 = { instancePath: instancePath + "/status", schemaPath: "#/properties/status/type", keyword: "type", params: { type: "string" } };
         if (vErrors === null) {
           vErrors = [err12];
         } else {
@@ -28388,11 +28385,8 @@ function validate210(data, { instancePath = "", parentData, parentDataProperty, 
         }
         errors++;
       }
-    }
-    if (data.attempts !== void 0) {
-      let data4 = data.attempts;
-      if (!(typeof data4 == "number" && (!(data4 % 1) && !isNaN(data4)) && isFinite(data4))) {
-        const err13 = { instancePath: instancePath + "/attempts", schemaPath: "#/properties/attempts/type", keyword: "type", params: { type: "integer" } };
+      if (!(data2 === "pending" || data2 === "delivered" || data2 === "withheld" || data2 === "failed")) {
+        const err13 = { instancePath: instancePath + "/status", schemaPath: "#/properties/status/enum", keyword: "enum", params: { allowedValues: schema361.properties.status.enum } };
         if (vErrors === null) {
           vErrors = [err13];
         } else {
@@ -28400,41 +28394,42 @@ function validate210(data, { instancePath = "", parentData, parentDataProperty, 
         }
         errors++;
       }
+    }
+    if (data.reason !== void 0) {
+      let data3 = data.reason;
+      if (typeof data3 !== "string" && data3 !== null) {
+        const err14 = { instancePath: instancePath + "/reason", schemaPath: "#/properties/reason/type", keyword: "type", params: { type: schema361.properties.reason.type } };
+        if (vErrors === null) {
+          vErrors = [err14];
+        } else {
+          vErrors.push(err14);
+        }
+        errors++;
+      }
+    }
+    if (data.attempts !== void 0) {
+      let data4 = data.attempts;
+      if (!(typeof data4 == "number" && (!(data4 % 1) && !isNaN(data4)) && isFinite(data4))) {
+        const err15 = { instancePath: instancePath + "/attempts", schemaPath: "#/properties/attempts/type", keyword: "type", params: { type: "integer" } };
+        if (vErrors === null) {
+          vErrors = [err15];
+        } else {
+          vErrors.push(err15);
+        }
+        errors++;
+      }
       if (typeof data4 == "number" && isFinite(data4)) {
         if (data4 > 9007199254740991 || isNaN(data4)) {
-          const err14 = { instancePath: instancePath + "/attempts", schemaPath: "#/properties/attempts/maximum", keyword: "maximum", params: { comparison: "<=", limit: 9007199254740991 } };
+          const err16 = { instancePath: instancePath + "/attempts", schemaPath: "#/properties/attempts/maximum", keyword: "maximum", params: { comparison: "<=", limit: 9007199254740991 } };
           if (vErrors === null) {
-            vErrors = [err14];
+            vErrors = [err16];
           } else {
-            vErrors.push(err14);
+            vErrors.push(err16);
           }
           errors++;
         }
         if (data4 < 0 || isNaN(data4)) {
-          const err15 = { instancePath: instancePath + "/attempts", schemaPath: "#/properties/attempts/minimum", keyword: "minimum", params: { comparison: ">=", limit: 0 } };
-          if (vErrors === null) {
-            vErrors = [err15];
-          } else {
-            vErrors.push(err15);
-          }
-          errors++;
-        }
-      }
-    }
-    if (data.delivered_at !== void 0) {
-      let data5 = data.delivered_at;
-      if (typeof data5 !== "string" && data5 !== null) {
-        const err16 = { instancePath: instancePath + "/delivered_at", schemaPath: "answer:NullableTime/type", keyword: "type", params: { type: schema51.type } };
-        if (vErrors === null) {
-          vErrors = [err16];
-        } else {
-          vErrors.push(err16);
-        }
-        errors++;
-      }
-      if (typeof data5 === "string") {
-        if (!formats0(data5)) {
-          const err17 = { instancePath: instancePath + "/delivered_at", schemaPath: "answer:NullableTime/format", keyword: "format", params: { format: "date-time" } };
+          const err17 = { instancePath: instancePath + "/attempts", schemaPath: "#/properties/attempts/minimum", keyword: "minimum", params: { comparison: ">=", limit: 0 } };
           if (vErrors === null) {
             vErrors = [err17];
           } else {
@@ -28442,23 +28437,90 @@ function validate210(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern1.test(data5)) {
-          const err18 = { instancePath: instancePath + "/delivered_at", schemaPath: "answer:NullableTime/pattern", keyword: "pattern", params: { hint: "a UTC time in whole seconds such as 2026-03-01T09:00:00Z" } };
+      }
+    }
+    if (data.error !== void 0) {
+      let data5 = data.error;
+      if (typeof data5 !== "string" && data5 !== null) {
+        const err18 = { instancePath: instancePath + "/error", schemaPath: "#/properties/error/type", keyword: "type", params: { type: schema361.properties.error.type } };
+        if (vErrors === null) {
+          vErrors = [err18];
+        } else {
+          vErrors.push(err18);
+        }
+        errors++;
+      }
+    }
+    if (data.next_attempt_at !== void 0) {
+      let data6 = data.next_attempt_at;
+      if (typeof data6 !== "string" && data6 !== null) {
+        const err19 = { instancePath: instancePath + "/next_attempt_at", schemaPath: "answer:NullableTime/type", keyword: "type", params: { type: schema51.type } };
+        if (vErrors === null) {
+          vErrors = [err19];
+        } else {
+          vErrors.push(err19);
+        }
+        errors++;
+      }
+      if (typeof data6 === "string") {
+        if (!formats0(data6)) {
+          const err20 = { instancePath: instancePath + "/next_attempt_at", schemaPath: "answer:NullableTime/format", keyword: "format", params: { format: "date-time" } };
           if (vErrors === null) {
-            vErrors = [err18];
+            vErrors = [err20];
           } else {
-            vErrors.push(err18);
+            vErrors.push(err20);
+          }
+          errors++;
+        }
+        if (!pattern1.test(data6)) {
+          const err21 = { instancePath: instancePath + "/next_attempt_at", schemaPath: "answer:NullableTime/pattern", keyword: "pattern", params: { hint: "a UTC time in whole seconds such as 2026-03-01T09:00:00Z" } };
+          if (vErrors === null) {
+            vErrors = [err21];
+          } else {
+            vErrors.push(err21);
+          }
+          errors++;
+        }
+      }
+    }
+    if (data.delivered_at !== void 0) {
+      let data7 = data.delivered_at;
+      if (typeof data7 !== "string" && data7 !== null) {
+        const err22 = { instancePath: instancePath + "/delivered_at", schemaPath: "answer:NullableTime/type", keyword: "type", params: { type: schema51.type } };
+        if (vErrors === null) {
+          vErrors = [err22];
+        } else {
+          vErrors.push(err22);
+        }
+        errors++;
+      }
+      if (typeof data7 === "string") {
+        if (!formats0(data7)) {
+          const err23 = { instancePath: instancePath + "/delivered_at", schemaPath: "answer:NullableTime/format", keyword: "format", params: { format: "date-time" } };
+          if (vErrors === null) {
+            vErrors = [err23];
+          } else {
+            vErrors.push(err23);
+          }
+          errors++;
+        }
+        if (!pattern1.test(data7)) {
+          const err24 = { instancePath: instancePath + "/delivered_at", schemaPath: "answer:NullableTime/pattern", keyword: "pattern", params: { hint: "a UTC time in whole seconds such as 2026-03-01T09:00:00Z" } };
+          if (vErrors === null) {
+            vErrors = [err24];
+          } else {
+            vErrors.push(err24);
           }
           errors++;
         }
       }
     }
   } else {
-    const err19 = { instancePath, schemaPath: "#/type", keyword: "type", params: { type: "object" } };
+    const err25 = { instancePath, schemaPath: "#/type", keyword: "type", params: { type: "object" } };
     if (vErrors === null) {
-      vErrors = [err19];
+      vErrors = [err25];
     } else {
-      vErrors.push(err19);
+      vErrors.push(err25);
     }
     errors++;
   }
@@ -29333,7 +29395,7 @@ function validate208(data, { instancePath = "", parentData, parentDataProperty, 
   return errors === 0;
 }
 var v4ListScheduledReportRunsQuery = validate213;
-var schema368 = { "type": "object", "additionalProperties": false, "required": [], "properties": { "limit": { "type": "integer", "minimum": 1, "maximum": 100, "default": 20 }, "starting_after": { "type": "string", "minLength": 1, "maxLength": 256, "pattern": "^[a-zA-Z0-9._-]+$", "x-hint": "made of letters, digits, '.', '_' and '-', such as 5kTq0eXhB9vWcRz2JmYp7LsDnGaUf3Ei", "format": "text" }, "filter[outcome][]": { "type": "array", "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "type": "string", "enum": ["delivered", "empty", "withheld", "failed", "skipped"] } } }, "filter[run_id]": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } }, "$id": "input:v4ListScheduledReportRunsQuery" };
+var schema369 = { "type": "object", "additionalProperties": false, "required": [], "properties": { "limit": { "type": "integer", "minimum": 1, "maximum": 100, "default": 20 }, "starting_after": { "type": "string", "minLength": 1, "maxLength": 256, "pattern": "^[a-zA-Z0-9._-]+$", "x-hint": "made of letters, digits, '.', '_' and '-', such as 5kTq0eXhB9vWcRz2JmYp7LsDnGaUf3Ei", "format": "text" }, "filter[outcome][]": { "type": "array", "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "type": "string", "enum": ["delivered", "empty", "withheld", "failed", "skipped"] } } }, "filter[run_id]": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } }, "$id": "input:v4ListScheduledReportRunsQuery" };
 function validate213(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
@@ -29473,7 +29535,7 @@ function validate213(data, { instancePath = "", parentData, parentDataProperty, 
               errors++;
             }
             if (!(data3 === "delivered" || data3 === "empty" || data3 === "withheld" || data3 === "failed" || data3 === "skipped")) {
-              const err11 = { instancePath: instancePath + "/filter[outcome][]/" + i0, schemaPath: "#/properties/filter%5Boutcome%5D%5B%5D/then/items/enum", keyword: "enum", params: { allowedValues: schema368.properties["filter[outcome][]"].then.items.enum } };
+              const err11 = { instancePath: instancePath + "/filter[outcome][]/" + i0, schemaPath: "#/properties/filter%5Boutcome%5D%5B%5D/then/items/enum", keyword: "enum", params: { allowedValues: schema369.properties["filter[outcome][]"].then.items.enum } };
               if (vErrors === null) {
                 vErrors = [err11];
               } else {
@@ -29795,11 +29857,11 @@ function validate215(data, { instancePath = "", parentData, parentDataProperty, 
   return errors === 0;
 }
 var answerIntegrationList = validate216;
-var schema373 = { "type": "object", "required": ["object", "url", "data", "has_more"], "additionalProperties": false, "properties": { "object": { "$ref": "answer:ListObject" }, "url": { "type": "string", "enum": ["/v4/integrations"] }, "data": { "type": "array", "items": { "$ref": "answer:Integration" } }, "has_more": { "$ref": "answer:HasNoMore" } }, "$id": "answer:IntegrationList" };
-var schema375 = { "type": "object", "required": ["object", "id", "url", "title", "integration", "target_platform", "active", "created_at", "updated_at", "last_delivery_at", "last_error_at", "last_error_message", "delivery_error_count"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["integration"] }, "id": { "type": "string", "minLength": 1 }, "url": { "type": "string", "pattern": "^/v4/integrations/.+$", "x-hint": "a path such as /v4/integrations/a1" }, "title": { "type": "string" }, "integration": { "type": "string" }, "target_platform": { "$ref": "answer:IntegrationPlatform" }, "active": { "$ref": "answer:IntegrationActive" }, "created_at": { "$ref": "answer:Time" }, "updated_at": { "$ref": "answer:Time" }, "last_delivery_at": { "$ref": "answer:NullableTime" }, "last_error_at": { "$ref": "answer:NullableTime" }, "last_error_message": { "type": ["string", "null"] }, "delivery_error_count": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 } }, "$id": "answer:Integration" };
-var schema376 = { "type": "string", "enum": ["iOS", "Android", "Stripe"], "$id": "answer:IntegrationPlatform" };
-var schema377 = { "type": "integer", "enum": [0, 1, 2], "minimum": -9007199254740991, "maximum": 9007199254740991, "$id": "answer:IntegrationActive" };
-var pattern154 = new RegExp("^/v4/integrations/.+$", "u");
+var schema374 = { "type": "object", "required": ["object", "url", "data", "has_more"], "additionalProperties": false, "properties": { "object": { "$ref": "answer:ListObject" }, "url": { "type": "string", "enum": ["/v4/integrations"] }, "data": { "type": "array", "items": { "$ref": "answer:Integration" } }, "has_more": { "$ref": "answer:HasNoMore" } }, "$id": "answer:IntegrationList" };
+var schema376 = { "type": "object", "required": ["object", "id", "url", "title", "integration", "target_platform", "active", "created_at", "updated_at", "last_delivery_at", "last_error_at", "last_error_message", "delivery_error_count"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["integration"] }, "id": { "type": "string", "minLength": 1 }, "url": { "type": "string", "pattern": "^/v4/integrations/.+$", "x-hint": "a path such as /v4/integrations/a1" }, "title": { "type": "string" }, "integration": { "type": "string" }, "target_platform": { "$ref": "answer:IntegrationPlatform" }, "active": { "$ref": "answer:IntegrationActive" }, "created_at": { "$ref": "answer:Time" }, "updated_at": { "$ref": "answer:Time" }, "last_delivery_at": { "$ref": "answer:NullableTime" }, "last_error_at": { "$ref": "answer:NullableTime" }, "last_error_message": { "type": ["string", "null"] }, "delivery_error_count": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 } }, "$id": "answer:Integration" };
+var schema377 = { "type": "string", "enum": ["iOS", "Android", "Stripe"], "$id": "answer:IntegrationPlatform" };
+var schema378 = { "type": "integer", "enum": [0, 1, 2], "minimum": -9007199254740991, "maximum": 9007199254740991, "$id": "answer:IntegrationActive" };
+var pattern155 = new RegExp("^/v4/integrations/.+$", "u");
 function validate217(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
@@ -29923,7 +29985,7 @@ function validate217(data, { instancePath = "", parentData, parentDataProperty, 
       errors++;
     }
     for (const key0 in data) {
-      if (!func36.call(schema375.properties, key0)) {
+      if (!func36.call(schema376.properties, key0)) {
         const err13 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
         if (vErrors === null) {
           vErrors = [err13];
@@ -29945,7 +30007,7 @@ function validate217(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data0 === "integration")) {
-        const err15 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema375.properties.object.enum } };
+        const err15 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema376.properties.object.enum } };
         if (vErrors === null) {
           vErrors = [err15];
         } else {
@@ -29979,7 +30041,7 @@ function validate217(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.url !== void 0) {
       let data2 = data.url;
       if (typeof data2 === "string") {
-        if (!pattern154.test(data2)) {
+        if (!pattern155.test(data2)) {
           const err18 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/pattern", keyword: "pattern", params: { hint: "a path such as /v4/integrations/a1" } };
           if (vErrors === null) {
             vErrors = [err18];
@@ -30032,7 +30094,7 @@ function validate217(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data5 === "iOS" || data5 === "Android" || data5 === "Stripe")) {
-        const err23 = { instancePath: instancePath + "/target_platform", schemaPath: "answer:IntegrationPlatform/enum", keyword: "enum", params: { allowedValues: schema376.enum } };
+        const err23 = { instancePath: instancePath + "/target_platform", schemaPath: "answer:IntegrationPlatform/enum", keyword: "enum", params: { allowedValues: schema377.enum } };
         if (vErrors === null) {
           vErrors = [err23];
         } else {
@@ -30053,7 +30115,7 @@ function validate217(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data6 === 0 || data6 === 1 || data6 === 2)) {
-        const err25 = { instancePath: instancePath + "/active", schemaPath: "answer:IntegrationActive/enum", keyword: "enum", params: { allowedValues: schema377.enum } };
+        const err25 = { instancePath: instancePath + "/active", schemaPath: "answer:IntegrationActive/enum", keyword: "enum", params: { allowedValues: schema378.enum } };
         if (vErrors === null) {
           vErrors = [err25];
         } else {
@@ -30211,7 +30273,7 @@ function validate217(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.last_error_message !== void 0) {
       let data11 = data.last_error_message;
       if (typeof data11 !== "string" && data11 !== null) {
-        const err40 = { instancePath: instancePath + "/last_error_message", schemaPath: "#/properties/last_error_message/type", keyword: "type", params: { type: schema375.properties.last_error_message.type } };
+        const err40 = { instancePath: instancePath + "/last_error_message", schemaPath: "#/properties/last_error_message/type", keyword: "type", params: { type: schema376.properties.last_error_message.type } };
         if (vErrors === null) {
           vErrors = [err40];
         } else {
@@ -30349,7 +30411,7 @@ function validate216(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "/v4/integrations")) {
-        const err8 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema373.properties.url.enum } };
+        const err8 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema374.properties.url.enum } };
         if (vErrors === null) {
           vErrors = [err8];
         } else {
@@ -30413,8 +30475,8 @@ function validate216(data, { instancePath = "", parentData, parentDataProperty, 
 }
 var answerIntegration = validate217;
 var v4CreateIntegrationBody = validate219;
-var schema385 = { "type": "string", "enum": ["amplitude", "appmetrica", "facebook", "firebase", "mixpanel", "posthog", "segment", "searchads", "adjust", "appsflyer", "branch", "kochava", "singular", "split_metrics", "asapty", "tenjin", "amazon_s3", "google_cloud_storage", "slack", "webhooks", "braze", "clevertap", "mailchimp", "onesignal", "pushwoosh", "email"], "$id": "input:ProviderSlug" };
-var schema386 = { "type": "string", "enum": ["iOS", "Android", "Stripe"], "$id": "input:IntegrationPlatform" };
+var schema386 = { "type": "string", "enum": ["amplitude", "appmetrica", "facebook", "firebase", "mixpanel", "posthog", "segment", "searchads", "adjust", "appsflyer", "branch", "kochava", "singular", "split_metrics", "asapty", "tenjin", "amazon_s3", "google_cloud_storage", "slack", "webhooks", "braze", "clevertap", "mailchimp", "onesignal", "pushwoosh", "email"], "$id": "input:ProviderSlug" };
+var schema387 = { "type": "string", "enum": ["iOS", "Android", "Stripe"], "$id": "input:IntegrationPlatform" };
 function validate220(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
@@ -30510,7 +30572,7 @@ function validate220(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "amplitude" || data1 === "appmetrica" || data1 === "facebook" || data1 === "firebase" || data1 === "mixpanel" || data1 === "posthog" || data1 === "segment" || data1 === "searchads" || data1 === "adjust" || data1 === "appsflyer" || data1 === "branch" || data1 === "kochava" || data1 === "singular" || data1 === "split_metrics" || data1 === "asapty" || data1 === "tenjin" || data1 === "amazon_s3" || data1 === "google_cloud_storage" || data1 === "slack" || data1 === "webhooks" || data1 === "braze" || data1 === "clevertap" || data1 === "mailchimp" || data1 === "onesignal" || data1 === "pushwoosh" || data1 === "email")) {
-        const err9 = { instancePath: instancePath + "/integration", schemaPath: "input:ProviderSlug/enum", keyword: "enum", params: { allowedValues: schema385.enum } };
+        const err9 = { instancePath: instancePath + "/integration", schemaPath: "input:ProviderSlug/enum", keyword: "enum", params: { allowedValues: schema386.enum } };
         if (vErrors === null) {
           vErrors = [err9];
         } else {
@@ -30531,7 +30593,7 @@ function validate220(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data2 === "iOS" || data2 === "Android" || data2 === "Stripe")) {
-        const err11 = { instancePath: instancePath + "/target_platform", schemaPath: "input:IntegrationPlatform/enum", keyword: "enum", params: { allowedValues: schema386.enum } };
+        const err11 = { instancePath: instancePath + "/target_platform", schemaPath: "input:IntegrationPlatform/enum", keyword: "enum", params: { allowedValues: schema387.enum } };
         if (vErrors === null) {
           vErrors = [err11];
         } else {
@@ -30564,8 +30626,8 @@ function validate219(data, { instancePath = "", parentData, parentDataProperty, 
   return errors === 0;
 }
 var answerIntegrationsMeta = validate222;
-var schema387 = { "type": "object", "required": ["object", "url", "data"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["integrations_meta"] }, "url": { "type": "string", "enum": ["/v4/integrations/meta"] }, "data": { "type": "array", "items": { "$ref": "answer:ProviderCategory" } } }, "$id": "answer:IntegrationsMeta" };
-var schema389 = { "type": "string", "enum": ["amplitude", "appmetrica", "facebook", "firebase", "mixpanel", "posthog", "segment", "searchads", "adjust", "appsflyer", "branch", "kochava", "singular", "split_metrics", "asapty", "tenjin", "amazon_s3", "google_cloud_storage", "slack", "webhooks", "braze", "clevertap", "mailchimp", "onesignal", "pushwoosh", "email"], "$id": "answer:ProviderSlug" };
+var schema388 = { "type": "object", "required": ["object", "url", "data"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["integrations_meta"] }, "url": { "type": "string", "enum": ["/v4/integrations/meta"] }, "data": { "type": "array", "items": { "$ref": "answer:ProviderCategory" } } }, "$id": "answer:IntegrationsMeta" };
+var schema390 = { "type": "string", "enum": ["amplitude", "appmetrica", "facebook", "firebase", "mixpanel", "posthog", "segment", "searchads", "adjust", "appsflyer", "branch", "kochava", "singular", "split_metrics", "asapty", "tenjin", "amazon_s3", "google_cloud_storage", "slack", "webhooks", "braze", "clevertap", "mailchimp", "onesignal", "pushwoosh", "email"], "$id": "answer:ProviderSlug" };
 function validate223(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
@@ -30679,7 +30741,7 @@ function validate223(data, { instancePath = "", parentData, parentDataProperty, 
                 errors++;
               }
               if (!(data4 === "amplitude" || data4 === "appmetrica" || data4 === "facebook" || data4 === "firebase" || data4 === "mixpanel" || data4 === "posthog" || data4 === "segment" || data4 === "searchads" || data4 === "adjust" || data4 === "appsflyer" || data4 === "branch" || data4 === "kochava" || data4 === "singular" || data4 === "split_metrics" || data4 === "asapty" || data4 === "tenjin" || data4 === "amazon_s3" || data4 === "google_cloud_storage" || data4 === "slack" || data4 === "webhooks" || data4 === "braze" || data4 === "clevertap" || data4 === "mailchimp" || data4 === "onesignal" || data4 === "pushwoosh" || data4 === "email")) {
-                const err10 = { instancePath: instancePath + "/items/" + i0 + "/slug", schemaPath: "answer:ProviderSlug/enum", keyword: "enum", params: { allowedValues: schema389.enum } };
+                const err10 = { instancePath: instancePath + "/items/" + i0 + "/slug", schemaPath: "answer:ProviderSlug/enum", keyword: "enum", params: { allowedValues: schema390.enum } };
                 if (vErrors === null) {
                   vErrors = [err10];
                 } else {
@@ -30704,7 +30766,7 @@ function validate223(data, { instancePath = "", parentData, parentDataProperty, 
                     errors++;
                   }
                   if (!(data6 === "iOS" || data6 === "Android" || data6 === "Stripe")) {
-                    const err12 = { instancePath: instancePath + "/items/" + i0 + "/allowedStores/" + i1, schemaPath: "answer:IntegrationPlatform/enum", keyword: "enum", params: { allowedValues: schema376.enum } };
+                    const err12 = { instancePath: instancePath + "/items/" + i0 + "/allowedStores/" + i1, schemaPath: "answer:IntegrationPlatform/enum", keyword: "enum", params: { allowedValues: schema377.enum } };
                     if (vErrors === null) {
                       vErrors = [err12];
                     } else {
@@ -30810,7 +30872,7 @@ function validate222(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data0 === "integrations_meta")) {
-        const err5 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema387.properties.object.enum } };
+        const err5 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema388.properties.object.enum } };
         if (vErrors === null) {
           vErrors = [err5];
         } else {
@@ -30831,7 +30893,7 @@ function validate222(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "/v4/integrations/meta")) {
-        const err7 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema387.properties.url.enum } };
+        const err7 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema388.properties.url.enum } };
         if (vErrors === null) {
           vErrors = [err7];
         } else {
@@ -30960,7 +31022,7 @@ function validate225(data, { instancePath = "", parentData, parentDataProperty, 
   return errors === 0;
 }
 var v4UpdateIntegrationStatusBody = validate226;
-var schema394 = { "type": "object", "required": ["status"], "additionalProperties": false, "properties": { "status": { "type": "integer", "enum": [0, 1], "minimum": -9007199254740991, "maximum": 9007199254740991 } }, "$id": "input:IntegrationStatusInput" };
+var schema395 = { "type": "object", "required": ["status"], "additionalProperties": false, "properties": { "status": { "type": "integer", "enum": [0, 1], "minimum": -9007199254740991, "maximum": 9007199254740991 } }, "$id": "input:IntegrationStatusInput" };
 function validate226(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
@@ -30998,7 +31060,7 @@ function validate226(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data0 === 0 || data0 === 1)) {
-        const err3 = { instancePath: instancePath + "/status", schemaPath: "input:IntegrationStatusInput/properties/status/enum", keyword: "enum", params: { allowedValues: schema394.properties.status.enum } };
+        const err3 = { instancePath: instancePath + "/status", schemaPath: "input:IntegrationStatusInput/properties/status/enum", keyword: "enum", params: { allowedValues: schema395.properties.status.enum } };
         if (vErrors === null) {
           vErrors = [err3];
         } else {
@@ -31040,12 +31102,12 @@ function validate226(data, { instancePath = "", parentData, parentDataProperty, 
   return errors === 0;
 }
 var answerIntegrationConfig = validate227;
-var schema395 = { "type": "object", "required": ["object", "url", "integration_id", "integration", "settings", "events", "event_mapping", "revenue", "updated_at"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["integration_config"] }, "url": { "type": "string", "pattern": "^/v4/integrations/.+/config$", "x-hint": "a path such as /v4/integrations/a1/config" }, "integration_id": { "type": "string", "minLength": 1 }, "integration": { "$ref": "answer:ProviderSlug" }, "settings": { "type": "object", "additionalProperties": {}, "propertyNames": { "type": "string" } }, "events": { "$ref": "answer:SelectedEvents" }, "event_mapping": { "$ref": "answer:EventMapping" }, "revenue": { "type": "string", "enum": ["price", "proceeds"] }, "updated_at": { "$ref": "answer:NullableTime" }, "generated_signing_secret": { "type": "string", "pattern": "^whsec_", "x-hint": "a signing secret such as whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw" } }, "$id": "answer:IntegrationConfig" };
-var schema397 = { "type": ["array", "null"], "maxItems": 500, "items": { "type": "string", "minLength": 1, "maxLength": 100, "pattern": "^(\\*|[a-z0-9][a-z0-9_.-]*)$", "x-hint": "* or an event type of lower-case letters, digits, '_', '.' and '-', such as trial_started" }, "$id": "answer:SelectedEvents" };
-var pattern160 = new RegExp("^/v4/integrations/.+/config$", "u");
-var pattern161 = new RegExp("^(\\*|[a-z0-9][a-z0-9_.-]*)$", "u");
-var pattern162 = new RegExp("^[a-z0-9][a-z0-9_.-]*$", "u");
-var pattern164 = new RegExp("^whsec_", "u");
+var schema396 = { "type": "object", "required": ["object", "url", "integration_id", "integration", "settings", "events", "event_mapping", "revenue", "updated_at"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["integration_config"] }, "url": { "type": "string", "pattern": "^/v4/integrations/.+/config$", "x-hint": "a path such as /v4/integrations/a1/config" }, "integration_id": { "type": "string", "minLength": 1 }, "integration": { "$ref": "answer:ProviderSlug" }, "settings": { "type": "object", "additionalProperties": {}, "propertyNames": { "type": "string" } }, "events": { "$ref": "answer:SelectedEvents" }, "event_mapping": { "$ref": "answer:EventMapping" }, "revenue": { "type": "string", "enum": ["price", "proceeds"] }, "updated_at": { "$ref": "answer:NullableTime" }, "generated_signing_secret": { "type": "string", "pattern": "^whsec_", "x-hint": "a signing secret such as whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw" } }, "$id": "answer:IntegrationConfig" };
+var schema398 = { "type": ["array", "null"], "maxItems": 500, "items": { "type": "string", "minLength": 1, "maxLength": 100, "pattern": "^(\\*|[a-z0-9][a-z0-9_.-]*)$", "x-hint": "* or an event type of lower-case letters, digits, '_', '.' and '-', such as trial_started" }, "$id": "answer:SelectedEvents" };
+var pattern161 = new RegExp("^/v4/integrations/.+/config$", "u");
+var pattern162 = new RegExp("^(\\*|[a-z0-9][a-z0-9_.-]*)$", "u");
+var pattern163 = new RegExp("^[a-z0-9][a-z0-9_.-]*$", "u");
+var pattern165 = new RegExp("^whsec_", "u");
 function validate227(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
@@ -31133,7 +31195,7 @@ function validate227(data, { instancePath = "", parentData, parentDataProperty, 
       errors++;
     }
     for (const key0 in data) {
-      if (!func36.call(schema395.properties, key0)) {
+      if (!func36.call(schema396.properties, key0)) {
         const err9 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
         if (vErrors === null) {
           vErrors = [err9];
@@ -31155,7 +31217,7 @@ function validate227(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data0 === "integration_config")) {
-        const err11 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema395.properties.object.enum } };
+        const err11 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema396.properties.object.enum } };
         if (vErrors === null) {
           vErrors = [err11];
         } else {
@@ -31167,7 +31229,7 @@ function validate227(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.url !== void 0) {
       let data1 = data.url;
       if (typeof data1 === "string") {
-        if (!pattern160.test(data1)) {
+        if (!pattern161.test(data1)) {
           const err12 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/pattern", keyword: "pattern", params: { hint: "a path such as /v4/integrations/a1/config" } };
           if (vErrors === null) {
             vErrors = [err12];
@@ -31220,7 +31282,7 @@ function validate227(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data3 === "amplitude" || data3 === "appmetrica" || data3 === "facebook" || data3 === "firebase" || data3 === "mixpanel" || data3 === "posthog" || data3 === "segment" || data3 === "searchads" || data3 === "adjust" || data3 === "appsflyer" || data3 === "branch" || data3 === "kochava" || data3 === "singular" || data3 === "split_metrics" || data3 === "asapty" || data3 === "tenjin" || data3 === "amazon_s3" || data3 === "google_cloud_storage" || data3 === "slack" || data3 === "webhooks" || data3 === "braze" || data3 === "clevertap" || data3 === "mailchimp" || data3 === "onesignal" || data3 === "pushwoosh" || data3 === "email")) {
-        const err17 = { instancePath: instancePath + "/integration", schemaPath: "answer:ProviderSlug/enum", keyword: "enum", params: { allowedValues: schema389.enum } };
+        const err17 = { instancePath: instancePath + "/integration", schemaPath: "answer:ProviderSlug/enum", keyword: "enum", params: { allowedValues: schema390.enum } };
         if (vErrors === null) {
           vErrors = [err17];
         } else {
@@ -31267,7 +31329,7 @@ function validate227(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.events !== void 0) {
       let data5 = data.events;
       if (!Array.isArray(data5) && data5 !== null) {
-        const err21 = { instancePath: instancePath + "/events", schemaPath: "answer:SelectedEvents/type", keyword: "type", params: { type: schema397.type } };
+        const err21 = { instancePath: instancePath + "/events", schemaPath: "answer:SelectedEvents/type", keyword: "type", params: { type: schema398.type } };
         if (vErrors === null) {
           vErrors = [err21];
         } else {
@@ -31307,7 +31369,7 @@ function validate227(data, { instancePath = "", parentData, parentDataProperty, 
               }
               errors++;
             }
-            if (!pattern161.test(data6)) {
+            if (!pattern162.test(data6)) {
               const err25 = { instancePath: instancePath + "/events/" + i0, schemaPath: "answer:SelectedEvents/items/pattern", keyword: "pattern", params: { hint: "* or an event type of lower-case letters, digits, '_', '.' and '-', such as trial_started" } };
               if (vErrors === null) {
                 vErrors = [err25];
@@ -31361,7 +31423,7 @@ function validate227(data, { instancePath = "", parentData, parentDataProperty, 
               }
               errors++;
             }
-            if (!pattern162.test(key2)) {
+            if (!pattern163.test(key2)) {
               const err30 = { instancePath: instancePath + "/event_mapping", schemaPath: "answer:EventMapping/propertyNames/pattern", keyword: "pattern", params: { hint: "an event type of lower-case letters, digits, '_', '.' and '-', such as trial_started" }, propertyName: key2 };
               if (vErrors === null) {
                 vErrors = [err30];
@@ -31443,7 +31505,7 @@ function validate227(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data9 === "price" || data9 === "proceeds")) {
-        const err38 = { instancePath: instancePath + "/revenue", schemaPath: "#/properties/revenue/enum", keyword: "enum", params: { allowedValues: schema395.properties.revenue.enum } };
+        const err38 = { instancePath: instancePath + "/revenue", schemaPath: "#/properties/revenue/enum", keyword: "enum", params: { allowedValues: schema396.properties.revenue.enum } };
         if (vErrors === null) {
           vErrors = [err38];
         } else {
@@ -31487,7 +31549,7 @@ function validate227(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.generated_signing_secret !== void 0) {
       let data11 = data.generated_signing_secret;
       if (typeof data11 === "string") {
-        if (!pattern164.test(data11)) {
+        if (!pattern165.test(data11)) {
           const err42 = { instancePath: instancePath + "/generated_signing_secret", schemaPath: "#/properties/generated_signing_secret/pattern", keyword: "pattern", params: { hint: "a signing secret such as whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw" } };
           if (vErrors === null) {
             vErrors = [err42];
@@ -31519,8 +31581,8 @@ function validate227(data, { instancePath = "", parentData, parentDataProperty, 
   return errors === 0;
 }
 var v4UpdateIntegrationConfigBody = validate228;
-var schema401 = { "type": "object", "required": ["settings"], "additionalProperties": false, "properties": { "settings": { "$ref": "input:IntegrationSettings" }, "events": { "$ref": "input:SelectedEvents" }, "event_mapping": { "$ref": "input:EventMapping" }, "revenue": { "type": "string", "enum": ["price", "proceeds"], "default": "price" } }, "$id": "input:IntegrationConfigInput" };
-var schema403 = { "type": ["array", "null"], "maxItems": 500, "if": { "maxItems": 500 }, "then": { "items": { "type": "string", "minLength": 1, "maxLength": 100, "pattern": "^(\\*|[a-z0-9][a-z0-9_.-]*)$", "x-hint": "* or an event type of lower-case letters, digits, '_', '.' and '-', such as trial_started", "format": "text" } }, "$id": "input:SelectedEvents" };
+var schema402 = { "type": "object", "required": ["settings"], "additionalProperties": false, "properties": { "settings": { "$ref": "input:IntegrationSettings" }, "events": { "$ref": "input:SelectedEvents" }, "event_mapping": { "$ref": "input:EventMapping" }, "revenue": { "type": "string", "enum": ["price", "proceeds"], "default": "price" } }, "$id": "input:IntegrationConfigInput" };
+var schema404 = { "type": ["array", "null"], "maxItems": 500, "if": { "maxItems": 500 }, "then": { "items": { "type": "string", "minLength": 1, "maxLength": 100, "pattern": "^(\\*|[a-z0-9][a-z0-9_.-]*)$", "x-hint": "* or an event type of lower-case letters, digits, '_', '.' and '-', such as trial_started", "format": "text" } }, "$id": "input:SelectedEvents" };
 function validate229(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
@@ -31597,7 +31659,7 @@ function validate229(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.events !== void 0) {
       let data1 = data.events;
       if (!Array.isArray(data1) && data1 !== null) {
-        const err6 = { instancePath: instancePath + "/events", schemaPath: "input:SelectedEvents/type", keyword: "type", params: { type: schema403.type } };
+        const err6 = { instancePath: instancePath + "/events", schemaPath: "input:SelectedEvents/type", keyword: "type", params: { type: schema404.type } };
         if (vErrors === null) {
           vErrors = [err6];
         } else {
@@ -31662,7 +31724,7 @@ function validate229(data, { instancePath = "", parentData, parentDataProperty, 
                 }
                 errors++;
               }
-              if (!pattern161.test(data2)) {
+              if (!pattern162.test(data2)) {
                 const err11 = { instancePath: instancePath + "/events/" + i0, schemaPath: "input:SelectedEvents/then/items/pattern", keyword: "pattern", params: { hint: "* or an event type of lower-case letters, digits, '_', '.' and '-', such as trial_started" } };
                 if (vErrors === null) {
                   vErrors = [err11];
@@ -31748,7 +31810,7 @@ function validate229(data, { instancePath = "", parentData, parentDataProperty, 
               }
               errors++;
             }
-            if (!pattern162.test(key2)) {
+            if (!pattern163.test(key2)) {
               const err19 = { instancePath: instancePath + "/event_mapping", schemaPath: "input:EventMapping/propertyNames/pattern", keyword: "pattern", params: { hint: "an event type of lower-case letters, digits, '_', '.' and '-', such as trial_started" }, propertyName: key2 };
               if (vErrors === null) {
                 vErrors = [err19];
@@ -31838,7 +31900,7 @@ function validate229(data, { instancePath = "", parentData, parentDataProperty, 
       errors++;
     }
     if (!(data5 === "price" || data5 === "proceeds")) {
-      const err28 = { instancePath: instancePath + "/revenue", schemaPath: "#/properties/revenue/enum", keyword: "enum", params: { allowedValues: schema401.properties.revenue.enum } };
+      const err28 = { instancePath: instancePath + "/revenue", schemaPath: "#/properties/revenue/enum", keyword: "enum", params: { allowedValues: schema402.properties.revenue.enum } };
       if (vErrors === null) {
         vErrors = [err28];
       } else {
@@ -31870,8 +31932,8 @@ function validate228(data, { instancePath = "", parentData, parentDataProperty, 
   return errors === 0;
 }
 var answerIntegrationTest = validate231;
-var schema405 = { "type": "object", "required": ["object", "url", "ok", "http_status", "duration_ms", "error"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["integration_test"] }, "url": { "type": "string", "pattern": "^/v4/integrations/.+/test$", "x-hint": "a path such as /v4/integrations/a1/test" }, "ok": { "type": "boolean" }, "http_status": { "type": ["integer", "null"], "minimum": -9007199254740991, "maximum": 9007199254740991 }, "duration_ms": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "error": { "type": ["string", "null"] } }, "$id": "answer:IntegrationTest" };
-var pattern167 = new RegExp("^/v4/integrations/.+/test$", "u");
+var schema406 = { "type": "object", "required": ["object", "url", "ok", "http_status", "duration_ms", "error"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["integration_test"] }, "url": { "type": "string", "pattern": "^/v4/integrations/.+/test$", "x-hint": "a path such as /v4/integrations/a1/test" }, "ok": { "type": "boolean" }, "http_status": { "type": ["integer", "null"], "minimum": -9007199254740991, "maximum": 9007199254740991 }, "duration_ms": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "error": { "type": ["string", "null"] } }, "$id": "answer:IntegrationTest" };
+var pattern168 = new RegExp("^/v4/integrations/.+/test$", "u");
 function validate231(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
@@ -31954,7 +32016,7 @@ function validate231(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data0 === "integration_test")) {
-        const err8 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema405.properties.object.enum } };
+        const err8 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema406.properties.object.enum } };
         if (vErrors === null) {
           vErrors = [err8];
         } else {
@@ -31966,7 +32028,7 @@ function validate231(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.url !== void 0) {
       let data1 = data.url;
       if (typeof data1 === "string") {
-        if (!pattern167.test(data1)) {
+        if (!pattern168.test(data1)) {
           const err9 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/pattern", keyword: "pattern", params: { hint: "a path such as /v4/integrations/a1/test" } };
           if (vErrors === null) {
             vErrors = [err9];
@@ -31999,7 +32061,7 @@ function validate231(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.http_status !== void 0) {
       let data3 = data.http_status;
       if (!(typeof data3 == "number" && (!(data3 % 1) && !isNaN(data3)) && isFinite(data3)) && data3 !== null) {
-        const err12 = { instancePath: instancePath + "/http_status", schemaPath: "#/properties/http_status/type", keyword: "type", params: { type: schema405.properties.http_status.type } };
+        const err12 = { instancePath: instancePath + "/http_status", schemaPath: "#/properties/http_status/type", keyword: "type", params: { type: schema406.properties.http_status.type } };
         if (vErrors === null) {
           vErrors = [err12];
         } else {
@@ -32063,7 +32125,7 @@ function validate231(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.error !== void 0) {
       let data5 = data.error;
       if (typeof data5 !== "string" && data5 !== null) {
-        const err18 = { instancePath: instancePath + "/error", schemaPath: "#/properties/error/type", keyword: "type", params: { type: schema405.properties.error.type } };
+        const err18 = { instancePath: instancePath + "/error", schemaPath: "#/properties/error/type", keyword: "type", params: { type: schema406.properties.error.type } };
         if (vErrors === null) {
           vErrors = [err18];
         } else {
@@ -32133,7 +32195,7 @@ function validate232(data, { instancePath = "", parentData, parentDataProperty, 
         }
         errors++;
       }
-      if (!pattern162.test(data0)) {
+      if (!pattern163.test(data0)) {
         const err4 = { instancePath: instancePath + "/event", schemaPath: "input:IntegrationTestInput/properties/event/pattern", keyword: "pattern", params: { hint: "an event type of lower-case letters, digits, '_', '.' and '-', such as trial_started" } };
         if (vErrors === null) {
           vErrors = [err4];
@@ -32164,11 +32226,11 @@ function validate232(data, { instancePath = "", parentData, parentDataProperty, 
   return errors === 0;
 }
 var answerIntegrationDeliveryList = validate233;
-var pattern169 = new RegExp("^/v4/integrations/.+/deliveries$", "u");
-var schema410 = { "type": "object", "required": ["object", "id", "url", "integration_id", "event_id", "event_name", "user_id", "source", "run_id", "status", "reason", "attempt_count", "attempts", "next_attempt_at", "delivered_at", "created_at"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["integration_delivery"] }, "id": { "type": "string", "minLength": 1 }, "url": { "type": "string", "pattern": "^/v4/integrations/.+/deliveries/.+$", "x-hint": "a path such as /v4/integrations/a1/deliveries/a1" }, "integration_id": { "type": "string", "minLength": 1 }, "event_id": { "type": "string", "minLength": 1 }, "event_name": { "type": "string", "minLength": 1 }, "user_id": { "type": ["string", "null"] }, "source": { "type": "string", "enum": ["event", "automation"] }, "run_id": { "type": ["string", "null"] }, "status": { "$ref": "answer:IntegrationDeliveryStatus" }, "reason": { "type": ["string", "null"], "enum": ["exhausted", "gone", "rejected", "expired", "integration_deleted", "run_cancelled", null] }, "attempt_count": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "attempts": { "type": "array", "maxItems": 20, "items": { "$ref": "answer:DeliveryAttempt" } }, "next_attempt_at": { "$ref": "answer:NullableTime" }, "delivered_at": { "$ref": "answer:NullableTime" }, "created_at": { "$ref": "answer:Time" } }, "$id": "answer:IntegrationDelivery" };
-var schema411 = { "type": "string", "enum": ["pending", "retrying", "held", "delivered", "failed"], "$id": "answer:IntegrationDeliveryStatus" };
-var pattern170 = new RegExp("^/v4/integrations/.+/deliveries/.+$", "u");
-var schema412 = { "type": "object", "required": ["number", "started_at", "duration_ms", "http_status", "error", "response"], "additionalProperties": false, "properties": { "number": { "type": "integer", "minimum": 1, "maximum": 9007199254740991 }, "started_at": { "$ref": "answer:Time" }, "duration_ms": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "http_status": { "type": ["integer", "null"], "minimum": -9007199254740991, "maximum": 9007199254740991 }, "error": { "type": ["string", "null"] }, "response": { "type": ["string", "null"] } }, "$id": "answer:DeliveryAttempt" };
+var pattern170 = new RegExp("^/v4/integrations/.+/deliveries$", "u");
+var schema411 = { "type": "object", "required": ["object", "id", "url", "integration_id", "event_id", "event_name", "user_id", "source", "run_id", "status", "reason", "attempt_count", "attempts", "next_attempt_at", "delivered_at", "created_at"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["integration_delivery"] }, "id": { "type": "string", "minLength": 1 }, "url": { "type": "string", "pattern": "^/v4/integrations/.+/deliveries/.+$", "x-hint": "a path such as /v4/integrations/a1/deliveries/a1" }, "integration_id": { "type": "string", "minLength": 1 }, "event_id": { "type": "string", "minLength": 1 }, "event_name": { "type": "string", "minLength": 1 }, "user_id": { "type": ["string", "null"] }, "source": { "type": "string", "enum": ["event", "automation"] }, "run_id": { "type": ["string", "null"] }, "status": { "$ref": "answer:IntegrationDeliveryStatus" }, "reason": { "type": ["string", "null"], "enum": ["exhausted", "gone", "rejected", "expired", "integration_deleted", "run_cancelled", null] }, "attempt_count": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "attempts": { "type": "array", "maxItems": 20, "items": { "$ref": "answer:DeliveryAttempt" } }, "next_attempt_at": { "$ref": "answer:NullableTime" }, "delivered_at": { "$ref": "answer:NullableTime" }, "created_at": { "$ref": "answer:Time" } }, "$id": "answer:IntegrationDelivery" };
+var schema412 = { "type": "string", "enum": ["pending", "retrying", "held", "delivered", "failed"], "$id": "answer:IntegrationDeliveryStatus" };
+var pattern171 = new RegExp("^/v4/integrations/.+/deliveries/.+$", "u");
+var schema413 = { "type": "object", "required": ["number", "started_at", "duration_ms", "http_status", "error", "response"], "additionalProperties": false, "properties": { "number": { "type": "integer", "minimum": 1, "maximum": 9007199254740991 }, "started_at": { "$ref": "answer:Time" }, "duration_ms": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "http_status": { "type": ["integer", "null"], "minimum": -9007199254740991, "maximum": 9007199254740991 }, "error": { "type": ["string", "null"] }, "response": { "type": ["string", "null"] } }, "$id": "answer:DeliveryAttempt" };
 function validate235(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
@@ -32337,7 +32399,7 @@ function validate235(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.http_status !== void 0) {
       let data3 = data.http_status;
       if (!(typeof data3 == "number" && (!(data3 % 1) && !isNaN(data3)) && isFinite(data3)) && data3 !== null) {
-        const err16 = { instancePath: instancePath + "/http_status", schemaPath: "#/properties/http_status/type", keyword: "type", params: { type: schema412.properties.http_status.type } };
+        const err16 = { instancePath: instancePath + "/http_status", schemaPath: "#/properties/http_status/type", keyword: "type", params: { type: schema413.properties.http_status.type } };
         if (vErrors === null) {
           vErrors = [err16];
         } else {
@@ -32369,7 +32431,7 @@ function validate235(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.error !== void 0) {
       let data4 = data.error;
       if (typeof data4 !== "string" && data4 !== null) {
-        const err19 = { instancePath: instancePath + "/error", schemaPath: "#/properties/error/type", keyword: "type", params: { type: schema412.properties.error.type } };
+        const err19 = { instancePath: instancePath + "/error", schemaPath: "#/properties/error/type", keyword: "type", params: { type: schema413.properties.error.type } };
         if (vErrors === null) {
           vErrors = [err19];
         } else {
@@ -32381,7 +32443,7 @@ function validate235(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.response !== void 0) {
       let data5 = data.response;
       if (typeof data5 !== "string" && data5 !== null) {
-        const err20 = { instancePath: instancePath + "/response", schemaPath: "#/properties/response/type", keyword: "type", params: { type: schema412.properties.response.type } };
+        const err20 = { instancePath: instancePath + "/response", schemaPath: "#/properties/response/type", keyword: "type", params: { type: schema413.properties.response.type } };
         if (vErrors === null) {
           vErrors = [err20];
         } else {
@@ -32552,7 +32614,7 @@ function validate234(data, { instancePath = "", parentData, parentDataProperty, 
       errors++;
     }
     for (const key0 in data) {
-      if (!func36.call(schema410.properties, key0)) {
+      if (!func36.call(schema411.properties, key0)) {
         const err16 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
         if (vErrors === null) {
           vErrors = [err16];
@@ -32574,7 +32636,7 @@ function validate234(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data0 === "integration_delivery")) {
-        const err18 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema410.properties.object.enum } };
+        const err18 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema411.properties.object.enum } };
         if (vErrors === null) {
           vErrors = [err18];
         } else {
@@ -32608,7 +32670,7 @@ function validate234(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.url !== void 0) {
       let data2 = data.url;
       if (typeof data2 === "string") {
-        if (!pattern170.test(data2)) {
+        if (!pattern171.test(data2)) {
           const err21 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/pattern", keyword: "pattern", params: { hint: "a path such as /v4/integrations/a1/deliveries/a1" } };
           if (vErrors === null) {
             vErrors = [err21];
@@ -32696,7 +32758,7 @@ function validate234(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.user_id !== void 0) {
       let data6 = data.user_id;
       if (typeof data6 !== "string" && data6 !== null) {
-        const err29 = { instancePath: instancePath + "/user_id", schemaPath: "#/properties/user_id/type", keyword: "type", params: { type: schema410.properties.user_id.type } };
+        const err29 = { instancePath: instancePath + "/user_id", schemaPath: "#/properties/user_id/type", keyword: "type", params: { type: schema411.properties.user_id.type } };
         if (vErrors === null) {
           vErrors = [err29];
         } else {
@@ -32717,7 +32779,7 @@ function validate234(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data7 === "event" || data7 === "automation")) {
-        const err31 = { instancePath: instancePath + "/source", schemaPath: "#/properties/source/enum", keyword: "enum", params: { allowedValues: schema410.properties.source.enum } };
+        const err31 = { instancePath: instancePath + "/source", schemaPath: "#/properties/source/enum", keyword: "enum", params: { allowedValues: schema411.properties.source.enum } };
         if (vErrors === null) {
           vErrors = [err31];
         } else {
@@ -32729,7 +32791,7 @@ function validate234(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.run_id !== void 0) {
       let data8 = data.run_id;
       if (typeof data8 !== "string" && data8 !== null) {
-        const err32 = { instancePath: instancePath + "/run_id", schemaPath: "#/properties/run_id/type", keyword: "type", params: { type: schema410.properties.run_id.type } };
+        const err32 = { instancePath: instancePath + "/run_id", schemaPath: "#/properties/run_id/type", keyword: "type", params: { type: schema411.properties.run_id.type } };
         if (vErrors === null) {
           vErrors = [err32];
         } else {
@@ -32750,7 +32812,7 @@ function validate234(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data9 === "pending" || data9 === "retrying" || data9 === "held" || data9 === "delivered" || data9 === "failed")) {
-        const err34 = { instancePath: instancePath + "/status", schemaPath: "answer:IntegrationDeliveryStatus/enum", keyword: "enum", params: { allowedValues: schema411.enum } };
+        const err34 = { instancePath: instancePath + "/status", schemaPath: "answer:IntegrationDeliveryStatus/enum", keyword: "enum", params: { allowedValues: schema412.enum } };
         if (vErrors === null) {
           vErrors = [err34];
         } else {
@@ -32762,7 +32824,7 @@ function validate234(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.reason !== void 0) {
       let data10 = data.reason;
       if (typeof data10 !== "string" && data10 !== null) {
-        const err35 = { instancePath: instancePath + "/reason", schemaPath: "#/properties/reason/type", keyword: "type", params: { type: schema410.properties.reason.type } };
+        const err35 = { instancePath: instancePath + "/reason", schemaPath: "#/properties/reason/type", keyword: "type", params: { type: schema411.properties.reason.type } };
         if (vErrors === null) {
           vErrors = [err35];
         } else {
@@ -32771,7 +32833,7 @@ function validate234(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data10 === "exhausted" || data10 === "gone" || data10 === "rejected" || data10 === "expired" || data10 === "integration_deleted" || data10 === "run_cancelled" || data10 === null)) {
-        const err36 = { instancePath: instancePath + "/reason", schemaPath: "#/properties/reason/enum", keyword: "enum", params: { allowedValues: schema410.properties.reason.enum } };
+        const err36 = { instancePath: instancePath + "/reason", schemaPath: "#/properties/reason/enum", keyword: "enum", params: { allowedValues: schema411.properties.reason.enum } };
         if (vErrors === null) {
           vErrors = [err36];
         } else {
@@ -33024,7 +33086,7 @@ function validate233(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.url !== void 0) {
       let data1 = data.url;
       if (typeof data1 === "string") {
-        if (!pattern169.test(data1)) {
+        if (!pattern170.test(data1)) {
           const err7 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/pattern", keyword: "pattern", params: { hint: "a path such as /v4/integrations/a1/deliveries" } };
           if (vErrors === null) {
             vErrors = [err7];
@@ -33127,7 +33189,7 @@ function validate233(data, { instancePath = "", parentData, parentDataProperty, 
   return errors === 0;
 }
 var v4ListIntegrationDeliveriesQuery = validate238;
-var schema420 = { "type": "string", "enum": ["pending", "retrying", "held", "delivered", "failed"], "$id": "input:IntegrationDeliveryStatus" };
+var schema421 = { "type": "string", "enum": ["pending", "retrying", "held", "delivered", "failed"], "$id": "input:IntegrationDeliveryStatus" };
 function validate238(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
@@ -33267,7 +33329,7 @@ function validate238(data, { instancePath = "", parentData, parentDataProperty, 
               errors++;
             }
             if (!(data3 === "pending" || data3 === "retrying" || data3 === "held" || data3 === "delivered" || data3 === "failed")) {
-              const err11 = { instancePath: instancePath + "/filter[status][]/" + i0, schemaPath: "input:IntegrationDeliveryStatus/enum", keyword: "enum", params: { allowedValues: schema420.enum } };
+              const err11 = { instancePath: instancePath + "/filter[status][]/" + i0, schemaPath: "input:IntegrationDeliveryStatus/enum", keyword: "enum", params: { allowedValues: schema421.enum } };
               if (vErrors === null) {
                 vErrors = [err11];
               } else {
@@ -33548,7 +33610,7 @@ function validate238(data, { instancePath = "", parentData, parentDataProperty, 
   return errors === 0;
 }
 var answerIntegrationReplay = validate239;
-var schema421 = { "type": "object", "required": ["object", "url", "message", "matched", "replay_id"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["operation"] }, "url": { "type": "string", "pattern": "^/v4/integrations/.+/deliveries$", "x-hint": "a path such as /v4/integrations/a1/deliveries" }, "message": { "type": "string", "enum": ["Replay queued"] }, "matched": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "replay_id": { "type": "string" } }, "$id": "answer:IntegrationReplay" };
+var schema422 = { "type": "object", "required": ["object", "url", "message", "matched", "replay_id"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["operation"] }, "url": { "type": "string", "pattern": "^/v4/integrations/.+/deliveries$", "x-hint": "a path such as /v4/integrations/a1/deliveries" }, "message": { "type": "string", "enum": ["Replay queued"] }, "matched": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "replay_id": { "type": "string" } }, "$id": "answer:IntegrationReplay" };
 function validate239(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
@@ -33622,7 +33684,7 @@ function validate239(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data0 === "operation")) {
-        const err7 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema421.properties.object.enum } };
+        const err7 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema422.properties.object.enum } };
         if (vErrors === null) {
           vErrors = [err7];
         } else {
@@ -33634,7 +33696,7 @@ function validate239(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.url !== void 0) {
       let data1 = data.url;
       if (typeof data1 === "string") {
-        if (!pattern169.test(data1)) {
+        if (!pattern170.test(data1)) {
           const err8 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/pattern", keyword: "pattern", params: { hint: "a path such as /v4/integrations/a1/deliveries" } };
           if (vErrors === null) {
             vErrors = [err8];
@@ -33665,7 +33727,7 @@ function validate239(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data2 === "Replay queued")) {
-        const err11 = { instancePath: instancePath + "/message", schemaPath: "#/properties/message/enum", keyword: "enum", params: { allowedValues: schema421.properties.message.enum } };
+        const err11 = { instancePath: instancePath + "/message", schemaPath: "#/properties/message/enum", keyword: "enum", params: { allowedValues: schema422.properties.message.enum } };
         if (vErrors === null) {
           vErrors = [err11];
         } else {
@@ -33730,7 +33792,7 @@ function validate239(data, { instancePath = "", parentData, parentDataProperty, 
   return errors === 0;
 }
 var v4ReplayIntegrationDeliveriesBody = validate240;
-var schema423 = { "type": "object", "required": ["from", "to"], "additionalProperties": false, "properties": { "from": { "type": "string", "format": "date-time" }, "to": { "type": "string", "format": "date-time" }, "events": { "type": "array", "maxItems": 500, "if": { "maxItems": 500 }, "then": { "items": { "$ref": "input:EventTypeName" } } }, "status": { "type": "array", "maxItems": 3, "default": ["failed"], "if": { "maxItems": 3 }, "then": { "items": { "type": "string", "enum": ["delivered", "failed", "missing"] } } } }, "$id": "input:IntegrationReplayInput" };
+var schema424 = { "type": "object", "required": ["from", "to"], "additionalProperties": false, "properties": { "from": { "type": "string", "format": "date-time" }, "to": { "type": "string", "format": "date-time" }, "events": { "type": "array", "maxItems": 500, "if": { "maxItems": 500 }, "then": { "items": { "$ref": "input:EventTypeName" } } }, "status": { "type": "array", "maxItems": 3, "default": ["failed"], "if": { "maxItems": 3 }, "then": { "items": { "type": "string", "enum": ["delivered", "failed", "missing"] } } } }, "$id": "input:IntegrationReplayInput" };
 function validate241(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
@@ -33871,7 +33933,7 @@ function validate241(data, { instancePath = "", parentData, parentDataProperty, 
                 }
                 errors++;
               }
-              if (!pattern162.test(data3)) {
+              if (!pattern163.test(data3)) {
                 const err11 = { instancePath: instancePath + "/events/" + i0, schemaPath: "input:EventTypeName/pattern", keyword: "pattern", params: { hint: "an event type of lower-case letters, digits, '_', '.' and '-', such as trial_started" } };
                 if (vErrors === null) {
                   vErrors = [err11];
@@ -33963,7 +34025,7 @@ function validate241(data, { instancePath = "", parentData, parentDataProperty, 
             errors++;
           }
           if (!(data5 === "delivered" || data5 === "failed" || data5 === "missing")) {
-            const err18 = { instancePath: instancePath + "/status/" + i1, schemaPath: "#/properties/status/then/items/enum", keyword: "enum", params: { allowedValues: schema423.properties.status.then.items.enum } };
+            const err18 = { instancePath: instancePath + "/status/" + i1, schemaPath: "#/properties/status/then/items/enum", keyword: "enum", params: { allowedValues: schema424.properties.status.then.items.enum } };
             if (vErrors === null) {
               vErrors = [err18];
             } else {
@@ -34028,16 +34090,16 @@ function validate240(data, { instancePath = "", parentData, parentDataProperty, 
   return errors === 0;
 }
 var answerAutomationList = validate243;
-var schema425 = { "type": "object", "required": ["object", "url", "data", "has_more"], "additionalProperties": false, "properties": { "object": { "$ref": "answer:ListObject" }, "url": { "type": "string", "enum": ["/v4/automations"] }, "data": { "type": "array", "maxItems": 100, "items": { "$ref": "answer:Automation" } }, "has_more": { "$ref": "answer:HasMore" }, "next_cursor": { "$ref": "answer:NextCursor" } }, "$id": "answer:AutomationList" };
-var schema427 = { "type": "object", "required": ["object", "id", "url", "name", "caption", "status", "data", "version"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["automation"] }, "id": { "type": "string", "minLength": 1 }, "url": { "$ref": "answer:AutomationUrl" }, "name": { "type": "string", "minLength": 1, "maxLength": 255 }, "caption": { "type": "string", "maxLength": 1024 }, "status": { "$ref": "answer:AutomationStatus" }, "data": { "$ref": "answer:AutomationData" }, "version": { "type": "integer", "minimum": 1, "maximum": 9007199254740991 } }, "$id": "answer:Automation" };
-var schema429 = { "type": "string", "enum": ["active", "inactive", "paused"], "$id": "answer:AutomationStatus" };
-var pattern178 = new RegExp("^/v4/automations/.+$", "u");
-var schema430 = { "type": "object", "required": ["type", "platform", "initiators", "actions", "segments", "reentry"], "additionalProperties": false, "properties": { "type": { "type": "string", "enum": ["event"] }, "platform": { "$ref": "answer:AutomationPlatform" }, "initiators": { "type": "array", "items": { "$ref": "answer:AutomationInitiator" } }, "actions": { "type": "object", "additionalProperties": false, "properties": { "push": { "type": "string" }, "screen": { "type": "string" } } }, "segments": { "type": ["string", "null"] }, "steps": { "type": "array", "items": { "$ref": "answer:AutomationStep" } }, "frequency": { "type": "object", "required": ["max_runs_per_user", "per"], "additionalProperties": false, "properties": { "max_runs_per_user": { "type": "integer", "minimum": 1, "maximum": 1e3 }, "per": { "type": "string", "enum": ["hour", "day", "week", "month", "lifetime"] } } }, "reentry": { "type": "boolean" } }, "$id": "answer:AutomationData" };
-var schema431 = { "type": ["string", "null"], "enum": ["iOS", "Android", null], "$id": "answer:AutomationPlatform" };
-var schema432 = { "type": "object", "required": ["uid", "type"], "additionalProperties": false, "properties": { "uid": { "type": "string", "minLength": 1, "maxLength": 100 }, "type": { "type": "string", "enum": ["event"] } }, "$id": "answer:AutomationInitiator" };
-var schema434 = { "type": "object", "required": ["id", "type", "duration"], "additionalProperties": false, "properties": { "id": { "$ref": "answer:AutomationStepId" }, "type": { "type": "string", "enum": ["delay"] }, "duration": { "$ref": "answer:AutomationDuration" } }, "$id": "answer:AutomationDelayStep" };
-var pattern179 = new RegExp("^[a-zA-Z0-9_-]+$", "u");
-var pattern180 = new RegExp("^P(?=.)([0-9]{1,5}W|([0-9]{1,3}Y)?([0-9]{1,4}M)?([0-9]{1,6}D)?(T(?=.)([0-9]{1,7}H)?([0-9]{1,8}M)?([0-9]{1,9}S)?)?)$", "u");
+var schema426 = { "type": "object", "required": ["object", "url", "data", "has_more"], "additionalProperties": false, "properties": { "object": { "$ref": "answer:ListObject" }, "url": { "type": "string", "enum": ["/v4/automations"] }, "data": { "type": "array", "maxItems": 100, "items": { "$ref": "answer:Automation" } }, "has_more": { "$ref": "answer:HasMore" }, "next_cursor": { "$ref": "answer:NextCursor" } }, "$id": "answer:AutomationList" };
+var schema428 = { "type": "object", "required": ["object", "id", "url", "name", "caption", "status", "data", "version"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["automation"] }, "id": { "type": "string", "minLength": 1 }, "url": { "$ref": "answer:AutomationUrl" }, "name": { "type": "string", "minLength": 1, "maxLength": 255 }, "caption": { "type": "string", "maxLength": 1024 }, "status": { "$ref": "answer:AutomationStatus" }, "data": { "$ref": "answer:AutomationData" }, "version": { "type": "integer", "minimum": 1, "maximum": 9007199254740991 } }, "$id": "answer:Automation" };
+var schema430 = { "type": "string", "enum": ["active", "inactive", "paused"], "$id": "answer:AutomationStatus" };
+var pattern179 = new RegExp("^/v4/automations/.+$", "u");
+var schema431 = { "type": "object", "required": ["type", "platform", "initiators", "actions", "segments", "reentry"], "additionalProperties": false, "properties": { "type": { "type": "string", "enum": ["event"] }, "platform": { "$ref": "answer:AutomationPlatform" }, "initiators": { "type": "array", "items": { "$ref": "answer:AutomationInitiator" } }, "actions": { "type": "object", "additionalProperties": false, "properties": { "push": { "type": "string" }, "screen": { "type": "string" } } }, "segments": { "type": ["string", "null"] }, "steps": { "type": "array", "items": { "$ref": "answer:AutomationStep" } }, "frequency": { "type": "object", "required": ["max_runs_per_user", "per"], "additionalProperties": false, "properties": { "max_runs_per_user": { "type": "integer", "minimum": 1, "maximum": 1e3 }, "per": { "type": "string", "enum": ["hour", "day", "week", "month", "lifetime"] } } }, "reentry": { "type": "boolean" } }, "$id": "answer:AutomationData" };
+var schema432 = { "type": ["string", "null"], "enum": ["iOS", "Android", null], "$id": "answer:AutomationPlatform" };
+var schema433 = { "type": "object", "required": ["uid", "type"], "additionalProperties": false, "properties": { "uid": { "type": "string", "minLength": 1, "maxLength": 100 }, "type": { "type": "string", "enum": ["event"] } }, "$id": "answer:AutomationInitiator" };
+var schema435 = { "type": "object", "required": ["id", "type", "duration"], "additionalProperties": false, "properties": { "id": { "$ref": "answer:AutomationStepId" }, "type": { "type": "string", "enum": ["delay"] }, "duration": { "$ref": "answer:AutomationDuration" } }, "$id": "answer:AutomationDelayStep" };
+var pattern180 = new RegExp("^[a-zA-Z0-9_-]+$", "u");
+var pattern181 = new RegExp("^P(?=.)([0-9]{1,5}W|([0-9]{1,3}Y)?([0-9]{1,4}M)?([0-9]{1,6}D)?(T(?=.)([0-9]{1,7}H)?([0-9]{1,8}M)?([0-9]{1,9}S)?)?)$", "u");
 function validate247(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
@@ -34102,7 +34164,7 @@ function validate247(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern179.test(data0)) {
+        if (!pattern180.test(data0)) {
           const err6 = { instancePath: instancePath + "/id", schemaPath: "answer:AutomationStepId/pattern", keyword: "pattern", params: { hint: "made of letters, digits, '_' and '-', such as remind" } };
           if (vErrors === null) {
             vErrors = [err6];
@@ -34133,7 +34195,7 @@ function validate247(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "delay")) {
-        const err9 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema434.properties.type.enum } };
+        const err9 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema435.properties.type.enum } };
         if (vErrors === null) {
           vErrors = [err9];
         } else {
@@ -34163,7 +34225,7 @@ function validate247(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern180.test(data2)) {
+        if (!pattern181.test(data2)) {
           const err12 = { instancePath: instancePath + "/duration", schemaPath: "answer:AutomationDuration/pattern", keyword: "pattern", params: { hint: "an ISO 8601 duration such as P3D or PT12H" } };
           if (vErrors === null) {
             vErrors = [err12];
@@ -34194,8 +34256,8 @@ function validate247(data, { instancePath = "", parentData, parentDataProperty, 
   validate247.errors = vErrors;
   return errors === 0;
 }
-var schema437 = { "type": "object", "required": ["id", "type", "time", "timezone"], "additionalProperties": false, "properties": { "id": { "$ref": "answer:AutomationStepId" }, "type": { "type": "string", "enum": ["wait_until"] }, "time": { "type": "string", "pattern": "^([01][0-9]|2[0-3]):[0-5][0-9]$", "x-hint": "a time of day such as 09:45" }, "timezone": { "type": "string", "minLength": 1, "maxLength": 64 } }, "$id": "answer:AutomationWaitUntilStep" };
-var pattern182 = new RegExp("^([01][0-9]|2[0-3]):[0-5][0-9]$", "u");
+var schema438 = { "type": "object", "required": ["id", "type", "time", "timezone"], "additionalProperties": false, "properties": { "id": { "$ref": "answer:AutomationStepId" }, "type": { "type": "string", "enum": ["wait_until"] }, "time": { "type": "string", "pattern": "^([01][0-9]|2[0-3]):[0-5][0-9]$", "x-hint": "a time of day such as 09:45" }, "timezone": { "type": "string", "minLength": 1, "maxLength": 64 } }, "$id": "answer:AutomationWaitUntilStep" };
+var pattern183 = new RegExp("^([01][0-9]|2[0-3]):[0-5][0-9]$", "u");
 function validate248(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
@@ -34269,7 +34331,7 @@ function validate248(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern179.test(data0)) {
+        if (!pattern180.test(data0)) {
           const err7 = { instancePath: instancePath + "/id", schemaPath: "answer:AutomationStepId/pattern", keyword: "pattern", params: { hint: "made of letters, digits, '_' and '-', such as remind" } };
           if (vErrors === null) {
             vErrors = [err7];
@@ -34300,7 +34362,7 @@ function validate248(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "wait_until")) {
-        const err10 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema437.properties.type.enum } };
+        const err10 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema438.properties.type.enum } };
         if (vErrors === null) {
           vErrors = [err10];
         } else {
@@ -34312,7 +34374,7 @@ function validate248(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.time !== void 0) {
       let data2 = data.time;
       if (typeof data2 === "string") {
-        if (!pattern182.test(data2)) {
+        if (!pattern183.test(data2)) {
           const err11 = { instancePath: instancePath + "/time", schemaPath: "#/properties/time/pattern", keyword: "pattern", params: { hint: "a time of day such as 09:45" } };
           if (vErrors === null) {
             vErrors = [err11];
@@ -34374,7 +34436,7 @@ function validate248(data, { instancePath = "", parentData, parentDataProperty, 
   validate248.errors = vErrors;
   return errors === 0;
 }
-var schema439 = { "type": "object", "required": ["id", "type", "event", "timeout"], "additionalProperties": false, "properties": { "id": { "$ref": "answer:AutomationStepId" }, "type": { "type": "string", "enum": ["wait_for_event"] }, "event": { "type": ["string", "array"], "minLength": 1, "maxLength": 100, "minItems": 1, "maxItems": 10, "uniqueItems": true, "items": { "type": "string", "minLength": 1, "maxLength": 100 } }, "timeout": { "$ref": "answer:AutomationDuration" }, "on_timeout": { "$ref": "answer:AutomationSteps" } }, "$id": "answer:AutomationWaitForEventStep" };
+var schema440 = { "type": "object", "required": ["id", "type", "event", "timeout"], "additionalProperties": false, "properties": { "id": { "$ref": "answer:AutomationStepId" }, "type": { "type": "string", "enum": ["wait_for_event"] }, "event": { "type": ["string", "array"], "minLength": 1, "maxLength": 100, "minItems": 1, "maxItems": 10, "uniqueItems": true, "items": { "type": "string", "minLength": 1, "maxLength": 100 } }, "timeout": { "$ref": "answer:AutomationDuration" }, "on_timeout": { "$ref": "answer:AutomationSteps" } }, "$id": "answer:AutomationWaitForEventStep" };
 var wrapper0 = { validate: validate246 };
 function validate250(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
@@ -34482,7 +34544,7 @@ function validate249(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern179.test(data0)) {
+        if (!pattern180.test(data0)) {
           const err7 = { instancePath: instancePath + "/id", schemaPath: "answer:AutomationStepId/pattern", keyword: "pattern", params: { hint: "made of letters, digits, '_' and '-', such as remind" } };
           if (vErrors === null) {
             vErrors = [err7];
@@ -34513,7 +34575,7 @@ function validate249(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "wait_for_event")) {
-        const err10 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema439.properties.type.enum } };
+        const err10 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema440.properties.type.enum } };
         if (vErrors === null) {
           vErrors = [err10];
         } else {
@@ -34525,7 +34587,7 @@ function validate249(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.event !== void 0) {
       let data2 = data.event;
       if (typeof data2 !== "string" && !Array.isArray(data2)) {
-        const err11 = { instancePath: instancePath + "/event", schemaPath: "#/properties/event/type", keyword: "type", params: { type: schema439.properties.event.type } };
+        const err11 = { instancePath: instancePath + "/event", schemaPath: "#/properties/event/type", keyword: "type", params: { type: schema440.properties.event.type } };
         if (vErrors === null) {
           vErrors = [err11];
         } else {
@@ -34650,7 +34712,7 @@ function validate249(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern180.test(data4)) {
+        if (!pattern181.test(data4)) {
           const err22 = { instancePath: instancePath + "/timeout", schemaPath: "answer:AutomationDuration/pattern", keyword: "pattern", params: { hint: "an ISO 8601 duration such as P3D or PT12H" } };
           if (vErrors === null) {
             vErrors = [err22];
@@ -34687,7 +34749,7 @@ function validate249(data, { instancePath = "", parentData, parentDataProperty, 
   validate249.errors = vErrors;
   return errors === 0;
 }
-var schema443 = { "type": "object", "required": ["id", "type", "conditions"], "additionalProperties": false, "properties": { "id": { "$ref": "answer:AutomationStepId" }, "type": { "type": "string", "enum": ["branch"] }, "conditions": { "type": "array", "maxItems": 50, "items": { "$ref": "answer:ConditionInput" } }, "then": { "$ref": "answer:AutomationSteps" }, "else": { "$ref": "answer:AutomationSteps" } }, "$id": "answer:AutomationBranchStep" };
+var schema444 = { "type": "object", "required": ["id", "type", "conditions"], "additionalProperties": false, "properties": { "id": { "$ref": "answer:AutomationStepId" }, "type": { "type": "string", "enum": ["branch"] }, "conditions": { "type": "array", "maxItems": 50, "items": { "$ref": "answer:ConditionInput" } }, "then": { "$ref": "answer:AutomationSteps" }, "else": { "$ref": "answer:AutomationSteps" } }, "$id": "answer:AutomationBranchStep" };
 function validate253(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
@@ -34872,7 +34934,7 @@ function validate252(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern179.test(data0)) {
+        if (!pattern180.test(data0)) {
           const err6 = { instancePath: instancePath + "/id", schemaPath: "answer:AutomationStepId/pattern", keyword: "pattern", params: { hint: "made of letters, digits, '_' and '-', such as remind" } };
           if (vErrors === null) {
             vErrors = [err6];
@@ -34903,7 +34965,7 @@ function validate252(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "branch")) {
-        const err9 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema443.properties.type.enum } };
+        const err9 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema444.properties.type.enum } };
         if (vErrors === null) {
           vErrors = [err9];
         } else {
@@ -34965,7 +35027,7 @@ function validate252(data, { instancePath = "", parentData, parentDataProperty, 
   validate252.errors = vErrors;
   return errors === 0;
 }
-var schema447 = { "type": "object", "required": ["id", "type", "integration_id"], "additionalProperties": false, "properties": { "id": { "$ref": "answer:AutomationStepId" }, "type": { "type": "string", "enum": ["webhook"] }, "integration_id": { "type": "string", "minLength": 1, "maxLength": 256 } }, "$id": "answer:AutomationWebhookStep" };
+var schema448 = { "type": "object", "required": ["id", "type", "integration_id"], "additionalProperties": false, "properties": { "id": { "$ref": "answer:AutomationStepId" }, "type": { "type": "string", "enum": ["webhook"] }, "integration_id": { "type": "string", "minLength": 1, "maxLength": 256 } }, "$id": "answer:AutomationWebhookStep" };
 function validate257(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
@@ -35030,7 +35092,7 @@ function validate257(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern179.test(data0)) {
+        if (!pattern180.test(data0)) {
           const err6 = { instancePath: instancePath + "/id", schemaPath: "answer:AutomationStepId/pattern", keyword: "pattern", params: { hint: "made of letters, digits, '_' and '-', such as remind" } };
           if (vErrors === null) {
             vErrors = [err6];
@@ -35061,7 +35123,7 @@ function validate257(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "webhook")) {
-        const err9 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema447.properties.type.enum } };
+        const err9 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema448.properties.type.enum } };
         if (vErrors === null) {
           vErrors = [err9];
         } else {
@@ -35113,8 +35175,8 @@ function validate257(data, { instancePath = "", parentData, parentDataProperty, 
   validate257.errors = vErrors;
   return errors === 0;
 }
-var schema449 = { "type": "object", "required": ["id", "type", "subject", "text"], "additionalProperties": false, "properties": { "id": { "$ref": "answer:AutomationStepId" }, "type": { "type": "string", "enum": ["email"] }, "to": { "type": "string", "minLength": 3, "maxLength": 254, "pattern": "^[^\\s@]+@[^\\s@]+$", "x-hint": "an e-mail address such as ada@example.org" }, "subject": { "type": "string", "minLength": 1, "maxLength": 255 }, "text": { "type": "string", "minLength": 1, "maxLength": 2e4 } }, "$id": "answer:AutomationEmailStep" };
-var pattern188 = new RegExp("^[^\\s@]+@[^\\s@]+$", "u");
+var schema450 = { "type": "object", "required": ["id", "type", "subject", "text"], "additionalProperties": false, "properties": { "id": { "$ref": "answer:AutomationStepId" }, "type": { "type": "string", "enum": ["email"] }, "to": { "type": "string", "minLength": 3, "maxLength": 254, "pattern": "^[^\\s@]+@[^\\s@]+$", "x-hint": "an e-mail address such as ada@example.org" }, "subject": { "type": "string", "minLength": 1, "maxLength": 255 }, "text": { "type": "string", "minLength": 1, "maxLength": 2e4 } }, "$id": "answer:AutomationEmailStep" };
+var pattern189 = new RegExp("^[^\\s@]+@[^\\s@]+$", "u");
 function validate258(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
@@ -35188,7 +35250,7 @@ function validate258(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern179.test(data0)) {
+        if (!pattern180.test(data0)) {
           const err7 = { instancePath: instancePath + "/id", schemaPath: "answer:AutomationStepId/pattern", keyword: "pattern", params: { hint: "made of letters, digits, '_' and '-', such as remind" } };
           if (vErrors === null) {
             vErrors = [err7];
@@ -35219,7 +35281,7 @@ function validate258(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "email")) {
-        const err10 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema449.properties.type.enum } };
+        const err10 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema450.properties.type.enum } };
         if (vErrors === null) {
           vErrors = [err10];
         } else {
@@ -35249,7 +35311,7 @@ function validate258(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern188.test(data2)) {
+        if (!pattern189.test(data2)) {
           const err13 = { instancePath: instancePath + "/to", schemaPath: "#/properties/to/pattern", keyword: "pattern", params: { hint: "an e-mail address such as ada@example.org" } };
           if (vErrors === null) {
             vErrors = [err13];
@@ -35342,7 +35404,7 @@ function validate258(data, { instancePath = "", parentData, parentDataProperty, 
   validate258.errors = vErrors;
   return errors === 0;
 }
-var schema451 = { "type": "object", "required": ["id", "type", "push"], "additionalProperties": false, "properties": { "id": { "$ref": "answer:AutomationStepId" }, "type": { "type": "string", "enum": ["push"] }, "push": { "type": "string", "minLength": 1, "maxLength": 256 } }, "$id": "answer:AutomationPushStep" };
+var schema452 = { "type": "object", "required": ["id", "type", "push"], "additionalProperties": false, "properties": { "id": { "$ref": "answer:AutomationStepId" }, "type": { "type": "string", "enum": ["push"] }, "push": { "type": "string", "minLength": 1, "maxLength": 256 } }, "$id": "answer:AutomationPushStep" };
 function validate259(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
@@ -35407,7 +35469,7 @@ function validate259(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern179.test(data0)) {
+        if (!pattern180.test(data0)) {
           const err6 = { instancePath: instancePath + "/id", schemaPath: "answer:AutomationStepId/pattern", keyword: "pattern", params: { hint: "made of letters, digits, '_' and '-', such as remind" } };
           if (vErrors === null) {
             vErrors = [err6];
@@ -35438,7 +35500,7 @@ function validate259(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "push")) {
-        const err9 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema451.properties.type.enum } };
+        const err9 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema452.properties.type.enum } };
         if (vErrors === null) {
           vErrors = [err9];
         } else {
@@ -35490,7 +35552,7 @@ function validate259(data, { instancePath = "", parentData, parentDataProperty, 
   validate259.errors = vErrors;
   return errors === 0;
 }
-var schema453 = { "type": "object", "required": ["id", "type", "screen"], "additionalProperties": false, "properties": { "id": { "$ref": "answer:AutomationStepId" }, "type": { "type": "string", "enum": ["screen"] }, "screen": { "type": "string", "minLength": 1, "maxLength": 256 } }, "$id": "answer:AutomationScreenStep" };
+var schema454 = { "type": "object", "required": ["id", "type", "screen"], "additionalProperties": false, "properties": { "id": { "$ref": "answer:AutomationStepId" }, "type": { "type": "string", "enum": ["screen"] }, "screen": { "type": "string", "minLength": 1, "maxLength": 256 } }, "$id": "answer:AutomationScreenStep" };
 function validate260(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
@@ -35555,7 +35617,7 @@ function validate260(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern179.test(data0)) {
+        if (!pattern180.test(data0)) {
           const err6 = { instancePath: instancePath + "/id", schemaPath: "answer:AutomationStepId/pattern", keyword: "pattern", params: { hint: "made of letters, digits, '_' and '-', such as remind" } };
           if (vErrors === null) {
             vErrors = [err6];
@@ -35586,7 +35648,7 @@ function validate260(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "screen")) {
-        const err9 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema453.properties.type.enum } };
+        const err9 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema454.properties.type.enum } };
         if (vErrors === null) {
           vErrors = [err9];
         } else {
@@ -35638,7 +35700,7 @@ function validate260(data, { instancePath = "", parentData, parentDataProperty, 
   validate260.errors = vErrors;
   return errors === 0;
 }
-var schema455 = { "type": "object", "required": ["id", "type", "entitlement_id", "duration"], "additionalProperties": false, "properties": { "id": { "$ref": "answer:AutomationStepId" }, "type": { "type": "string", "enum": ["grant_entitlement"] }, "entitlement_id": { "type": "string", "minLength": 1, "maxLength": 255 }, "duration": { "type": ["string", "null"], "minLength": 2, "maxLength": 64, "pattern": "^P(?=.)([0-9]{1,5}W|([0-9]{1,3}Y)?([0-9]{1,4}M)?([0-9]{1,6}D)?(T(?=.)([0-9]{1,7}H)?([0-9]{1,8}M)?([0-9]{1,9}S)?)?)$", "x-hint": "an ISO 8601 duration such as P3D or PT12H" } }, "$id": "answer:AutomationGrantEntitlementStep" };
+var schema456 = { "type": "object", "required": ["id", "type", "entitlement_id", "duration"], "additionalProperties": false, "properties": { "id": { "$ref": "answer:AutomationStepId" }, "type": { "type": "string", "enum": ["grant_entitlement"] }, "entitlement_id": { "type": "string", "minLength": 1, "maxLength": 255 }, "duration": { "type": ["string", "null"], "minLength": 2, "maxLength": 64, "pattern": "^P(?=.)([0-9]{1,5}W|([0-9]{1,3}Y)?([0-9]{1,4}M)?([0-9]{1,6}D)?(T(?=.)([0-9]{1,7}H)?([0-9]{1,8}M)?([0-9]{1,9}S)?)?)$", "x-hint": "an ISO 8601 duration such as P3D or PT12H" } }, "$id": "answer:AutomationGrantEntitlementStep" };
 function validate261(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
@@ -35712,7 +35774,7 @@ function validate261(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern179.test(data0)) {
+        if (!pattern180.test(data0)) {
           const err7 = { instancePath: instancePath + "/id", schemaPath: "answer:AutomationStepId/pattern", keyword: "pattern", params: { hint: "made of letters, digits, '_' and '-', such as remind" } };
           if (vErrors === null) {
             vErrors = [err7];
@@ -35743,7 +35805,7 @@ function validate261(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "grant_entitlement")) {
-        const err10 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema455.properties.type.enum } };
+        const err10 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema456.properties.type.enum } };
         if (vErrors === null) {
           vErrors = [err10];
         } else {
@@ -35786,7 +35848,7 @@ function validate261(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.duration !== void 0) {
       let data3 = data.duration;
       if (typeof data3 !== "string" && data3 !== null) {
-        const err14 = { instancePath: instancePath + "/duration", schemaPath: "#/properties/duration/type", keyword: "type", params: { type: schema455.properties.duration.type } };
+        const err14 = { instancePath: instancePath + "/duration", schemaPath: "#/properties/duration/type", keyword: "type", params: { type: schema456.properties.duration.type } };
         if (vErrors === null) {
           vErrors = [err14];
         } else {
@@ -35813,7 +35875,7 @@ function validate261(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern180.test(data3)) {
+        if (!pattern181.test(data3)) {
           const err17 = { instancePath: instancePath + "/duration", schemaPath: "#/properties/duration/pattern", keyword: "pattern", params: { hint: "an ISO 8601 duration such as P3D or PT12H" } };
           if (vErrors === null) {
             vErrors = [err17];
@@ -35836,7 +35898,7 @@ function validate261(data, { instancePath = "", parentData, parentDataProperty, 
   validate261.errors = vErrors;
   return errors === 0;
 }
-var schema457 = { "type": "object", "required": ["id", "type", "key", "value"], "additionalProperties": false, "properties": { "id": { "$ref": "answer:AutomationStepId" }, "type": { "type": "string", "enum": ["set_property"] }, "key": { "type": "string", "maxLength": 256 }, "value": { "type": "string", "maxLength": 1024 } }, "$id": "answer:AutomationSetPropertyStep" };
+var schema458 = { "type": "object", "required": ["id", "type", "key", "value"], "additionalProperties": false, "properties": { "id": { "$ref": "answer:AutomationStepId" }, "type": { "type": "string", "enum": ["set_property"] }, "key": { "type": "string", "maxLength": 256 }, "value": { "type": "string", "maxLength": 1024 } }, "$id": "answer:AutomationSetPropertyStep" };
 function validate262(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
@@ -35910,7 +35972,7 @@ function validate262(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern179.test(data0)) {
+        if (!pattern180.test(data0)) {
           const err7 = { instancePath: instancePath + "/id", schemaPath: "answer:AutomationStepId/pattern", keyword: "pattern", params: { hint: "made of letters, digits, '_' and '-', such as remind" } };
           if (vErrors === null) {
             vErrors = [err7];
@@ -35941,7 +36003,7 @@ function validate262(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "set_property")) {
-        const err10 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema457.properties.type.enum } };
+        const err10 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema458.properties.type.enum } };
         if (vErrors === null) {
           vErrors = [err10];
         } else {
@@ -36006,7 +36068,7 @@ function validate262(data, { instancePath = "", parentData, parentDataProperty, 
   validate262.errors = vErrors;
   return errors === 0;
 }
-var schema459 = { "type": "object", "required": ["id", "type"], "additionalProperties": false, "properties": { "id": { "$ref": "answer:AutomationStepId" }, "type": { "type": "string", "enum": ["exit"] } }, "$id": "answer:AutomationExitStep" };
+var schema460 = { "type": "object", "required": ["id", "type"], "additionalProperties": false, "properties": { "id": { "$ref": "answer:AutomationStepId" }, "type": { "type": "string", "enum": ["exit"] } }, "$id": "answer:AutomationExitStep" };
 function validate263(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
@@ -36062,7 +36124,7 @@ function validate263(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern179.test(data0)) {
+        if (!pattern180.test(data0)) {
           const err5 = { instancePath: instancePath + "/id", schemaPath: "answer:AutomationStepId/pattern", keyword: "pattern", params: { hint: "made of letters, digits, '_' and '-', such as remind" } };
           if (vErrors === null) {
             vErrors = [err5];
@@ -36093,7 +36155,7 @@ function validate263(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "exit")) {
-        const err8 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema459.properties.type.enum } };
+        const err8 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema460.properties.type.enum } };
         if (vErrors === null) {
           vErrors = [err8];
         } else {
@@ -36288,7 +36350,7 @@ function validate245(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data0 === "event")) {
-        const err8 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema430.properties.type.enum } };
+        const err8 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema431.properties.type.enum } };
         if (vErrors === null) {
           vErrors = [err8];
         } else {
@@ -36300,7 +36362,7 @@ function validate245(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.platform !== void 0) {
       let data1 = data.platform;
       if (typeof data1 !== "string" && data1 !== null) {
-        const err9 = { instancePath: instancePath + "/platform", schemaPath: "answer:AutomationPlatform/type", keyword: "type", params: { type: schema431.type } };
+        const err9 = { instancePath: instancePath + "/platform", schemaPath: "answer:AutomationPlatform/type", keyword: "type", params: { type: schema432.type } };
         if (vErrors === null) {
           vErrors = [err9];
         } else {
@@ -36309,7 +36371,7 @@ function validate245(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "iOS" || data1 === "Android" || data1 === null)) {
-        const err10 = { instancePath: instancePath + "/platform", schemaPath: "answer:AutomationPlatform/enum", keyword: "enum", params: { allowedValues: schema431.enum } };
+        const err10 = { instancePath: instancePath + "/platform", schemaPath: "answer:AutomationPlatform/enum", keyword: "enum", params: { allowedValues: schema432.enum } };
         if (vErrors === null) {
           vErrors = [err10];
         } else {
@@ -36397,7 +36459,7 @@ function validate245(data, { instancePath = "", parentData, parentDataProperty, 
                 errors++;
               }
               if (!(data5 === "event")) {
-                const err18 = { instancePath: instancePath + "/initiators/" + i0 + "/type", schemaPath: "answer:AutomationInitiator/properties/type/enum", keyword: "enum", params: { allowedValues: schema432.properties.type.enum } };
+                const err18 = { instancePath: instancePath + "/initiators/" + i0 + "/type", schemaPath: "answer:AutomationInitiator/properties/type/enum", keyword: "enum", params: { allowedValues: schema433.properties.type.enum } };
                 if (vErrors === null) {
                   vErrors = [err18];
                 } else {
@@ -36475,7 +36537,7 @@ function validate245(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.segments !== void 0) {
       let data9 = data.segments;
       if (typeof data9 !== "string" && data9 !== null) {
-        const err25 = { instancePath: instancePath + "/segments", schemaPath: "#/properties/segments/type", keyword: "type", params: { type: schema430.properties.segments.type } };
+        const err25 = { instancePath: instancePath + "/segments", schemaPath: "#/properties/segments/type", keyword: "type", params: { type: schema431.properties.segments.type } };
         if (vErrors === null) {
           vErrors = [err25];
         } else {
@@ -36580,7 +36642,7 @@ function validate245(data, { instancePath = "", parentData, parentDataProperty, 
             errors++;
           }
           if (!(data14 === "hour" || data14 === "day" || data14 === "week" || data14 === "month" || data14 === "lifetime")) {
-            const err34 = { instancePath: instancePath + "/frequency/per", schemaPath: "#/properties/frequency/properties/per/enum", keyword: "enum", params: { allowedValues: schema430.properties.frequency.properties.per.enum } };
+            const err34 = { instancePath: instancePath + "/frequency/per", schemaPath: "#/properties/frequency/properties/per/enum", keyword: "enum", params: { allowedValues: schema431.properties.frequency.properties.per.enum } };
             if (vErrors === null) {
               vErrors = [err34];
             } else {
@@ -36722,7 +36784,7 @@ function validate244(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data0 === "automation")) {
-        const err10 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema427.properties.object.enum } };
+        const err10 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema428.properties.object.enum } };
         if (vErrors === null) {
           vErrors = [err10];
         } else {
@@ -36756,7 +36818,7 @@ function validate244(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.url !== void 0) {
       let data2 = data.url;
       if (typeof data2 === "string") {
-        if (!pattern178.test(data2)) {
+        if (!pattern179.test(data2)) {
           const err13 = { instancePath: instancePath + "/url", schemaPath: "answer:AutomationUrl/pattern", keyword: "pattern", params: { hint: "a path such as /v4/automations/a1" } };
           if (vErrors === null) {
             vErrors = [err13];
@@ -36840,7 +36902,7 @@ function validate244(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data5 === "active" || data5 === "inactive" || data5 === "paused")) {
-        const err21 = { instancePath: instancePath + "/status", schemaPath: "answer:AutomationStatus/enum", keyword: "enum", params: { allowedValues: schema429.enum } };
+        const err21 = { instancePath: instancePath + "/status", schemaPath: "answer:AutomationStatus/enum", keyword: "enum", params: { allowedValues: schema430.enum } };
         if (vErrors === null) {
           vErrors = [err21];
         } else {
@@ -36984,7 +37046,7 @@ function validate243(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "/v4/automations")) {
-        const err8 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema425.properties.url.enum } };
+        const err8 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema426.properties.url.enum } };
         if (vErrors === null) {
           vErrors = [err8];
         } else {
@@ -37078,10 +37140,10 @@ function validate243(data, { instancePath = "", parentData, parentDataProperty, 
 }
 var answerAutomation = validate244;
 var v4CreateAutomationBody = validate278;
-var schema464 = { "type": "object", "required": ["name", "status", "data"], "additionalProperties": false, "properties": { "name": { "type": "string", "minLength": 1, "maxLength": 255, "format": "text" }, "caption": { "type": "string", "maxLength": 1024, "default": "", "format": "text" }, "status": { "type": "string", "enum": ["active", "inactive", "paused"] }, "data": { "$ref": "input:AutomationDataInput" } }, "$id": "input:AutomationInput" };
-var schema465 = { "type": "object", "additionalProperties": false, "properties": { "type": {}, "platform": { "type": ["string", "null"], "enum": ["iOS", "Android", null], "default": null }, "initiators": { "type": "array", "maxItems": 20, "default": [], "if": { "maxItems": 20 }, "then": { "items": { "$ref": "input:AutomationInitiator" } } }, "actions": { "type": "object", "additionalProperties": false, "properties": { "push": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" }, "screen": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" }, "event": {} } }, "segments": { "type": ["string", "null"], "minLength": 1, "maxLength": 256, "default": null, "format": "text" }, "steps": { "type": "array", "minItems": 1, "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "$ref": "input:AutomationStep" } } }, "frequency": { "type": "object", "required": ["max_runs_per_user", "per"], "additionalProperties": false, "properties": { "max_runs_per_user": { "type": "integer", "minimum": 1, "maximum": 1e3 }, "per": { "type": "string", "enum": ["hour", "day", "week", "month", "lifetime"] } } }, "reentry": { "type": "boolean", "default": true } }, "$id": "input:AutomationDataInput" };
-var schema466 = { "type": "object", "required": ["uid", "type"], "additionalProperties": false, "properties": { "uid": { "type": "string", "minLength": 1, "maxLength": 100, "format": "text" }, "type": { "type": "string", "enum": ["event"] } }, "$id": "input:AutomationInitiator" };
-var schema468 = { "type": "object", "required": ["id", "type", "duration"], "additionalProperties": false, "properties": { "id": { "$ref": "input:AutomationStepId" }, "type": { "type": "string", "enum": ["delay"] }, "duration": { "$ref": "input:AutomationDuration" } }, "$id": "input:AutomationDelayStep" };
+var schema465 = { "type": "object", "required": ["name", "status", "data"], "additionalProperties": false, "properties": { "name": { "type": "string", "minLength": 1, "maxLength": 255, "format": "text" }, "caption": { "type": "string", "maxLength": 1024, "default": "", "format": "text" }, "status": { "type": "string", "enum": ["active", "inactive", "paused"] }, "data": { "$ref": "input:AutomationDataInput" } }, "$id": "input:AutomationInput" };
+var schema466 = { "type": "object", "additionalProperties": false, "properties": { "type": {}, "platform": { "type": ["string", "null"], "enum": ["iOS", "Android", null], "default": null }, "initiators": { "type": "array", "maxItems": 20, "default": [], "if": { "maxItems": 20 }, "then": { "items": { "$ref": "input:AutomationInitiator" } } }, "actions": { "type": "object", "additionalProperties": false, "properties": { "push": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" }, "screen": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" }, "event": {} } }, "segments": { "type": ["string", "null"], "minLength": 1, "maxLength": 256, "default": null, "format": "text" }, "steps": { "type": "array", "minItems": 1, "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "$ref": "input:AutomationStep" } } }, "frequency": { "type": "object", "required": ["max_runs_per_user", "per"], "additionalProperties": false, "properties": { "max_runs_per_user": { "type": "integer", "minimum": 1, "maximum": 1e3 }, "per": { "type": "string", "enum": ["hour", "day", "week", "month", "lifetime"] } } }, "reentry": { "type": "boolean", "default": true } }, "$id": "input:AutomationDataInput" };
+var schema467 = { "type": "object", "required": ["uid", "type"], "additionalProperties": false, "properties": { "uid": { "type": "string", "minLength": 1, "maxLength": 100, "format": "text" }, "type": { "type": "string", "enum": ["event"] } }, "$id": "input:AutomationInitiator" };
+var schema469 = { "type": "object", "required": ["id", "type", "duration"], "additionalProperties": false, "properties": { "id": { "$ref": "input:AutomationStepId" }, "type": { "type": "string", "enum": ["delay"] }, "duration": { "$ref": "input:AutomationDuration" } }, "$id": "input:AutomationDelayStep" };
 function validate282(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
@@ -37155,7 +37217,7 @@ function validate282(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern179.test(data0)) {
+        if (!pattern180.test(data0)) {
           const err7 = { instancePath: instancePath + "/id", schemaPath: "input:AutomationStepId/pattern", keyword: "pattern", params: { hint: "made of letters, digits, '_' and '-', such as remind" } };
           if (vErrors === null) {
             vErrors = [err7];
@@ -37186,7 +37248,7 @@ function validate282(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "delay")) {
-        const err10 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema468.properties.type.enum } };
+        const err10 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema469.properties.type.enum } };
         if (vErrors === null) {
           vErrors = [err10];
         } else {
@@ -37225,7 +37287,7 @@ function validate282(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern180.test(data2)) {
+        if (!pattern181.test(data2)) {
           const err14 = { instancePath: instancePath + "/duration", schemaPath: "input:AutomationDuration/pattern", keyword: "pattern", params: { hint: "an ISO 8601 duration such as P3D or PT12H" } };
           if (vErrors === null) {
             vErrors = [err14];
@@ -37256,7 +37318,7 @@ function validate282(data, { instancePath = "", parentData, parentDataProperty, 
   validate282.errors = vErrors;
   return errors === 0;
 }
-var schema471 = { "type": "object", "required": ["id", "type", "time", "timezone"], "additionalProperties": false, "properties": { "id": { "$ref": "input:AutomationStepId" }, "type": { "type": "string", "enum": ["wait_until"] }, "time": { "type": "string", "pattern": "^([01][0-9]|2[0-3]):[0-5][0-9]$", "x-hint": "a time of day such as 09:45", "format": "text" }, "timezone": { "type": "string", "minLength": 1, "maxLength": 64, "format": "text" } }, "$id": "input:AutomationWaitUntilStep" };
+var schema472 = { "type": "object", "required": ["id", "type", "time", "timezone"], "additionalProperties": false, "properties": { "id": { "$ref": "input:AutomationStepId" }, "type": { "type": "string", "enum": ["wait_until"] }, "time": { "type": "string", "pattern": "^([01][0-9]|2[0-3]):[0-5][0-9]$", "x-hint": "a time of day such as 09:45", "format": "text" }, "timezone": { "type": "string", "minLength": 1, "maxLength": 64, "format": "text" } }, "$id": "input:AutomationWaitUntilStep" };
 function validate283(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
@@ -37339,7 +37401,7 @@ function validate283(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern179.test(data0)) {
+        if (!pattern180.test(data0)) {
           const err8 = { instancePath: instancePath + "/id", schemaPath: "input:AutomationStepId/pattern", keyword: "pattern", params: { hint: "made of letters, digits, '_' and '-', such as remind" } };
           if (vErrors === null) {
             vErrors = [err8];
@@ -37370,7 +37432,7 @@ function validate283(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "wait_until")) {
-        const err11 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema471.properties.type.enum } };
+        const err11 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema472.properties.type.enum } };
         if (vErrors === null) {
           vErrors = [err11];
         } else {
@@ -37391,7 +37453,7 @@ function validate283(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern182.test(data2)) {
+        if (!pattern183.test(data2)) {
           const err13 = { instancePath: instancePath + "/time", schemaPath: "#/properties/time/pattern", keyword: "pattern", params: { hint: "a time of day such as 09:45" } };
           if (vErrors === null) {
             vErrors = [err13];
@@ -37462,7 +37524,7 @@ function validate283(data, { instancePath = "", parentData, parentDataProperty, 
   validate283.errors = vErrors;
   return errors === 0;
 }
-var schema473 = { "type": "object", "required": ["id", "type", "event", "timeout"], "additionalProperties": false, "properties": { "id": { "$ref": "input:AutomationStepId" }, "type": { "type": "string", "enum": ["wait_for_event"] }, "event": { "type": ["string", "array"], "minLength": 1, "maxLength": 100, "minItems": 1, "maxItems": 10, "if": { "maxItems": 10 }, "then": { "items": { "type": "string", "minLength": 1, "maxLength": 100, "format": "text" }, "uniqueItems": true }, "format": "text" }, "timeout": { "$ref": "input:AutomationDuration" }, "on_timeout": { "$ref": "input:AutomationSteps" } }, "$id": "input:AutomationWaitForEventStep" };
+var schema474 = { "type": "object", "required": ["id", "type", "event", "timeout"], "additionalProperties": false, "properties": { "id": { "$ref": "input:AutomationStepId" }, "type": { "type": "string", "enum": ["wait_for_event"] }, "event": { "type": ["string", "array"], "minLength": 1, "maxLength": 100, "minItems": 1, "maxItems": 10, "if": { "maxItems": 10 }, "then": { "items": { "type": "string", "minLength": 1, "maxLength": 100, "format": "text" }, "uniqueItems": true }, "format": "text" }, "timeout": { "$ref": "input:AutomationDuration" }, "on_timeout": { "$ref": "input:AutomationSteps" } }, "$id": "input:AutomationWaitForEventStep" };
 var wrapper1 = { validate: validate281 };
 function validate285(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
@@ -37618,7 +37680,7 @@ function validate284(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern179.test(data0)) {
+        if (!pattern180.test(data0)) {
           const err8 = { instancePath: instancePath + "/id", schemaPath: "input:AutomationStepId/pattern", keyword: "pattern", params: { hint: "made of letters, digits, '_' and '-', such as remind" } };
           if (vErrors === null) {
             vErrors = [err8];
@@ -37649,7 +37711,7 @@ function validate284(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "wait_for_event")) {
-        const err11 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema473.properties.type.enum } };
+        const err11 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema474.properties.type.enum } };
         if (vErrors === null) {
           vErrors = [err11];
         } else {
@@ -37661,7 +37723,7 @@ function validate284(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.event !== void 0) {
       let data2 = data.event;
       if (typeof data2 !== "string" && !Array.isArray(data2)) {
-        const err12 = { instancePath: instancePath + "/event", schemaPath: "#/properties/event/type", keyword: "type", params: { type: schema473.properties.event.type } };
+        const err12 = { instancePath: instancePath + "/event", schemaPath: "#/properties/event/type", keyword: "type", params: { type: schema474.properties.event.type } };
         if (vErrors === null) {
           vErrors = [err12];
         } else {
@@ -37852,7 +37914,7 @@ function validate284(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern180.test(data4)) {
+        if (!pattern181.test(data4)) {
           const err28 = { instancePath: instancePath + "/timeout", schemaPath: "input:AutomationDuration/pattern", keyword: "pattern", params: { hint: "an ISO 8601 duration such as P3D or PT12H" } };
           if (vErrors === null) {
             vErrors = [err28];
@@ -37889,7 +37951,7 @@ function validate284(data, { instancePath = "", parentData, parentDataProperty, 
   validate284.errors = vErrors;
   return errors === 0;
 }
-var schema477 = { "type": "object", "required": ["id", "type", "conditions"], "additionalProperties": false, "properties": { "id": { "$ref": "input:AutomationStepId" }, "type": { "type": "string", "enum": ["branch"] }, "conditions": { "type": "array", "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "$ref": "input:ConditionInput" } } }, "then": { "$ref": "input:AutomationSteps" }, "else": { "$ref": "input:AutomationSteps" } }, "$id": "input:AutomationBranchStep" };
+var schema478 = { "type": "object", "required": ["id", "type", "conditions"], "additionalProperties": false, "properties": { "id": { "$ref": "input:AutomationStepId" }, "type": { "type": "string", "enum": ["branch"] }, "conditions": { "type": "array", "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "$ref": "input:ConditionInput" } } }, "then": { "$ref": "input:AutomationSteps" }, "else": { "$ref": "input:AutomationSteps" } }, "$id": "input:AutomationBranchStep" };
 function validate287(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
@@ -37963,7 +38025,7 @@ function validate287(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern179.test(data0)) {
+        if (!pattern180.test(data0)) {
           const err7 = { instancePath: instancePath + "/id", schemaPath: "input:AutomationStepId/pattern", keyword: "pattern", params: { hint: "made of letters, digits, '_' and '-', such as remind" } };
           if (vErrors === null) {
             vErrors = [err7];
@@ -37994,7 +38056,7 @@ function validate287(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "branch")) {
-        const err10 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema477.properties.type.enum } };
+        const err10 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema478.properties.type.enum } };
         if (vErrors === null) {
           vErrors = [err10];
         } else {
@@ -38095,7 +38157,7 @@ function validate287(data, { instancePath = "", parentData, parentDataProperty, 
   validate287.errors = vErrors;
   return errors === 0;
 }
-var schema479 = { "type": "object", "required": ["id", "type", "integration_id"], "additionalProperties": false, "properties": { "id": { "$ref": "input:AutomationStepId" }, "type": { "type": "string", "enum": ["webhook"] }, "integration_id": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } }, "$id": "input:AutomationWebhookStep" };
+var schema480 = { "type": "object", "required": ["id", "type", "integration_id"], "additionalProperties": false, "properties": { "id": { "$ref": "input:AutomationStepId" }, "type": { "type": "string", "enum": ["webhook"] }, "integration_id": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } }, "$id": "input:AutomationWebhookStep" };
 function validate291(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
@@ -38169,7 +38231,7 @@ function validate291(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern179.test(data0)) {
+        if (!pattern180.test(data0)) {
           const err7 = { instancePath: instancePath + "/id", schemaPath: "input:AutomationStepId/pattern", keyword: "pattern", params: { hint: "made of letters, digits, '_' and '-', such as remind" } };
           if (vErrors === null) {
             vErrors = [err7];
@@ -38200,7 +38262,7 @@ function validate291(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "webhook")) {
-        const err10 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema479.properties.type.enum } };
+        const err10 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema480.properties.type.enum } };
         if (vErrors === null) {
           vErrors = [err10];
         } else {
@@ -38261,7 +38323,7 @@ function validate291(data, { instancePath = "", parentData, parentDataProperty, 
   validate291.errors = vErrors;
   return errors === 0;
 }
-var schema481 = { "type": "object", "required": ["id", "type", "subject", "text"], "additionalProperties": false, "properties": { "id": { "$ref": "input:AutomationStepId" }, "type": { "type": "string", "enum": ["email"] }, "to": { "type": "string", "minLength": 3, "maxLength": 254, "pattern": "^[^\\s@]+@[^\\s@]+$", "x-hint": "an e-mail address such as ada@example.org", "format": "text" }, "subject": { "type": "string", "minLength": 1, "maxLength": 255, "format": "text" }, "text": { "type": "string", "minLength": 1, "maxLength": 2e4, "format": "text" } }, "$id": "input:AutomationEmailStep" };
+var schema482 = { "type": "object", "required": ["id", "type", "subject", "text"], "additionalProperties": false, "properties": { "id": { "$ref": "input:AutomationStepId" }, "type": { "type": "string", "enum": ["email"] }, "to": { "type": "string", "minLength": 3, "maxLength": 254, "pattern": "^[^\\s@]+@[^\\s@]+$", "x-hint": "an e-mail address such as ada@example.org", "format": "text" }, "subject": { "type": "string", "minLength": 1, "maxLength": 255, "format": "text" }, "text": { "type": "string", "minLength": 1, "maxLength": 2e4, "format": "text" } }, "$id": "input:AutomationEmailStep" };
 function validate292(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
@@ -38344,7 +38406,7 @@ function validate292(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern179.test(data0)) {
+        if (!pattern180.test(data0)) {
           const err8 = { instancePath: instancePath + "/id", schemaPath: "input:AutomationStepId/pattern", keyword: "pattern", params: { hint: "made of letters, digits, '_' and '-', such as remind" } };
           if (vErrors === null) {
             vErrors = [err8];
@@ -38375,7 +38437,7 @@ function validate292(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "email")) {
-        const err11 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema481.properties.type.enum } };
+        const err11 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema482.properties.type.enum } };
         if (vErrors === null) {
           vErrors = [err11];
         } else {
@@ -38414,7 +38476,7 @@ function validate292(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern188.test(data2)) {
+        if (!pattern189.test(data2)) {
           const err15 = { instancePath: instancePath + "/to", schemaPath: "#/properties/to/pattern", keyword: "pattern", params: { hint: "an e-mail address such as ada@example.org" } };
           if (vErrors === null) {
             vErrors = [err15];
@@ -38525,7 +38587,7 @@ function validate292(data, { instancePath = "", parentData, parentDataProperty, 
   validate292.errors = vErrors;
   return errors === 0;
 }
-var schema483 = { "type": "object", "required": ["id", "type", "push"], "additionalProperties": false, "properties": { "id": { "$ref": "input:AutomationStepId" }, "type": { "type": "string", "enum": ["push"] }, "push": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } }, "$id": "input:AutomationPushStep" };
+var schema484 = { "type": "object", "required": ["id", "type", "push"], "additionalProperties": false, "properties": { "id": { "$ref": "input:AutomationStepId" }, "type": { "type": "string", "enum": ["push"] }, "push": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } }, "$id": "input:AutomationPushStep" };
 function validate293(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
@@ -38599,7 +38661,7 @@ function validate293(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern179.test(data0)) {
+        if (!pattern180.test(data0)) {
           const err7 = { instancePath: instancePath + "/id", schemaPath: "input:AutomationStepId/pattern", keyword: "pattern", params: { hint: "made of letters, digits, '_' and '-', such as remind" } };
           if (vErrors === null) {
             vErrors = [err7];
@@ -38630,7 +38692,7 @@ function validate293(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "push")) {
-        const err10 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema483.properties.type.enum } };
+        const err10 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema484.properties.type.enum } };
         if (vErrors === null) {
           vErrors = [err10];
         } else {
@@ -38691,7 +38753,7 @@ function validate293(data, { instancePath = "", parentData, parentDataProperty, 
   validate293.errors = vErrors;
   return errors === 0;
 }
-var schema485 = { "type": "object", "required": ["id", "type", "screen"], "additionalProperties": false, "properties": { "id": { "$ref": "input:AutomationStepId" }, "type": { "type": "string", "enum": ["screen"] }, "screen": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } }, "$id": "input:AutomationScreenStep" };
+var schema486 = { "type": "object", "required": ["id", "type", "screen"], "additionalProperties": false, "properties": { "id": { "$ref": "input:AutomationStepId" }, "type": { "type": "string", "enum": ["screen"] }, "screen": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } }, "$id": "input:AutomationScreenStep" };
 function validate294(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
@@ -38765,7 +38827,7 @@ function validate294(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern179.test(data0)) {
+        if (!pattern180.test(data0)) {
           const err7 = { instancePath: instancePath + "/id", schemaPath: "input:AutomationStepId/pattern", keyword: "pattern", params: { hint: "made of letters, digits, '_' and '-', such as remind" } };
           if (vErrors === null) {
             vErrors = [err7];
@@ -38796,7 +38858,7 @@ function validate294(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "screen")) {
-        const err10 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema485.properties.type.enum } };
+        const err10 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema486.properties.type.enum } };
         if (vErrors === null) {
           vErrors = [err10];
         } else {
@@ -38857,7 +38919,7 @@ function validate294(data, { instancePath = "", parentData, parentDataProperty, 
   validate294.errors = vErrors;
   return errors === 0;
 }
-var schema487 = { "type": "object", "required": ["id", "type", "entitlement_id", "duration"], "additionalProperties": false, "properties": { "id": { "$ref": "input:AutomationStepId" }, "type": { "type": "string", "enum": ["grant_entitlement"] }, "entitlement_id": { "type": "string", "minLength": 1, "maxLength": 255, "format": "text" }, "duration": { "type": ["string", "null"], "minLength": 2, "maxLength": 64, "pattern": "^P(?=.)([0-9]{1,5}W|([0-9]{1,3}Y)?([0-9]{1,4}M)?([0-9]{1,6}D)?(T(?=.)([0-9]{1,7}H)?([0-9]{1,8}M)?([0-9]{1,9}S)?)?)$", "x-hint": "an ISO 8601 duration such as P3D or PT12H", "format": "text" } }, "$id": "input:AutomationGrantEntitlementStep" };
+var schema488 = { "type": "object", "required": ["id", "type", "entitlement_id", "duration"], "additionalProperties": false, "properties": { "id": { "$ref": "input:AutomationStepId" }, "type": { "type": "string", "enum": ["grant_entitlement"] }, "entitlement_id": { "type": "string", "minLength": 1, "maxLength": 255, "format": "text" }, "duration": { "type": ["string", "null"], "minLength": 2, "maxLength": 64, "pattern": "^P(?=.)([0-9]{1,5}W|([0-9]{1,3}Y)?([0-9]{1,4}M)?([0-9]{1,6}D)?(T(?=.)([0-9]{1,7}H)?([0-9]{1,8}M)?([0-9]{1,9}S)?)?)$", "x-hint": "an ISO 8601 duration such as P3D or PT12H", "format": "text" } }, "$id": "input:AutomationGrantEntitlementStep" };
 function validate295(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
@@ -38940,7 +39002,7 @@ function validate295(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern179.test(data0)) {
+        if (!pattern180.test(data0)) {
           const err8 = { instancePath: instancePath + "/id", schemaPath: "input:AutomationStepId/pattern", keyword: "pattern", params: { hint: "made of letters, digits, '_' and '-', such as remind" } };
           if (vErrors === null) {
             vErrors = [err8];
@@ -38971,7 +39033,7 @@ function validate295(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "grant_entitlement")) {
-        const err11 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema487.properties.type.enum } };
+        const err11 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema488.properties.type.enum } };
         if (vErrors === null) {
           vErrors = [err11];
         } else {
@@ -39023,7 +39085,7 @@ function validate295(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.duration !== void 0) {
       let data3 = data.duration;
       if (typeof data3 !== "string" && data3 !== null) {
-        const err16 = { instancePath: instancePath + "/duration", schemaPath: "#/properties/duration/type", keyword: "type", params: { type: schema487.properties.duration.type } };
+        const err16 = { instancePath: instancePath + "/duration", schemaPath: "#/properties/duration/type", keyword: "type", params: { type: schema488.properties.duration.type } };
         if (vErrors === null) {
           vErrors = [err16];
         } else {
@@ -39059,7 +39121,7 @@ function validate295(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern180.test(data3)) {
+        if (!pattern181.test(data3)) {
           const err20 = { instancePath: instancePath + "/duration", schemaPath: "#/properties/duration/pattern", keyword: "pattern", params: { hint: "an ISO 8601 duration such as P3D or PT12H" } };
           if (vErrors === null) {
             vErrors = [err20];
@@ -39082,7 +39144,7 @@ function validate295(data, { instancePath = "", parentData, parentDataProperty, 
   validate295.errors = vErrors;
   return errors === 0;
 }
-var schema489 = { "type": "object", "required": ["id", "type", "key", "value"], "additionalProperties": false, "properties": { "id": { "$ref": "input:AutomationStepId" }, "type": { "type": "string", "enum": ["set_property"] }, "key": { "type": "string", "maxLength": 256, "format": "text" }, "value": { "type": "string", "maxLength": 1024, "format": "text" } }, "$id": "input:AutomationSetPropertyStep" };
+var schema490 = { "type": "object", "required": ["id", "type", "key", "value"], "additionalProperties": false, "properties": { "id": { "$ref": "input:AutomationStepId" }, "type": { "type": "string", "enum": ["set_property"] }, "key": { "type": "string", "maxLength": 256, "format": "text" }, "value": { "type": "string", "maxLength": 1024, "format": "text" } }, "$id": "input:AutomationSetPropertyStep" };
 function validate296(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
@@ -39165,7 +39227,7 @@ function validate296(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern179.test(data0)) {
+        if (!pattern180.test(data0)) {
           const err8 = { instancePath: instancePath + "/id", schemaPath: "input:AutomationStepId/pattern", keyword: "pattern", params: { hint: "made of letters, digits, '_' and '-', such as remind" } };
           if (vErrors === null) {
             vErrors = [err8];
@@ -39196,7 +39258,7 @@ function validate296(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "set_property")) {
-        const err11 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema489.properties.type.enum } };
+        const err11 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema490.properties.type.enum } };
         if (vErrors === null) {
           vErrors = [err11];
         } else {
@@ -39279,7 +39341,7 @@ function validate296(data, { instancePath = "", parentData, parentDataProperty, 
   validate296.errors = vErrors;
   return errors === 0;
 }
-var schema491 = { "type": "object", "required": ["id", "type"], "additionalProperties": false, "properties": { "id": { "$ref": "input:AutomationStepId" }, "type": { "type": "string", "enum": ["exit"] } }, "$id": "input:AutomationExitStep" };
+var schema492 = { "type": "object", "required": ["id", "type"], "additionalProperties": false, "properties": { "id": { "$ref": "input:AutomationStepId" }, "type": { "type": "string", "enum": ["exit"] } }, "$id": "input:AutomationExitStep" };
 function validate297(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
@@ -39344,7 +39406,7 @@ function validate297(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern179.test(data0)) {
+        if (!pattern180.test(data0)) {
           const err6 = { instancePath: instancePath + "/id", schemaPath: "input:AutomationStepId/pattern", keyword: "pattern", params: { hint: "made of letters, digits, '_' and '-', such as remind" } };
           if (vErrors === null) {
             vErrors = [err6];
@@ -39375,7 +39437,7 @@ function validate297(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "exit")) {
-        const err9 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema491.properties.type.enum } };
+        const err9 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema492.properties.type.enum } };
         if (vErrors === null) {
           vErrors = [err9];
         } else {
@@ -39518,7 +39580,7 @@ function validate280(data, { instancePath = "", parentData, parentDataProperty, 
     }
     let data0 = data.platform;
     if (typeof data0 !== "string" && data0 !== null) {
-      const err1 = { instancePath: instancePath + "/platform", schemaPath: "#/properties/platform/type", keyword: "type", params: { type: schema465.properties.platform.type } };
+      const err1 = { instancePath: instancePath + "/platform", schemaPath: "#/properties/platform/type", keyword: "type", params: { type: schema466.properties.platform.type } };
       if (vErrors === null) {
         vErrors = [err1];
       } else {
@@ -39527,7 +39589,7 @@ function validate280(data, { instancePath = "", parentData, parentDataProperty, 
       errors++;
     }
     if (!(data0 === "iOS" || data0 === "Android" || data0 === null)) {
-      const err2 = { instancePath: instancePath + "/platform", schemaPath: "#/properties/platform/enum", keyword: "enum", params: { allowedValues: schema465.properties.platform.enum } };
+      const err2 = { instancePath: instancePath + "/platform", schemaPath: "#/properties/platform/enum", keyword: "enum", params: { allowedValues: schema466.properties.platform.enum } };
       if (vErrors === null) {
         vErrors = [err2];
       } else {
@@ -39647,7 +39709,7 @@ function validate280(data, { instancePath = "", parentData, parentDataProperty, 
                 errors++;
               }
               if (!(data4 === "event")) {
-                const err12 = { instancePath: instancePath + "/initiators/" + i0 + "/type", schemaPath: "input:AutomationInitiator/properties/type/enum", keyword: "enum", params: { allowedValues: schema466.properties.type.enum } };
+                const err12 = { instancePath: instancePath + "/initiators/" + i0 + "/type", schemaPath: "input:AutomationInitiator/properties/type/enum", keyword: "enum", params: { allowedValues: schema467.properties.type.enum } };
                 if (vErrors === null) {
                   vErrors = [err12];
                 } else {
@@ -39804,7 +39866,7 @@ function validate280(data, { instancePath = "", parentData, parentDataProperty, 
     }
     let data8 = data.segments;
     if (typeof data8 !== "string" && data8 !== null) {
-      const err27 = { instancePath: instancePath + "/segments", schemaPath: "#/properties/segments/type", keyword: "type", params: { type: schema465.properties.segments.type } };
+      const err27 = { instancePath: instancePath + "/segments", schemaPath: "#/properties/segments/type", keyword: "type", params: { type: schema466.properties.segments.type } };
       if (vErrors === null) {
         vErrors = [err27];
       } else {
@@ -39994,7 +40056,7 @@ function validate280(data, { instancePath = "", parentData, parentDataProperty, 
             errors++;
           }
           if (!(data13 === "hour" || data13 === "day" || data13 === "week" || data13 === "month" || data13 === "lifetime")) {
-            const err43 = { instancePath: instancePath + "/frequency/per", schemaPath: "#/properties/frequency/properties/per/enum", keyword: "enum", params: { allowedValues: schema465.properties.frequency.properties.per.enum } };
+            const err43 = { instancePath: instancePath + "/frequency/per", schemaPath: "#/properties/frequency/properties/per/enum", keyword: "enum", params: { allowedValues: schema466.properties.frequency.properties.per.enum } };
             if (vErrors === null) {
               vErrors = [err43];
             } else {
@@ -40161,7 +40223,7 @@ function validate279(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data2 === "active" || data2 === "inactive" || data2 === "paused")) {
-        const err12 = { instancePath: instancePath + "/status", schemaPath: "#/properties/status/enum", keyword: "enum", params: { allowedValues: schema464.properties.status.enum } };
+        const err12 = { instancePath: instancePath + "/status", schemaPath: "#/properties/status/enum", keyword: "enum", params: { allowedValues: schema465.properties.status.enum } };
         if (vErrors === null) {
           vErrors = [err12];
         } else {
@@ -40287,7 +40349,7 @@ function validate312(data, { instancePath = "", parentData, parentDataProperty, 
   return errors === 0;
 }
 var v4UpdateAutomationStatusBody = validate313;
-var schema496 = { "type": "object", "required": ["status"], "additionalProperties": false, "properties": { "status": { "type": "string", "enum": ["active", "inactive", "paused"] } }, "$id": "input:AutomationStatusInput" };
+var schema497 = { "type": "object", "required": ["status"], "additionalProperties": false, "properties": { "status": { "type": "string", "enum": ["active", "inactive", "paused"] } }, "$id": "input:AutomationStatusInput" };
 function validate313(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
@@ -40325,7 +40387,7 @@ function validate313(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data0 === "active" || data0 === "inactive" || data0 === "paused")) {
-        const err3 = { instancePath: instancePath + "/status", schemaPath: "input:AutomationStatusInput/properties/status/enum", keyword: "enum", params: { allowedValues: schema496.properties.status.enum } };
+        const err3 = { instancePath: instancePath + "/status", schemaPath: "input:AutomationStatusInput/properties/status/enum", keyword: "enum", params: { allowedValues: schema497.properties.status.enum } };
         if (vErrors === null) {
           vErrors = [err3];
         } else {
@@ -40347,8 +40409,8 @@ function validate313(data, { instancePath = "", parentData, parentDataProperty, 
   return errors === 0;
 }
 var answerAutomationBacktest = validate314;
-var schema497 = { "type": "object", "required": ["object", "url", "from", "to", "events", "runs_started", "users", "skipped", "steps"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["automation_backtest"] }, "url": { "type": "string", "pattern": "^/v4/automations/.+/backtest$", "x-hint": "a path such as /v4/automations/a1/backtest" }, "from": { "$ref": "answer:Time" }, "to": { "$ref": "answer:Time" }, "events": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "runs_started": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "users": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "skipped": { "type": "object", "required": ["no_user", "automation_paused", "platform_mismatch", "segment_mismatch", "already_running", "frequency_capped"], "additionalProperties": false, "properties": { "no_user": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "automation_paused": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "platform_mismatch": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "segment_mismatch": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "already_running": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "frequency_capped": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 } } }, "steps": { "type": "object", "additionalProperties": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 } } }, "$id": "answer:AutomationBacktest" };
-var pattern212 = new RegExp("^/v4/automations/.+/backtest$", "u");
+var schema498 = { "type": "object", "required": ["object", "url", "from", "to", "events", "runs_started", "users", "skipped", "steps"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["automation_backtest"] }, "url": { "type": "string", "pattern": "^/v4/automations/.+/backtest$", "x-hint": "a path such as /v4/automations/a1/backtest" }, "from": { "$ref": "answer:Time" }, "to": { "$ref": "answer:Time" }, "events": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "runs_started": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "users": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "skipped": { "type": "object", "required": ["no_user", "automation_paused", "platform_mismatch", "segment_mismatch", "already_running", "frequency_capped"], "additionalProperties": false, "properties": { "no_user": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "automation_paused": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "platform_mismatch": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "segment_mismatch": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "already_running": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "frequency_capped": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 } } }, "steps": { "type": "object", "additionalProperties": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 } } }, "$id": "answer:AutomationBacktest" };
+var pattern213 = new RegExp("^/v4/automations/.+/backtest$", "u");
 function validate314(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
@@ -40436,7 +40498,7 @@ function validate314(data, { instancePath = "", parentData, parentDataProperty, 
       errors++;
     }
     for (const key0 in data) {
-      if (!func36.call(schema497.properties, key0)) {
+      if (!func36.call(schema498.properties, key0)) {
         const err9 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
         if (vErrors === null) {
           vErrors = [err9];
@@ -40458,7 +40520,7 @@ function validate314(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data0 === "automation_backtest")) {
-        const err11 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema497.properties.object.enum } };
+        const err11 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema498.properties.object.enum } };
         if (vErrors === null) {
           vErrors = [err11];
         } else {
@@ -40470,7 +40532,7 @@ function validate314(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.url !== void 0) {
       let data1 = data.url;
       if (typeof data1 === "string") {
-        if (!pattern212.test(data1)) {
+        if (!pattern213.test(data1)) {
           const err12 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/pattern", keyword: "pattern", params: { hint: "a path such as /v4/automations/a1/backtest" } };
           if (vErrors === null) {
             vErrors = [err12];
@@ -41083,11 +41145,11 @@ function validate315(data, { instancePath = "", parentData, parentDataProperty, 
   return errors === 0;
 }
 var answerAutomationRunList = validate319;
-var pattern215 = new RegExp("^/v4/automations/.+/runs$", "u");
-var schema504 = { "type": "object", "required": ["object", "id", "url", "automation_id", "automation_version", "user_id", "event", "status", "reason", "current_step", "due_at", "replay_of", "created_at", "started_at", "finished_at"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["automation_run"] }, "id": { "type": "string", "minLength": 1 }, "url": { "$ref": "answer:AutomationRunUrl" }, "automation_id": { "type": "string", "minLength": 1 }, "automation_version": { "type": "integer", "minimum": 1, "maximum": 9007199254740991 }, "user_id": { "type": ["string", "null"] }, "event": { "$ref": "answer:AutomationRunEvent" }, "status": { "$ref": "answer:AutomationRunStatus" }, "reason": { "$ref": "answer:AutomationRunReason" }, "current_step": { "type": ["string", "null"] }, "due_at": { "$ref": "answer:NullableTime" }, "replay_of": { "type": ["string", "null"] }, "created_at": { "$ref": "answer:Time" }, "started_at": { "$ref": "answer:NullableTime" }, "finished_at": { "$ref": "answer:NullableTime" } }, "$id": "answer:AutomationRun" };
-var schema508 = { "type": "string", "enum": ["pending", "running", "waiting", "succeeded", "failed", "cancelled", "skipped"], "$id": "answer:AutomationRunStatus" };
-var schema509 = { "type": ["string", "null"], "$id": "answer:AutomationRunReason" };
-var pattern216 = new RegExp("^/v4/automation-runs/.+$", "u");
+var pattern216 = new RegExp("^/v4/automations/.+/runs$", "u");
+var schema505 = { "type": "object", "required": ["object", "id", "url", "automation_id", "automation_version", "user_id", "event", "status", "reason", "current_step", "due_at", "replay_of", "created_at", "started_at", "finished_at"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["automation_run"] }, "id": { "type": "string", "minLength": 1 }, "url": { "$ref": "answer:AutomationRunUrl" }, "automation_id": { "type": "string", "minLength": 1 }, "automation_version": { "type": "integer", "minimum": 1, "maximum": 9007199254740991 }, "user_id": { "type": ["string", "null"] }, "event": { "$ref": "answer:AutomationRunEvent" }, "status": { "$ref": "answer:AutomationRunStatus" }, "reason": { "$ref": "answer:AutomationRunReason" }, "current_step": { "type": ["string", "null"] }, "due_at": { "$ref": "answer:NullableTime" }, "replay_of": { "type": ["string", "null"] }, "created_at": { "$ref": "answer:Time" }, "started_at": { "$ref": "answer:NullableTime" }, "finished_at": { "$ref": "answer:NullableTime" } }, "$id": "answer:AutomationRun" };
+var schema509 = { "type": "string", "enum": ["pending", "running", "waiting", "succeeded", "failed", "cancelled", "skipped"], "$id": "answer:AutomationRunStatus" };
+var schema510 = { "type": ["string", "null"], "$id": "answer:AutomationRunReason" };
+var pattern217 = new RegExp("^/v4/automation-runs/.+$", "u");
 function validate321(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
@@ -41359,7 +41421,7 @@ function validate320(data, { instancePath = "", parentData, parentDataProperty, 
       errors++;
     }
     for (const key0 in data) {
-      if (!func36.call(schema504.properties, key0)) {
+      if (!func36.call(schema505.properties, key0)) {
         const err15 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
         if (vErrors === null) {
           vErrors = [err15];
@@ -41381,7 +41443,7 @@ function validate320(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data0 === "automation_run")) {
-        const err17 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema504.properties.object.enum } };
+        const err17 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema505.properties.object.enum } };
         if (vErrors === null) {
           vErrors = [err17];
         } else {
@@ -41415,7 +41477,7 @@ function validate320(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.url !== void 0) {
       let data2 = data.url;
       if (typeof data2 === "string") {
-        if (!pattern216.test(data2)) {
+        if (!pattern217.test(data2)) {
           const err20 = { instancePath: instancePath + "/url", schemaPath: "answer:AutomationRunUrl/pattern", keyword: "pattern", params: { hint: "a path such as /v4/automation-runs/a1" } };
           if (vErrors === null) {
             vErrors = [err20];
@@ -41491,7 +41553,7 @@ function validate320(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.user_id !== void 0) {
       let data5 = data.user_id;
       if (typeof data5 !== "string" && data5 !== null) {
-        const err27 = { instancePath: instancePath + "/user_id", schemaPath: "#/properties/user_id/type", keyword: "type", params: { type: schema504.properties.user_id.type } };
+        const err27 = { instancePath: instancePath + "/user_id", schemaPath: "#/properties/user_id/type", keyword: "type", params: { type: schema505.properties.user_id.type } };
         if (vErrors === null) {
           vErrors = [err27];
         } else {
@@ -41518,7 +41580,7 @@ function validate320(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data7 === "pending" || data7 === "running" || data7 === "waiting" || data7 === "succeeded" || data7 === "failed" || data7 === "cancelled" || data7 === "skipped")) {
-        const err29 = { instancePath: instancePath + "/status", schemaPath: "answer:AutomationRunStatus/enum", keyword: "enum", params: { allowedValues: schema508.enum } };
+        const err29 = { instancePath: instancePath + "/status", schemaPath: "answer:AutomationRunStatus/enum", keyword: "enum", params: { allowedValues: schema509.enum } };
         if (vErrors === null) {
           vErrors = [err29];
         } else {
@@ -41530,7 +41592,7 @@ function validate320(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.reason !== void 0) {
       let data8 = data.reason;
       if (typeof data8 !== "string" && data8 !== null) {
-        const err30 = { instancePath: instancePath + "/reason", schemaPath: "answer:AutomationRunReason/type", keyword: "type", params: { type: schema509.type } };
+        const err30 = { instancePath: instancePath + "/reason", schemaPath: "answer:AutomationRunReason/type", keyword: "type", params: { type: schema510.type } };
         if (vErrors === null) {
           vErrors = [err30];
         } else {
@@ -41542,7 +41604,7 @@ function validate320(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.current_step !== void 0) {
       let data9 = data.current_step;
       if (typeof data9 !== "string" && data9 !== null) {
-        const err31 = { instancePath: instancePath + "/current_step", schemaPath: "#/properties/current_step/type", keyword: "type", params: { type: schema504.properties.current_step.type } };
+        const err31 = { instancePath: instancePath + "/current_step", schemaPath: "#/properties/current_step/type", keyword: "type", params: { type: schema505.properties.current_step.type } };
         if (vErrors === null) {
           vErrors = [err31];
         } else {
@@ -41586,7 +41648,7 @@ function validate320(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.replay_of !== void 0) {
       let data11 = data.replay_of;
       if (typeof data11 !== "string" && data11 !== null) {
-        const err35 = { instancePath: instancePath + "/replay_of", schemaPath: "#/properties/replay_of/type", keyword: "type", params: { type: schema504.properties.replay_of.type } };
+        const err35 = { instancePath: instancePath + "/replay_of", schemaPath: "#/properties/replay_of/type", keyword: "type", params: { type: schema505.properties.replay_of.type } };
         if (vErrors === null) {
           vErrors = [err35];
         } else {
@@ -41778,7 +41840,7 @@ function validate319(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.url !== void 0) {
       let data1 = data.url;
       if (typeof data1 === "string") {
-        if (!pattern215.test(data1)) {
+        if (!pattern216.test(data1)) {
           const err7 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/pattern", keyword: "pattern", params: { hint: "a path such as /v4/automations/a1/runs" } };
           if (vErrors === null) {
             vErrors = [err7];
@@ -41881,7 +41943,7 @@ function validate319(data, { instancePath = "", parentData, parentDataProperty, 
   return errors === 0;
 }
 var v4ListAutomationRunsQuery = validate324;
-var schema516 = { "type": "object", "additionalProperties": false, "required": [], "properties": { "limit": { "type": "integer", "minimum": 1, "maximum": 100, "default": 20 }, "starting_after": { "type": "string", "minLength": 1, "maxLength": 256, "pattern": "^[a-zA-Z0-9._-]+$", "x-hint": "made of letters, digits, '.', '_' and '-', such as 5kTq0eXhB9vWcRz2JmYp7LsDnGaUf3Ei", "format": "text" }, "filter[status][]": { "type": "array", "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "type": "string", "enum": ["pending", "running", "waiting", "succeeded", "failed", "cancelled", "skipped"] } } }, "filter[user_id]": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" }, "from": { "type": "string", "format": "date-time" }, "to": { "type": "string", "format": "date-time" } }, "$id": "input:v4ListAutomationRunsQuery" };
+var schema517 = { "type": "object", "additionalProperties": false, "required": [], "properties": { "limit": { "type": "integer", "minimum": 1, "maximum": 100, "default": 20 }, "starting_after": { "type": "string", "minLength": 1, "maxLength": 256, "pattern": "^[a-zA-Z0-9._-]+$", "x-hint": "made of letters, digits, '.', '_' and '-', such as 5kTq0eXhB9vWcRz2JmYp7LsDnGaUf3Ei", "format": "text" }, "filter[status][]": { "type": "array", "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "type": "string", "enum": ["pending", "running", "waiting", "succeeded", "failed", "cancelled", "skipped"] } } }, "filter[user_id]": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" }, "from": { "type": "string", "format": "date-time" }, "to": { "type": "string", "format": "date-time" } }, "$id": "input:v4ListAutomationRunsQuery" };
 function validate324(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
@@ -42021,7 +42083,7 @@ function validate324(data, { instancePath = "", parentData, parentDataProperty, 
               errors++;
             }
             if (!(data3 === "pending" || data3 === "running" || data3 === "waiting" || data3 === "succeeded" || data3 === "failed" || data3 === "cancelled" || data3 === "skipped")) {
-              const err11 = { instancePath: instancePath + "/filter[status][]/" + i0, schemaPath: "#/properties/filter%5Bstatus%5D%5B%5D/then/items/enum", keyword: "enum", params: { allowedValues: schema516.properties["filter[status][]"].then.items.enum } };
+              const err11 = { instancePath: instancePath + "/filter[status][]/" + i0, schemaPath: "#/properties/filter%5Bstatus%5D%5B%5D/then/items/enum", keyword: "enum", params: { allowedValues: schema517.properties["filter[status][]"].then.items.enum } };
               if (vErrors === null) {
                 vErrors = [err11];
               } else {
@@ -42160,9 +42222,9 @@ function validate324(data, { instancePath = "", parentData, parentDataProperty, 
   return errors === 0;
 }
 var answerAutomationRunDetail = validate325;
-var schema517 = { "type": "object", "required": ["object", "id", "url", "automation_id", "automation_version", "user_id", "event", "status", "reason", "current_step", "due_at", "replay_of", "created_at", "started_at", "finished_at", "steps"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["automation_run"] }, "id": { "type": "string", "minLength": 1 }, "url": { "$ref": "answer:AutomationRunUrl" }, "automation_id": { "type": "string", "minLength": 1 }, "automation_version": { "type": "integer", "minimum": 1, "maximum": 9007199254740991 }, "user_id": { "type": ["string", "null"] }, "event": { "$ref": "answer:AutomationRunEvent" }, "status": { "$ref": "answer:AutomationRunStatus" }, "reason": { "$ref": "answer:AutomationRunReason" }, "current_step": { "type": ["string", "null"] }, "due_at": { "$ref": "answer:NullableTime" }, "replay_of": { "type": ["string", "null"] }, "created_at": { "$ref": "answer:Time" }, "started_at": { "$ref": "answer:NullableTime" }, "finished_at": { "$ref": "answer:NullableTime" }, "steps": { "type": "array", "items": { "$ref": "answer:AutomationRunStep" } } }, "$id": "answer:AutomationRunDetail" };
-var schema525 = { "type": "object", "required": ["step_id", "type", "status", "reason", "started_at", "finished_at", "due_at", "reused", "result", "attempts"], "additionalProperties": false, "properties": { "step_id": { "type": "string", "minLength": 1 }, "type": { "type": "string", "enum": ["delay", "wait_until", "wait_for_event", "branch", "webhook", "email", "push", "screen", "grant_entitlement", "set_property", "exit"] }, "status": { "type": "string", "enum": ["running", "waiting", "succeeded", "failed", "skipped", "cancelled"] }, "reason": { "type": ["string", "null"] }, "started_at": { "$ref": "answer:Time" }, "finished_at": { "$ref": "answer:NullableTime" }, "due_at": { "$ref": "answer:NullableTime" }, "reused": { "type": "boolean" }, "result": { "type": ["object", "null"], "additionalProperties": {} }, "attempts": { "type": "array", "items": { "$ref": "answer:AutomationRunAttempt" } } }, "$id": "answer:AutomationRunStep" };
-var schema529 = { "type": "object", "required": ["number", "started_at", "duration_ms", "error"], "additionalProperties": false, "properties": { "number": { "type": "integer", "minimum": 1, "maximum": 9007199254740991 }, "started_at": { "$ref": "answer:Time" }, "duration_ms": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "error": { "type": ["string", "null"] } }, "$id": "answer:AutomationRunAttempt" };
+var schema518 = { "type": "object", "required": ["object", "id", "url", "automation_id", "automation_version", "user_id", "event", "status", "reason", "current_step", "due_at", "replay_of", "created_at", "started_at", "finished_at", "steps"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["automation_run"] }, "id": { "type": "string", "minLength": 1 }, "url": { "$ref": "answer:AutomationRunUrl" }, "automation_id": { "type": "string", "minLength": 1 }, "automation_version": { "type": "integer", "minimum": 1, "maximum": 9007199254740991 }, "user_id": { "type": ["string", "null"] }, "event": { "$ref": "answer:AutomationRunEvent" }, "status": { "$ref": "answer:AutomationRunStatus" }, "reason": { "$ref": "answer:AutomationRunReason" }, "current_step": { "type": ["string", "null"] }, "due_at": { "$ref": "answer:NullableTime" }, "replay_of": { "type": ["string", "null"] }, "created_at": { "$ref": "answer:Time" }, "started_at": { "$ref": "answer:NullableTime" }, "finished_at": { "$ref": "answer:NullableTime" }, "steps": { "type": "array", "items": { "$ref": "answer:AutomationRunStep" } } }, "$id": "answer:AutomationRunDetail" };
+var schema526 = { "type": "object", "required": ["step_id", "type", "status", "reason", "started_at", "finished_at", "due_at", "next_attempt_at", "reused", "result", "attempts"], "additionalProperties": false, "properties": { "step_id": { "type": "string", "minLength": 1 }, "type": { "type": "string", "enum": ["delay", "wait_until", "wait_for_event", "branch", "webhook", "email", "push", "screen", "grant_entitlement", "set_property", "exit"] }, "status": { "type": "string", "enum": ["running", "waiting", "succeeded", "failed", "skipped", "cancelled"] }, "reason": { "type": ["string", "null"] }, "started_at": { "$ref": "answer:Time" }, "finished_at": { "$ref": "answer:NullableTime" }, "due_at": { "$ref": "answer:NullableTime" }, "next_attempt_at": { "$ref": "answer:NullableTime" }, "reused": { "type": "boolean" }, "result": { "type": ["object", "null"], "additionalProperties": {} }, "attempts": { "type": "array", "items": { "$ref": "answer:AutomationRunAttempt" } } }, "$id": "answer:AutomationRunStep" };
+var schema531 = { "type": "object", "required": ["number", "started_at", "duration_ms", "error"], "additionalProperties": false, "properties": { "number": { "type": "integer", "minimum": 1, "maximum": 9007199254740991 }, "started_at": { "$ref": "answer:Time" }, "duration_ms": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "error": { "type": ["string", "null"] } }, "$id": "answer:AutomationRunAttempt" };
 function validate328(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
@@ -42313,7 +42375,7 @@ function validate328(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.error !== void 0) {
       let data3 = data.error;
       if (typeof data3 !== "string" && data3 !== null) {
-        const err14 = { instancePath: instancePath + "/error", schemaPath: "#/properties/error/type", keyword: "type", params: { type: schema529.properties.error.type } };
+        const err14 = { instancePath: instancePath + "/error", schemaPath: "#/properties/error/type", keyword: "type", params: { type: schema531.properties.error.type } };
         if (vErrors === null) {
           vErrors = [err14];
         } else {
@@ -42402,8 +42464,8 @@ function validate327(data, { instancePath = "", parentData, parentDataProperty, 
       }
       errors++;
     }
-    if (data.reused === void 0) {
-      const err7 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "reused" } };
+    if (data.next_attempt_at === void 0) {
+      const err7 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "next_attempt_at" } };
       if (vErrors === null) {
         vErrors = [err7];
       } else {
@@ -42411,8 +42473,8 @@ function validate327(data, { instancePath = "", parentData, parentDataProperty, 
       }
       errors++;
     }
-    if (data.result === void 0) {
-      const err8 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "result" } };
+    if (data.reused === void 0) {
+      const err8 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "reused" } };
       if (vErrors === null) {
         vErrors = [err8];
       } else {
@@ -42420,8 +42482,8 @@ function validate327(data, { instancePath = "", parentData, parentDataProperty, 
       }
       errors++;
     }
-    if (data.attempts === void 0) {
-      const err9 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "attempts" } };
+    if (data.result === void 0) {
+      const err9 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "result" } };
       if (vErrors === null) {
         vErrors = [err9];
       } else {
@@ -42429,13 +42491,22 @@ function validate327(data, { instancePath = "", parentData, parentDataProperty, 
       }
       errors++;
     }
+    if (data.attempts === void 0) {
+      const err10 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "attempts" } };
+      if (vErrors === null) {
+        vErrors = [err10];
+      } else {
+        vErrors.push(err10);
+      }
+      errors++;
+    }
     for (const key0 in data) {
-      if (!func36.call(schema525.properties, key0)) {
-        const err10 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
+      if (!func36.call(schema526.properties, key0)) {
+        const err11 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
         if (vErrors === null) {
-          vErrors = [err10];
+          vErrors = [err11];
         } else {
-          vErrors.push(err10);
+          vErrors.push(err11);
         }
         errors++;
       }
@@ -42444,28 +42515,16 @@ function validate327(data, { instancePath = "", parentData, parentDataProperty, 
       let data0 = data.step_id;
       if (typeof data0 === "string") {
         if (func2(data0) < 1) {
-          const err11 = { instancePath: instancePath + "/step_id", schemaPath: "#/properties/step_id/minLength", keyword: "minLength", params: { limit: 1 } };
+          const err12 = { instancePath: instancePath + "/step_id", schemaPath: "#/properties/step_id/minLength", keyword: "minLength", params: { limit: 1 } };
           if (vErrors === null) {
-            vErrors = [err11];
+            vErrors = [err12];
           } else {
-            vErrors.push(err11);
+            vErrors.push(err12);
           }
           errors++;
         }
       } else {
-        const err12 = { instancePath: instancePath + "/step_id", schemaPath: "#/properties/step_id/type", keyword: "type", params: { type: "string" } };
-        if (vErrors === null) {
-          vErrors = [err12];
-        } else {
-          vErrors.push(err12);
-        }
-        errors++;
-      }
-    }
-    if (data.type !== void 0) {
-      let data1 = data.type;
-      if (typeof data1 !== "string") {
-        const err13 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/type", keyword: "type", params: { type: "string" } };
+        const err13 = { instancePath: instancePath + "/step_id", schemaPath: "#/properties/step_id/type", keyword: "type", params: { type: "string" } };
         if (vErrors === null) {
           vErrors = [err13];
         } else {
@@ -42473,8 +42532,11 @@ function validate327(data, { instancePath = "", parentData, parentDataProperty, 
         }
         errors++;
       }
-      if (!(data1 === "delay" || data1 === "wait_until" || data1 === "wait_for_event" || data1 === "branch" || data1 === "webhook" || data1 === "email" || data1 === "push" || data1 === "screen" || data1 === "grant_entitlement" || data1 === "set_property" || data1 === "exit")) {
-        const err14 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema525.properties.type.enum } };
+    }
+    if (data.type !== void 0) {
+      let data1 = data.type;
+      if (typeof data1 !== "string") {
+        const err14 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/type", keyword: "type", params: { type: "string" } };
         if (vErrors === null) {
           vErrors = [err14];
         } else {
@@ -42482,11 +42544,8 @@ function validate327(data, { instancePath = "", parentData, parentDataProperty, 
         }
         errors++;
       }
-    }
-    if (data.status !== void 0) {
-      let data2 = data.status;
-      if (typeof data2 !== "string") {
-        const err15 = { instancePath: instancePath + "/status", schemaPath: "#/properties/status/type", keyword: "type", params: { type: "string" } };
+      if (!(data1 === "delay" || data1 === "wait_until" || data1 === "wait_for_event" || data1 === "branch" || data1 === "webhook" || data1 === "email" || data1 === "push" || data1 === "screen" || data1 === "grant_entitlement" || data1 === "set_property" || data1 === "exit")) {
+        const err15 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema526.properties.type.enum } };
         if (vErrors === null) {
           vErrors = [err15];
         } else {
@@ -42494,8 +42553,11 @@ function validate327(data, { instancePath = "", parentData, parentDataProperty, 
         }
         errors++;
       }
-      if (!(data2 === "running" || data2 === "waiting" || data2 === "succeeded" || data2 === "failed" || data2 === "skipped" || data2 === "cancelled")) {
-        const err16 = { instancePath: instancePath + "/status", schemaPath: "#/properties/status/enum", keyword: "enum", params: { allowedValues: schema525.properties.status.enum } };
+    }
+    if (data.status !== void 0) {
+      let data2 = data.status;
+      if (typeof data2 !== "string") {
+        const err16 = { instancePath: instancePath + "/status", schemaPath: "#/properties/status/type", keyword: "type", params: { type: "string" } };
         if (vErrors === null) {
           vErrors = [err16];
         } else {
@@ -42503,11 +42565,8 @@ function validate327(data, { instancePath = "", parentData, parentDataProperty, 
         }
         errors++;
       }
-    }
-    if (data.reason !== void 0) {
-      let data3 = data.reason;
-      if (typeof data3 !== "string" && data3 !== null) {
-        const err17 = { instancePath: instancePath + "/reason", schemaPath: "#/properties/reason/type", keyword: "type", params: { type: schema525.properties.reason.type } };
+      if (!(data2 === "running" || data2 === "waiting" || data2 === "succeeded" || data2 === "failed" || data2 === "skipped" || data2 === "cancelled")) {
+        const err17 = { instancePath: instancePath + "/status", schemaPath: "#/properties/status/enum", keyword: "enum", params: { allowedValues: schema526.properties.status.enum } };
         if (vErrors === null) {
           vErrors = [err17];
         } else {
@@ -42516,20 +42575,23 @@ function validate327(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
     }
+    if (data.reason !== void 0) {
+      let data3 = data.reason;
+      if (typeof data3 !== "string" && data3 !== null) {
+        const err18 = { instancePath: instancePath + "/reason", schemaPath: "#/properties/reason/type", keyword: "type", params: { type: schema526.properties.reason.type } };
+        if (vErrors === null) {
+          vErrors = [err18];
+        } else {
+          vErrors.push(err18);
+        }
+        errors++;
+      }
+    }
     if (data.started_at !== void 0) {
       let data4 = data.started_at;
       if (typeof data4 === "string") {
         if (!formats0(data4)) {
-          const err18 = { instancePath: instancePath + "/started_at", schemaPath: "answer:Time/format", keyword: "format", params: { format: "date-time" } };
-          if (vErrors === null) {
-            vErrors = [err18];
-          } else {
-            vErrors.push(err18);
-          }
-          errors++;
-        }
-        if (!pattern1.test(data4)) {
-          const err19 = { instancePath: instancePath + "/started_at", schemaPath: "answer:Time/pattern", keyword: "pattern", params: { hint: "a UTC time in whole seconds such as 2026-03-01T09:00:00Z" } };
+          const err19 = { instancePath: instancePath + "/started_at", schemaPath: "answer:Time/format", keyword: "format", params: { format: "date-time" } };
           if (vErrors === null) {
             vErrors = [err19];
           } else {
@@ -42537,20 +42599,17 @@ function validate327(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-      } else {
-        const err20 = { instancePath: instancePath + "/started_at", schemaPath: "answer:Time/type", keyword: "type", params: { type: "string" } };
-        if (vErrors === null) {
-          vErrors = [err20];
-        } else {
-          vErrors.push(err20);
+        if (!pattern1.test(data4)) {
+          const err20 = { instancePath: instancePath + "/started_at", schemaPath: "answer:Time/pattern", keyword: "pattern", params: { hint: "a UTC time in whole seconds such as 2026-03-01T09:00:00Z" } };
+          if (vErrors === null) {
+            vErrors = [err20];
+          } else {
+            vErrors.push(err20);
+          }
+          errors++;
         }
-        errors++;
-      }
-    }
-    if (data.finished_at !== void 0) {
-      let data5 = data.finished_at;
-      if (typeof data5 !== "string" && data5 !== null) {
-        const err21 = { instancePath: instancePath + "/finished_at", schemaPath: "answer:NullableTime/type", keyword: "type", params: { type: schema51.type } };
+      } else {
+        const err21 = { instancePath: instancePath + "/started_at", schemaPath: "answer:Time/type", keyword: "type", params: { type: "string" } };
         if (vErrors === null) {
           vErrors = [err21];
         } else {
@@ -42558,22 +42617,34 @@ function validate327(data, { instancePath = "", parentData, parentDataProperty, 
         }
         errors++;
       }
+    }
+    if (data.finished_at !== void 0) {
+      let data5 = data.finished_at;
+      if (typeof data5 !== "string" && data5 !== null) {
+        const err22 = { instancePath: instancePath + "/finished_at", schemaPath: "answer:NullableTime/type", keyword: "type", params: { type: schema51.type } };
+        if (vErrors === null) {
+          vErrors = [err22];
+        } else {
+          vErrors.push(err22);
+        }
+        errors++;
+      }
       if (typeof data5 === "string") {
         if (!formats0(data5)) {
-          const err22 = { instancePath: instancePath + "/finished_at", schemaPath: "answer:NullableTime/format", keyword: "format", params: { format: "date-time" } };
-          if (vErrors === null) {
-            vErrors = [err22];
-          } else {
-            vErrors.push(err22);
-          }
-          errors++;
-        }
-        if (!pattern1.test(data5)) {
-          const err23 = { instancePath: instancePath + "/finished_at", schemaPath: "answer:NullableTime/pattern", keyword: "pattern", params: { hint: "a UTC time in whole seconds such as 2026-03-01T09:00:00Z" } };
+          const err23 = { instancePath: instancePath + "/finished_at", schemaPath: "answer:NullableTime/format", keyword: "format", params: { format: "date-time" } };
           if (vErrors === null) {
             vErrors = [err23];
           } else {
             vErrors.push(err23);
+          }
+          errors++;
+        }
+        if (!pattern1.test(data5)) {
+          const err24 = { instancePath: instancePath + "/finished_at", schemaPath: "answer:NullableTime/pattern", keyword: "pattern", params: { hint: "a UTC time in whole seconds such as 2026-03-01T09:00:00Z" } };
+          if (vErrors === null) {
+            vErrors = [err24];
+          } else {
+            vErrors.push(err24);
           }
           errors++;
         }
@@ -42582,26 +42653,17 @@ function validate327(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.due_at !== void 0) {
       let data6 = data.due_at;
       if (typeof data6 !== "string" && data6 !== null) {
-        const err24 = { instancePath: instancePath + "/due_at", schemaPath: "answer:NullableTime/type", keyword: "type", params: { type: schema51.type } };
+        const err25 = { instancePath: instancePath + "/due_at", schemaPath: "answer:NullableTime/type", keyword: "type", params: { type: schema51.type } };
         if (vErrors === null) {
-          vErrors = [err24];
+          vErrors = [err25];
         } else {
-          vErrors.push(err24);
+          vErrors.push(err25);
         }
         errors++;
       }
       if (typeof data6 === "string") {
         if (!formats0(data6)) {
-          const err25 = { instancePath: instancePath + "/due_at", schemaPath: "answer:NullableTime/format", keyword: "format", params: { format: "date-time" } };
-          if (vErrors === null) {
-            vErrors = [err25];
-          } else {
-            vErrors.push(err25);
-          }
-          errors++;
-        }
-        if (!pattern1.test(data6)) {
-          const err26 = { instancePath: instancePath + "/due_at", schemaPath: "answer:NullableTime/pattern", keyword: "pattern", params: { hint: "a UTC time in whole seconds such as 2026-03-01T09:00:00Z" } };
+          const err26 = { instancePath: instancePath + "/due_at", schemaPath: "answer:NullableTime/format", keyword: "format", params: { format: "date-time" } };
           if (vErrors === null) {
             vErrors = [err26];
           } else {
@@ -42609,23 +42671,21 @@ function validate327(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-      }
-    }
-    if (data.reused !== void 0) {
-      if (typeof data.reused !== "boolean") {
-        const err27 = { instancePath: instancePath + "/reused", schemaPath: "#/properties/reused/type", keyword: "type", params: { type: "boolean" } };
-        if (vErrors === null) {
-          vErrors = [err27];
-        } else {
-          vErrors.push(err27);
+        if (!pattern1.test(data6)) {
+          const err27 = { instancePath: instancePath + "/due_at", schemaPath: "answer:NullableTime/pattern", keyword: "pattern", params: { hint: "a UTC time in whole seconds such as 2026-03-01T09:00:00Z" } };
+          if (vErrors === null) {
+            vErrors = [err27];
+          } else {
+            vErrors.push(err27);
+          }
+          errors++;
         }
-        errors++;
       }
     }
-    if (data.result !== void 0) {
-      let data8 = data.result;
-      if (!(data8 && typeof data8 == "object" && !Array.isArray(data8)) && data8 !== null) {
-        const err28 = { instancePath: instancePath + "/result", schemaPath: "#/properties/result/type", keyword: "type", params: { type: schema525.properties.result.type } };
+    if (data.next_attempt_at !== void 0) {
+      let data7 = data.next_attempt_at;
+      if (typeof data7 !== "string" && data7 !== null) {
+        const err28 = { instancePath: instancePath + "/next_attempt_at", schemaPath: "answer:NullableTime/type", keyword: "type", params: { type: schema51.type } };
         if (vErrors === null) {
           vErrors = [err28];
         } else {
@@ -42633,33 +42693,76 @@ function validate327(data, { instancePath = "", parentData, parentDataProperty, 
         }
         errors++;
       }
+      if (typeof data7 === "string") {
+        if (!formats0(data7)) {
+          const err29 = { instancePath: instancePath + "/next_attempt_at", schemaPath: "answer:NullableTime/format", keyword: "format", params: { format: "date-time" } };
+          if (vErrors === null) {
+            vErrors = [err29];
+          } else {
+            vErrors.push(err29);
+          }
+          errors++;
+        }
+        if (!pattern1.test(data7)) {
+          const err30 = { instancePath: instancePath + "/next_attempt_at", schemaPath: "answer:NullableTime/pattern", keyword: "pattern", params: { hint: "a UTC time in whole seconds such as 2026-03-01T09:00:00Z" } };
+          if (vErrors === null) {
+            vErrors = [err30];
+          } else {
+            vErrors.push(err30);
+          }
+          errors++;
+        }
+      }
+    }
+    if (data.reused !== void 0) {
+      if (typeof data.reused !== "boolean") {
+        const err31 = { instancePath: instancePath + "/reused", schemaPath: "#/properties/reused/type", keyword: "type", params: { type: "boolean" } };
+        if (vErrors === null) {
+          vErrors = [err31];
+        } else {
+          vErrors.push(err31);
+        }
+        errors++;
+      }
+    }
+    if (data.result !== void 0) {
+      let data9 = data.result;
+      if (!(data9 && typeof data9 == "object" && !Array.isArray(data9)) && data9 !== null) {
+        const err32 = { instancePath: instancePath + "/result", schemaPath: "#/properties/result/type", keyword: "type", params: { type: schema526.properties.result.type } };
+        if (vErrors === null) {
+          vErrors = [err32];
+        } else {
+          vErrors.push(err32);
+        }
+        errors++;
+      }
     }
     if (data.attempts !== void 0) {
-      let data9 = data.attempts;
-      if (Array.isArray(data9)) {
-        const len0 = data9.length;
+      let data10 = data.attempts;
+      if (Array.isArray(data10)) {
+        const len0 = data10.length;
         for (let i0 = 0; i0 < len0; i0++) {
-          if (!validate328(data9[i0], { instancePath: instancePath + "/attempts/" + i0, parentData: data9, parentDataProperty: i0, rootData })) {
+          if (!validate328(data10[i0], { instancePath: instancePath + "/attempts/" + i0, parentData: data10, parentDataProperty: i0, rootData })) {
             vErrors = vErrors === null ? validate328.errors : vErrors.concat(validate328.errors);
             errors = vErrors.length;
           }
         }
       } else {
-        const err29 = { instancePath: instancePath + "/attempts", schemaPath: "#/properties/attempts/type", keyword: "type", params: { type: "array" } };
+        const err33 = { instancePath: instancePath + "/attempts", schemaPath: "#/properties/attempts/type", keyword: "type", params: { type: "array" } };
         if (vErrors === null) {
-          vErrors = [err29];
+          vErrors = [err33];
         } else {
-          vErrors.push(err29);
+          vErrors.push(err33);
         }
         errors++;
       }
     }
   } else {
-    const err30 = { instancePath, schemaPath: "#/type", keyword: "type", params: { type: "object" } };
+    const err34 = { instancePath, schemaPath: "#/type", keyword: "type", params: { type: "object" } };
     if (vErrors === null) {
-      vErrors = [err30];
+      vErrors = [err34];
     } else {
-      vErrors.push(err30);
+      vErrors.push(err34);
     }
     errors++;
   }
@@ -42816,7 +42919,7 @@ function validate325(data, { instancePath = "", parentData, parentDataProperty, 
       errors++;
     }
     for (const key0 in data) {
-      if (!func36.call(schema517.properties, key0)) {
+      if (!func36.call(schema518.properties, key0)) {
         const err16 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
         if (vErrors === null) {
           vErrors = [err16];
@@ -42838,7 +42941,7 @@ function validate325(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data0 === "automation_run")) {
-        const err18 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema517.properties.object.enum } };
+        const err18 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema518.properties.object.enum } };
         if (vErrors === null) {
           vErrors = [err18];
         } else {
@@ -42872,7 +42975,7 @@ function validate325(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.url !== void 0) {
       let data2 = data.url;
       if (typeof data2 === "string") {
-        if (!pattern216.test(data2)) {
+        if (!pattern217.test(data2)) {
           const err21 = { instancePath: instancePath + "/url", schemaPath: "answer:AutomationRunUrl/pattern", keyword: "pattern", params: { hint: "a path such as /v4/automation-runs/a1" } };
           if (vErrors === null) {
             vErrors = [err21];
@@ -42948,7 +43051,7 @@ function validate325(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.user_id !== void 0) {
       let data5 = data.user_id;
       if (typeof data5 !== "string" && data5 !== null) {
-        const err28 = { instancePath: instancePath + "/user_id", schemaPath: "#/properties/user_id/type", keyword: "type", params: { type: schema517.properties.user_id.type } };
+        const err28 = { instancePath: instancePath + "/user_id", schemaPath: "#/properties/user_id/type", keyword: "type", params: { type: schema518.properties.user_id.type } };
         if (vErrors === null) {
           vErrors = [err28];
         } else {
@@ -42975,7 +43078,7 @@ function validate325(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data7 === "pending" || data7 === "running" || data7 === "waiting" || data7 === "succeeded" || data7 === "failed" || data7 === "cancelled" || data7 === "skipped")) {
-        const err30 = { instancePath: instancePath + "/status", schemaPath: "answer:AutomationRunStatus/enum", keyword: "enum", params: { allowedValues: schema508.enum } };
+        const err30 = { instancePath: instancePath + "/status", schemaPath: "answer:AutomationRunStatus/enum", keyword: "enum", params: { allowedValues: schema509.enum } };
         if (vErrors === null) {
           vErrors = [err30];
         } else {
@@ -42987,7 +43090,7 @@ function validate325(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.reason !== void 0) {
       let data8 = data.reason;
       if (typeof data8 !== "string" && data8 !== null) {
-        const err31 = { instancePath: instancePath + "/reason", schemaPath: "answer:AutomationRunReason/type", keyword: "type", params: { type: schema509.type } };
+        const err31 = { instancePath: instancePath + "/reason", schemaPath: "answer:AutomationRunReason/type", keyword: "type", params: { type: schema510.type } };
         if (vErrors === null) {
           vErrors = [err31];
         } else {
@@ -42999,7 +43102,7 @@ function validate325(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.current_step !== void 0) {
       let data9 = data.current_step;
       if (typeof data9 !== "string" && data9 !== null) {
-        const err32 = { instancePath: instancePath + "/current_step", schemaPath: "#/properties/current_step/type", keyword: "type", params: { type: schema517.properties.current_step.type } };
+        const err32 = { instancePath: instancePath + "/current_step", schemaPath: "#/properties/current_step/type", keyword: "type", params: { type: schema518.properties.current_step.type } };
         if (vErrors === null) {
           vErrors = [err32];
         } else {
@@ -43043,7 +43146,7 @@ function validate325(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.replay_of !== void 0) {
       let data11 = data.replay_of;
       if (typeof data11 !== "string" && data11 !== null) {
-        const err36 = { instancePath: instancePath + "/replay_of", schemaPath: "#/properties/replay_of/type", keyword: "type", params: { type: schema517.properties.replay_of.type } };
+        const err36 = { instancePath: instancePath + "/replay_of", schemaPath: "#/properties/replay_of/type", keyword: "type", params: { type: schema518.properties.replay_of.type } };
         if (vErrors === null) {
           vErrors = [err36];
         } else {
@@ -43250,9 +43353,9 @@ function validate331(data, { instancePath = "", parentData, parentDataProperty, 
   return errors === 0;
 }
 var answerPushList = validate332;
-var schema533 = { "type": "object", "required": ["object", "url", "data", "has_more"], "additionalProperties": false, "properties": { "object": { "$ref": "answer:ListObject" }, "url": { "type": "string", "enum": ["/v4/pushes"] }, "data": { "type": "array", "maxItems": 100, "items": { "$ref": "answer:Push" } }, "has_more": { "$ref": "answer:HasMore" }, "next_cursor": { "$ref": "answer:NextCursor" } }, "$id": "answer:PushList" };
-var schema535 = { "type": "object", "required": ["object", "id", "url", "name", "title", "body", "image_url", "deep_link", "data", "integration_id", "created_at", "updated_at"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["push"] }, "id": { "type": "string", "minLength": 1 }, "url": { "$ref": "answer:PushUrl" }, "name": { "$ref": "answer:PushName" }, "title": { "type": "string", "maxLength": 255 }, "body": { "$ref": "answer:PushBody" }, "image_url": { "type": ["string", "null"], "maxLength": 2048 }, "deep_link": { "type": ["string", "null"], "maxLength": 2048 }, "data": { "type": "object", "maxProperties": 20, "propertyNames": { "type": "string" }, "additionalProperties": { "type": "string", "maxLength": 1024 } }, "integration_id": { "type": ["string", "null"] }, "created_at": { "$ref": "answer:Time" }, "updated_at": { "$ref": "answer:Time" } }, "$id": "answer:Push" };
-var pattern232 = new RegExp("^/v4/pushes/.+$", "u");
+var schema535 = { "type": "object", "required": ["object", "url", "data", "has_more"], "additionalProperties": false, "properties": { "object": { "$ref": "answer:ListObject" }, "url": { "type": "string", "enum": ["/v4/pushes"] }, "data": { "type": "array", "maxItems": 100, "items": { "$ref": "answer:Push" } }, "has_more": { "$ref": "answer:HasMore" }, "next_cursor": { "$ref": "answer:NextCursor" } }, "$id": "answer:PushList" };
+var schema537 = { "type": "object", "required": ["object", "id", "url", "name", "title", "body", "image_url", "deep_link", "data", "integration_id", "created_at", "updated_at"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["push"] }, "id": { "type": "string", "minLength": 1 }, "url": { "$ref": "answer:PushUrl" }, "name": { "$ref": "answer:PushName" }, "title": { "type": "string", "maxLength": 255 }, "body": { "$ref": "answer:PushBody" }, "image_url": { "type": ["string", "null"], "maxLength": 2048 }, "deep_link": { "type": ["string", "null"], "maxLength": 2048 }, "data": { "type": "object", "maxProperties": 20, "propertyNames": { "type": "string" }, "additionalProperties": { "type": "string", "maxLength": 1024 } }, "integration_id": { "type": ["string", "null"] }, "created_at": { "$ref": "answer:Time" }, "updated_at": { "$ref": "answer:Time" } }, "$id": "answer:Push" };
+var pattern234 = new RegExp("^/v4/pushes/.+$", "u");
 function validate333(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
@@ -43367,7 +43470,7 @@ function validate333(data, { instancePath = "", parentData, parentDataProperty, 
       errors++;
     }
     for (const key0 in data) {
-      if (!func36.call(schema535.properties, key0)) {
+      if (!func36.call(schema537.properties, key0)) {
         const err12 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
         if (vErrors === null) {
           vErrors = [err12];
@@ -43389,7 +43492,7 @@ function validate333(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data0 === "push")) {
-        const err14 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema535.properties.object.enum } };
+        const err14 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema537.properties.object.enum } };
         if (vErrors === null) {
           vErrors = [err14];
         } else {
@@ -43423,7 +43526,7 @@ function validate333(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.url !== void 0) {
       let data2 = data.url;
       if (typeof data2 === "string") {
-        if (!pattern232.test(data2)) {
+        if (!pattern234.test(data2)) {
           const err17 = { instancePath: instancePath + "/url", schemaPath: "answer:PushUrl/pattern", keyword: "pattern", params: { hint: "a path such as /v4/pushes/a1" } };
           if (vErrors === null) {
             vErrors = [err17];
@@ -43529,7 +43632,7 @@ function validate333(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.image_url !== void 0) {
       let data6 = data.image_url;
       if (typeof data6 !== "string" && data6 !== null) {
-        const err27 = { instancePath: instancePath + "/image_url", schemaPath: "#/properties/image_url/type", keyword: "type", params: { type: schema535.properties.image_url.type } };
+        const err27 = { instancePath: instancePath + "/image_url", schemaPath: "#/properties/image_url/type", keyword: "type", params: { type: schema537.properties.image_url.type } };
         if (vErrors === null) {
           vErrors = [err27];
         } else {
@@ -43552,7 +43655,7 @@ function validate333(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.deep_link !== void 0) {
       let data7 = data.deep_link;
       if (typeof data7 !== "string" && data7 !== null) {
-        const err29 = { instancePath: instancePath + "/deep_link", schemaPath: "#/properties/deep_link/type", keyword: "type", params: { type: schema535.properties.deep_link.type } };
+        const err29 = { instancePath: instancePath + "/deep_link", schemaPath: "#/properties/deep_link/type", keyword: "type", params: { type: schema537.properties.deep_link.type } };
         if (vErrors === null) {
           vErrors = [err29];
         } else {
@@ -43641,7 +43744,7 @@ function validate333(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.integration_id !== void 0) {
       let data10 = data.integration_id;
       if (typeof data10 !== "string" && data10 !== null) {
-        const err37 = { instancePath: instancePath + "/integration_id", schemaPath: "#/properties/integration_id/type", keyword: "type", params: { type: schema535.properties.integration_id.type } };
+        const err37 = { instancePath: instancePath + "/integration_id", schemaPath: "#/properties/integration_id/type", keyword: "type", params: { type: schema537.properties.integration_id.type } };
         if (vErrors === null) {
           vErrors = [err37];
         } else {
@@ -43809,7 +43912,7 @@ function validate332(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "/v4/pushes")) {
-        const err8 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema533.properties.url.enum } };
+        const err8 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema535.properties.url.enum } };
         if (vErrors === null) {
           vErrors = [err8];
         } else {
@@ -43903,7 +44006,7 @@ function validate332(data, { instancePath = "", parentData, parentDataProperty, 
 }
 var answerPush = validate333;
 var v4CreatePushBody = validate335;
-var schema544 = { "type": "object", "required": ["name", "body"], "additionalProperties": false, "properties": { "name": { "$ref": "input:PushName" }, "body": { "$ref": "input:PushBody" }, "title": { "type": "string", "maxLength": 255, "default": "", "format": "text" }, "image_url": { "type": ["string", "null"], "maxLength": 2048, "default": null, "format": "text" }, "deep_link": { "type": ["string", "null"], "maxLength": 2048, "default": null, "format": "text" }, "data": { "type": "object", "maxProperties": 20, "default": {}, "propertyNames": { "type": "string", "format": "text" }, "additionalProperties": { "type": "string", "maxLength": 1024, "format": "text" } }, "integration_id": { "type": ["string", "null"], "default": null, "format": "text" } }, "$id": "input:PushInput" };
+var schema546 = { "type": "object", "required": ["name", "body"], "additionalProperties": false, "properties": { "name": { "$ref": "input:PushName" }, "body": { "$ref": "input:PushBody" }, "title": { "type": "string", "maxLength": 255, "default": "", "format": "text" }, "image_url": { "type": ["string", "null"], "maxLength": 2048, "default": null, "format": "text" }, "deep_link": { "type": ["string", "null"], "maxLength": 2048, "default": null, "format": "text" }, "data": { "type": "object", "maxProperties": 20, "default": {}, "propertyNames": { "type": "string", "format": "text" }, "additionalProperties": { "type": "string", "maxLength": 1024, "format": "text" } }, "integration_id": { "type": ["string", "null"], "default": null, "format": "text" } }, "$id": "input:PushInput" };
 function validate336(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
@@ -44064,7 +44167,7 @@ function validate336(data, { instancePath = "", parentData, parentDataProperty, 
     }
     let data3 = data.image_url;
     if (typeof data3 !== "string" && data3 !== null) {
-      const err14 = { instancePath: instancePath + "/image_url", schemaPath: "#/properties/image_url/type", keyword: "type", params: { type: schema544.properties.image_url.type } };
+      const err14 = { instancePath: instancePath + "/image_url", schemaPath: "#/properties/image_url/type", keyword: "type", params: { type: schema546.properties.image_url.type } };
       if (vErrors === null) {
         vErrors = [err14];
       } else {
@@ -44094,7 +44197,7 @@ function validate336(data, { instancePath = "", parentData, parentDataProperty, 
     }
     let data4 = data.deep_link;
     if (typeof data4 !== "string" && data4 !== null) {
-      const err17 = { instancePath: instancePath + "/deep_link", schemaPath: "#/properties/deep_link/type", keyword: "type", params: { type: schema544.properties.deep_link.type } };
+      const err17 = { instancePath: instancePath + "/deep_link", schemaPath: "#/properties/deep_link/type", keyword: "type", params: { type: schema546.properties.deep_link.type } };
       if (vErrors === null) {
         vErrors = [err17];
       } else {
@@ -44207,7 +44310,7 @@ function validate336(data, { instancePath = "", parentData, parentDataProperty, 
     }
     let data7 = data.integration_id;
     if (typeof data7 !== "string" && data7 !== null) {
-      const err28 = { instancePath: instancePath + "/integration_id", schemaPath: "#/properties/integration_id/type", keyword: "type", params: { type: schema544.properties.integration_id.type } };
+      const err28 = { instancePath: instancePath + "/integration_id", schemaPath: "#/properties/integration_id/type", keyword: "type", params: { type: schema546.properties.integration_id.type } };
       if (vErrors === null) {
         vErrors = [err28];
       } else {
@@ -44337,10 +44440,10 @@ function validate338(data, { instancePath = "", parentData, parentDataProperty, 
   return errors === 0;
 }
 var answerProjectSettings = validate339;
-var schema549 = { "type": "object", "required": ["object", "url", "project_name", "access_token", "api_key", "secret_key", "proxy_url", "rtdn_proxy_url"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["project_settings"] }, "url": { "type": "string", "enum": ["/v4/project-settings"] }, "project_name": { "type": "string", "minLength": 1, "maxLength": 255 }, "access_token": { "type": "string", "pattern": "^[A-Za-z0-9_-]{32}$", "x-hint": "32 letters, digits, '_' or '-', such as 7Yc0Jm2LrVq9TzX4bWn8KsHdPfGuAeR1" }, "api_key": { "type": "string", "pattern": "^[A-Za-z0-9_-]{32}$", "x-hint": "32 letters, digits, '_' or '-', such as 7Yc0Jm2LrVq9TzX4bWn8KsHdPfGuAeR1" }, "secret_key": { "type": "string", "pattern": "^sk_[A-Za-z0-9_-]{16,128}$", "x-hint": "a Secret Key such as sk_7Yc0Jm2LrVq9TzX4bWn8KsHdPfGuAeR1c0Jm2LrV" }, "proxy_url": { "$ref": "answer:ProxyUrl" }, "rtdn_proxy_url": { "$ref": "answer:ProxyUrl" } }, "$id": "answer:ProjectSettings" };
-var schema550 = { "type": ["string", "null"], "maxLength": 2048, "pattern": "^https://\\S+$", "x-hint": "an https address such as https://example.org/terms", "$id": "answer:ProxyUrl" };
-var pattern238 = new RegExp("^sk_[A-Za-z0-9_-]{16,128}$", "u");
-var pattern239 = new RegExp("^https://\\S+$", "u");
+var schema551 = { "type": "object", "required": ["object", "url", "project_name", "access_token", "api_key", "secret_key", "proxy_url", "rtdn_proxy_url"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["project_settings"] }, "url": { "type": "string", "enum": ["/v4/project-settings"] }, "project_name": { "type": "string", "minLength": 1, "maxLength": 255 }, "access_token": { "type": "string", "pattern": "^[A-Za-z0-9_-]{32}$", "x-hint": "32 letters, digits, '_' or '-', such as 7Yc0Jm2LrVq9TzX4bWn8KsHdPfGuAeR1" }, "api_key": { "type": "string", "pattern": "^[A-Za-z0-9_-]{32}$", "x-hint": "32 letters, digits, '_' or '-', such as 7Yc0Jm2LrVq9TzX4bWn8KsHdPfGuAeR1" }, "secret_key": { "type": "string", "pattern": "^sk_[A-Za-z0-9_-]{16,128}$", "x-hint": "a Secret Key such as sk_7Yc0Jm2LrVq9TzX4bWn8KsHdPfGuAeR1c0Jm2LrV" }, "proxy_url": { "$ref": "answer:ProxyUrl" }, "rtdn_proxy_url": { "$ref": "answer:ProxyUrl" } }, "$id": "answer:ProjectSettings" };
+var schema552 = { "type": ["string", "null"], "maxLength": 2048, "pattern": "^https://\\S+$", "x-hint": "an https address such as https://example.org/terms", "$id": "answer:ProxyUrl" };
+var pattern240 = new RegExp("^sk_[A-Za-z0-9_-]{16,128}$", "u");
+var pattern241 = new RegExp("^https://\\S+$", "u");
 function validate339(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
@@ -44441,7 +44544,7 @@ function validate339(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data0 === "project_settings")) {
-        const err10 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema549.properties.object.enum } };
+        const err10 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema551.properties.object.enum } };
         if (vErrors === null) {
           vErrors = [err10];
         } else {
@@ -44462,7 +44565,7 @@ function validate339(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "/v4/project-settings")) {
-        const err12 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema549.properties.url.enum } };
+        const err12 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema551.properties.url.enum } };
         if (vErrors === null) {
           vErrors = [err12];
         } else {
@@ -44549,7 +44652,7 @@ function validate339(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.secret_key !== void 0) {
       let data5 = data.secret_key;
       if (typeof data5 === "string") {
-        if (!pattern238.test(data5)) {
+        if (!pattern240.test(data5)) {
           const err20 = { instancePath: instancePath + "/secret_key", schemaPath: "#/properties/secret_key/pattern", keyword: "pattern", params: { hint: "a Secret Key such as sk_7Yc0Jm2LrVq9TzX4bWn8KsHdPfGuAeR1c0Jm2LrV" } };
           if (vErrors === null) {
             vErrors = [err20];
@@ -44571,7 +44674,7 @@ function validate339(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.proxy_url !== void 0) {
       let data6 = data.proxy_url;
       if (typeof data6 !== "string" && data6 !== null) {
-        const err22 = { instancePath: instancePath + "/proxy_url", schemaPath: "answer:ProxyUrl/type", keyword: "type", params: { type: schema550.type } };
+        const err22 = { instancePath: instancePath + "/proxy_url", schemaPath: "answer:ProxyUrl/type", keyword: "type", params: { type: schema552.type } };
         if (vErrors === null) {
           vErrors = [err22];
         } else {
@@ -44589,7 +44692,7 @@ function validate339(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern239.test(data6)) {
+        if (!pattern241.test(data6)) {
           const err24 = { instancePath: instancePath + "/proxy_url", schemaPath: "answer:ProxyUrl/pattern", keyword: "pattern", params: { hint: "an https address such as https://example.org/terms" } };
           if (vErrors === null) {
             vErrors = [err24];
@@ -44603,7 +44706,7 @@ function validate339(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.rtdn_proxy_url !== void 0) {
       let data7 = data.rtdn_proxy_url;
       if (typeof data7 !== "string" && data7 !== null) {
-        const err25 = { instancePath: instancePath + "/rtdn_proxy_url", schemaPath: "answer:ProxyUrl/type", keyword: "type", params: { type: schema550.type } };
+        const err25 = { instancePath: instancePath + "/rtdn_proxy_url", schemaPath: "answer:ProxyUrl/type", keyword: "type", params: { type: schema552.type } };
         if (vErrors === null) {
           vErrors = [err25];
         } else {
@@ -44621,7 +44724,7 @@ function validate339(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern239.test(data7)) {
+        if (!pattern241.test(data7)) {
           const err27 = { instancePath: instancePath + "/rtdn_proxy_url", schemaPath: "answer:ProxyUrl/pattern", keyword: "pattern", params: { hint: "an https address such as https://example.org/terms" } };
           if (vErrors === null) {
             vErrors = [err27];
@@ -44645,7 +44748,7 @@ function validate339(data, { instancePath = "", parentData, parentDataProperty, 
   return errors === 0;
 }
 var v4UpdateProjectSettingsBody = validate340;
-var schema554 = { "type": ["string", "null"], "maxLength": 2048, "pattern": "^https://\\S+$", "x-hint": "an https address such as https://example.org/terms", "format": "text", "$id": "input:ProxyUrl" };
+var schema556 = { "type": ["string", "null"], "maxLength": 2048, "pattern": "^https://\\S+$", "x-hint": "an https address such as https://example.org/terms", "format": "text", "$id": "input:ProxyUrl" };
 function validate341(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
@@ -44705,7 +44808,7 @@ function validate341(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.proxy_url !== void 0) {
       let data1 = data.proxy_url;
       if (typeof data1 !== "string" && data1 !== null) {
-        const err5 = { instancePath: instancePath + "/proxy_url", schemaPath: "input:ProxyUrl/type", keyword: "type", params: { type: schema554.type } };
+        const err5 = { instancePath: instancePath + "/proxy_url", schemaPath: "input:ProxyUrl/type", keyword: "type", params: { type: schema556.type } };
         if (vErrors === null) {
           vErrors = [err5];
         } else {
@@ -44732,7 +44835,7 @@ function validate341(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern239.test(data1)) {
+        if (!pattern241.test(data1)) {
           const err8 = { instancePath: instancePath + "/proxy_url", schemaPath: "input:ProxyUrl/pattern", keyword: "pattern", params: { hint: "an https address such as https://example.org/terms" } };
           if (vErrors === null) {
             vErrors = [err8];
@@ -44746,7 +44849,7 @@ function validate341(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.rtdn_proxy_url !== void 0) {
       let data2 = data.rtdn_proxy_url;
       if (typeof data2 !== "string" && data2 !== null) {
-        const err9 = { instancePath: instancePath + "/rtdn_proxy_url", schemaPath: "input:ProxyUrl/type", keyword: "type", params: { type: schema554.type } };
+        const err9 = { instancePath: instancePath + "/rtdn_proxy_url", schemaPath: "input:ProxyUrl/type", keyword: "type", params: { type: schema556.type } };
         if (vErrors === null) {
           vErrors = [err9];
         } else {
@@ -44773,7 +44876,7 @@ function validate341(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern239.test(data2)) {
+        if (!pattern241.test(data2)) {
           const err12 = { instancePath: instancePath + "/rtdn_proxy_url", schemaPath: "input:ProxyUrl/pattern", keyword: "pattern", params: { hint: "an https address such as https://example.org/terms" } };
           if (vErrors === null) {
             vErrors = [err12];
@@ -44808,8 +44911,8 @@ function validate340(data, { instancePath = "", parentData, parentDataProperty, 
   return errors === 0;
 }
 var answerRegeneratedSecret = validate343;
-var schema556 = { "type": "object", "required": ["object", "url", "secret_key"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["project_settings"] }, "url": { "type": "string", "enum": ["/v4/project-settings"] }, "secret_key": { "type": "string", "pattern": "^sk_[A-Za-z0-9_-]{40}$", "x-hint": "a Secret Key such as sk_7Yc0Jm2LrVq9TzX4bWn8KsHdPfGuAeR1c0Jm2LrV" } }, "$id": "answer:RegeneratedSecret" };
-var pattern243 = new RegExp("^sk_[A-Za-z0-9_-]{40}$", "u");
+var schema558 = { "type": "object", "required": ["object", "url", "secret_key"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["project_settings"] }, "url": { "type": "string", "enum": ["/v4/project-settings"] }, "secret_key": { "type": "string", "pattern": "^sk_[A-Za-z0-9_-]{40}$", "x-hint": "a Secret Key such as sk_7Yc0Jm2LrVq9TzX4bWn8KsHdPfGuAeR1c0Jm2LrV" } }, "$id": "answer:RegeneratedSecret" };
+var pattern245 = new RegExp("^sk_[A-Za-z0-9_-]{40}$", "u");
 function validate343(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
@@ -44865,7 +44968,7 @@ function validate343(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data0 === "project_settings")) {
-        const err5 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema556.properties.object.enum } };
+        const err5 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema558.properties.object.enum } };
         if (vErrors === null) {
           vErrors = [err5];
         } else {
@@ -44886,7 +44989,7 @@ function validate343(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "/v4/project-settings")) {
-        const err7 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema556.properties.url.enum } };
+        const err7 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema558.properties.url.enum } };
         if (vErrors === null) {
           vErrors = [err7];
         } else {
@@ -44898,7 +45001,7 @@ function validate343(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.secret_key !== void 0) {
       let data2 = data.secret_key;
       if (typeof data2 === "string") {
-        if (!pattern243.test(data2)) {
+        if (!pattern245.test(data2)) {
           const err8 = { instancePath: instancePath + "/secret_key", schemaPath: "#/properties/secret_key/pattern", keyword: "pattern", params: { hint: "a Secret Key such as sk_7Yc0Jm2LrVq9TzX4bWn8KsHdPfGuAeR1c0Jm2LrV" } };
           if (vErrors === null) {
             vErrors = [err8];
@@ -44930,9 +45033,9 @@ function validate343(data, { instancePath = "", parentData, parentDataProperty, 
   return errors === 0;
 }
 var answerStoreConfig = validate344;
-var schema567 = { "type": "object", "required": ["object", "url", "platform", "enabled", "has_api_key", "has_webhook_secret"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["store_config"] }, "url": { "type": "string", "enum": ["/v4/project-settings/stores/stripe", "/v4/project-settings/stores/paddle"] }, "platform": { "type": "string", "enum": ["stripe", "paddle"] }, "enabled": { "type": "boolean" }, "has_api_key": { "type": "boolean" }, "has_webhook_secret": { "type": "boolean" } }, "$id": "answer:WebStoreConfig" };
-var schema558 = { "type": "object", "required": ["object", "url", "platform", "enabled", "has_shared_secret", "has_connect_private_key", "has_iap_private_key", "app_id", "bundle_id", "connect_key_identifier", "connect_issuer_id", "iap_key_identifier", "iap_issuer_id"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["store_config"] }, "url": { "type": "string", "enum": ["/v4/project-settings/stores/apple"] }, "platform": { "type": "string", "enum": ["apple"] }, "enabled": { "type": "boolean" }, "has_shared_secret": { "type": "boolean" }, "has_connect_private_key": { "type": "boolean" }, "has_iap_private_key": { "type": "boolean" }, "app_id": { "$ref": "answer:ShownStoreField" }, "bundle_id": { "$ref": "answer:ShownStoreField" }, "connect_key_identifier": { "$ref": "answer:ShownStoreField" }, "connect_issuer_id": { "$ref": "answer:ShownStoreField" }, "iap_key_identifier": { "$ref": "answer:ShownStoreField" }, "iap_issuer_id": { "$ref": "answer:ShownStoreField" } }, "$id": "answer:AppleStoreConfig" };
-var schema559 = { "type": ["string", "null"], "$id": "answer:ShownStoreField" };
+var schema569 = { "type": "object", "required": ["object", "url", "platform", "enabled", "has_api_key", "has_webhook_secret"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["store_config"] }, "url": { "type": "string", "enum": ["/v4/project-settings/stores/stripe", "/v4/project-settings/stores/paddle"] }, "platform": { "type": "string", "enum": ["stripe", "paddle"] }, "enabled": { "type": "boolean" }, "has_api_key": { "type": "boolean" }, "has_webhook_secret": { "type": "boolean" } }, "$id": "answer:WebStoreConfig" };
+var schema560 = { "type": "object", "required": ["object", "url", "platform", "enabled", "has_shared_secret", "has_connect_private_key", "has_iap_private_key", "app_id", "bundle_id", "connect_key_identifier", "connect_issuer_id", "iap_key_identifier", "iap_issuer_id"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["store_config"] }, "url": { "type": "string", "enum": ["/v4/project-settings/stores/apple"] }, "platform": { "type": "string", "enum": ["apple"] }, "enabled": { "type": "boolean" }, "has_shared_secret": { "type": "boolean" }, "has_connect_private_key": { "type": "boolean" }, "has_iap_private_key": { "type": "boolean" }, "app_id": { "$ref": "answer:ShownStoreField" }, "bundle_id": { "$ref": "answer:ShownStoreField" }, "connect_key_identifier": { "$ref": "answer:ShownStoreField" }, "connect_issuer_id": { "$ref": "answer:ShownStoreField" }, "iap_key_identifier": { "$ref": "answer:ShownStoreField" }, "iap_issuer_id": { "$ref": "answer:ShownStoreField" } }, "$id": "answer:AppleStoreConfig" };
+var schema561 = { "type": ["string", "null"], "$id": "answer:ShownStoreField" };
 function validate345(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
@@ -45056,7 +45159,7 @@ function validate345(data, { instancePath = "", parentData, parentDataProperty, 
       errors++;
     }
     for (const key0 in data) {
-      if (!func36.call(schema558.properties, key0)) {
+      if (!func36.call(schema560.properties, key0)) {
         const err13 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
         if (vErrors === null) {
           vErrors = [err13];
@@ -45078,7 +45181,7 @@ function validate345(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data0 === "store_config")) {
-        const err15 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema558.properties.object.enum } };
+        const err15 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema560.properties.object.enum } };
         if (vErrors === null) {
           vErrors = [err15];
         } else {
@@ -45099,7 +45202,7 @@ function validate345(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "/v4/project-settings/stores/apple")) {
-        const err17 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema558.properties.url.enum } };
+        const err17 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema560.properties.url.enum } };
         if (vErrors === null) {
           vErrors = [err17];
         } else {
@@ -45120,7 +45223,7 @@ function validate345(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data2 === "apple")) {
-        const err19 = { instancePath: instancePath + "/platform", schemaPath: "#/properties/platform/enum", keyword: "enum", params: { allowedValues: schema558.properties.platform.enum } };
+        const err19 = { instancePath: instancePath + "/platform", schemaPath: "#/properties/platform/enum", keyword: "enum", params: { allowedValues: schema560.properties.platform.enum } };
         if (vErrors === null) {
           vErrors = [err19];
         } else {
@@ -45176,7 +45279,7 @@ function validate345(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.app_id !== void 0) {
       let data7 = data.app_id;
       if (typeof data7 !== "string" && data7 !== null) {
-        const err24 = { instancePath: instancePath + "/app_id", schemaPath: "answer:ShownStoreField/type", keyword: "type", params: { type: schema559.type } };
+        const err24 = { instancePath: instancePath + "/app_id", schemaPath: "answer:ShownStoreField/type", keyword: "type", params: { type: schema561.type } };
         if (vErrors === null) {
           vErrors = [err24];
         } else {
@@ -45188,7 +45291,7 @@ function validate345(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.bundle_id !== void 0) {
       let data8 = data.bundle_id;
       if (typeof data8 !== "string" && data8 !== null) {
-        const err25 = { instancePath: instancePath + "/bundle_id", schemaPath: "answer:ShownStoreField/type", keyword: "type", params: { type: schema559.type } };
+        const err25 = { instancePath: instancePath + "/bundle_id", schemaPath: "answer:ShownStoreField/type", keyword: "type", params: { type: schema561.type } };
         if (vErrors === null) {
           vErrors = [err25];
         } else {
@@ -45200,7 +45303,7 @@ function validate345(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.connect_key_identifier !== void 0) {
       let data9 = data.connect_key_identifier;
       if (typeof data9 !== "string" && data9 !== null) {
-        const err26 = { instancePath: instancePath + "/connect_key_identifier", schemaPath: "answer:ShownStoreField/type", keyword: "type", params: { type: schema559.type } };
+        const err26 = { instancePath: instancePath + "/connect_key_identifier", schemaPath: "answer:ShownStoreField/type", keyword: "type", params: { type: schema561.type } };
         if (vErrors === null) {
           vErrors = [err26];
         } else {
@@ -45212,7 +45315,7 @@ function validate345(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.connect_issuer_id !== void 0) {
       let data10 = data.connect_issuer_id;
       if (typeof data10 !== "string" && data10 !== null) {
-        const err27 = { instancePath: instancePath + "/connect_issuer_id", schemaPath: "answer:ShownStoreField/type", keyword: "type", params: { type: schema559.type } };
+        const err27 = { instancePath: instancePath + "/connect_issuer_id", schemaPath: "answer:ShownStoreField/type", keyword: "type", params: { type: schema561.type } };
         if (vErrors === null) {
           vErrors = [err27];
         } else {
@@ -45224,7 +45327,7 @@ function validate345(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.iap_key_identifier !== void 0) {
       let data11 = data.iap_key_identifier;
       if (typeof data11 !== "string" && data11 !== null) {
-        const err28 = { instancePath: instancePath + "/iap_key_identifier", schemaPath: "answer:ShownStoreField/type", keyword: "type", params: { type: schema559.type } };
+        const err28 = { instancePath: instancePath + "/iap_key_identifier", schemaPath: "answer:ShownStoreField/type", keyword: "type", params: { type: schema561.type } };
         if (vErrors === null) {
           vErrors = [err28];
         } else {
@@ -45236,7 +45339,7 @@ function validate345(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.iap_issuer_id !== void 0) {
       let data12 = data.iap_issuer_id;
       if (typeof data12 !== "string" && data12 !== null) {
-        const err29 = { instancePath: instancePath + "/iap_issuer_id", schemaPath: "answer:ShownStoreField/type", keyword: "type", params: { type: schema559.type } };
+        const err29 = { instancePath: instancePath + "/iap_issuer_id", schemaPath: "answer:ShownStoreField/type", keyword: "type", params: { type: schema561.type } };
         if (vErrors === null) {
           vErrors = [err29];
         } else {
@@ -45257,7 +45360,7 @@ function validate345(data, { instancePath = "", parentData, parentDataProperty, 
   validate345.errors = vErrors;
   return errors === 0;
 }
-var schema565 = { "type": "object", "required": ["object", "url", "platform", "enabled", "has_service_account_key", "package_name"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["store_config"] }, "url": { "type": "string", "enum": ["/v4/project-settings/stores/google"] }, "platform": { "type": "string", "enum": ["google"] }, "enabled": { "type": "boolean" }, "has_service_account_key": { "type": "boolean" }, "package_name": { "$ref": "answer:ShownStoreField" } }, "$id": "answer:GoogleStoreConfig" };
+var schema567 = { "type": "object", "required": ["object", "url", "platform", "enabled", "has_service_account_key", "package_name"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["store_config"] }, "url": { "type": "string", "enum": ["/v4/project-settings/stores/google"] }, "platform": { "type": "string", "enum": ["google"] }, "enabled": { "type": "boolean" }, "has_service_account_key": { "type": "boolean" }, "package_name": { "$ref": "answer:ShownStoreField" } }, "$id": "answer:GoogleStoreConfig" };
 function validate347(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
@@ -45340,7 +45443,7 @@ function validate347(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data0 === "store_config")) {
-        const err8 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema565.properties.object.enum } };
+        const err8 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema567.properties.object.enum } };
         if (vErrors === null) {
           vErrors = [err8];
         } else {
@@ -45361,7 +45464,7 @@ function validate347(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "/v4/project-settings/stores/google")) {
-        const err10 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema565.properties.url.enum } };
+        const err10 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema567.properties.url.enum } };
         if (vErrors === null) {
           vErrors = [err10];
         } else {
@@ -45382,7 +45485,7 @@ function validate347(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data2 === "google")) {
-        const err12 = { instancePath: instancePath + "/platform", schemaPath: "#/properties/platform/enum", keyword: "enum", params: { allowedValues: schema565.properties.platform.enum } };
+        const err12 = { instancePath: instancePath + "/platform", schemaPath: "#/properties/platform/enum", keyword: "enum", params: { allowedValues: schema567.properties.platform.enum } };
         if (vErrors === null) {
           vErrors = [err12];
         } else {
@@ -45416,7 +45519,7 @@ function validate347(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.package_name !== void 0) {
       let data5 = data.package_name;
       if (typeof data5 !== "string" && data5 !== null) {
-        const err15 = { instancePath: instancePath + "/package_name", schemaPath: "answer:ShownStoreField/type", keyword: "type", params: { type: schema559.type } };
+        const err15 = { instancePath: instancePath + "/package_name", schemaPath: "answer:ShownStoreField/type", keyword: "type", params: { type: schema561.type } };
         if (vErrors === null) {
           vErrors = [err15];
         } else {
@@ -45547,7 +45650,7 @@ function validate344(data, { instancePath = "", parentData, parentDataProperty, 
           errors++;
         }
         if (!(data0 === "store_config")) {
-          const err8 = { instancePath: instancePath + "/object", schemaPath: "answer:WebStoreConfig/properties/object/enum", keyword: "enum", params: { allowedValues: schema567.properties.object.enum } };
+          const err8 = { instancePath: instancePath + "/object", schemaPath: "answer:WebStoreConfig/properties/object/enum", keyword: "enum", params: { allowedValues: schema569.properties.object.enum } };
           if (vErrors === null) {
             vErrors = [err8];
           } else {
@@ -45568,7 +45671,7 @@ function validate344(data, { instancePath = "", parentData, parentDataProperty, 
           errors++;
         }
         if (!(data1 === "/v4/project-settings/stores/stripe" || data1 === "/v4/project-settings/stores/paddle")) {
-          const err10 = { instancePath: instancePath + "/url", schemaPath: "answer:WebStoreConfig/properties/url/enum", keyword: "enum", params: { allowedValues: schema567.properties.url.enum } };
+          const err10 = { instancePath: instancePath + "/url", schemaPath: "answer:WebStoreConfig/properties/url/enum", keyword: "enum", params: { allowedValues: schema569.properties.url.enum } };
           if (vErrors === null) {
             vErrors = [err10];
           } else {
@@ -45589,7 +45692,7 @@ function validate344(data, { instancePath = "", parentData, parentDataProperty, 
           errors++;
         }
         if (!(data2 === "stripe" || data2 === "paddle")) {
-          const err12 = { instancePath: instancePath + "/platform", schemaPath: "answer:WebStoreConfig/properties/platform/enum", keyword: "enum", params: { allowedValues: schema567.properties.platform.enum } };
+          const err12 = { instancePath: instancePath + "/platform", schemaPath: "answer:WebStoreConfig/properties/platform/enum", keyword: "enum", params: { allowedValues: schema569.properties.platform.enum } };
           if (vErrors === null) {
             vErrors = [err12];
           } else {
@@ -45673,7 +45776,7 @@ function validate344(data, { instancePath = "", parentData, parentDataProperty, 
   return errors === 0;
 }
 var v4GetStoreConfigPath = validate349;
-var schema568 = { "type": "object", "additionalProperties": false, "required": ["platform"], "properties": { "platform": { "type": "string", "enum": ["apple", "google", "stripe", "paddle"] } }, "$id": "input:v4GetStoreConfigPath" };
+var schema570 = { "type": "object", "additionalProperties": false, "required": ["platform"], "properties": { "platform": { "type": "string", "enum": ["apple", "google", "stripe", "paddle"] } }, "$id": "input:v4GetStoreConfigPath" };
 function validate349(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
@@ -45711,7 +45814,7 @@ function validate349(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data0 === "apple" || data0 === "google" || data0 === "stripe" || data0 === "paddle")) {
-        const err3 = { instancePath: instancePath + "/platform", schemaPath: "#/properties/platform/enum", keyword: "enum", params: { allowedValues: schema568.properties.platform.enum } };
+        const err3 = { instancePath: instancePath + "/platform", schemaPath: "#/properties/platform/enum", keyword: "enum", params: { allowedValues: schema570.properties.platform.enum } };
         if (vErrors === null) {
           vErrors = [err3];
         } else {
@@ -45733,17 +45836,17 @@ function validate349(data, { instancePath = "", parentData, parentDataProperty, 
   return errors === 0;
 }
 var v4UpdateStoreConfigBody = validate350;
-var schema570 = { "type": "object", "additionalProperties": false, "properties": { "enabled": { "type": "boolean" }, "app_id": { "$ref": "input:StoreField" }, "bundle_id": { "$ref": "input:StoreField" }, "shared_secret": { "$ref": "input:StoreSecret" }, "connect_key_identifier": { "$ref": "input:StoreField" }, "connect_private_key": { "$ref": "input:StoreSecret" }, "connect_issuer_id": { "$ref": "input:StoreField" }, "iap_key_identifier": { "$ref": "input:StoreField" }, "iap_private_key": { "$ref": "input:StoreSecret" }, "iap_issuer_id": { "$ref": "input:StoreField" }, "package_name": { "$ref": "input:StoreField" }, "service_account_key": { "$ref": "input:StoreSecret" }, "api_key": { "$ref": "input:ExtensionStoreSecret" }, "webhook_secret": { "$ref": "input:ExtensionStoreSecret" } }, "$id": "input:StoreConfigInput" };
-var schema571 = { "type": ["string", "null"], "minLength": 1, "maxLength": 255, "format": "text", "$id": "input:StoreField" };
-var schema573 = { "type": ["string", "null"], "minLength": 1, "maxLength": 16384, "format": "text", "$id": "input:StoreSecret" };
-var schema582 = { "type": ["string", "null"], "minLength": 1, "maxLength": 16384, "format": "text", "$id": "input:ExtensionStoreSecret" };
+var schema572 = { "type": "object", "additionalProperties": false, "properties": { "enabled": { "type": "boolean" }, "app_id": { "$ref": "input:StoreField" }, "bundle_id": { "$ref": "input:StoreField" }, "shared_secret": { "$ref": "input:StoreSecret" }, "connect_key_identifier": { "$ref": "input:StoreField" }, "connect_private_key": { "$ref": "input:StoreSecret" }, "connect_issuer_id": { "$ref": "input:StoreField" }, "iap_key_identifier": { "$ref": "input:StoreField" }, "iap_private_key": { "$ref": "input:StoreSecret" }, "iap_issuer_id": { "$ref": "input:StoreField" }, "package_name": { "$ref": "input:StoreField" }, "service_account_key": { "$ref": "input:StoreSecret" }, "api_key": { "$ref": "input:ExtensionStoreSecret" }, "webhook_secret": { "$ref": "input:ExtensionStoreSecret" } }, "$id": "input:StoreConfigInput" };
+var schema573 = { "type": ["string", "null"], "minLength": 1, "maxLength": 255, "format": "text", "$id": "input:StoreField" };
+var schema575 = { "type": ["string", "null"], "minLength": 1, "maxLength": 16384, "format": "text", "$id": "input:StoreSecret" };
+var schema584 = { "type": ["string", "null"], "minLength": 1, "maxLength": 16384, "format": "text", "$id": "input:ExtensionStoreSecret" };
 function validate351(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
   if (data && typeof data == "object" && !Array.isArray(data)) {
     for (const key0 in data) {
-      if (!func36.call(schema570.properties, key0)) {
+      if (!func36.call(schema572.properties, key0)) {
         const err0 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
         if (vErrors === null) {
           vErrors = [err0];
@@ -45767,7 +45870,7 @@ function validate351(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.app_id !== void 0) {
       let data1 = data.app_id;
       if (typeof data1 !== "string" && data1 !== null) {
-        const err2 = { instancePath: instancePath + "/app_id", schemaPath: "input:StoreField/type", keyword: "type", params: { type: schema571.type } };
+        const err2 = { instancePath: instancePath + "/app_id", schemaPath: "input:StoreField/type", keyword: "type", params: { type: schema573.type } };
         if (vErrors === null) {
           vErrors = [err2];
         } else {
@@ -45808,7 +45911,7 @@ function validate351(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.bundle_id !== void 0) {
       let data2 = data.bundle_id;
       if (typeof data2 !== "string" && data2 !== null) {
-        const err6 = { instancePath: instancePath + "/bundle_id", schemaPath: "input:StoreField/type", keyword: "type", params: { type: schema571.type } };
+        const err6 = { instancePath: instancePath + "/bundle_id", schemaPath: "input:StoreField/type", keyword: "type", params: { type: schema573.type } };
         if (vErrors === null) {
           vErrors = [err6];
         } else {
@@ -45849,7 +45952,7 @@ function validate351(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.shared_secret !== void 0) {
       let data3 = data.shared_secret;
       if (typeof data3 !== "string" && data3 !== null) {
-        const err10 = { instancePath: instancePath + "/shared_secret", schemaPath: "input:StoreSecret/type", keyword: "type", params: { type: schema573.type } };
+        const err10 = { instancePath: instancePath + "/shared_secret", schemaPath: "input:StoreSecret/type", keyword: "type", params: { type: schema575.type } };
         if (vErrors === null) {
           vErrors = [err10];
         } else {
@@ -45890,7 +45993,7 @@ function validate351(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.connect_key_identifier !== void 0) {
       let data4 = data.connect_key_identifier;
       if (typeof data4 !== "string" && data4 !== null) {
-        const err14 = { instancePath: instancePath + "/connect_key_identifier", schemaPath: "input:StoreField/type", keyword: "type", params: { type: schema571.type } };
+        const err14 = { instancePath: instancePath + "/connect_key_identifier", schemaPath: "input:StoreField/type", keyword: "type", params: { type: schema573.type } };
         if (vErrors === null) {
           vErrors = [err14];
         } else {
@@ -45931,7 +46034,7 @@ function validate351(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.connect_private_key !== void 0) {
       let data5 = data.connect_private_key;
       if (typeof data5 !== "string" && data5 !== null) {
-        const err18 = { instancePath: instancePath + "/connect_private_key", schemaPath: "input:StoreSecret/type", keyword: "type", params: { type: schema573.type } };
+        const err18 = { instancePath: instancePath + "/connect_private_key", schemaPath: "input:StoreSecret/type", keyword: "type", params: { type: schema575.type } };
         if (vErrors === null) {
           vErrors = [err18];
         } else {
@@ -45972,7 +46075,7 @@ function validate351(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.connect_issuer_id !== void 0) {
       let data6 = data.connect_issuer_id;
       if (typeof data6 !== "string" && data6 !== null) {
-        const err22 = { instancePath: instancePath + "/connect_issuer_id", schemaPath: "input:StoreField/type", keyword: "type", params: { type: schema571.type } };
+        const err22 = { instancePath: instancePath + "/connect_issuer_id", schemaPath: "input:StoreField/type", keyword: "type", params: { type: schema573.type } };
         if (vErrors === null) {
           vErrors = [err22];
         } else {
@@ -46013,7 +46116,7 @@ function validate351(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.iap_key_identifier !== void 0) {
       let data7 = data.iap_key_identifier;
       if (typeof data7 !== "string" && data7 !== null) {
-        const err26 = { instancePath: instancePath + "/iap_key_identifier", schemaPath: "input:StoreField/type", keyword: "type", params: { type: schema571.type } };
+        const err26 = { instancePath: instancePath + "/iap_key_identifier", schemaPath: "input:StoreField/type", keyword: "type", params: { type: schema573.type } };
         if (vErrors === null) {
           vErrors = [err26];
         } else {
@@ -46054,7 +46157,7 @@ function validate351(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.iap_private_key !== void 0) {
       let data8 = data.iap_private_key;
       if (typeof data8 !== "string" && data8 !== null) {
-        const err30 = { instancePath: instancePath + "/iap_private_key", schemaPath: "input:StoreSecret/type", keyword: "type", params: { type: schema573.type } };
+        const err30 = { instancePath: instancePath + "/iap_private_key", schemaPath: "input:StoreSecret/type", keyword: "type", params: { type: schema575.type } };
         if (vErrors === null) {
           vErrors = [err30];
         } else {
@@ -46095,7 +46198,7 @@ function validate351(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.iap_issuer_id !== void 0) {
       let data9 = data.iap_issuer_id;
       if (typeof data9 !== "string" && data9 !== null) {
-        const err34 = { instancePath: instancePath + "/iap_issuer_id", schemaPath: "input:StoreField/type", keyword: "type", params: { type: schema571.type } };
+        const err34 = { instancePath: instancePath + "/iap_issuer_id", schemaPath: "input:StoreField/type", keyword: "type", params: { type: schema573.type } };
         if (vErrors === null) {
           vErrors = [err34];
         } else {
@@ -46136,7 +46239,7 @@ function validate351(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.package_name !== void 0) {
       let data10 = data.package_name;
       if (typeof data10 !== "string" && data10 !== null) {
-        const err38 = { instancePath: instancePath + "/package_name", schemaPath: "input:StoreField/type", keyword: "type", params: { type: schema571.type } };
+        const err38 = { instancePath: instancePath + "/package_name", schemaPath: "input:StoreField/type", keyword: "type", params: { type: schema573.type } };
         if (vErrors === null) {
           vErrors = [err38];
         } else {
@@ -46177,7 +46280,7 @@ function validate351(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.service_account_key !== void 0) {
       let data11 = data.service_account_key;
       if (typeof data11 !== "string" && data11 !== null) {
-        const err42 = { instancePath: instancePath + "/service_account_key", schemaPath: "input:StoreSecret/type", keyword: "type", params: { type: schema573.type } };
+        const err42 = { instancePath: instancePath + "/service_account_key", schemaPath: "input:StoreSecret/type", keyword: "type", params: { type: schema575.type } };
         if (vErrors === null) {
           vErrors = [err42];
         } else {
@@ -46218,7 +46321,7 @@ function validate351(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.api_key !== void 0) {
       let data12 = data.api_key;
       if (typeof data12 !== "string" && data12 !== null) {
-        const err46 = { instancePath: instancePath + "/api_key", schemaPath: "input:ExtensionStoreSecret/type", keyword: "type", params: { type: schema582.type } };
+        const err46 = { instancePath: instancePath + "/api_key", schemaPath: "input:ExtensionStoreSecret/type", keyword: "type", params: { type: schema584.type } };
         if (vErrors === null) {
           vErrors = [err46];
         } else {
@@ -46259,7 +46362,7 @@ function validate351(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.webhook_secret !== void 0) {
       let data13 = data.webhook_secret;
       if (typeof data13 !== "string" && data13 !== null) {
-        const err50 = { instancePath: instancePath + "/webhook_secret", schemaPath: "input:ExtensionStoreSecret/type", keyword: "type", params: { type: schema582.type } };
+        const err50 = { instancePath: instancePath + "/webhook_secret", schemaPath: "input:ExtensionStoreSecret/type", keyword: "type", params: { type: schema584.type } };
         if (vErrors === null) {
           vErrors = [err50];
         } else {
@@ -46321,9 +46424,9 @@ function validate350(data, { instancePath = "", parentData, parentDataProperty, 
   return errors === 0;
 }
 var answerLedger = validate353;
-var schema584 = { "type": "object", "required": ["object", "url", "from", "to", "generated_at", "data"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["ledger"] }, "url": { "type": "string", "enum": ["/v4/ledger"] }, "from": { "$ref": "answer:Time" }, "to": { "$ref": "answer:Time" }, "generated_at": { "$ref": "answer:Time" }, "data": { "type": "array", "items": { "$ref": "answer:LedgerEntry" } } }, "$id": "answer:Ledger" };
-var schema588 = { "type": "object", "required": ["kind", "promised", "kept", "declined", "broken", "outstanding", "outcomes", "reasons", "overdue", "oldest_overdue_at", "oldest_overdue_id"], "additionalProperties": false, "properties": { "kind": { "$ref": "answer:LedgerKind" }, "promised": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "kept": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "declined": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "broken": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "outstanding": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "outcomes": { "type": "object", "additionalProperties": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 } }, "reasons": { "type": "object", "additionalProperties": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 } }, "overdue": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "oldest_overdue_at": { "$ref": "answer:NullableTime" }, "oldest_overdue_id": { "type": ["string", "null"] } }, "$id": "answer:LedgerEntry" };
-var schema589 = { "type": "string", "enum": ["report_slots", "automation_runs", "deliveries", "exports"], "$id": "answer:LedgerKind" };
+var schema586 = { "type": "object", "required": ["object", "url", "from", "to", "generated_at", "data"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["ledger"] }, "url": { "type": "string", "enum": ["/v4/ledger"] }, "from": { "$ref": "answer:Time" }, "to": { "$ref": "answer:Time" }, "generated_at": { "$ref": "answer:Time" }, "data": { "type": "array", "items": { "$ref": "answer:LedgerEntry" } } }, "$id": "answer:Ledger" };
+var schema590 = { "type": "object", "required": ["kind", "promised", "kept", "declined", "broken", "outstanding", "outcomes", "reasons", "overdue", "oldest_overdue_at", "oldest_overdue_id"], "additionalProperties": false, "properties": { "kind": { "$ref": "answer:LedgerKind" }, "promised": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "kept": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "declined": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "broken": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "outstanding": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "outcomes": { "type": "object", "additionalProperties": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 } }, "reasons": { "type": "object", "additionalProperties": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 } }, "overdue": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "oldest_overdue_at": { "$ref": "answer:NullableTime" }, "oldest_overdue_id": { "type": ["string", "null"] } }, "$id": "answer:LedgerEntry" };
+var schema591 = { "type": "string", "enum": ["report_slots", "automation_runs", "deliveries", "exports"], "$id": "answer:LedgerKind" };
 function validate354(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
@@ -46429,7 +46532,7 @@ function validate354(data, { instancePath = "", parentData, parentDataProperty, 
       errors++;
     }
     for (const key0 in data) {
-      if (!func36.call(schema588.properties, key0)) {
+      if (!func36.call(schema590.properties, key0)) {
         const err11 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
         if (vErrors === null) {
           vErrors = [err11];
@@ -46451,7 +46554,7 @@ function validate354(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data0 === "report_slots" || data0 === "automation_runs" || data0 === "deliveries" || data0 === "exports")) {
-        const err13 = { instancePath: instancePath + "/kind", schemaPath: "answer:LedgerKind/enum", keyword: "enum", params: { allowedValues: schema589.enum } };
+        const err13 = { instancePath: instancePath + "/kind", schemaPath: "answer:LedgerKind/enum", keyword: "enum", params: { allowedValues: schema591.enum } };
         if (vErrors === null) {
           vErrors = [err13];
         } else {
@@ -46777,7 +46880,7 @@ function validate354(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.oldest_overdue_id !== void 0) {
       let data12 = data.oldest_overdue_id;
       if (typeof data12 !== "string" && data12 !== null) {
-        const err43 = { instancePath: instancePath + "/oldest_overdue_id", schemaPath: "#/properties/oldest_overdue_id/type", keyword: "type", params: { type: schema588.properties.oldest_overdue_id.type } };
+        const err43 = { instancePath: instancePath + "/oldest_overdue_id", schemaPath: "#/properties/oldest_overdue_id/type", keyword: "type", params: { type: schema590.properties.oldest_overdue_id.type } };
         if (vErrors === null) {
           vErrors = [err43];
         } else {
@@ -46880,7 +46983,7 @@ function validate353(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data0 === "ledger")) {
-        const err8 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema584.properties.object.enum } };
+        const err8 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema586.properties.object.enum } };
         if (vErrors === null) {
           vErrors = [err8];
         } else {
@@ -46901,7 +47004,7 @@ function validate353(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "/v4/ledger")) {
-        const err10 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema584.properties.url.enum } };
+        const err10 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema586.properties.url.enum } };
         if (vErrors === null) {
           vErrors = [err10];
         } else {
@@ -47036,7 +47139,7 @@ function validate353(data, { instancePath = "", parentData, parentDataProperty, 
   return errors === 0;
 }
 var v4GetLedgerQuery = validate356;
-var schema592 = { "type": "string", "enum": ["report_slots", "automation_runs", "deliveries", "exports"], "$id": "input:LedgerKind" };
+var schema594 = { "type": "string", "enum": ["report_slots", "automation_runs", "deliveries", "exports"], "$id": "input:LedgerKind" };
 function validate356(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
@@ -47109,7 +47212,7 @@ function validate356(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data2 === "report_slots" || data2 === "automation_runs" || data2 === "deliveries" || data2 === "exports")) {
-        const err6 = { instancePath: instancePath + "/kind", schemaPath: "input:LedgerKind/enum", keyword: "enum", params: { allowedValues: schema592.enum } };
+        const err6 = { instancePath: instancePath + "/kind", schemaPath: "input:LedgerKind/enum", keyword: "enum", params: { allowedValues: schema594.enum } };
         if (vErrors === null) {
           vErrors = [err6];
         } else {
@@ -47131,7 +47234,7 @@ function validate356(data, { instancePath = "", parentData, parentDataProperty, 
   return errors === 0;
 }
 var answerTestClock = validate357;
-var schema593 = { "type": "object", "required": ["object", "url", "now", "offset_seconds", "outstanding"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["test_clock"] }, "url": { "type": "string", "enum": ["/v4/test-clock"] }, "now": { "$ref": "answer:Time" }, "offset_seconds": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "outstanding": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 } }, "$id": "answer:TestClock" };
+var schema595 = { "type": "object", "required": ["object", "url", "now", "offset_seconds", "outstanding"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["test_clock"] }, "url": { "type": "string", "enum": ["/v4/test-clock"] }, "now": { "$ref": "answer:Time" }, "offset_seconds": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "outstanding": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 } }, "$id": "answer:TestClock" };
 function validate357(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
@@ -47205,7 +47308,7 @@ function validate357(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data0 === "test_clock")) {
-        const err7 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema593.properties.object.enum } };
+        const err7 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema595.properties.object.enum } };
         if (vErrors === null) {
           vErrors = [err7];
         } else {
@@ -47226,7 +47329,7 @@ function validate357(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "/v4/test-clock")) {
-        const err9 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema593.properties.url.enum } };
+        const err9 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema595.properties.url.enum } };
         if (vErrors === null) {
           vErrors = [err9];
         } else {
@@ -47343,7 +47446,7 @@ function validate357(data, { instancePath = "", parentData, parentDataProperty, 
   return errors === 0;
 }
 var answerAdvancedTestClock = validate358;
-var schema595 = { "type": "object", "required": ["object", "url", "now", "offset_seconds", "outstanding", "drained"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["test_clock"] }, "url": { "type": "string", "enum": ["/v4/test-clock"] }, "now": { "$ref": "answer:Time" }, "offset_seconds": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "outstanding": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "drained": { "type": "object", "required": ["report_slots", "automation_runs", "deliveries", "exports"], "additionalProperties": false, "properties": { "report_slots": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "automation_runs": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "deliveries": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "exports": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 } } } }, "$id": "answer:AdvancedTestClock" };
+var schema597 = { "type": "object", "required": ["object", "url", "now", "offset_seconds", "outstanding", "drained"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["test_clock"] }, "url": { "type": "string", "enum": ["/v4/test-clock"] }, "now": { "$ref": "answer:Time" }, "offset_seconds": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "outstanding": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "drained": { "type": "object", "required": ["report_slots", "automation_runs", "deliveries", "exports"], "additionalProperties": false, "properties": { "report_slots": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "automation_runs": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "deliveries": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "exports": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 } } } }, "$id": "answer:AdvancedTestClock" };
 function validate358(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
@@ -47426,7 +47529,7 @@ function validate358(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data0 === "test_clock")) {
-        const err8 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema595.properties.object.enum } };
+        const err8 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema597.properties.object.enum } };
         if (vErrors === null) {
           vErrors = [err8];
         } else {
@@ -47447,7 +47550,7 @@ function validate358(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "/v4/test-clock")) {
-        const err10 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema595.properties.url.enum } };
+        const err10 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema597.properties.url.enum } };
         if (vErrors === null) {
           vErrors = [err10];
         } else {
@@ -47789,7 +47892,7 @@ function validate359(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern180.test(data0)) {
+        if (!pattern181.test(data0)) {
           const err3 = { instancePath: instancePath + "/by", schemaPath: "input:TestClockAdvance/properties/by/pattern", keyword: "pattern", params: { hint: "an ISO 8601 duration such as P3D or PT12H" } };
           if (vErrors === null) {
             vErrors = [err3];
@@ -47843,11 +47946,11 @@ function validate359(data, { instancePath = "", parentData, parentDataProperty, 
   return errors === 0;
 }
 var answerAuditEntryList = validate360;
-var schema599 = { "type": "object", "required": ["object", "url", "data", "has_more"], "additionalProperties": false, "properties": { "object": { "$ref": "answer:ListObject" }, "url": { "type": "string", "enum": ["/v4/audit-log"] }, "data": { "type": "array", "maxItems": 100, "items": { "$ref": "answer:AuditEntry" } }, "has_more": { "$ref": "answer:HasMore" }, "next_cursor": { "$ref": "answer:NextCursor" } }, "$id": "answer:AuditEntryList" };
-var schema601 = { "type": "object", "required": ["object", "id", "url", "created_at", "actor", "operation", "resource", "resource_id", "request_id", "before", "after", "reason"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["audit_entry"] }, "id": { "type": "string", "minLength": 1 }, "url": { "type": "string", "pattern": "^/v4/audit-log/.+$", "x-hint": "a path such as /v4/audit-log/a1" }, "created_at": { "$ref": "answer:Time" }, "actor": { "$ref": "answer:Actor" }, "operation": { "type": "string", "minLength": 1 }, "resource": { "type": "string", "minLength": 1 }, "resource_id": { "type": ["string", "null"] }, "request_id": { "type": ["string", "null"] }, "before": { "type": ["object", "null"], "additionalProperties": {} }, "after": { "type": ["object", "null"], "additionalProperties": {} }, "reason": { "type": ["string", "null"] } }, "$id": "answer:AuditEntry" };
-var pattern251 = new RegExp("^/v4/audit-log/.+$", "u");
-var schema603 = { "type": "object", "required": ["kind", "id"], "additionalProperties": false, "properties": { "kind": { "$ref": "answer:ActorKind" }, "id": { "type": ["string", "null"] } }, "$id": "answer:Actor" };
-var schema604 = { "type": "string", "enum": ["secret_key", "project_key", "mcp", "cli", "system"], "$id": "answer:ActorKind" };
+var schema601 = { "type": "object", "required": ["object", "url", "data", "has_more"], "additionalProperties": false, "properties": { "object": { "$ref": "answer:ListObject" }, "url": { "type": "string", "enum": ["/v4/audit-log"] }, "data": { "type": "array", "maxItems": 100, "items": { "$ref": "answer:AuditEntry" } }, "has_more": { "$ref": "answer:HasMore" }, "next_cursor": { "$ref": "answer:NextCursor" } }, "$id": "answer:AuditEntryList" };
+var schema603 = { "type": "object", "required": ["object", "id", "url", "created_at", "actor", "operation", "resource", "resource_id", "request_id", "before", "after", "reason"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["audit_entry"] }, "id": { "type": "string", "minLength": 1 }, "url": { "type": "string", "pattern": "^/v4/audit-log/.+$", "x-hint": "a path such as /v4/audit-log/a1" }, "created_at": { "$ref": "answer:Time" }, "actor": { "$ref": "answer:Actor" }, "operation": { "type": "string", "minLength": 1 }, "resource": { "type": "string", "minLength": 1 }, "resource_id": { "type": ["string", "null"] }, "request_id": { "type": ["string", "null"] }, "before": { "type": ["object", "null"], "additionalProperties": {} }, "after": { "type": ["object", "null"], "additionalProperties": {} }, "reason": { "type": ["string", "null"] } }, "$id": "answer:AuditEntry" };
+var pattern253 = new RegExp("^/v4/audit-log/.+$", "u");
+var schema605 = { "type": "object", "required": ["kind", "id"], "additionalProperties": false, "properties": { "kind": { "$ref": "answer:ActorKind" }, "id": { "type": ["string", "null"] } }, "$id": "answer:Actor" };
+var schema606 = { "type": "string", "enum": ["secret_key", "project_key", "mcp", "cli", "system"], "$id": "answer:ActorKind" };
 function validate362(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
@@ -47894,7 +47997,7 @@ function validate362(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data0 === "secret_key" || data0 === "project_key" || data0 === "mcp" || data0 === "cli" || data0 === "system")) {
-        const err4 = { instancePath: instancePath + "/kind", schemaPath: "answer:ActorKind/enum", keyword: "enum", params: { allowedValues: schema604.enum } };
+        const err4 = { instancePath: instancePath + "/kind", schemaPath: "answer:ActorKind/enum", keyword: "enum", params: { allowedValues: schema606.enum } };
         if (vErrors === null) {
           vErrors = [err4];
         } else {
@@ -47906,7 +48009,7 @@ function validate362(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.id !== void 0) {
       let data1 = data.id;
       if (typeof data1 !== "string" && data1 !== null) {
-        const err5 = { instancePath: instancePath + "/id", schemaPath: "#/properties/id/type", keyword: "type", params: { type: schema603.properties.id.type } };
+        const err5 = { instancePath: instancePath + "/id", schemaPath: "#/properties/id/type", keyword: "type", params: { type: schema605.properties.id.type } };
         if (vErrors === null) {
           vErrors = [err5];
         } else {
@@ -48041,7 +48144,7 @@ function validate361(data, { instancePath = "", parentData, parentDataProperty, 
       errors++;
     }
     for (const key0 in data) {
-      if (!func36.call(schema601.properties, key0)) {
+      if (!func36.call(schema603.properties, key0)) {
         const err12 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
         if (vErrors === null) {
           vErrors = [err12];
@@ -48063,7 +48166,7 @@ function validate361(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data0 === "audit_entry")) {
-        const err14 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema601.properties.object.enum } };
+        const err14 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema603.properties.object.enum } };
         if (vErrors === null) {
           vErrors = [err14];
         } else {
@@ -48097,7 +48200,7 @@ function validate361(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.url !== void 0) {
       let data2 = data.url;
       if (typeof data2 === "string") {
-        if (!pattern251.test(data2)) {
+        if (!pattern253.test(data2)) {
           const err17 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/pattern", keyword: "pattern", params: { hint: "a path such as /v4/audit-log/a1" } };
           if (vErrors === null) {
             vErrors = [err17];
@@ -48200,7 +48303,7 @@ function validate361(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.resource_id !== void 0) {
       let data7 = data.resource_id;
       if (typeof data7 !== "string" && data7 !== null) {
-        const err26 = { instancePath: instancePath + "/resource_id", schemaPath: "#/properties/resource_id/type", keyword: "type", params: { type: schema601.properties.resource_id.type } };
+        const err26 = { instancePath: instancePath + "/resource_id", schemaPath: "#/properties/resource_id/type", keyword: "type", params: { type: schema603.properties.resource_id.type } };
         if (vErrors === null) {
           vErrors = [err26];
         } else {
@@ -48212,7 +48315,7 @@ function validate361(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.request_id !== void 0) {
       let data8 = data.request_id;
       if (typeof data8 !== "string" && data8 !== null) {
-        const err27 = { instancePath: instancePath + "/request_id", schemaPath: "#/properties/request_id/type", keyword: "type", params: { type: schema601.properties.request_id.type } };
+        const err27 = { instancePath: instancePath + "/request_id", schemaPath: "#/properties/request_id/type", keyword: "type", params: { type: schema603.properties.request_id.type } };
         if (vErrors === null) {
           vErrors = [err27];
         } else {
@@ -48224,7 +48327,7 @@ function validate361(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.before !== void 0) {
       let data9 = data.before;
       if (!(data9 && typeof data9 == "object" && !Array.isArray(data9)) && data9 !== null) {
-        const err28 = { instancePath: instancePath + "/before", schemaPath: "#/properties/before/type", keyword: "type", params: { type: schema601.properties.before.type } };
+        const err28 = { instancePath: instancePath + "/before", schemaPath: "#/properties/before/type", keyword: "type", params: { type: schema603.properties.before.type } };
         if (vErrors === null) {
           vErrors = [err28];
         } else {
@@ -48236,7 +48339,7 @@ function validate361(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.after !== void 0) {
       let data10 = data.after;
       if (!(data10 && typeof data10 == "object" && !Array.isArray(data10)) && data10 !== null) {
-        const err29 = { instancePath: instancePath + "/after", schemaPath: "#/properties/after/type", keyword: "type", params: { type: schema601.properties.after.type } };
+        const err29 = { instancePath: instancePath + "/after", schemaPath: "#/properties/after/type", keyword: "type", params: { type: schema603.properties.after.type } };
         if (vErrors === null) {
           vErrors = [err29];
         } else {
@@ -48248,7 +48351,7 @@ function validate361(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.reason !== void 0) {
       let data11 = data.reason;
       if (typeof data11 !== "string" && data11 !== null) {
-        const err30 = { instancePath: instancePath + "/reason", schemaPath: "#/properties/reason/type", keyword: "type", params: { type: schema601.properties.reason.type } };
+        const err30 = { instancePath: instancePath + "/reason", schemaPath: "#/properties/reason/type", keyword: "type", params: { type: schema603.properties.reason.type } };
         if (vErrors === null) {
           vErrors = [err30];
         } else {
@@ -48354,7 +48457,7 @@ function validate360(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "/v4/audit-log")) {
-        const err8 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema599.properties.url.enum } };
+        const err8 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema601.properties.url.enum } };
         if (vErrors === null) {
           vErrors = [err8];
         } else {
@@ -48447,7 +48550,7 @@ function validate360(data, { instancePath = "", parentData, parentDataProperty, 
   return errors === 0;
 }
 var v4ListAuditLogQuery = validate365;
-var schema608 = { "type": "string", "enum": ["secret_key", "project_key", "mcp", "cli", "system"], "$id": "input:ActorKind" };
+var schema610 = { "type": "string", "enum": ["secret_key", "project_key", "mcp", "cli", "system"], "$id": "input:ActorKind" };
 function validate365(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
@@ -48791,7 +48894,7 @@ function validate365(data, { instancePath = "", parentData, parentDataProperty, 
               errors++;
             }
             if (!(data7 === "secret_key" || data7 === "project_key" || data7 === "mcp" || data7 === "cli" || data7 === "system")) {
-              const err27 = { instancePath: instancePath + "/filter[actor][]/" + i2, schemaPath: "input:ActorKind/enum", keyword: "enum", params: { allowedValues: schema608.enum } };
+              const err27 = { instancePath: instancePath + "/filter[actor][]/" + i2, schemaPath: "input:ActorKind/enum", keyword: "enum", params: { allowedValues: schema610.enum } };
               if (vErrors === null) {
                 vErrors = [err27];
               } else {
@@ -48930,10 +49033,10 @@ function validate365(data, { instancePath = "", parentData, parentDataProperty, 
   return errors === 0;
 }
 var validateEventInput = validate366;
-var schema609 = { "type": "object", "required": ["event_id", "event_name", "happened_at"], "additionalProperties": false, "properties": { "event_id": { "type": "string", "minLength": 1, "maxLength": 128, "pattern": "^[A-Za-z0-9._:-]+$", "x-hint": "made of letters, digits, '.', '_', ':' and '-', such as order-1001:paid", "format": "text" }, "event_name": { "type": "string", "minLength": 1, "maxLength": 100, "pattern": "^(?=.*[a-z])[a-z0-9][a-z0-9_.-]*$", "x-hint": "made of lower-case letters, digits, '_', '.' and '-', with a letter or digit first and at least one letter, such as level_completed", "format": "text" }, "customer_uid": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" }, "identity_id": { "type": "string", "minLength": 1, "maxLength": 255, "pattern": "^(?!\\.{1,2}$)[a-zA-Z0-9._-]+$", "x-hint": "made of letters, digits, '.', '_' and '-', but not '.' or '..', such as customer-1042", "format": "text" }, "happened_at": { "type": "string", "format": "date-time" }, "platform": { "type": "string", "enum": ["iOS", "Android", "Stripe", "Paddle"] }, "product_id": { "type": "string", "maxLength": 255, "format": "text" }, "old_product_id": { "type": "string", "maxLength": 255, "format": "text" }, "new_product_id": { "type": "string", "maxLength": 255, "format": "text" }, "subscription_group": { "type": "string", "maxLength": 255, "format": "text" }, "screen_id": { "type": "string", "maxLength": 256, "format": "text" }, "transaction": { "$ref": "input:EventTransactionInput" }, "price": { "type": "string", "pattern": "^-?[0-9]{1,12}(\\.[0-9]{1,6})?$", "x-hint": "a decimal number of at most 12 digits and 6 decimals, such as 9.99 or -9.99", "format": "text" }, "currency": { "type": "string", "pattern": "^[A-Za-z]{3}$", "x-hint": "a currency code of three letters such as EUR", "format": "text" }, "proceeds": { "type": "string", "pattern": "^-?[0-9]{1,12}(\\.[0-9]{1,6})?$", "x-hint": "a decimal number of at most 12 digits and 6 decimals, such as 9.99 or -9.99", "format": "text" }, "price_usd": { "type": "string", "pattern": "^-?[0-9]{1,12}(\\.[0-9]{1,6})?$", "x-hint": "a decimal number of at most 12 digits and 6 decimals, such as 9.99 or -9.99", "format": "text" }, "proceeds_usd": { "type": "string", "pattern": "^-?[0-9]{1,12}(\\.[0-9]{1,6})?$", "x-hint": "a decimal number of at most 12 digits and 6 decimals, such as 9.99 or -9.99", "format": "text" }, "device": { "$ref": "input:EventDeviceInput" }, "app": { "$ref": "input:EventAppInput" }, "attribution": { "$ref": "input:EventAttributionInput" }, "properties": { "type": "object", "maxProperties": 100, "propertyNames": { "type": "string", "minLength": 1, "maxLength": 80, "format": "text" }, "additionalProperties": { "type": ["string", "number", "boolean"], "maxLength": 1024, "format": "text" } } }, "$id": "input:EventInput" };
-var pattern254 = new RegExp("^[A-Za-z0-9._:-]+$", "u");
-var pattern255 = new RegExp("^(?=.*[a-z])[a-z0-9][a-z0-9_.-]*$", "u");
-var pattern257 = new RegExp("^-?[0-9]{1,12}(\\.[0-9]{1,6})?$", "u");
+var schema611 = { "type": "object", "required": ["event_id", "event_name", "happened_at"], "additionalProperties": false, "properties": { "event_id": { "type": "string", "minLength": 1, "maxLength": 128, "pattern": "^[A-Za-z0-9._:-]+$", "x-hint": "made of letters, digits, '.', '_', ':' and '-', such as order-1001:paid", "format": "text" }, "event_name": { "type": "string", "minLength": 1, "maxLength": 100, "pattern": "^(?=.*[a-z])[a-z0-9][a-z0-9_.-]*$", "x-hint": "made of lower-case letters, digits, '_', '.' and '-', with a letter or digit first and at least one letter, such as level_completed", "format": "text" }, "customer_uid": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" }, "identity_id": { "type": "string", "minLength": 1, "maxLength": 255, "pattern": "^(?!\\.{1,2}$)[a-zA-Z0-9._-]+$", "x-hint": "made of letters, digits, '.', '_' and '-', but not '.' or '..', such as customer-1042", "format": "text" }, "happened_at": { "type": "string", "format": "date-time" }, "platform": { "type": "string", "enum": ["iOS", "Android", "Stripe", "Paddle"] }, "product_id": { "type": "string", "maxLength": 255, "format": "text" }, "old_product_id": { "type": "string", "maxLength": 255, "format": "text" }, "new_product_id": { "type": "string", "maxLength": 255, "format": "text" }, "subscription_group": { "type": "string", "maxLength": 255, "format": "text" }, "screen_id": { "type": "string", "maxLength": 256, "format": "text" }, "transaction": { "$ref": "input:EventTransactionInput" }, "price": { "type": "string", "pattern": "^-?[0-9]{1,12}(\\.[0-9]{1,6})?$", "x-hint": "a decimal number of at most 12 digits and 6 decimals, such as 9.99 or -9.99", "format": "text" }, "currency": { "type": "string", "pattern": "^[A-Za-z]{3}$", "x-hint": "a currency code of three letters such as EUR", "format": "text" }, "proceeds": { "type": "string", "pattern": "^-?[0-9]{1,12}(\\.[0-9]{1,6})?$", "x-hint": "a decimal number of at most 12 digits and 6 decimals, such as 9.99 or -9.99", "format": "text" }, "price_usd": { "type": "string", "pattern": "^-?[0-9]{1,12}(\\.[0-9]{1,6})?$", "x-hint": "a decimal number of at most 12 digits and 6 decimals, such as 9.99 or -9.99", "format": "text" }, "proceeds_usd": { "type": "string", "pattern": "^-?[0-9]{1,12}(\\.[0-9]{1,6})?$", "x-hint": "a decimal number of at most 12 digits and 6 decimals, such as 9.99 or -9.99", "format": "text" }, "device": { "$ref": "input:EventDeviceInput" }, "app": { "$ref": "input:EventAppInput" }, "attribution": { "$ref": "input:EventAttributionInput" }, "properties": { "type": "object", "maxProperties": 100, "propertyNames": { "type": "string", "minLength": 1, "maxLength": 80, "format": "text" }, "additionalProperties": { "type": ["string", "number", "boolean"], "maxLength": 1024, "format": "text" } } }, "$id": "input:EventInput" };
+var pattern256 = new RegExp("^[A-Za-z0-9._:-]+$", "u");
+var pattern257 = new RegExp("^(?=.*[a-z])[a-z0-9][a-z0-9_.-]*$", "u");
+var pattern259 = new RegExp("^-?[0-9]{1,12}(\\.[0-9]{1,6})?$", "u");
 function validate366(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
@@ -48967,7 +49070,7 @@ function validate366(data, { instancePath = "", parentData, parentDataProperty, 
       errors++;
     }
     for (const key0 in data) {
-      if (!func36.call(schema609.properties, key0)) {
+      if (!func36.call(schema611.properties, key0)) {
         const err3 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
         if (vErrors === null) {
           vErrors = [err3];
@@ -49007,7 +49110,7 @@ function validate366(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern254.test(data0)) {
+        if (!pattern256.test(data0)) {
           const err7 = { instancePath: instancePath + "/event_id", schemaPath: "#/properties/event_id/pattern", keyword: "pattern", params: { hint: "made of letters, digits, '.', '_', ':' and '-', such as order-1001:paid" } };
           if (vErrors === null) {
             vErrors = [err7];
@@ -49056,7 +49159,7 @@ function validate366(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern255.test(data1)) {
+        if (!pattern257.test(data1)) {
           const err12 = { instancePath: instancePath + "/event_name", schemaPath: "#/properties/event_name/pattern", keyword: "pattern", params: { hint: "made of lower-case letters, digits, '_', '.' and '-', with a letter or digit first and at least one letter, such as level_completed" } };
           if (vErrors === null) {
             vErrors = [err12];
@@ -49198,7 +49301,7 @@ function validate366(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data5 === "iOS" || data5 === "Android" || data5 === "Stripe" || data5 === "Paddle")) {
-        const err26 = { instancePath: instancePath + "/platform", schemaPath: "#/properties/platform/enum", keyword: "enum", params: { allowedValues: schema609.properties.platform.enum } };
+        const err26 = { instancePath: instancePath + "/platform", schemaPath: "#/properties/platform/enum", keyword: "enum", params: { allowedValues: schema611.properties.platform.enum } };
         if (vErrors === null) {
           vErrors = [err26];
         } else {
@@ -49526,7 +49629,7 @@ function validate366(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern257.test(data17)) {
+        if (!pattern259.test(data17)) {
           const err57 = { instancePath: instancePath + "/price", schemaPath: "#/properties/price/pattern", keyword: "pattern", params: { hint: "a decimal number of at most 12 digits and 6 decimals, such as 9.99 or -9.99" } };
           if (vErrors === null) {
             vErrors = [err57];
@@ -49588,7 +49691,7 @@ function validate366(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern257.test(data19)) {
+        if (!pattern259.test(data19)) {
           const err63 = { instancePath: instancePath + "/proceeds", schemaPath: "#/properties/proceeds/pattern", keyword: "pattern", params: { hint: "a decimal number of at most 12 digits and 6 decimals, such as 9.99 or -9.99" } };
           if (vErrors === null) {
             vErrors = [err63];
@@ -49619,7 +49722,7 @@ function validate366(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern257.test(data20)) {
+        if (!pattern259.test(data20)) {
           const err66 = { instancePath: instancePath + "/price_usd", schemaPath: "#/properties/price_usd/pattern", keyword: "pattern", params: { hint: "a decimal number of at most 12 digits and 6 decimals, such as 9.99 or -9.99" } };
           if (vErrors === null) {
             vErrors = [err66];
@@ -49650,7 +49753,7 @@ function validate366(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern257.test(data21)) {
+        if (!pattern259.test(data21)) {
           const err69 = { instancePath: instancePath + "/proceeds_usd", schemaPath: "#/properties/proceeds_usd/pattern", keyword: "pattern", params: { hint: "a decimal number of at most 12 digits and 6 decimals, such as 9.99 or -9.99" } };
           if (vErrors === null) {
             vErrors = [err69];
@@ -50271,7 +50374,7 @@ function validate366(data, { instancePath = "", parentData, parentDataProperty, 
         for (const key6 in data40) {
           let data41 = data40[key6];
           if (typeof data41 !== "string" && !(typeof data41 == "number" && isFinite(data41)) && typeof data41 !== "boolean") {
-            const err128 = { instancePath: instancePath + "/properties/" + key6.replace(/~/g, "~0").replace(/\//g, "~1"), schemaPath: "#/properties/properties/additionalProperties/type", keyword: "type", params: { type: schema609.properties.properties.additionalProperties.type } };
+            const err128 = { instancePath: instancePath + "/properties/" + key6.replace(/~/g, "~0").replace(/\//g, "~1"), schemaPath: "#/properties/properties/additionalProperties/type", keyword: "type", params: { type: schema611.properties.properties.additionalProperties.type } };
             if (vErrors === null) {
               vErrors = [err128];
             } else {

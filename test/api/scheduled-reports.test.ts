@@ -239,7 +239,10 @@ describe('a test', () => {
     expect(run).toMatchObject({ kind: 'test', slot: null, status: 'pending', outcome: null, late_by_seconds: 0, report_id: id })
     expect(Date.parse(run.window_to) - Date.parse(run.window_from)).toBe(3 * 86_400_000)
     expect(run.destinations).toEqual([
-      { id: webhooks, label: 'Webhooks: webhooks', status: 'pending', reason: null, attempts: 0, delivered_at: null },
+      {
+        ...{ id: webhooks, label: 'Webhooks: webhooks', status: 'pending', reason: null, attempts: 0 },
+        ...{ error: null, next_attempt_at: null, delivered_at: null },
+      },
     ])
     expect(await entriesOf(run.id)).toMatchObject([
       { operation: 'v4SendTestScheduledReport', resource: 'scheduled_report_run', after: run },

@@ -52,11 +52,15 @@ test('a webhook step is one delivery, and the run waits for its end and continue
 })
 
 test('a failed delivery fails the run, and an early wake-up creates no second delivery', async () => {
-  const { run } = await waiting()
+  const { run, deliveries } = await waiting()
   await transaction(fixture.pool, tx => wakeRuns(tx, fixture.environment, [run.number]))
   await fixture.suspended(run.number)
   await end(run, 'failed', 500)
   expect(await fixture.finished(run.number)).toMatchObject({ status: 'failed', reason: 'webhook_failed' })
+  expect((await fixture.timeline(run.number))[0]).toMatchObject({
+    ...{ status: 'failed', reason: 'webhook_failed' },
+    result: { delivery_id: deliveries[0]!.id, http_status: 500 },
+  })
   const { rowCount } = await fixture.pool.query('select 1 from deliveries where environment = $1 and run_id = $2', [
     fixture.environment,
     run.id,

@@ -100,6 +100,21 @@ describe('a run', () => {
     expect((await fixture.runs(automation.id))[0].status).toBe('running')
   })
 
+  test('whose step is being retried shows the attempts so far with their errors, and when the next one is due', async () => {
+    const { runs } = await started(1)
+    await passed(runs[0].id, [['long', 'running', null]], 'running')
+    await api.pool.query(
+      `update automation_steps set due_at = '2026-03-01T12:00:10Z', attempts = jsonb_set(attempts, '{0,error}', '"no answer"') where run = $1`,
+      [await numberOf(runs[0].id)],
+    )
+    const [step] = (await fixture.call('GET', runs[0].url)).body.steps
+    expect(step).toMatchObject({
+      status: 'running',
+      next_attempt_at: '2026-03-01T12:00:10Z',
+      attempts: [{ number: 1, error: 'no answer' }],
+    })
+  })
+
   test("has its timeline in the order of the steps' start", async () => {
     const { runs } = await started(1)
     await passed(
@@ -121,6 +136,7 @@ describe('a run', () => {
       started_at: '2026-03-01T12:00:00Z',
       finished_at: '2026-03-01T12:00:01Z',
       due_at: null,
+      next_attempt_at: null,
       reused: false,
       result: { delivery_id: 'dlv_1', http_status: 200 },
       attempts: [{ number: 1, started_at: '2026-03-01T12:00:00Z', duration_ms: 3, error: null }],

@@ -98,6 +98,10 @@ describe('a delivery', () => {
     const { report_id } = await test()
     const early = await box.runOf(report_id, run => run.destinations[1].status === 'delivered' && run.destinations[0].attempts === 1)
     expect([early.status, early.outcome, statuses(early)[0]]).toEqual(['running', null, ['pending', null, 1]])
+    expect(early.destinations[0].error).toBe('http_500')
+    const wait = Date.parse(early.destinations[0].next_attempt_at) - Date.parse(await box.now())
+    expect(wait > 0 && wait <= 66_000).toBe(true)
+    expect(early.destinations[1]).toMatchObject({ error: null, next_attempt_at: null })
     await box.advance({ by: 'PT70S' })
     expect(statuses(await box.runOf(report_id, () => true))[0]).toEqual(['pending', null, 2])
     await box.advance({ by: 'PT5H' })
@@ -109,6 +113,7 @@ describe('a delivery', () => {
         ['delivered', null, 1],
       ],
     ])
+    expect(run.destinations[0]).toMatchObject({ error: null, next_attempt_at: null })
     expect(new Set(sink.arrived.map(({ headers }) => headers['webhook-id'])).size).toBe(1)
     expect(other.arrived).toHaveLength(1)
   })
@@ -130,6 +135,7 @@ describe('a delivery', () => {
         ['delivered', null, 1],
       ],
     ])
+    expect(run.destinations[0]).toMatchObject({ error: 'http_500', next_attempt_at: null })
     expect(sink.arrived).toHaveLength(7)
   })
 

@@ -51,7 +51,7 @@ export function runRecords(pool: Pool, run: ClaimedRun, signals: Signals) {
       // Stored for the next attempt only: the record of a failed step has no result.
       const partialResult = error instanceof PartlyDone ? error.partialResult : recorded?.result
       await transact(async tx => {
-        await failing?.(tx, { attempts: attempts.length, isLast, error })
+        await failing?.(tx, { attempts: attempts.length, isLast, afterSeconds: isLast ? null : after.afterSeconds, error })
         const step = { n, name, attempts, startedAt }
         if (isLast) return writeStep(tx, run, { ...step, status: 'failed', result: null })
         await writeStep(tx, run, { ...step, status: 'running', result: partialResult })

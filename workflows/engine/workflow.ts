@@ -16,8 +16,8 @@ export type StepScope = {
 export type StepOptions<T> = {
   /** Writes in the transaction that records the step. `attempts`: how many the step took. */
   record?: (tx: Tx, result: T, attempts: number) => Promise<void>
-  /** Writes in the transaction that records a failed attempt. `isLast`: the step has failed with it. */
-  failing?: (tx: Tx, failure: { attempts: number; isLast: boolean; error: unknown }) => Promise<void>
+  /** Writes in the transaction that records a failed attempt. `isLast`: the step has failed with it; `afterSeconds`: until the next one. */
+  failing?: (tx: Tx, failure: { attempts: number; isLast: boolean; afterSeconds: number | null; error: unknown }) => Promise<void>
   /**
    * Records the step in the run's next transaction instead of one of its own: for a step that another follows at once. If the process dies
    * before that transaction, the step is repeated.

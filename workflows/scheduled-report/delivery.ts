@@ -9,7 +9,7 @@ import { DELIVERY_WORKFLOW, deliveryOf, UPLOAD_WORKFLOW } from '../../domain/rep
 import { settleDestination } from '../../domain/reports/settle.ts'
 import type { Pool } from '../../store/connect.ts'
 import type { FileStorage } from '../../store/files/storage.ts'
-import { PartlyDone, RetryAt, StopRetrying } from '../engine/policy.ts'
+import { messageOf, PartlyDone, RetryAt, StopRetrying } from '../engine/policy.ts'
 import type { StepScope, Workflow } from '../engine/workflow.ts'
 import type { ReportDelivery, ReportDestination, ReportSent, ReportSlug } from '../report-destinations/report-destination.ts'
 
@@ -58,8 +58,11 @@ const reportDelivery = (deps: DeliveryDeps, { workflow, version }: { workflow: s
       // An execution that finds the destination unusable is no attempt.
       record: (tx, ended, attempts) =>
         settleDestination(tx, environment, run, destination, { ...ended, attempts: ended.status === 'withheld' ? attempts - 1 : attempts }),
-      failing: (tx, { attempts, isLast, error }) =>
-        settleDestination(tx, environment, run, destination, { attempts, ...(isLast && failure(error)) }),
+      failing: (tx, { attempts, afterSeconds, error }) =>
+        settleDestination(tx, environment, run, destination, {
+          attempts,
+          ...(afterSeconds === null ? failure(error) : { error: messageOf(error), retrySeconds: afterSeconds }),
+        }),
     })
   },
 
@@ -69,7 +72,11 @@ const reportDelivery = (deps: DeliveryDeps, { workflow, version }: { workflow: s
   },
 })
 
-const failure = (error: unknown) => ({ status: 'failed' as const, reason: error instanceof Refused ? error.reason : 'exhausted' })
+const failure = (error: unknown) => ({
+  status: 'failed' as const,
+  reason: error instanceof Refused ? error.reason : 'exhausted',
+  error: messageOf(error),
+})
 
 async function attempt(
   deps: DeliveryDeps,

@@ -440,7 +440,7 @@ export type AutomationRun = {
     status: AutomationRunStatus;
     reason: AutomationRunReason;
     /**
-     * Id of the step that is under way.
+     * Id of the step that is under way, from the beginning of its first attempt.
      */
     current_step: string | null;
     due_at: NullableTime;
@@ -464,7 +464,7 @@ export type AutomationRunDetail = {
     status: AutomationRunStatus;
     reason: AutomationRunReason;
     /**
-     * Id of the step that is under way.
+     * Id of the step that is under way, from the beginning of its first attempt.
      */
     current_step: string | null;
     due_at: NullableTime;
@@ -495,6 +495,7 @@ export type AutomationRunStep = {
     started_at: Time;
     finished_at: NullableTime;
     due_at: NullableTime;
+    next_attempt_at: NullableTime;
     /**
      * Taken over by a replay.
      */
@@ -2744,6 +2745,11 @@ export type ScheduledReportRunDestination = {
      * Attempts so far; a resend counts again from 0.
      */
     attempts: number;
+    /**
+     * How the last attempt failed, while the file is not delivered.
+     */
+    error: string | null;
+    next_attempt_at: NullableTime;
     delivered_at: NullableTime;
 };
 
