@@ -1,5 +1,5 @@
 import { lstat, stat } from 'node:fs/promises'
-import { getegid, getgroups, getuid } from 'node:process'
+import process from 'node:process'
 import { DataDirRefused } from './embedded/refusal.ts'
 
 /**
@@ -8,22 +8,22 @@ import { DataDirRefused } from './embedded/refusal.ts'
  */
 export async function requirePrivateFolder(path: string): Promise<void> {
   const found = await stat(path).catch(() => undefined)
-  const us = getuid?.()
+  const us = process.getuid?.()
   if (found?.isDirectory() !== true || us === undefined) return
   const refuse = (why: string) => {
     throw new DataDirRefused(`The data folder ${path} ${why}, or set DATA_DIR to a folder of its own.`)
   }
   if ((found.mode & 0o002) !== 0) refuse(`can be written by every user: chmod o-w ${path}`)
-  // Containers give a volume to a group of the process.
-  const groups = new Set([getegid?.(), ...(getgroups?.() ?? [])])
-  if ((found.mode & 0o020) !== 0 && us !== 0 && !groups.has(found.gid))
+  // Containers give a volume to a group of the process. Deno does not tell the groups.
+  const groups = process.getgroups?.()
+  if ((found.mode & 0o020) !== 0 && us !== 0 && groups && ![process.getegid?.(), ...groups].includes(found.gid))
     refuse(`can be written by another group (gid ${found.gid}): chmod g-w ${path}`)
   if (us !== 0 && found.uid !== us && found.uid !== 0) refuse(`belongs to another user (uid ${found.uid}): start as that user`)
 }
 
 /** Refuses a secret file in a data folder that others can read or write, or that another user has put there. A missing file is none. */
 export async function requirePrivateFile(path: string, folder: string): Promise<void> {
-  const us = getuid?.()
+  const us = process.getuid?.()
   if (us === undefined) return
   const [file, owner] = await Promise.all([lstat(path), stat(folder)].map(found => found.catch(() => undefined)))
   if (file === undefined || owner === undefined) return
