@@ -28,7 +28,7 @@ export type LogEvent = {
  */
 export async function lockConsumer(tx: Tx, consumer: ConsumerName, environment: Environment): Promise<number[]> {
   await tx.query('update environments set consumed = true where id = $1 and not consumed', [environment])
-  await tx.query(
+  const inserted = await tx.query(
     `insert into log_consumers (consumer, environment, partition, next_offset)
      select $1, environment, partition, next_offset from log_positions where environment = $2 order by partition on conflict do nothing`,
     [consumer, environment],
@@ -37,8 +37,9 @@ export async function lockConsumer(tx: Tx, consumer: ConsumerName, environment: 
     consumer,
     environment,
   ])
-  // A transaction that appends at this moment may have found no consumer and left no mark.
-  await tx.query('insert into unread_logs (environment) values ($1)', [environment])
+  // A transaction that appends at this moment may have found no consumer and left no mark; a mark that it has seen may be deleted before the
+  // new positions can be seen.
+  if (inserted.rowCount !== 0) await tx.query('insert into unread_logs (environment) values ($1)', [environment])
   const { rows } = await tx.query<{ next_offset: number }>(
     'select next_offset from log_positions where environment = $1 order by partition',
     [environment],
