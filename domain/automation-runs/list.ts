@@ -41,7 +41,7 @@ export async function listAutomationRuns(
   ]
   const { sql: condition, parameters: values } = compile(and(conditions), 4)
   // With the cursor's run, from whose place the page follows.
-  const numbers = few !== null && own !== null ? [...few, own.number] : few
+  const numbers = few !== null && own !== null ? [...new Set([...few, own.number])] : few
   const page = await pageOf<AutomationRunRow>(
     db,
     numbers === null ? LISTED : { ...LISTED, table: among(`$${4 + values.length}`) },

@@ -855,6 +855,7 @@ create unique index deliveries_once_per_event on deliveries (integration, event_
 create unique index deliveries_once_per_step on deliveries (environment, run_id, step_id) where source = 'automation';
 create index deliveries_by_creation on deliveries (environment, integration, created_at, id);
 create index deliveries_by_replay on deliveries (environment, replay_id, created_at, id) where replay_id is not null;
+create index deliveries_failed on deliveries (environment, integration, created_at, id) where status = 'failed';
 create index deliveries_by_time on deliveries (environment, created_at);
 create index deliveries_open on deliveries (integration, number) where status in ('pending', 'retrying');
 create index deliveries_open_of_user on deliveries (integration, user_id, log_offset) where status in ('pending', 'retrying') and source = 'event';

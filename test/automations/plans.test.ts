@@ -102,11 +102,11 @@ test('a list of runs with a rare status reads only its page', async () => {
   await add('succeeded', RUNS)
   await add('failed', 120)
   await add('cancelled', 60)
-  const url = `${automation.url}/runs?limit=50`
-  const walk = async (filter: string) => {
+  const url = `${automation.url}/runs`
+  const walk = async (filter: string, limit = 50) => {
     const ids: string[] = []
     for (let cursor = ''; ; ) {
-      const { body } = await fixture.call('GET', `${url}&${filter}${cursor}`)
+      const { body } = await fixture.call('GET', `${url}?limit=${limit}&${filter}${cursor}`)
       ids.push(...body.data.map(({ id }: { id: string }) => id))
       if (!body.next_cursor) return ids
       cursor = `&starting_after=${body.next_cursor}`
@@ -127,7 +127,7 @@ test('a list of runs with a rare status reads only its page', async () => {
   // The unfinished runs of the environment are few: their jobs tell.
   await api.pool.query(`delete from due where kind = 'automation-run' and id > 5`)
   await api.pool.query(`update automation_runs set status = 'succeeded' where status = 'waiting' and number > 5`)
-  expect(await cost(async () => expect(await walk('filter[status][]=waiting')).toHaveLength(5))).toBeLessThan(300)
+  expect(await cost(async () => expect(await walk('filter[status][]=waiting', 2)).toHaveLength(5))).toBeLessThan(300)
 })
 
 test('a backtest reads only the events of its window and of their users', async () => {
