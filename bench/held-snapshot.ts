@@ -9,6 +9,8 @@ import { withResources } from './resources.ts'
 
 const BATCH = 20_000
 const SWEEPS = 40
+/** Each of these takes seconds. */
+const UNAIDED_SWEEPS = 5
 /** A job that is never claimed keeps its group alive. */
 const LEFT = 100
 const KIND = 'bench'
@@ -25,9 +27,14 @@ async function endJobs(pool: Pool, environment: number, count: number): Promise<
 }
 
 /** Milliseconds of a sweep that dispatches a few jobs, in the median and at most. */
-async function sweeps(pool: Pool, environment: number, floors: ReturnType<typeof jobFloors>): Promise<{ middle: number; most: number }> {
+async function sweeps(
+  pool: Pool,
+  environment: number,
+  floors: ReturnType<typeof jobFloors>,
+  count = SWEEPS,
+): Promise<{ middle: number; most: number }> {
   const times: number[] = []
-  for (let n = 0; n < SWEEPS; n++) {
+  for (let n = 0; n < count; n++) {
     await pool.query(
       `insert into due (kind, id, environment, due_at) select $1, -n, $2, clock_timestamp() from generate_series(1, ${LEFT}) n
        on conflict do nothing`,
@@ -49,12 +56,13 @@ export const bench = (): Promise<Result> =>
     const database = await newDatabase(resources)
     const pool = openPool(resources, database)
     // As a worker has it.
-    const planned = connect({ url: database, max: 1, name: 'bench-execution', planOnce: true })
+    const planned = connect({ url: database, max: 2, name: 'bench-execution', statementTimeoutMs: 0, planOnce: true })
     resources.undo(() => planned.end())
     const [tenant] = await createTenants(pool, 1)
     const floors = jobFloors(planned)
     const before = await sweeps(planned, tenant!.environment, floors)
     const backup = await pool.connect()
+    resources.undo(async () => backup.release(true))
     await backup.query('begin isolation level repeatable read read only')
     await backup.query('select count(*) from due')
     await pool.query(`insert into due (kind, id, environment, due_at) values ($1, 0, $2, clock_timestamp() + interval '1 day')`, [
@@ -71,14 +79,12 @@ export const bench = (): Promise<Result> =>
     })()
     await endJobs(pool, tenant!.environment, jobs)
     say(`${thousands(jobs)} jobs have ended`)
-    const unaided = await sweeps(planned, tenant!.environment, jobFloors(planned))
+    const unaided = await sweeps(planned, tenant!.environment, jobFloors(planned), UNAIDED_SWEEPS)
     isOver = true
     await reading
     await delay(5_000)
     await floors.refresh()
     const behind = await sweeps(planned, tenant!.environment, floors)
-    await backup.query('rollback')
-    backup.release()
     console.log(`a sweep that dispatches ${LEFT} jobs; a snapshot is held, and ${thousands(jobs)} jobs have ended since`)
     table(
       ['', 'median, ms', 'most, ms'],

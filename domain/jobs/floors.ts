@@ -48,7 +48,7 @@ const OPEN = `
       - interval '${MARGIN_SECONDS} seconds')::text as oldest,
     (select n_dead_tup from pg_stat_user_tables where relid = 'due'::regclass) as dead
   from pg_stat_activity
-  where datname = current_database() and pid <> pg_backend_pid()
+  where datname = current_database() and pid <> pg_backend_pid() and backend_type <> 'autovacuum worker'
     and (backend_xid is not null or state = 'active' and application_name like 'perennial%' and application_name <> 'perennial-backup')`
 
 const READ = `
