@@ -112,7 +112,11 @@ function object(schema: Schema): fc.Arbitrary<unknown> {
   return typeof schema.additionalProperties === 'object' && fields.length === 0 ? map(schema) : known
 }
 
-const storable = (value: unknown) => !/\\u0000|\\ud[89a-f]/i.test(JSON.stringify(value))
+const storable = (value: unknown): boolean => !/\\u0000|\\ud[89a-f]/i.test(JSON.stringify(value)) && !hasLongNumber(value)
+const hasLongNumber = (value: unknown): boolean =>
+  typeof value === 'object' && value !== null
+    ? Object.values(value).some(hasLongNumber)
+    : Number.isInteger(value) && !Number.isSafeInteger(value)
 
 /** `name`: the name of the field. A value that names a resource is a placeholder, which `fill` replaces. */
 export function valid(given: Schema, name: string): fc.Arbitrary<unknown> {
