@@ -1,4 +1,5 @@
 import { type Drift, readDrift } from '../domain/jobs/drift.ts'
+import { jobFloors } from '../domain/jobs/floors.ts'
 import type { Pool } from '../store/connect.ts'
 import { classifyFailure } from '../store/failures.ts'
 import { isMigrated } from '../store/migrate.ts'
@@ -17,7 +18,12 @@ export type Readiness = { database(): Promise<DatabaseState>; drift(): Promise<D
 /** What `/readyz` and the metrics say about the database. `pool`: no requests of tenants use its connections. */
 export function readiness(pool: Pool, driftFreshMs: number = DRIFT_FRESH_MS): Readiness {
   const migrated = recently(() => isMigrated(pool), { freshMs: MIGRATED_FRESH_MS, waitMs: WAIT_MS })
-  const drift = recently(() => readDrift(pool), { freshMs: driftFreshMs, waitMs: WAIT_MS })
+  const floors = jobFloors(pool)
+  const readFigures = async () => {
+    await floors.refresh()
+    return readDrift(pool, floors.current())
+  }
+  const drift = recently(readFigures, { freshMs: driftFreshMs, waitMs: WAIT_MS })
   return {
     async database() {
       const recent = await migrated()

@@ -25,7 +25,7 @@ const CHECK_LIMITS = { statementTimeoutMs: 5_000, silenceMs: 10_000 }
 /** Serves the API of this process on a port. */
 export async function serve(config: Config, log: Logger, resources: Resources): Promise<ServedApi> {
   const { url: databaseUrl, pool, secrets, storage } = resources
-  const checks = connect({ url: databaseUrl, name: 'perennial-checks', max: 3, ...CHECK_LIMITS })
+  const checks = connect({ url: databaseUrl, name: 'perennial-checks', leaseMs: config.leaseMs, max: 3, ...CHECK_LIMITS })
   const ready = readiness(checks)
   const measurements = metrics(ready)
   const checkAnswer = answerCheck({ share: config.answerCheckShare, onMismatch: 'log', log })

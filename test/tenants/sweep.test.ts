@@ -16,7 +16,7 @@ test('the backlog of one project leaves half of the window to others, however of
       `insert into due (kind, id, environment, due_at) select 'job', n, $1, clock_timestamp() from generate_series($2::int, $3::int) n`,
       [environment, from, to],
     )
-  const dispatched = async () => idsOfBatches(api.pool, (await dispatchDue(api.pool, 600))!.batches)
+  const dispatched = async () => idsOfBatches(api.pool, (await dispatchDue(api.pool, ['job'], 600))!.batches)
   await insert(a, 1, 20_000)
   expect(await dispatched()).toHaveLength(300)
   expect(await dispatched()).toEqual([])
