@@ -1,4 +1,4 @@
-import { ledgerWindow, readLedgerOutward } from '../../domain/ledger/read.ts'
+import { ledgerWindow, readLedger } from '../../domain/ledger/read.ts'
 import { LEDGER_KINDS } from '../../domain/ledger-history/history.ts'
 import { invalidField } from '../../domain/refusal.ts'
 import { apiTime } from '../../store/connect.ts'
@@ -11,7 +11,7 @@ export const v4GetLedger = expensiveRead('v4GetLedger', async ({ query, environm
   const length = Date.parse(to) - Date.parse(from)
   if (length <= 0) throw invalidField(query.to === undefined ? 'from' : 'to', 'must make a window: to later than from')
   if (length > MAX_WINDOW_MS) throw invalidField(query.from === undefined ? 'to' : 'from', 'must be at most 366 days before to')
-  const { window, entries } = await readLedgerOutward(db, environment, query.kind === undefined ? LEDGER_KINDS : [query.kind], asked)
+  const { window, entries } = await readLedger(db, environment, query.kind === undefined ? LEDGER_KINDS : [query.kind], asked)
   return {
     body: {
       object: 'ledger' as const,

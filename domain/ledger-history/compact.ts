@@ -1,8 +1,8 @@
 import { LOCK } from '../../store/advisory-locks.ts'
-import type { Db, Pool, Tx } from '../../store/connect.ts'
+import type { Pool, Tx } from '../../store/connect.ts'
 import { transaction } from '../../store/transaction.ts'
 import type { Environment } from '../environment.ts'
-import { LEDGER_KINDS, type LedgerKind } from './history.ts'
+import { LEDGER_KINDS } from './history.ts'
 
 /** Counts by second become counts by hour after a day, and by day (UTC) after 90 days, both on the clock of the environment. */
 const SECONDS_KEPT = `interval '24 hours'`
@@ -48,29 +48,17 @@ export const compactLedger = (pool: Pool, batch: number, environment: Environmen
     return (await moved(tx, SECONDS)) + (await moved(tx, HOURS))
   })
 
-const SPAN_AT = (time: string, shown: (span: 'hour' | 'day') => string) =>
+const spanAt = (time: string, shown: (span: 'hour' | 'day') => string, environment: string, kinds: string) =>
   `coalesce(${(['day', 'hour'] as const)
     .map(
       span => `(select ${shown(span)} from ledger_compacted
-      where environment = $1 and kind = any ($2) and span = '${span}' and due_at = date_trunc('${span}', ${time}::timestamptz, 'UTC')
+      where environment = ${environment} and kind = any (${kinds}) and span = '${span}' and due_at = date_trunc('${span}', ${time}::timestamptz, 'UTC')
         and due_at < ${time}::timestamptz limit 1)`,
     )
     .join(', ')}, ${time}::timestamptz)::text`
 
-const OUTWARD = `select ${SPAN_AT('$3', () => 'due_at')} as "from",
-  ${SPAN_AT('$4', span => `due_at + interval '${span === 'day' ? 24 : 1} hours'`)} as "to"`
-
-/** The window with each edge that lies inside a compacted span moved outward, to the end of the span: only there the counts are exact. */
-export async function moveOutward<W extends { from: string; to: string }>(
-  db: Db,
-  environment: Environment,
-  kinds: readonly LedgerKind[],
-  window: W,
-): Promise<W> {
-  const { rows } = await db.query<{ from: string; to: string }>({
-    name: 'ledger-window-outward',
-    text: OUTWARD,
-    values: [environment, kinds, window.from, window.to],
-  })
-  return { ...window, ...rows[0]! }
-}
+/** In SQL: the beginning of a window, moved to the beginning of the compacted span that it lies in: only there the counts are exact. */
+export const outwardFrom = (time: string, environment: string, kinds: string) => spanAt(time, () => 'due_at', environment, kinds)
+/** In SQL: the end of a window, moved to the end of the compacted span that it lies in. */
+export const outwardTo = (time: string, environment: string, kinds: string) =>
+  spanAt(time, span => `due_at + interval '${span === 'day' ? 24 : 1} hours'`, environment, kinds)

@@ -5,6 +5,7 @@ import type { Environment } from '../environment.ts'
 import { OVERDUE_SECONDS } from '../jobs/drift.ts'
 import { PRIORITIES } from '../jobs/groups.ts'
 import { isWaiting } from '../jobs/sql.ts'
+import { outwardFrom, outwardTo } from '../ledger-history/compact.ts'
 import type { LedgerKind } from '../ledger-history/history.ts'
 import type { Schedule } from '../reports/slots.ts'
 
@@ -14,7 +15,8 @@ export type LedgerGroup = { kind: LedgerKind; outcome: string | null; reason: st
 export type OverdueJobs = { kind: LedgerKind; count: number; at: string; id: string | null }
 /** The schedule of an active report, and the first of its slots that no worker has taken. */
 export type UntakenSlots = Schedule & { next_slot: string }
-export type LedgerCounts = { groups: LedgerGroup[]; overdue: OverdueJobs[]; untaken: UntakenSlots[] }
+/** `from`, `to`: the edges that were asked for, moved out of compacted time. */
+export type LedgerCounts = { groups: LedgerGroup[]; overdue: OverdueJobs[]; untaken: UntakenSlots[]; from: string; to: string }
 /** [from, to) and the environment's time, with microseconds. */
 export type LedgerWindow = { from: string; to: string; now: string }
 
@@ -73,15 +75,20 @@ with counted as (
         'weekday', weekday, 'day_of_month', day_of_month, 'on_dst_gap', on_dst_gap, 'on_dst_overlap', on_dst_overlap)), '[]')
       from scheduled_reports
       where 'report_slots' = any ($4::text[]) and environment = $1 and status = 'active' and deleted_at is null
-        and next_slot < $3 and next_slot <= $5) as untaken`
+        and next_slot < $3 and next_slot <= $5) as untaken,
+    ${outwardFrom('$7', '$1', '$4')} as "from", ${outwardTo('$8', '$1', '$4')} as "to"`
 
-/** Counts the jobs of a window in one snapshot: a job that ends meanwhile, or whose row is deleted meanwhile, counts once. */
+/**
+ * Counts the jobs of a window in one snapshot: a job that ends meanwhile, or whose row is deleted meanwhile, counts once. The counts are exact
+ * when the edges of the window are those that the snapshot gives for `asked`.
+ */
 export async function countJobs(
   db: Db,
   environment: Environment,
   kinds: readonly LedgerKind[],
   { from, to, now }: LedgerWindow,
+  asked: Pick<LedgerWindow, 'from' | 'to'>,
 ): Promise<LedgerCounts> {
-  const { rows } = await db.query<LedgerCounts>(LEDGER, [environment, from, to, kinds, now, OVERDUE_SECONDS])
+  const { rows } = await db.query<LedgerCounts>(LEDGER, [environment, from, to, kinds, now, OVERDUE_SECONDS, asked.from, asked.to])
   return rows[0]!
 }

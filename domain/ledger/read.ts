@@ -1,7 +1,6 @@
 import { apiTime, type Db } from '../../store/connect.ts'
 import type { Environment } from '../environment.ts'
 import { OVERDUE_SECONDS } from '../jobs/drift.ts'
-import { moveOutward } from '../ledger-history/compact.ts'
 import { classifyOutcome, type LedgerKind } from '../ledger-history/history.ts'
 import { slotsAfter } from '../reports/slots.ts'
 import { countJobs, type LedgerCounts, type LedgerGroup, type LedgerWindow, type OverdueJobs, type UntakenSlots } from './counts.ts'
@@ -45,38 +44,36 @@ export async function ledgerWindow(
 }
 
 /**
- * The ledger of a window, and the window that it is of: an edge inside time whose counts are compacted moves outward. The edges are read
- * again afterwards, because the counts may be compacted between the two reads.
+ * The ledger of a window, one entry for each kind in the given order, and the window that it is of: an edge inside time whose counts are
+ * compacted moves outward. It is counted again until one snapshot has both the counts and the edges; compaction may come in between.
  */
-export async function readLedgerOutward(
+export async function readLedger(
   db: Db,
   environment: Environment,
   kinds: readonly LedgerKind[],
   asked: LedgerWindow,
 ): Promise<{ window: LedgerWindow; entries: LedgerEntry[] }> {
-  let window = await moveOutward(db, environment, kinds, asked)
-  for (;;) {
-    const entries = await readLedger(db, environment, kinds, window)
-    const again = await moveOutward(db, environment, kinds, asked)
-    if (again.from === window.from && again.to === window.to) return { window, entries }
-    window = again
+  for (let window = asked; ; ) {
+    const counts = await countJobs(db, environment, kinds, window, asked)
+    const { from, to } = counts
+    if (sameTime(from, window.from) && sameTime(to, window.to)) return { window, entries: entriesOf(kinds, counts, window) }
+    window = { ...asked, from, to }
   }
 }
 
-/** The ledger of a window, one entry for each kind in the given order. The edges of the window lie in no compacted time. */
-export async function readLedger(
-  db: Db,
-  environment: Environment,
-  kinds: readonly LedgerKind[],
-  window: LedgerWindow,
-): Promise<LedgerEntry[]> {
-  const { groups, overdue } = withUntaken(await countJobs(db, environment, kinds, window), window)
+const sameTime = (one: string, other: string) => Date.parse(one) === Date.parse(other)
+
+function entriesOf(kinds: readonly LedgerKind[], counts: LedgerCounts, window: LedgerWindow): LedgerEntry[] {
+  const { groups, overdue } = withUntaken(counts, window)
   const of = <T extends { kind: LedgerKind }>(all: T[], kind: LedgerKind) => all.filter(each => each.kind === kind)
   return kinds.map(kind => entryOf(kind, of(groups, kind), of(overdue, kind)))
 }
 
 /** Slots that have passed and that no worker has taken are as outstanding as slots whose run has not ended. */
-function withUntaken({ groups, overdue, untaken }: LedgerCounts, { from, to, now }: LedgerWindow): LedgerCounts {
+function withUntaken(
+  { groups, overdue, untaken }: LedgerCounts,
+  { from, to, now }: LedgerWindow,
+): Pick<LedgerCounts, 'groups' | 'overdue'> {
   const kind = 'report_slots'
   const end = Math.min(Date.parse(to), Date.parse(now) + 1)
   const slots = untaken.flatMap(report => slotsBetween(report, Date.parse(from), end)).sort((a, b) => a - b)
@@ -85,7 +82,6 @@ function withUntaken({ groups, overdue, untaken }: LedgerCounts, { from, to, now
   return {
     groups: slots.length === 0 ? groups : [...groups, { kind, outcome: null, reason: '', count: slots.length }],
     overdue: late.length === 0 ? overdue : [...overdue, { kind, count: late.length, at: at(late[0]!), id: null }],
-    untaken,
   }
 }
 

@@ -45,16 +45,17 @@ export async function markedLogs(db: Db): Promise<MarkedLog[]> {
 }
 
 // One statement, so that no process holds the positions while it does something else. Nobody waits: a position that is locked keeps the
-// mark. A mark whose deletion is lost in a crash costs one look, so the locks do not last until the commit is on disk.
+// mark. A mark whose deletion is lost in a crash costs one look, so the locks do not last until the commit is on disk. When all positions are
+// locked, the array has one element for each partition.
 const UNMARK = `
   with ends as materialized (
     select environment, partition, next_offset from log_positions where environment = any ($1) order by environment, partition
     for no key update skip locked
   ), read as materialized (
-    select e.environment from ends e group by e.environment having count(*) = (select count(*) from log_positions where environment = e.environment)
-    and not exists (
-      select 1 from log_consumers c join ends x on x.environment = c.environment and x.partition = c.partition
-      where c.environment = e.environment and c.next_offset < x.next_offset)
+    select e.environment
+    from (select environment, count(*) as locked, array_agg(next_offset order by partition) as offsets from ends group by environment) e
+    where e.locked = (select count(*) from log_positions where environment = e.environment)
+      and not exists (select 1 from log_consumers c where c.environment = e.environment and c.next_offset < e.offsets[c.partition + 1])
   )
   delete from unread_logs where environment = any (array(select environment from read)) and set_config('synchronous_commit', 'off', true) = 'off'`
 

@@ -82,7 +82,7 @@ describe('invalid data is refused', () => {
     ['data.steps[0].event', withStep({ type: 'wait_for_event', event: '99', timeout: 'P1D' })],
     ['data.steps[0].event[1]', withStep({ type: 'wait_for_event', event: ['8', '99'], timeout: 'P1D' })],
     ['data.steps[0].event', withStep({ type: 'wait_for_event', event: [], timeout: 'P1D' })],
-    ['data.steps[0].event', withStep({ type: 'wait_for_event', event: ['8', '8'], timeout: 'P1D' })],
+    ['data.steps[0].event[1]', withStep({ type: 'wait_for_event', event: ['8', '8'], timeout: 'P1D' })],
     [
       'data.steps[0].event',
       withStep({ type: 'wait_for_event', event: Array.from({ length: 11 }, (_, n) => `custom_${n}`), timeout: 'P1D' }),

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { readLedger, readLedgerOutward } from '../../domain/ledger/read.ts'
+import { readLedger } from '../../domain/ledger/read.ts'
 import { compactLedger } from '../../domain/ledger-history/compact.ts'
 import { LEDGER_KINDS, type LedgerKind } from '../../domain/ledger-history/history.ts'
 import { startApi, type TestApi } from '../harness/api.ts'
@@ -68,7 +68,7 @@ test('the counts of a window are exact before and after compaction; its edges mo
             const asked = isNear
               ? { from: near - (length % 7200), to: near + (ago % 7200) + 1 }
               : { from: now - ago, to: now - ago + length }
-            const { window, entries } = await readLedgerOutward(api.pool, environment, LEDGER_KINDS, {
+            const { window, entries } = await readLedger(api.pool, environment, LEDGER_KINDS, {
               from: iso(asked.from),
               to: iso(asked.to),
               now: iso(now),
@@ -119,10 +119,10 @@ test('counts by second become one row per hour after a day and one per UTC day a
   )
   await add(environment, now, [at(now - 100)])
   const window = { from: iso(now - 200 * DAY), to: iso(now), now: iso(now) }
-  const before = await readLedger(api.pool, environment, LEDGER_KINDS, window)
+  const { entries: before } = await readLedger(api.pool, environment, LEDGER_KINDS, window)
   await compactAll(environment)
   expect([await rowsOf('ledger_history', environment), await rowsOf('ledger_compacted', environment)]).toEqual([1, 2])
-  expect(await readLedger(api.pool, environment, LEDGER_KINDS, window)).toEqual(before)
+  expect((await readLedger(api.pool, environment, LEDGER_KINDS, window)).entries).toEqual(before)
   // The hour becomes part of its day when it is 90 days old.
   await api.pool.query(`update environments set clock_offset = '120 days' where id = $1`, [environment])
   await compactAll(environment)
@@ -164,11 +164,11 @@ test('a read while the counts are compacted is exact, and two compactions at onc
   )
   const asked = { from: iso(hour + 600), to: iso(hour + 1200), now: iso(now) }
   const reads = Array.from({ length: 30 }, async () => {
-    const { window, entries } = await readLedgerOutward(api.pool, environment, ['deliveries'], asked)
+    const { window, entries } = await readLedger(api.pool, environment, ['deliveries'], asked)
     expect(entries[0]!.broken).toBe((seconds(window.to) - seconds(window.from)) / 60)
   })
   await Promise.all([...reads, compactAll(environment), compactAll(environment)])
   await compactAll(environment)
-  const { window, entries } = await readLedgerOutward(api.pool, environment, ['deliveries'], asked)
+  const { window, entries } = await readLedger(api.pool, environment, ['deliveries'], asked)
   expect([seconds(window.from), seconds(window.to), entries[0]!.broken]).toEqual([hour, hour + HOUR, 60])
 })

@@ -143,7 +143,7 @@ test('the ledger equals a separate count of any jobs, and its parts add up to th
         const all = []
         for (const one of history) all.push({ ...one, id: await write(environment, integrations, one) })
         const [from, to] = [NOW - begin * 1000, NOW - begin * 1000 + length * 1000]
-        const entries = await readLedger(api.pool, environment, LEDGER_KINDS, { from: iso(from), to: iso(to), now: iso(NOW) })
+        const { entries } = await readLedger(api.pool, environment, LEDGER_KINDS, { from: iso(from), to: iso(to), now: iso(NOW) })
         for (const entry of entries) {
           expect(entry).toEqual(countedSeparately(entry.kind, all, from, to))
           expect(entry.kept + entry.declined + entry.broken + entry.outstanding).toBe(entry.promised)
@@ -161,7 +161,9 @@ test('a leased job is not overdue until its lease has expired', async () => {
   const late = await runRow(api.pool, environment, row)
   await api.pool.query(`update due set lease_until = clock_timestamp() + interval '1 hour' where id = $1`, [leased.number])
   await api.pool.query(`update due set lease_until = clock_timestamp() - interval '1 hour' where id = $1`, [late.number])
-  const [entry] = await readLedger(api.pool, environment, ['automation_runs'], { from: iso(0), to: iso(NOW), now: iso(NOW) })
+  const {
+    entries: [entry],
+  } = await readLedger(api.pool, environment, ['automation_runs'], { from: iso(0), to: iso(NOW), now: iso(NOW) })
   expect(entry).toMatchObject({ promised: 2, outstanding: 2, overdue: 1, oldest_overdue_id: late.id })
 })
 
@@ -172,7 +174,9 @@ test('a run of a paused automation is not overdue', async () => {
     `insert into automations (environment, id, name, caption, status, version, created_at, updated_at) values ($1, 'auto_a', 'A', '', 'paused', 1, now(), now())`,
     [environment],
   )
-  const [entry] = await readLedger(api.pool, environment, ['automation_runs'], { from: iso(0), to: iso(NOW), now: iso(NOW) })
+  const {
+    entries: [entry],
+  } = await readLedger(api.pool, environment, ['automation_runs'], { from: iso(0), to: iso(NOW), now: iso(NOW) })
   expect(entry).toMatchObject({ outstanding: 1, overdue: 0, oldest_overdue_at: null })
 })
 
@@ -182,6 +186,6 @@ test('the ledger counts neither the export of a report run nor a test run of a r
   await slotRow(api.pool, environment, { at: iso(NOW - 5000), status: 'delivered' })
   await api.pool.query(`update report_runs set kind = 'test' where environment = $1`, [environment])
   const window = { from: iso(0), to: iso(NOW), now: iso(NOW) }
-  const entries = await readLedger(api.pool, environment, ['report_slots', 'exports'], window)
+  const { entries } = await readLedger(api.pool, environment, ['report_slots', 'exports'], window)
   expect(entries.map(entry => entry.promised)).toEqual([0, 0])
 })

@@ -24,8 +24,8 @@ async function sandbox(): Promise<number> {
   return sandboxEnvironment
 }
 
-const whole = (environment: number) =>
-  readLedger(api.pool, environment, LEDGER_KINDS, { from: ago(900), to: `${ago(0).slice(0, 19)}Z`, now: ago(0) })
+const whole = async (environment: number) =>
+  (await readLedger(api.pool, environment, LEDGER_KINDS, { from: ago(900), to: `${ago(0).slice(0, 19)}Z`, now: ago(0) })).entries
 const rowsOf = async (table: string, environment: number) =>
   (await api.pool.query<{ n: number }>(`select count(*)::int as n from ${table} where environment = $1`, [environment])).rows[0]!.n
 

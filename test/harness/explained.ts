@@ -1,6 +1,8 @@
 // What every statement of this process reads, as Postgres itself tells: auto_explain sends the executed plan with each statement.
 import pg from 'pg'
+import { inject } from 'vitest'
 import type { Pool } from '../../store/connect.ts'
+import { executeAll } from './superuser.ts'
 
 type Node = {
   'Node Type': string
@@ -56,7 +58,10 @@ export async function explainAll(pool: Pool): Promise<{ executed: Executed[]; st
     'auto_explain.log_level': 'notice',
     'auto_explain.log_parameter_max_length': 0,
   }
-  for (const [name, value] of Object.entries(settings)) await client.query(`alter database ${rows[0]!.name} set ${name} = '${value}'`)
+  await executeAll(
+    inject('superuser'),
+    Object.entries(settings).map(([name, value]) => `alter database ${rows[0]!.name} set ${name} = '${value}'`),
+  )
   // The settings are for later connections: this one must not be used again.
   client.release(true)
   const executed: Executed[] = []

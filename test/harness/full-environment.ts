@@ -100,7 +100,7 @@ const STATEMENTS = [
   `insert into steps (run, n, name, status, started_at, finished_at)
    select id, 0, 'begin', 'succeeded', created_at, created_at from runs where environment = $1`,
   `insert into ledger_history (environment, kind, due_at, outcome, count)
-   select $1, 'deliveries', date_trunc('second', ${AGO}), 'delivered', 1 from ${series(N)} on conflict do nothing`,
+   select $1, 'deliveries', date_trunc('second', now() - n * interval '1 second'), 'delivered', 1 from ${series(N)} on conflict do nothing`,
 ]
 
 /** Fills the environment, and keeps the tables without statistics. */

@@ -2,15 +2,16 @@ import { mkdtemp, rm, statfs } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { TestProject } from 'vitest/node'
-import { connect } from '../../store/connect.ts'
 import { startEmbedded } from '../../store/embedded/start.ts'
 import { migrate } from '../../store/migrate.ts'
-import { asSuperuser, TEST_GRANTS } from './superuser.ts'
+import { executeAll, superuserUrl, TEST_GRANTS } from './superuser.ts'
 
 declare module 'vitest' {
   export interface ProvidedContext {
     /** Connection string of the suite's server. */
     postgres: string
+    /** The same for its superuser. */
+    superuser: string
   }
 }
 
@@ -35,14 +36,14 @@ export default async function setup(project: TestProject): Promise<() => Promise
   const embedded = await startEmbedded({ dataDir: folder, log: () => {} })
   // No test ends this server without a shutdown (the tests that do have servers of their own): nothing need reach the disk. The drop of
   // a database beside a busy disk took up to 30 s, because a checkpoint syncs everything first.
-  await asSuperuser(folder, embedded.url, ['alter system set fsync = off', 'select pg_reload_conf()', ...TEST_GRANTS])
-  const pool = connect({ url: embedded.url, max: 1 })
-  await pool.query(`create database ${TEMPLATE}`)
-  await pool.end()
+  const superuser = await superuserUrl(folder, embedded.url)
+  await executeAll(superuser, ['alter system set fsync = off', 'select pg_reload_conf()', ...TEST_GRANTS])
+  await executeAll(embedded.url, [`create database ${TEMPLATE}`])
   const template = new URL(embedded.url)
   template.pathname = `/${TEMPLATE}`
   await migrate(template.href)
   project.provide('postgres', embedded.url)
+  project.provide('superuser', superuser)
   return async () => {
     await embedded.stop()
     await rm(folder, { recursive: true, force: true })

@@ -2,12 +2,17 @@ import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { connect } from '../../store/connect.ts'
 
-/** Executes statements as the superuser of the embedded server in `dataDir`; `url`: of the service's own role. */
-export async function asSuperuser(dataDir: string, url: string, statements: string[]): Promise<void> {
+/** The address of the embedded server in `dataDir` for its superuser; `url`: that of the service's own role. */
+export async function superuserUrl(dataDir: string, url: string): Promise<string> {
   const address = new URL(url)
   address.username = 'postgres'
   address.password = (await readFile(join(dataDir, 'postgres', 'superuser_password'), 'utf8')).trim()
-  const pool = connect({ url: address.href, max: 1 })
+  return address.href
+}
+
+/** Executes statements, each by itself, on a connection of their own. */
+export async function executeAll(url: string, statements: string[]): Promise<void> {
+  const pool = connect({ url, max: 1 })
   try {
     for (const statement of statements) await pool.query(statement)
   } finally {
@@ -21,3 +26,7 @@ export const TEST_GRANTS = [
   'grant pg_checkpoint to perennial',
   'grant set on parameter deadlock_timeout to perennial',
 ]
+
+/** Executes statements as the superuser of the embedded server in `dataDir`; `url`: of the service's own role. */
+export const asSuperuser = async (dataDir: string, url: string, statements: string[]): Promise<void> =>
+  executeAll(await superuserUrl(dataDir, url), statements)

@@ -118,7 +118,7 @@ test('a cancelled trial without renewal sends exactly one signed webhook, two da
   await expect.poll(() => lines('verified').map(idOf)).toEqual([delivery.id])
   expect(receiver.output()).toContain(`"user_id": "${user}"`)
 
-  expect(await advance(call, 'P30D')).toMatchObject({ outstanding: 0, drained: { automation_runs: 0, deliveries: 0 } })
+  expect(await advance(call, 'P20D')).toMatchObject({ outstanding: 0, drained: { automation_runs: 0, deliveries: 0 } })
   expect(lines('verified').map(idOf)).toEqual([delivery.id])
   expect(lines('again')).toEqual([])
   expect(await deliveries()).toEqual([delivery])
