@@ -99,8 +99,10 @@ const STATEMENTS = [
    select $1, 'export', 1, 'exp_' || n, 'succeeded', ${AGO}, ${AGO}, ${AGO} from ${series(N)}`,
   `insert into steps (run, n, name, status, started_at, finished_at)
    select id, 0, 'begin', 'succeeded', created_at, created_at from runs where environment = $1`,
+  // Of the project's other environment, whose clock stands: no window of this environment contains them, and they are not compacted.
   `insert into ledger_history (environment, kind, due_at, outcome, count)
-   select $1, 'deliveries', date_trunc('second', now() - n * interval '1 second'), 'delivered', 1 from ${series(N)} on conflict do nothing`,
+   select o.id, 'deliveries', date_trunc('second', now() - n * interval '1 second'), 'delivered', 1
+   from environments e join environments o on o.project = e.project and o.id <> e.id, ${series(N)} where e.id = $1 on conflict do nothing`,
 ]
 
 /** Fills the environment, and keeps the tables without statistics. */
