@@ -23,6 +23,20 @@ test('the page about configuration names every variable that the product reads, 
   expect([...named].sort()).toEqual([...known].sort())
 })
 
+test('the page about benches has one row for each bench', () => {
+  const known = [...read('bench/run.ts').matchAll(/^ {2}'?([a-z-]+)'?: \(\) => import/gm)].map(([, name]) => name)
+  const rows = [...read('bench/README.md').matchAll(/^\| `([a-z-]+)` \|/gm)].map(([, name]) => name)
+  expect(known.length).toBeGreaterThan(10)
+  expect([...rows].sort()).toEqual([...known].sort())
+})
+
+test('the page about operating names every metric', () => {
+  const sources = ['api/metrics.ts', 'api/drift-gauges.ts', 'api/event-loop-delay.ts'].map(read).join()
+  const metrics = [...sources.matchAll(/'((?:perennial|http|runs)_[a-z_]+)'/g)].map(([, name]) => name!)
+  expect(metrics.length).toBeGreaterThan(10)
+  expect(metrics.filter(name => !read('docs/operating.md').includes(`\`${name}`))).toEqual([])
+})
+
 test('the README has at most 120 lines', () => {
   expect(read('README.md').trimEnd().split('\n').length).toBeLessThanOrEqual(120)
 })
@@ -41,7 +55,7 @@ const anchorOf = (heading: string) =>
     .replaceAll(' ', '-')
 
 test('every link of the documents has a target', () => {
-  const documents = ['README.md', 'examples/README.md', 'bench/README.md', 'clients/typescript/README.md', ...pages]
+  const documents = ['README.md', 'SECURITY.md', 'examples/README.md', 'bench/README.md', 'clients/typescript/README.md', ...pages]
   const gone = documents.flatMap(page =>
     [...read(page).matchAll(/\]\((?!https?:)([^)#]*)(?:#([^)]*))?\)/g)].flatMap(([link, target, anchor]) => {
       const url = new URL(target === '' ? page.split('/').at(-1)! : target!, new URL(page, ROOT))
