@@ -1,5 +1,5 @@
-import { type Drift, readDrift } from '../domain/jobs/drift.ts'
 import { jobFloors } from '../domain/jobs/floors.ts'
+import { type Drift, readDrift } from '../domain/reconciliation/drift.ts'
 import type { Pool } from '../store/connect.ts'
 import { classifyFailure } from '../store/failures.ts'
 import { isMigrated } from '../store/migrate.ts'

@@ -1,6 +1,7 @@
 import type { Logger } from 'pino'
-import { type Drift, OVERDUE_SECONDS, readDrift, recordWatch, tryWatch } from '../domain/jobs/drift.ts'
 import { jobFloors } from '../domain/jobs/floors.ts'
+import { OVERDUE_SECONDS } from '../domain/jobs/job.ts'
+import { type Drift, readDrift, recordWatch, tryWatch } from '../domain/reconciliation/drift.ts'
 import { repairOrphans, type ScanCursors } from '../domain/reconciliation/orphans.ts'
 import { LOCK } from '../store/advisory-locks.ts'
 import type { Pool, Tx } from '../store/connect.ts'

@@ -3,6 +3,9 @@ import { notifyAfterCommit } from '../../store/notify.ts'
 import type { Environment } from '../environment.ts'
 import { deleteJobs, insertJobs, JOB_CHANNEL, lockJobs } from './sql.ts'
 
+/** A job or an event that waits for longer is overdue. */
+export const OVERDUE_SECONDS = 60
+
 /** A job that this worker process has claimed. Each record of its work must show the same fence. */
 export type ClaimedJob = { kind: string; id: number; fence: number; environment: Environment; destination: number | null }
 

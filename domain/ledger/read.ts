@@ -1,6 +1,6 @@
 import { apiTime, type Db } from '../../store/connect.ts'
 import type { Environment } from '../environment.ts'
-import { OVERDUE_SECONDS } from '../jobs/drift.ts'
+import { OVERDUE_SECONDS } from '../jobs/job.ts'
 import { classifyOutcome, type LedgerKind } from '../ledger-history/history.ts'
 import { slotsAfter } from '../reports/slots.ts'
 import { countJobs, type LedgerCounts, type LedgerGroup, type LedgerWindow, type OverdueJobs, type UntakenSlots } from './counts.ts'

@@ -1,8 +1,9 @@
 import type { Db } from '../../store/connect.ts'
-import { type Floors, floorValues, NO_FLOORS } from './floors.ts'
-import { CLOCK_OF_GROUP, groupsAbove, OF_GROUP } from './groups.ts'
-import { AUTOMATION_RUN_DUE } from './wake-runs.ts'
-import { KNOWN_KINDS } from './workers.ts'
+import { type Floors, floorValues, NO_FLOORS } from '../jobs/floors.ts'
+import { CLOCK_OF_GROUP, groupsAbove, OF_GROUP } from '../jobs/groups.ts'
+import { OVERDUE_SECONDS } from '../jobs/job.ts'
+import { AUTOMATION_RUN_DUE } from '../jobs/wake-runs.ts'
+import { KNOWN_KINDS } from '../jobs/workers.ts'
 
 /**
  * Jobs of one kind. `overdue`: due for more than a minute and not leased. `abandoned`: the lease has expired and no worker has claimed the
@@ -21,8 +22,6 @@ export type Drift = { late: Late[]; lag: Lag[]; setAside: SetAside[]; unremoved:
 const MOST_COUNTED = 10_000
 /** Two periods of the sweep: by then another worker would have claimed the job. */
 const ABANDONED_SECONDS = 2
-/** A job or an event that waits for longer is overdue. */
-export const OVERDUE_SECONDS = 60
 
 // Whether a paused automation holds the job: such a run is not late, also before a worker has put it off. Most groups have no paused
 // automation, and no run is looked up for them.
