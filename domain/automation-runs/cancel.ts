@@ -8,7 +8,7 @@ import { deleteJobs, insertJobs, lockJobs } from '../jobs/sql.ts'
 import { AUTOMATION_RUN_DUE } from '../jobs/wake-runs.ts'
 import { conflict } from '../refusal.ts'
 import type { AutomationRun } from './load.ts'
-import { NEWEST, pageOfRuns, type RunCursor } from './page-of-runs.ts'
+import { moveCursor, NEWEST, pageOfRuns, type RunCursor } from './page-of-runs.ts'
 import { type AutomationRunRow, lockAutomationRun, noteUnsuccessful, UNFINISHED_RUN } from './run.ts'
 
 export type CancelReason = 'cancelled_by_api' | LastingReason
@@ -124,14 +124,7 @@ export const cancelMore = (pool: Pool, number: number): Promise<unknown> =>
       open.filter(run => run <= upto),
       reason,
     )
-    if (next === null) await tx.query('delete from automation_cancellations where number = $1', [number])
-    else
-      await tx.query('update automation_cancellations set after_created = $2, after_id = $3 where number = $1', [
-        number,
-        next.after_created,
-        next.after_id,
-      ])
-    return next !== null
+    return moveCursor(tx, 'automation_cancellations', number, next)
   })
 
 /** Cancels a claimed run that no worker may execute any more. False: it belongs to another worker by now. */

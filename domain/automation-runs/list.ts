@@ -52,10 +52,10 @@ export async function listAutomationRuns(
 }
 
 /** `row`: with microseconds; null: no run of the list has the id. */
-type RunCursor = { id: string; row: { created_at: string; id: string; number: number } | null }
+type ListCursor = { id: string; row: { created_at: string; id: string; number: number } | null }
 
 /** A run of another automation is no cursor of this list: an id that no run has takes its place. */
-async function cursorOf(db: Db, environment: Environment, automation: string, after: string | undefined): Promise<RunCursor | undefined> {
+async function cursorOf(db: Db, environment: Environment, automation: string, after: string | undefined): Promise<ListCursor | undefined> {
   const { rows } = await db.query<{ created_at: string | null; number: number }>(
     `select r.created_at::text, r.number from automations a
      left join lateral (select created_at, number from automation_runs where environment = $1 and id = $3 and automation_id = $2 limit 1) r on true

@@ -22,6 +22,19 @@ const PAGE = `
     and (created_at, id) < (coalesce($3::timestamptz, 'infinity'), coalesce($4::text, ''))
   order by created_at desc, id desc limit ${AT_ONCE}`
 
+/** Where a job of bounded steps is: its row keeps the cursor and goes with the last page. Gives whether a page is left. */
+export async function moveCursor(
+  tx: Tx,
+  table: 'automation_cancellations' | 'automation_releases',
+  number: number,
+  next: RunCursor | null,
+): Promise<boolean> {
+  if (next === null) await tx.query(`delete from ${table} where number = $1`, [number])
+  else
+    await tx.query(`update ${table} set after_created = $2, after_id = $3 where number = $1`, [number, next.after_created, next.after_id])
+  return next !== null
+}
+
 /** The next runs of the automation after the cursor, from the newest to the oldest. */
 export async function pageOfRuns(
   tx: Tx,

@@ -4,7 +4,7 @@ import { continueWork } from '../jobs/bounded-work.ts'
 import { announceJobs } from '../jobs/job.ts'
 import { insertJobs, lockJobs, rescheduleJobs } from '../jobs/sql.ts'
 import { AUTOMATION_RUN_DUE } from '../jobs/wake-runs.ts'
-import { NEWEST, pageOfRuns, type RunCursor } from './page-of-runs.ts'
+import { moveCursor, NEWEST, pageOfRuns, type RunCursor } from './page-of-runs.ts'
 
 /** Kind of the job that releases the other parked runs of an automation; its id is the release's number. */
 export const RUN_RELEASE_DUE = 'automation-release'
@@ -67,12 +67,5 @@ export const releaseMoreRuns = (pool: Pool, number: number): Promise<unknown> =>
     )
     const row = rows[0]
     const next = row && active.rowCount === 1 ? await releasePage(tx, row.environment, row.automation_id, row) : null
-    if (next === null) await tx.query('delete from automation_releases where number = $1', [number])
-    else
-      await tx.query('update automation_releases set after_created = $2, after_id = $3 where number = $1', [
-        number,
-        next.after_created,
-        next.after_id,
-      ])
-    return next !== null
+    return moveCursor(tx, 'automation_releases', number, next)
   })
