@@ -12,7 +12,7 @@ const STEP_SECONDS = 2.85
 /** When the first event of a seeded log was received. */
 export const seedStart = (): Date => new Date(Date.now() - 340 * 86_400_000)
 
-export const userIds = (count: number): string[] => Array.from({ length: count }, userId)
+const userIds = (count: number): string[] => Array.from({ length: count }, userId)
 
 /** Users like those of a real project: half with an identity, a third with properties, all with a device. User k is in environment k mod n. */
 export async function seedUsers(pool: Pool, environments: number[], count: number): Promise<string[]> {

@@ -13,7 +13,10 @@ const MOST_ON_INSERT = BACKLOG - 1
  * Counts the jobs of one kind that a process holds: in all, of each project and for each destination, against the limits of the handler. A
  * project may hold a share of what the other projects leave: so each further project finds capacity, however long the jobs of the others take.
  */
-export function capacity({ concurrency, share = 1, perDestination = concurrency }: JobHandler, projects: KnownProjects) {
+export function capacity(
+  { concurrency, share = 1, perDestination = concurrency }: JobHandler,
+  projects: Pick<KnownProjects, 'projectOf' | 'environmentsOf'>,
+) {
   let used = 0
   // For claims under way: what they claim must fit.
   let reserved = 0

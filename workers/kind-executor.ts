@@ -7,7 +7,7 @@ import type { Pool } from '../store/connect.ts'
 import type { JobHandler } from '../workflows/engine/handler.ts'
 import { capacity } from './capacity.ts'
 import type { ExecuteJob } from './execute-job.ts'
-import type { Projects } from './known-projects.ts'
+import type { KnownProjects } from './known-projects.ts'
 import { type Candidate, waitingJobs } from './waiting-jobs.ts'
 
 /** A quarter of a batch's lease must be left when the batch is taken, and when one of its jobs begins: enough time to renew the lease. */
@@ -18,7 +18,7 @@ const TURNS_OF_A_BATCH = 4
 export type KindExecutorOptions = {
   pool: Pool
   handler: JobHandler
-  projects: Projects
+  projects: KnownProjects
   execute: ExecuteJob
   stopping: AbortSignal
   /** The lease of a batch. */

@@ -1,14 +1,7 @@
 import { environmentsOfProjects } from '../domain/projects/environments.ts'
 import type { Pool } from '../store/connect.ts'
 
-/** Which project an environment belongs to, without a query: for counts that change with every job. */
-export type KnownProjects = {
-  /** The number of the project; below 0 where it could not be read: the environment then counts as a project of its own. */
-  projectOf(environment: number): number
-  environmentsOf(project: number): number[]
-}
-
-/** Remembers the projects of environments. An environment never changes its project. */
+/** Which project an environment belongs to, without a query: for counts that change with every job. An environment never changes its project. */
 export function knownProjects(pool: Pool) {
   const projects = new Map<number, number>()
   const environments = new Map<number, number[]>()
@@ -18,7 +11,10 @@ export function knownProjects(pool: Pool) {
     return project
   }
   return {
-    // What was answered once stays the answer: a job must be taken off the count that it was added to.
+    /**
+     * The number of the project; below 0 where it could not be read: the environment then counts as a project of its own. What was answered
+     * once stays the answer: a job must be taken off the count that it was added to.
+     */
     projectOf: (environment: number): number => projects.get(environment) ?? remember(environment, -environment),
     environmentsOf: (project: number): number[] => environments.get(project) ?? [],
     /** Reads the projects of the environments that are not known yet. Never rejects: whether jobs are executed does not depend on the answer. */
@@ -31,4 +27,4 @@ export function knownProjects(pool: Pool) {
   }
 }
 
-export type Projects = ReturnType<typeof knownProjects>
+export type KnownProjects = ReturnType<typeof knownProjects>

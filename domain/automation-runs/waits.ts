@@ -134,7 +134,7 @@ async function endWait(tx: Tx, run: AutomationRun, found: Found | null): Promise
 }
 
 /** A run's position in its partition of the log: it waits for an event after `event` in the log, and not received before `since`. */
-export type WaitPosition = {
+type WaitPosition = {
   /** Id of the event that ended its last wait; null: the triggering event. */
   event: string | null
   /** Deadline of the last wait that ended by time; null: none has. */
@@ -147,7 +147,7 @@ const TIMED = new Set(['delay', 'wait_until', 'wait_for_event'])
  * The run's position follows from its timeline alone (a replay takes over a part of the timeline). `received_at` never decreases within a
  * partition, so a condition on the time says the same as "the first offset with received_at >= deadline".
  */
-export function positionAfter(timeline: readonly Pick<TimelineStep, 'type' | 'status' | 'due_at' | 'result'>[]): WaitPosition {
+function positionAfter(timeline: readonly Pick<TimelineStep, 'type' | 'status' | 'due_at' | 'result'>[]): WaitPosition {
   const position: WaitPosition = { event: null, since: null }
   for (const { type, status, due_at, result } of timeline) {
     if (status !== 'succeeded' || !TIMED.has(type)) continue

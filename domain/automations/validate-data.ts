@@ -6,8 +6,8 @@ import { isZone, NO_ZONE } from '../time/local-time.ts'
 import { propertyFault } from '../users/properties.ts'
 
 /** The shortest and the longest duration that is allowed, as ISO 8601 durations. */
-export type Bounds = { least: string; most: string }
-export const WAIT: Bounds = { least: 'PT1S', most: 'P1Y' }
+type Bounds = { least: string; most: string }
+const WAIT: Bounds = { least: 'PT1S', most: 'P1Y' }
 export const GRANT: Bounds = { least: 'PT1M', most: 'P10Y' }
 
 // Years and months have no length of their own: they are counted from the beginning of a leap year, so that 366 days are at most a year.
@@ -15,7 +15,7 @@ const START = DateTime.utc(2000, 1, 1)
 const lengthOf = (duration: string) => START.plus(Duration.fromISO(duration)).toMillis()
 
 /** Why a duration is out of its bounds; null when it is within them. The description checks its form. */
-export function durationFault(duration: string, { least, most }: Bounds): string | null {
+function durationFault(duration: string, { least, most }: Bounds): string | null {
   const length = lengthOf(duration)
   return length >= lengthOf(least) && length <= lengthOf(most) ? null : `must be ${least} to ${most}`
 }

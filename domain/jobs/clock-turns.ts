@@ -7,10 +7,11 @@ import { announceJobs } from './job.ts'
 /** A turn ends by itself after that: the process that gave it may have died. Longer than a timer of the process may take. */
 const TURN_SECONDS = 40
 
-type Job = { kind: string; id: number }
+/** A job that takes its turn. */
+export type TurnJob = { kind: string; id: number }
 
 /** From now on the workers claim no job of the environment but this one; null: none. Extends the turns. */
-export async function giveTurn(db: Db, environment: Environment, job: Job | null): Promise<void> {
+export async function giveTurn(db: Db, environment: Environment, job: TurnJob | null): Promise<void> {
   await db.query(
     `insert into clock_turns (environment, kind, id, until) values ($1, $2, $3, clock_timestamp() + interval '${TURN_SECONDS} seconds')
      on conflict (environment) do update set kind = excluded.kind, id = excluded.id, until = excluded.until`,
@@ -35,7 +36,7 @@ export async function endTurns(db: Db, environment: Environment): Promise<void> 
  * The due job whose turn is next: by its time, then in the order of `kinds`, other kinds after them by name, then by id. Null: no job is
  * due. `isClaimed`: some due job is claimed or in a batch.
  */
-export type NextTurn = { job: Job | null; isClaimed: boolean }
+export type NextTurn = { job: TurnJob | null; isClaimed: boolean }
 
 /** `nextTurn` and `more`, an expression over $1, the environment, in one snapshot. */
 export async function nextTurn<More>(

@@ -26,7 +26,7 @@ export async function markUnread(tx: Tx, environment: Environment): Promise<bool
 /** A writer that appends again after a pause this short finds the mark of its last events, which it otherwise would have to write. */
 const QUIET = `interval '5 seconds'`
 
-/** `behind`: the consumers that have something to read. `isQuiet`: nothing was appended for a while. */
+/** `behind`: the consumers that have something to read. `is_quiet`: nothing was appended for a while. */
 export type MarkedLog = { environment: Environment; behind: ConsumerName[]; is_quiet: boolean }
 
 /** The environments with a mark. Without a mark there is nothing to read. */

@@ -3,7 +3,7 @@ import { LOCK } from '../../store/advisory-locks.ts'
 import type { Db, Pool, Tx } from '../../store/connect.ts'
 import { moveClock, nextDueUntil, pendingNow } from '../clock/clock.ts'
 import type { Environment } from '../environment.ts'
-import { beginTurns, endTurns, giveTurn } from '../jobs/clock-turns.ts'
+import { beginTurns, endTurns, giveTurn, type TurnJob } from '../jobs/clock-turns.ts'
 import { LEDGER_KINDS, type LedgerKind } from '../ledger-history/history.ts'
 import { conflict, invalidField, Refusal } from '../refusal.ts'
 import { dropExpired } from './retention.ts'
@@ -50,16 +50,14 @@ const POLLS_MS = [2, 2, 4, 8]
 const POLL_MS = 20
 /** A turn is given again so often: its time is limited. */
 const REPEAT_MS = 1_000
-type Job = { kind: string; id: number }
-
 const TIMER_KINDS = TIMERS.map(({ kind }) => kind)
 
 /**
  * Executes every due job, then moves the clock to each later due time up to `target` in turn and executes the jobs that are due there: one
  * job at a time, by time, kind and id. Timers are fired here. The jobs of workers are given their turns, and this function waits for each,
- * and for the consumers of the log, so that what follows from a job is known before the next one. Throws
- * `upstream_timeout` when that takes longer than a minute: the clock then stays at the last instant reached, and a repeated request
- * continues from there. Then everything is removed whose time is over at the target.
+ * and for the consumers of the log, so that what follows from a job is known before the next one. Then everything is removed whose time is over at the target. Throws
+ * `upstream_timeout` when the jobs take longer than a minute: the clock then stays at the last instant reached, and a repeated request
+ * continues from there.
  */
 export async function advanceClock(
   environment: Environment,
@@ -85,14 +83,14 @@ export async function advanceClock(
   }
 }
 
-const sameJob = (one: Job | null, other: Job | null) => one?.kind === other?.kind && one?.id === other?.id
+const sameJob = (one: TurnJob | null, other: TurnJob | null) => one?.kind === other?.kind && one?.id === other?.id
 
 /** Executes the jobs that are due now, until nothing is due and the log is read. */
 async function drainInstant(environment: Environment, pool: Pool, beat: () => Promise<unknown>, until: number): Promise<void> {
-  let turn: Job | null = null
+  let turn: TurnJob | null = null
   let givenAt = Number.NEGATIVE_INFINITY
   let polls = 0
-  const give = async (job: Job | null) => {
+  const give = async (job: TurnJob | null) => {
     const isNew = !sameJob(turn, job)
     if (!isNew && performance.now() - givenAt < REPEAT_MS) return
     if (isNew) polls = 0

@@ -9,7 +9,7 @@ const candidates = (environment: number, destination: number | null, count: numb
   Array.from({ length: count }, (_, id) => ({ claimed: { kind: 'job', id, fence: 1, environment, destination }, until }))
 
 /** Projects 1 to 9: the environments of project 1 are 1 and 10, those of project 2 are 2 and 20. */
-const projects: KnownProjects = {
+const projects: Pick<KnownProjects, 'projectOf' | 'environmentsOf'> = {
   projectOf: environment => (environment < 10 ? environment : environment / 10),
   environmentsOf: project => [project, project * 10],
 }

@@ -5,7 +5,7 @@ import type { Pool } from '../../store/connect.ts'
 import { until } from './until.ts'
 
 /** The offer of a sweep that claims nothing itself. `batchMs`: the lease of its batches. */
-export const noClaims = (batchMs: number, batchSizes: ReadonlyMap<string, number> = new Map()): SweepOffer => ({
+const noClaims = (batchMs: number, batchSizes: ReadonlyMap<string, number> = new Map()): SweepOffer => ({
   capacity: new Map(),
   leaseMs: batchMs,
   batchMs,
